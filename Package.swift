@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// SEGUE_EMBEDDED=1 builds what ships (docs/decisions/two-build-modes.md); without it the same sources build as
+// ordinary Swift, for tests and sanitizers. Linker flags of the shared library are in the Makefile.
+let embedded = Context.environment["SEGUE_EMBEDDED"] == "1"
+let settings: [SwiftSetting] =
+  embedded ? [.enableExperimentalFeature("Embedded"), .unsafeFlags(["-wmo"])] : []
+
+/// A room of the library; it imports only the rooms named here (docs/architecture.md).
+func room(_ name: String, imports: [Target.Dependency] = [], links: [String] = []) -> Target {
+  .target(
+    name: name, dependencies: imports, swiftSettings: settings, linkerSettings: links.map { .linkedLibrary($0) })
+}
+
+let package = Package(
+  name: "Segue",
+  products: [
+    .library(name: "segue", type: .dynamic, targets: ["SegueABI"])
+  ],
+  targets: [
+    .target(name: "CSegue", path: "include", publicHeadersPath: "."),
+    .systemLibrary(name: "CLibUV"),
+    room("SegueModel"),
+    room("SegueWire", imports: ["SegueModel"]),
+    room("SegueEngine", imports: ["SegueModel", "SegueWire"]),
+    room("SegueTransport", imports: ["SegueModel", "CLibUV"], links: ["uv"]),
+    room("SegueRuntime", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueTransport"]),
+    room("SegueABI", imports: ["CSegue", "SegueModel", "SegueWire", "SegueRuntime"]),
+  ]
+    + (embedded
+      ? []
+      : [
+        .testTarget(name: "ModelTests", dependencies: ["SegueModel"]),
+        .testTarget(name: "WireTests", dependencies: ["SegueWire"]),
+        .testTarget(name: "EngineTests", dependencies: ["SegueEngine"]),
+      ])
+)

@@ -1,0 +1,38 @@
+/// The 16 bytes that name an app, an activity (and its offer) or a continuation. Whoever makes one draws it at random.
+public struct Identifier: Hashable, Comparable, Sendable {
+  public static let size = 16
+  private let high: UInt64
+  private let low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Nil unless there are exactly 16 bytes.
+  public init?(bytes: some Sequence<UInt8>) {
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    var count = 0
+    for byte in bytes {
+      guard count < Self.size else { return nil }
+      if count < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+      count += 1
+    }
+    guard count == Self.size else { return nil }
+    self.init(high: high, low: low)
+  }
+
+  public var bytes: [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(Self.size)
+    for word in [high, low] {
+      for shift in stride(from: 56, through: 0, by: -8) { result.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
+    }
+    return result
+  }
+
+  public static func < (left: Identifier, right: Identifier) -> Bool {
+    left.high != right.high ? left.high < right.high : left.low < right.low
+  }
+}

@@ -1,0 +1,34 @@
+/// The limits of handoff.md section 9: chosen, published, and all in this file.
+public struct Limits: Sendable {
+  /// Bytes of user_info above which a diagnostic is given.
+  public static let advisedPayload = 3 * 1024
+  /// Bytes that any value may have, whatever `userInfo` is set to.
+  public static let value = 16 * 1024 * 1024
+  /// Levels of nesting.
+  public static let nesting = 64
+  /// Bytes of UTF-8.
+  public static let title = 1024
+  /// Bytes of UTF-8: activity types.
+  public static let type = 255
+  /// Bytes of UTF-8: names and identifiers, also the reason of a decline.
+  public static let identifier = 255
+  /// Bytes of UTF-8.
+  public static let url = 8 * 1024
+  /// Types that one app may declare.
+  public static let typesPerApp = 256
+  /// Milliseconds between two updates of one offer (R2.8).
+  public static let offerUpdate: Int64 = 100
+
+  /// Bytes of encoded user_info.
+  public var userInfo = 256 * 1024
+  /// Milliseconds for an app to answer will_save (R2.4).
+  public var save: Int64 = 5_000
+  /// Milliseconds for a continuation, launch included (R3.9).
+  public var continuation: Int64 = 20_000
+  /// Milliseconds from the last change of a current activity to its save; 0: only when pulled (R2.2).
+  public var saveDelay: Int64 = 2_000
+  /// Milliseconds from the first unsaved change to its save (R2.2).
+  public var saveLatest: Int64 = 10_000
+
+  public init() {}
+}

@@ -1,0 +1,53 @@
+/// What can go wrong. Raw values are those of `segue_status` in segue.h.
+public enum Status: Int32, Sendable, CaseIterable {
+  case ok = 0
+  case invalidArgument = 1
+  case invalidHandle = 2
+  case invalidURL = 3
+  case invalidState = 4
+  case invalidated = 5
+  case unsupportedValue = 6
+  case malformed = 7
+  case notFound = 8
+  case wrongKind = 9
+  case limitExceeded = 10
+  case busy = 11
+  case forked = 12
+  case system = 13
+  case unsafeFolder = 14
+  case cancelled = 15
+  case declined = 16
+  case unsupportedVersion = 17
+  case handoffFailed = 20
+  case connectionUnavailable = 21
+  case remoteApplicationTimedOut = 22
+  case userInfoTooLarge = 23
+  case userCancelled = 24
+
+  /// The number in Apple's NSCocoaErrorDomain, 0 where there is none (R3.11).
+  public var foundationCode: Int32 {
+    switch self {
+    case .handoffFailed: 4608
+    case .connectionUnavailable: 4609
+    case .remoteApplicationTimedOut: 4610
+    case .userInfoTooLarge: 4611
+    case .userCancelled: 3072
+    default: 0
+    }
+  }
+}
+
+/// An error with one line that names what was wrong.
+public struct SegueError: Error, Sendable, Equatable {
+  public let status: Status
+  public let message: String
+
+  public init(_ status: Status, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+
+  public static func == (left: SegueError, right: SegueError) -> Bool {
+    left.status == right.status && left.message.utf8.elementsEqual(right.message.utf8)
+  }
+}

@@ -1,0 +1,898 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * segue.h: Handoff for any language and any platform.
+ *
+ * An app says what its user is doing (an ACTIVITY: type, title, state, web page). Any other app of the same team,
+ * on any device of the same user, can CONTINUE it: same document, same page, same cursor. This header is the only
+ * public one, and the manual. Rule numbers (R3.2) are those of docs/handoff.md.
+ *
+ *     segue_app *app;
+ *     segue_activity *activity;
+ *     segue_app_create("com.example.notes", SEGUE_NUL_TERMINATED, &app);
+ *     segue_app_open(app);
+ *     segue_activity_create(app, "com.example.notes.editing", SEGUE_NUL_TERMINATED, &activity);
+ *     segue_activity_set_title(activity, "Shopping list", SEGUE_NUL_TERMINATED);
+ *     segue_activity_become_current(activity);
+ *     while (running) segue_app_dispatch(app, -1, NULL);
+ *
+ * CONCEPTS
+ *   app           one open of the library: identifier, team, the activity types that it can continue
+ *   activity      what the user is doing in an app; while it is current, it is offered to other apps
+ *   offer         the small description of an activity that travels ahead; an app sees those that it could continue
+ *   continuation  one attempt of a receiver to take an activity over from its origin
+ *   receipt       what the origin learns of an attempt in the end
+ *   hub           the device's switchboard; it runs inside the first app that opens, and moves when that app goes
+ *   delegate      the callbacks of an app or of an activity
+ *   value         immutable data: what user_info holds. A value is its deterministic encoding (CBOR, RFC 8949 4.2.1)
+ *
+ * SHAPE. segue_status segue_<noun>_<verb>(self, inputs..., outputs...). Zero is success. Outputs are written only on
+ * success, and every output pointer may be NULL unless its text says "required". Every pointer, length, UTF-8 string,
+ * enumerator and handle is checked: bad input is an error with a message (segue_last_error), never a crash.
+ *
+ * HANDLES. segue_activity * and its like are tickets, not addresses: never dereference or do arithmetic on them. A handle
+ * that is NULL, released, of another type or junk gives SEGUE_ERROR_INVALID_HANDLE. One object has one handle for
+ * life, so handles may be compared. Handles are counted: create gives one count, X_retain adds one, X_release takes
+ * one. X_release(NULL) does nothing and succeeds; one release too many is SEGUE_ERROR_INVALID_HANDLE.
+ *
+ * OWNERSHIP. Each pointer parameter is described with one of these words:
+ *   owned      yours: release a handle with the named function, memory with segue_free
+ *   borrowed   used during this call only (in a callback: valid until the callback returns; retain it to keep it)
+ *   copied     read during this call, never kept
+ *   retained   the library takes its own count; yours stays yours
+ *   out        written on success
+ * Getters give copies or counted immutable objects, so what you got stays valid whatever other threads do (R1.13).
+ *
+ * STRINGS are UTF-8 with a length in bytes; NUL bytes inside are legal; SEGUE_NUL_TERMINATED stands for the length of
+ * a C string. Strings given to you are NUL-terminated behind their length. Dates are seconds since
+ * 1970-01-01T00:00:00Z as a double; SEGUE_NO_DATE (not a number) means none. Durations are milliseconds.
+ *
+ * THREADS. Every function may be called from any thread. The first segue_app_open starts one library thread for all
+ * sockets and timers, with all signals blocked. YOUR callbacks run where you choose, app by app:
+ *   SEGUE_DELIVER_HOST    (default) inside segue_app_dispatch, on the thread that calls it; nothing else runs them
+ *                         (segue_app_close runs those that end what is pending). segue_app_fd tells when to call it.
+ *   SEGUE_DELIVER_THREAD  on a second library thread that belongs to the app: one callback at a time, in order.
+ *
+ * CALLBACKS are a function and a context. `destroy` is called exactly once with the context when the library will
+ * never use it again, also when the registration fails. If the registering call fails, the callback never runs. No lock is held while
+ * calling you; a callback may call any function but segue_app_close and segue_app_dispatch (SEGUE_ERROR_BUSY).
+ *
+ * WHAT THE LIBRARY DOES TO YOUR PROCESS. Threads only as said above. It installs no signal handler, raises no
+ * SIGPIPE, writes no environment variable and no locale, prints nothing (unless SEGUE_LOG asks for it). All its descriptors are
+ * close-on-exec. After fork, every call in the child gives SEGUE_ERROR_FORKED (segue_free works); exec is fine. An
+ * idle app wakes up never. It stays loaded once loaded (-z nodelete). Environment variables that it reads:
+ *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else a private folder in the temporary one
+ *   SEGUE_LOG          error | info | debug: also write log lines to standard error
+ *
+ * VERSIONS. SEGUE_VERSION is what you compiled against, segue_version() what you run with; the soname changes when the
+ * interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an ABI line for each release.
+ */
+#ifndef SEGUE_H
+#define SEGUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 1. Basics
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/** major << 16 | minor << 8 | patch */
+#define SEGUE_VERSION 0x000100
+
+/** Stands for the length of a NUL-terminated string. */
+#define SEGUE_NUL_TERMINATED SIZE_MAX
+
+/** No date: not a number. Every NaN is taken as SEGUE_NO_DATE. */
+#define SEGUE_NO_DATE ((double)(0.0 / 0.0))
+
+/** A buffer of this many bytes holds any message of segue_last_error, NUL included. */
+#define SEGUE_MESSAGE_SIZE 512
+
+/** Bytes in an identifier of an activity, offer or continuation. */
+#define SEGUE_ID_SIZE 16
+
+/**
+ * The result of a call. Those with a number of Apple's Foundation (NSCocoaErrorDomain) carry it in
+ * segue_status_foundation_code (R3.11):
+ *   SEGUE_ERROR_HANDOFF_FAILED 4608, SEGUE_ERROR_CONNECTION_UNAVAILABLE 4609,
+ *   SEGUE_ERROR_REMOTE_APPLICATION_TIMED_OUT 4610, SEGUE_ERROR_USER_INFO_TOO_LARGE 4611,
+ *   SEGUE_ERROR_USER_CANCELLED 3072
+ */
+typedef int32_t segue_status;
+#define SEGUE_OK 0
+/** An argument is NULL, out of range, too long, not UTF-8 or not allowed here. */
+#define SEGUE_ERROR_INVALID_ARGUMENT 1
+/** A handle is NULL, released, of another type, or junk. */
+#define SEGUE_ERROR_INVALID_HANDLE 2
+/** Not an absolute RFC 3986 URL, or its scheme is not allowed here. */
+#define SEGUE_ERROR_INVALID_URL 3
+/** The call does not fit the state of the object: twice, too early, too late. */
+#define SEGUE_ERROR_INVALID_STATE 4
+/** The activity was invalidated, or the app closed. */
+#define SEGUE_ERROR_INVALIDATED 5
+/** user_info cannot hold this (R1.2): bignum, undefined, other simple value or tag, a number out of range. */
+#define SEGUE_ERROR_UNSUPPORTED_VALUE 6
+/** Bytes that are not what they should be: truncated, lengths that lie, duplicate keys, trailing bytes. */
+#define SEGUE_ERROR_MALFORMED 7
+/** No such entry. */
+#define SEGUE_ERROR_NOT_FOUND 8
+/** The value is of another kind, or the number does not fit the type asked for. */
+#define SEGUE_ERROR_WRONG_KIND 9
+/** A published limit is exceeded (nesting, length of a text, count). */
+#define SEGUE_ERROR_LIMIT_EXCEEDED 10
+/** Not from inside a callback, or another thread is in the same call. */
+#define SEGUE_ERROR_BUSY 11
+/** This process is a fork of the one that loaded the library. */
+#define SEGUE_ERROR_FORKED 12
+/** The operating system refused something; the message says what and why. */
+#define SEGUE_ERROR_SYSTEM 13
+/** The runtime folder cannot be trusted: owned by another user, open to others, or a symbolic link. */
+#define SEGUE_ERROR_UNSAFE_FOLDER 14
+/** The app was closed before this ended. */
+#define SEGUE_ERROR_CANCELLED 15
+/** The receiver declined; the reason is in the message or receipt. */
+#define SEGUE_ERROR_DECLINED 16
+/** The other side speaks another protocol version. */
+#define SEGUE_ERROR_UNSUPPORTED_VERSION 17
+/** The continuation failed for a reason of the other side. Foundation: 4608. */
+#define SEGUE_ERROR_HANDOFF_FAILED 20
+/** The origin or the hub cannot be reached. Foundation: 4609. */
+#define SEGUE_ERROR_CONNECTION_UNAVAILABLE 21
+/** The origin did not answer within its time. Foundation: 4610. */
+#define SEGUE_ERROR_REMOTE_APPLICATION_TIMED_OUT 22
+/** user_info is larger than its limit; the message names the largest entries. Foundation: 4611. */
+#define SEGUE_ERROR_USER_INFO_TOO_LARGE 23
+/** The user, or a newer continuation of the same app, cancelled. Foundation: 3072. */
+#define SEGUE_ERROR_USER_CANCELLED 24
+
+/** Called once with a context that the library will not use again. May be NULL. */
+typedef void (*segue_destroy)(void *context);
+
+/** SEGUE_VERSION of the loaded library. Works in every state, also after fork. */
+uint32_t segue_version(void);
+
+/** The name of a status without its prefix, as in "INVALID_HANDLE"; "UNKNOWN" for others. Static memory. */
+const char *segue_status_name(segue_status status);
+
+/** The Foundation number of a status (R3.11), 0 where there is none. */
+int32_t segue_status_foundation_code(segue_status status);
+
+/**
+ * The last failing call of this thread: returns its status, SEGUE_OK if none has failed yet.
+ *   buffer    out, may be NULL: one line of UTF-8, NUL-terminated, naming what was wrong with which argument
+ *   capacity  bytes in buffer; SEGUE_MESSAGE_SIZE is enough; a longer message is cut at a character
+ */
+segue_status segue_last_error(char *buffer, size_t capacity);
+
+/**
+ * Frees memory that a getter gave.
+ *   memory  owned, may be NULL: exactly a pointer that the library gave, once
+ */
+void segue_free(void *memory);
+
+/** Numbers that can be read and, where "settable" stands, set for this process (handoff.md section 9). */
+typedef int32_t segue_limit;
+/** bytes: a payload above it is reported as a diagnostic; 3072 */
+#define SEGUE_LIMIT_ADVISED_PAYLOAD 1
+/** bytes of encoded user_info; 262144; settable 1024...16777216 */
+#define SEGUE_LIMIT_USER_INFO 2
+/** levels of nesting; 64 */
+#define SEGUE_LIMIT_NESTING 3
+/** bytes; 1024 */
+#define SEGUE_LIMIT_TITLE 4
+/** bytes; 255 */
+#define SEGUE_LIMIT_TYPE 5
+/** bytes; 255 */
+#define SEGUE_LIMIT_IDENTIFIER 6
+/** bytes; 8192 */
+#define SEGUE_LIMIT_URL 7
+/** ms for an app to answer will_save; 5000; settable 1...600000 */
+#define SEGUE_LIMIT_SAVE_MS 8
+/** ms for a whole continuation; 20000; settable 1...3600000 */
+#define SEGUE_LIMIT_CONTINUATION_MS 9
+/** ms from the last change of a current activity to its save; 2000; 0: only when pulled; settable 0...3600000 */
+#define SEGUE_LIMIT_SAVE_DELAY_MS 10
+/** ms from the first unsaved change to its save; 10000; settable 0...3600000 */
+#define SEGUE_LIMIT_SAVE_LATEST_MS 11
+/** ms between two updates of one offer; 100 */
+#define SEGUE_LIMIT_OFFER_UPDATE_MS 12
+
+/**
+ * Reads a limit.
+ *   value  out
+ * Errors: INVALID_ARGUMENT (no such limit).
+ */
+segue_status segue_limit_get(segue_limit limit, uint64_t *value);
+
+/**
+ * Sets a limit for this process. Times apply to apps that open afterwards, sizes at once.
+ * Errors: INVALID_ARGUMENT (no such limit, not settable, or out of its range).
+ */
+segue_status segue_limit_set(segue_limit limit, uint64_t value);
+
+typedef int32_t segue_log_level;
+#define SEGUE_LOG_ERROR 1
+#define SEGUE_LOG_INFO 2
+#define SEGUE_LOG_DEBUG 3
+
+/**
+ * One line of log. Runs on any thread, also the library's: be quick, and call nothing of the library but segue_version.
+ *   message  borrowed: UTF-8, NUL-terminated
+ */
+typedef void (*segue_log_function)(void *context, segue_log_level level, const char *message, size_t message_length);
+
+/**
+ * Sets the process's log callback, replacing the former one, whose context is destroyed when no thread is in it.
+ *   function  may be NULL: no callback
+ *   context   retained until destroy
+ * Errors: INVALID_ARGUMENT (no such level).
+ */
+segue_status segue_log_set(segue_log_level most, segue_log_function function, void *context, segue_destroy destroy);
+
+/**
+ * How many handles are alive: for leak checks in tests.
+ *   count  out
+ */
+segue_status segue_debug_live_handles(size_t *count);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 2. Values: what user_info holds (R1.2)
+ *
+ * A value is immutable and is its deterministic encoding: two values are equal if and only if those bytes are. Kinds:
+ * null, bool, integer (-2^63 ... 2^64-1), double (NaN, infinities and -0.0 survive), string, data, date, URL, UUID,
+ * array, dictionary (any kind may be a key) and set. Make one with a writer, or from CBOR. Look into it by key
+ * (segue_dictionary_get_...), or walk through all of it with a reader.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_value segue_value;
+typedef struct segue_writer segue_writer;
+typedef struct segue_reader segue_reader;
+
+typedef int32_t segue_kind;
+/** Only from a reader: the container that was entered ends here. */
+#define SEGUE_KIND_END 0
+#define SEGUE_KIND_NULL 1
+#define SEGUE_KIND_BOOL 2
+#define SEGUE_KIND_INTEGER 3
+#define SEGUE_KIND_DOUBLE 4
+#define SEGUE_KIND_STRING 5
+#define SEGUE_KIND_DATA 6
+#define SEGUE_KIND_DATE 7
+#define SEGUE_KIND_URL 8
+#define SEGUE_KIND_UUID 9
+#define SEGUE_KIND_ARRAY 10
+#define SEGUE_KIND_DICTIONARY 11
+#define SEGUE_KIND_SET 12
+
+/**
+ * A value from one CBOR item, deterministic or not: lengths, number sizes and order are normalised.
+ *   cbor   copied
+ *   value  out, owned: release with segue_value_release
+ * Errors: MALFORMED or UNSUPPORTED_VALUE, with the offset; LIMIT_EXCEEDED (nesting; 16 MiB).
+ */
+segue_status segue_value_decode(const uint8_t *cbor, size_t length, segue_value **value);
+
+/**
+ * The deterministic CBOR of a value.
+ *   cbor  out, owned: free with segue_free
+ */
+segue_status segue_value_encode(const segue_value *value, uint8_t **cbor, size_t *length);
+
+/**
+ * A value in CBOR diagnostic notation (RFC 8949 section 8), for people.
+ *   text  out, owned: free with segue_free
+ */
+segue_status segue_value_describe(const segue_value *value, char **text, size_t *length);
+
+/** What kind of value it is. */
+segue_status segue_value_get_kind(const segue_value *value, segue_kind *kind);
+
+/**
+ * Elements of an array or set, entries of a dictionary, bytes of a string, data or URL.
+ * Errors: WRONG_KIND for the others.
+ */
+segue_status segue_value_get_count(const segue_value *value, size_t *count);
+
+/** Whether two values are equal: their encodings are the same bytes. */
+segue_status segue_value_is_equal(const segue_value *value, const segue_value *other, bool *equal);
+
+/** Adds a count. */
+segue_status segue_value_retain(segue_value *value);
+/** Takes a count; NULL is fine. */
+segue_status segue_value_release(segue_value *value);
+
+/**
+ * Looks up the entry whose key is this string, and copies it out.
+ *   key     copied
+ *   result  out; of segue_dictionary_get_value owned: release with segue_value_release;
+ *           of ..._string (string or URL) and ..._data owned: free with segue_free
+ * Errors: NOT_FOUND (the message names the key); WRONG_KIND (not a dictionary; the entry is of another kind; the integer does not fit).
+ * segue_dictionary_get_double also takes an integer that a double holds exactly.
+ */
+segue_status segue_dictionary_get_bool(const segue_value *dictionary, const char *key, size_t key_length, bool *result);
+segue_status segue_dictionary_get_int64(const segue_value *dictionary, const char *key, size_t key_length,
+                                        int64_t *result);
+segue_status segue_dictionary_get_double(const segue_value *dictionary, const char *key, size_t key_length,
+                                         double *result);
+segue_status segue_dictionary_get_date(const segue_value *dictionary, const char *key, size_t key_length,
+                                       double *result);
+segue_status segue_dictionary_get_string(const segue_value *dictionary, const char *key, size_t key_length,
+                                         char **result, size_t *length);
+segue_status segue_dictionary_get_data(const segue_value *dictionary, const char *key, size_t key_length,
+                                       uint8_t **result, size_t *length);
+segue_status segue_dictionary_get_value(const segue_value *dictionary, const char *key, size_t key_length,
+                                        segue_value **result);
+
+/**
+ * Looks up the entry with a key of any kind.
+ *   key     borrowed
+ *   result  out, owned: release with segue_value_release
+ * Errors: NOT_FOUND, WRONG_KIND (not a dictionary).
+ */
+segue_status segue_dictionary_find(const segue_value *dictionary, const segue_value *key, segue_value **result);
+
+/**
+ * Starts a value. Put one item, or begin a container, put its items, end it; then finish. A dictionary takes key,
+ * value, key, value ... in any order of keys. A call that fails leaves the writer as it was.
+ *   writer  out, required, owned: release with segue_writer_release
+ */
+segue_status segue_writer_create(segue_writer **writer);
+segue_status segue_writer_put_null(segue_writer *writer);
+segue_status segue_writer_put_bool(segue_writer *writer, bool value);
+segue_status segue_writer_put_int64(segue_writer *writer, int64_t value);
+segue_status segue_writer_put_uint64(segue_writer *writer, uint64_t value);
+segue_status segue_writer_put_double(segue_writer *writer, double value);
+/** string  copied: UTF-8 */
+segue_status segue_writer_put_string(segue_writer *writer, const char *string, size_t length);
+/** data  copied; may be NULL if length is 0 */
+segue_status segue_writer_put_data(segue_writer *writer, const uint8_t *data, size_t length);
+/** seconds since 1970, finite: else INVALID_ARGUMENT */
+segue_status segue_writer_put_date(segue_writer *writer, double seconds);
+/** url  copied: absolute, RFC 3986, any scheme, kept byte for byte: else INVALID_URL */
+segue_status segue_writer_put_url(segue_writer *writer, const char *url, size_t length);
+/** uuid  copied: 16 bytes */
+segue_status segue_writer_put_uuid(segue_writer *writer, const uint8_t *uuid);
+/** value  borrowed: put in whole */
+segue_status segue_writer_put_value(segue_writer *writer, const segue_value *value);
+/** Begins an array, dictionary or set. Errors: LIMIT_EXCEEDED (nesting). */
+segue_status segue_writer_begin(segue_writer *writer, segue_kind kind);
+/**
+ * Ends the container begun last.
+ * Errors: INVALID_STATE (none is open; a key without a value); INVALID_ARGUMENT (a key or element of a set twice,
+ * named in the message): the writer is then unusable, and only segue_writer_release is left.
+ */
+segue_status segue_writer_end(segue_writer *writer);
+/**
+ * The value that was written; the writer is empty again and can be used for the next.
+ *   value  out, required, owned: release with segue_value_release
+ * Errors: INVALID_STATE (nothing was put, or a container is still open).
+ */
+segue_status segue_writer_finish(segue_writer *writer, segue_value **value);
+/** Takes a count; NULL is fine. */
+segue_status segue_writer_release(segue_writer *writer);
+
+/** One step of a reader. */
+typedef struct segue_item {
+  /** SEGUE_KIND_... */
+  segue_kind kind;
+  /** containers around it: 0 for the outermost value */
+  uint32_t depth;
+  /** elements (array, set), entries (dictionary), bytes (string, data, URL: read them with segue_reader_copy); else 0 */
+  size_t count;
+  /** kind INTEGER: true if the number is negative and stands in as.int64; else it stands in as.uint64 */
+  bool negative;
+  /** the number by kind: bool, int64/uint64, real (DOUBLE; DATE in seconds since 1970), uuid */
+  union {
+    bool boolean;
+    int64_t int64;
+    uint64_t uint64;
+    double real;
+    uint8_t uuid[16];
+  } as;
+} segue_item;
+
+/**
+ * A reader at the start of a value: the way to read all of it without a handle for each part. Not for two threads at
+ * a time (SEGUE_ERROR_BUSY).
+ *   value   retained
+ *   reader  out, required, owned: release with segue_reader_release
+ */
+segue_status segue_reader_create(const segue_value *value, segue_reader **reader);
+/**
+ * The next item, depth first. A dictionary gives key, value, key, value ...; behind the last item of a container
+ * comes SEGUE_KIND_END (at the depth of the container).
+ *   item  out, required
+ * Errors: NOT_FOUND when all is read.
+ */
+segue_status segue_reader_next(segue_reader *reader, segue_item *item);
+/**
+ * Copies the bytes of the string, data or URL at which the reader stands, without NUL behind.
+ *   buffer    out: at least item.count bytes; may be NULL if that is 0
+ * Errors: INVALID_STATE (no such item); INVALID_ARGUMENT (capacity too small: nothing is written).
+ */
+segue_status segue_reader_copy(segue_reader *reader, uint8_t *buffer, size_t capacity);
+/**
+ * The item at which the reader stands as a value of its own; if it is a container the reader then skips its inside and its END.
+ *   value  out, required, owned: release with segue_value_release
+ * Errors: INVALID_STATE (before the first item, or at an END).
+ */
+segue_status segue_reader_take(segue_reader *reader, segue_value **value);
+/** Takes a count; NULL is fine. */
+segue_status segue_reader_release(segue_reader *reader);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 3. Activities (R1)
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_app segue_app;
+typedef struct segue_activity segue_activity;
+typedef struct segue_activity_delegate segue_activity_delegate;
+
+/**
+ * A new activity; it needs saving from birth (R1.4).
+ *   app       borrowed, may be NULL: then it can be read, written and encoded, but never become current
+ *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type of the app
+ *   activity  out, required, owned: release with segue_activity_release; the last release invalidates it (R1.15)
+ * Errors: INVALID_ARGUMENT; INVALIDATED (the app is closed).
+ */
+segue_status segue_activity_create(segue_app *app, const char *type, size_t type_length, segue_activity **activity);
+/** Adds a count. */
+segue_status segue_activity_retain(segue_activity *activity);
+/** Takes a count; NULL is fine. */
+segue_status segue_activity_release(segue_activity *activity);
+
+/**
+ * An activity from the bytes of segue_activity_encode: every property, a new identifier, clean.
+ *   app       borrowed, may be NULL: as in segue_activity_create
+ *   document  copied
+ *   activity  out, required, owned: release with segue_activity_release
+ * Errors: MALFORMED, UNSUPPORTED_VALUE, UNSUPPORTED_VERSION, LIMIT_EXCEEDED, INVALID_URL, USER_INFO_TOO_LARGE.
+ */
+segue_status segue_activity_decode(segue_app *app, const uint8_t *document, size_t length, segue_activity **activity);
+/**
+ * The activity document: a self-describing, deterministic CBOR item (docs/protocol.md). Runs no callback.
+ *   document  out, owned: free with segue_free
+ */
+segue_status segue_activity_encode(const segue_activity *activity, uint8_t **document, size_t *length);
+/**
+ * The activity document in CBOR diagnostic notation, for people.
+ *   text  out, owned: free with segue_free
+ */
+segue_status segue_activity_describe(const segue_activity *activity, char **text, size_t *length);
+/**
+ * All that is wrong with an activity, at once (R1.14).
+ *   problems  out, required, owned: release with segue_value_release; an array (empty if all is well) of dictionaries
+ *             {"path": "user_info/…", "status": integer, "message": string}
+ */
+segue_status segue_activity_validate(const segue_activity *activity, segue_value **problems);
+
+/** Offered from now on, in place of the app's former current activity (R1.11, R1.12). Errors: INVALIDATED; INVALID_STATE (no app, or it is not open). */
+segue_status segue_activity_become_current(segue_activity *activity);
+/** No longer offered; may become current again. It is saved first. */
+segue_status segue_activity_resign_current(segue_activity *activity);
+/** Never offered again. What is offered of it vanishes everywhere. A second call is fine. */
+segue_status segue_activity_invalidate(segue_activity *activity);
+/** Whether it is its app's current activity. */
+segue_status segue_activity_get_current(const segue_activity *activity, bool *current);
+/** Whether it has not been invalidated. */
+segue_status segue_activity_get_valid(const segue_activity *activity, bool *valid);
+
+/**
+ * Sets the delegate in place of the former one; a delegate may serve several activities.
+ *   delegate  retained, may be NULL: none
+ */
+segue_status segue_activity_set_delegate(segue_activity *activity, segue_activity_delegate *delegate);
+
+/** The identifier under which it is offered. id  out: SEGUE_ID_SIZE bytes */
+segue_status segue_activity_get_id(const segue_activity *activity, uint8_t *id);
+/** type  out, owned: free with segue_free */
+segue_status segue_activity_get_type(const segue_activity *activity, char **type, size_t *length);
+
+/**
+ * Strings that may be absent. Setting: copied; NULL clears. Getting: out, owned: free with segue_free; NULL if absent.
+ * Limits: title 1 KiB, identifiers 255 bytes, URLs 8 KiB (LIMIT_EXCEEDED). URLs are absolute http or https, kept
+ * byte for byte (INVALID_URL, and the old one stays: R1.5). The target content identifier does not set needs_save (R1.7).
+ */
+segue_status segue_activity_set_title(segue_activity *activity, const char *title, size_t length);
+segue_status segue_activity_get_title(const segue_activity *activity, char **title, size_t *length);
+segue_status segue_activity_set_webpage_url(segue_activity *activity, const char *url, size_t length);
+segue_status segue_activity_get_webpage_url(const segue_activity *activity, char **url, size_t *length);
+segue_status segue_activity_set_referrer_url(segue_activity *activity, const char *url, size_t length);
+segue_status segue_activity_get_referrer_url(const segue_activity *activity, char **url, size_t *length);
+segue_status segue_activity_set_target_content_identifier(segue_activity *activity, const char *identifier,
+                                                          size_t length);
+segue_status segue_activity_get_target_content_identifier(const segue_activity *activity, char **identifier,
+                                                          size_t *length);
+segue_status segue_activity_set_persistent_identifier(segue_activity *activity, const char *identifier, size_t length);
+segue_status segue_activity_get_persistent_identifier(const segue_activity *activity, char **identifier,
+                                                      size_t *length);
+
+/**
+ * The app's state: a dictionary.
+ *   user_info  setting: retained; NULL clears. Getting: out, owned: release with segue_value_release; NULL if absent
+ * Errors: WRONG_KIND (not a dictionary); USER_INFO_TOO_LARGE (the message names the largest entries; the old one stays).
+ */
+segue_status segue_activity_set_user_info(segue_activity *activity, const segue_value *user_info);
+segue_status segue_activity_get_user_info(const segue_activity *activity, segue_value **user_info);
+/** Merges a dictionary in; for the same key the new value wins (R1.10). entries  borrowed. Errors: as for setting. */
+segue_status segue_activity_add_user_info_entries(segue_activity *activity, const segue_value *entries);
+/**
+ * user_info as CBOR in one call: for bindings.
+ *   cbor  setting: copied; NULL clears. Getting: out, owned: free with segue_free; NULL if absent
+ * Errors: as for segue_value_decode and segue_activity_set_user_info.
+ */
+segue_status segue_activity_set_user_info_cbor(segue_activity *activity, const uint8_t *cbor, size_t length);
+segue_status segue_activity_get_user_info_cbor(const segue_activity *activity, uint8_t **cbor, size_t *length);
+
+/**
+ * Sets of strings.
+ *   keys, keywords  setting: retained, a set or array of strings; NULL: absent (keys: all are required, R1.3; keywords: empty).
+ *                   Getting: out, owned: release with segue_value_release; a set; keys: NULL if absent
+ */
+segue_status segue_activity_set_required_user_info_keys(segue_activity *activity, const segue_value *keys);
+segue_status segue_activity_get_required_user_info_keys(const segue_activity *activity, segue_value **keys);
+segue_status segue_activity_set_keywords(segue_activity *activity, const segue_value *keywords);
+segue_status segue_activity_get_keywords(const segue_activity *activity, segue_value **keywords);
+
+/** Whether will_save shall run before the next snapshot. Setting it is cheap: a thousand settings cause one (R2.3). */
+segue_status segue_activity_set_needs_save(segue_activity *activity, bool needs_save);
+segue_status segue_activity_get_needs_save(const segue_activity *activity, bool *needs_save);
+/** Past this date it is neither offered nor found (R1.6). SEGUE_NO_DATE: none. Infinite: INVALID_ARGUMENT. */
+segue_status segue_activity_set_expiration_date(segue_activity *activity, double seconds);
+segue_status segue_activity_get_expiration_date(const segue_activity *activity, double *seconds);
+segue_status segue_activity_set_supports_continuation_streams(segue_activity *activity, bool supports);
+segue_status segue_activity_get_supports_continuation_streams(const segue_activity *activity, bool *supports);
+/** The app's own version of its user_info layout; travels in the offer (R1.9). */
+segue_status segue_activity_set_payload_version(segue_activity *activity, uint32_t version);
+segue_status segue_activity_get_payload_version(const segue_activity *activity, uint32_t *version);
+
+typedef int32_t segue_eligibility;
+/** true at first; false: never offered (R1.8) */
+#define SEGUE_ELIGIBLE_FOR_HANDOFF 1
+#define SEGUE_ELIGIBLE_FOR_SEARCH 2
+#define SEGUE_ELIGIBLE_FOR_PUBLIC_INDEXING 3
+#define SEGUE_ELIGIBLE_FOR_PREDICTION 4
+segue_status segue_activity_set_eligible(segue_activity *activity, segue_eligibility what, bool eligible);
+segue_status segue_activity_get_eligible(const segue_activity *activity, segue_eligibility what, bool *eligible);
+
+/**
+ * Where a continued activity came from (R3.12).
+ *   origin  out, owned: release with segue_value_release; NULL if it was made here; else a dictionary
+ *           {"continuation_id": UUID, "activity_id": UUID, "device_name": string, "app_name": string, "bundle_identifier": string, "stale": bool}
+ */
+segue_status segue_activity_get_continued_from(const segue_activity *activity, segue_value **origin);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 4. The delegate of an activity
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_save segue_save;
+typedef struct segue_receipt segue_receipt;
+
+/** What a callback that may answer later returns. */
+typedef int32_t segue_reply;
+/** will_save: the activity is up to date. continue: not handled. */
+#define SEGUE_REPLY_NO 0
+/** will_save: the activity is up to date. continue: handled. */
+#define SEGUE_REPLY_YES 1
+/** The answer comes later, from any thread: segue_save_complete or segue_continuation_complete, on a retained handle. */
+#define SEGUE_REPLY_LATER 2
+
+/**
+ * Bring the activity up to date: somebody continues it, or it is time (R2.2). Changes made here do not set needs_save
+ * (R1.7). Without an answer within SEGUE_LIMIT_SAVE_MS the last snapshot is used, marked stale (R2.4).
+ *   activity, save  borrowed
+ */
+typedef segue_reply (*segue_will_save_function)(void *context, segue_activity *activity, segue_save *save);
+/**
+ * was_continued: another app continued it and restored all (R3.6): the origin may let go of it ("move").
+ * continuation_ended: every attempt ends in one of these, whatever its outcome; it comes after was_continued.
+ *   activity, receipt  borrowed
+ */
+typedef void (*segue_receipt_function)(void *context, segue_activity *activity, segue_receipt *receipt);
+
+/**
+ *   context   retained until destroy
+ *   delegate  out, required, owned: release with segue_activity_delegate_release
+ */
+segue_status segue_activity_delegate_create(void *context, segue_destroy destroy, segue_activity_delegate **delegate);
+/** Set these before the delegate is given to an activity (later: INVALID_STATE). function  may be NULL: none */
+segue_status segue_activity_delegate_on_will_save(segue_activity_delegate *delegate, segue_will_save_function function);
+segue_status segue_activity_delegate_on_was_continued(segue_activity_delegate *delegate,
+                                                      segue_receipt_function function);
+segue_status segue_activity_delegate_on_continuation_ended(segue_activity_delegate *delegate,
+                                                           segue_receipt_function function);
+/** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
+segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
+
+/** The later answer to will_save. A second one: INVALID_STATE; too late: fine, and of no effect. */
+segue_status segue_save_complete(segue_save *save);
+/** Adds a count. */
+segue_status segue_save_retain(segue_save *save);
+/** Takes a count; NULL is fine. Released unanswered, the activity counts as up to date. */
+segue_status segue_save_release(segue_save *save);
+
+typedef int32_t segue_outcome;
+/** handled, and every restorable object restored */
+#define SEGUE_OUTCOME_RESTORED 1
+/** the receiver did not want it, before (with a reason) or after the payload moved (not handled) */
+#define SEGUE_OUTCOME_DECLINED 2
+#define SEGUE_OUTCOME_FAILED 3
+/** the answer was lost; it may or may not have been restored */
+#define SEGUE_OUTCOME_UNKNOWN 4
+
+segue_status segue_receipt_get_outcome(const segue_receipt *receipt, segue_outcome *outcome);
+/** SEGUE_OK if restored, else why not. */
+segue_status segue_receipt_get_status(const segue_receipt *receipt, segue_status *status);
+/** The reason or error in words, may be empty. reason  out, owned: free with segue_free */
+segue_status segue_receipt_get_reason(const segue_receipt *receipt, char **reason, size_t *length);
+/** The receiver. name, identifier  out, owned: free with segue_free */
+segue_status segue_receipt_get_device_name(const segue_receipt *receipt, char **name, size_t *length);
+segue_status segue_receipt_get_app_name(const segue_receipt *receipt, char **name, size_t *length);
+segue_status segue_receipt_get_bundle_identifier(const segue_receipt *receipt, char **identifier, size_t *length);
+/** id  out: SEGUE_ID_SIZE bytes, the same at both ends */
+segue_status segue_receipt_get_continuation_id(const segue_receipt *receipt, uint8_t *id);
+/** When the outcome was known here. */
+segue_status segue_receipt_get_date(const segue_receipt *receipt, double *seconds);
+/** Whether an older snapshot was handed over because will_save did not answer (R2.4). */
+segue_status segue_receipt_get_stale(const segue_receipt *receipt, bool *stale);
+/** Adds a count. */
+segue_status segue_receipt_retain(segue_receipt *receipt);
+/** Takes a count; NULL is fine. */
+segue_status segue_receipt_release(segue_receipt *receipt);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 5. Apps
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_app_delegate segue_app_delegate;
+typedef struct segue_offer segue_offer;
+typedef struct segue_continuation segue_continuation;
+typedef struct segue_error segue_error;
+
+typedef int32_t segue_delivery;
+#define SEGUE_DELIVER_HOST 0
+#define SEGUE_DELIVER_THREAD 1
+
+/**
+ * An app, not open yet: describe it, then open it.
+ *   bundle_identifier  copied: 1...255 bytes of UTF-8
+ *   app                out, required, owned: release with segue_app_release
+ */
+segue_status segue_app_create(const char *bundle_identifier, size_t length, segue_app **app);
+
+/** Only before segue_app_open (INVALID_STATE). Strings: copied, not empty, 255 bytes at most. */
+/** What people call it; else the bundle identifier. */
+segue_status segue_app_set_name(segue_app *app, const char *name, size_t length);
+/** Apps of one team continue each other's activities (R6.2). Without one, an app is a team of its bundle identifier. */
+segue_status segue_app_set_team_identifier(segue_app *app, const char *team, size_t length);
+/** Declares a type that the app can continue; call it for each, 256 at most. Originating needs no declaration (R1.1). */
+segue_status segue_app_add_activity_type(segue_app *app, const char *type, size_t length);
+/** Sees the offers of all of the user's apps, whatever team and type (R2.6): for docks, agents, command lines. */
+segue_status segue_app_set_chooser(segue_app *app, bool chooser);
+segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);
+/** The folder of the hub's sockets, in place of the environment's: for tests. folder  copied: absolute path */
+segue_status segue_app_set_runtime_folder(segue_app *app, const char *folder, size_t length);
+/** If set in the hub's app, the device offers its frontmost activity only (R1.12). */
+segue_status segue_app_set_offers_frontmost_only(segue_app *app, bool only);
+/** delegate  retained, may be NULL: none. Also while open. */
+segue_status segue_app_set_delegate(segue_app *app, segue_app_delegate *delegate);
+
+/**
+ * Opens it: finds the device's hub, or becomes it, in the background; on_connection tells when.
+ * Errors: UNSAFE_FOLDER, SYSTEM; INVALID_STATE (opened before).
+ */
+segue_status segue_app_open(segue_app *app);
+/**
+ * Saves and withdraws the current activity, ends its continuations with CANCELLED, and leaves; pending callbacks that
+ * end something run before it returns, none afterwards. A hub in this process goes on for the process's other apps,
+ * else moves to another process. A second call is fine. Errors: BUSY (inside a callback).
+ */
+segue_status segue_app_close(segue_app *app);
+/** Adds a count. */
+segue_status segue_app_retain(segue_app *app);
+/** Takes a count; NULL is fine. The last one closes it. Errors: BUSY (the last one, inside a callback: not taken). */
+segue_status segue_app_release(segue_app *app);
+
+/**
+ * Runs the callbacks that are due (SEGUE_DELIVER_HOST), waiting for the first of them.
+ *   timeout_ms  0: do not wait; negative: wait for ever
+ *   delivered   out: how many ran; 0 means the time is up, or segue_app_wake was called
+ * Errors: BUSY (inside a callback; another thread is in it); INVALID_STATE (not open; delivery by thread); INVALIDATED (closed).
+ */
+segue_status segue_app_dispatch(segue_app *app, int32_t timeout_ms, size_t *delivered);
+/** Makes a waiting segue_app_dispatch return, or else the next one not wait. Safe in a signal handler. */
+segue_status segue_app_wake(segue_app *app);
+/**
+ * A descriptor that is readable while segue_app_dispatch has something to do: for poll, asyncio, GLib, Qt. It stays
+ * the library's: do not read or close it. Errors: INVALID_STATE (not open; delivery by thread).
+ */
+segue_status segue_app_fd(segue_app *app, int *fd);
+
+/** Says that the app came to the foreground (its current activity is then the frontmost) or went to the background (it is saved): R2.5. */
+segue_status segue_app_set_foreground(segue_app *app, bool foreground);
+
+typedef int32_t segue_connection;
+/** looking for a hub, or becoming it; offers known so far stay listed for a while */
+#define SEGUE_CONNECTION_SEARCHING 0
+/** registered with a hub, and every offer that it knew of has been told */
+#define SEGUE_CONNECTION_READY 1
+segue_status segue_app_get_connection(const segue_app *app, segue_connection *connection);
+
+/**
+ * The offers that this app could continue (R2.6), frontmost first.
+ *   offers    out, may be NULL if capacity is 0: that many are written at most, each owned: release with segue_offer_release
+ *   count     out, required: how many there are
+ */
+segue_status segue_app_get_offers(const segue_app *app, segue_offer **offers, size_t capacity, size_t *count);
+
+/**
+ * The state of an app for people: identity, hub, offers, continuations, recent events.
+ *   text  out, owned: free with segue_free
+ */
+segue_status segue_app_describe(const segue_app *app, char **text, size_t *length);
+
+/**
+ * What segue_activity_explain found: called once, where the app's callbacks run.
+ *   reasons  borrowed: an array, most fundamental first, of dictionaries {"reason": string such as "not current",
+ *            "app": string, absent where it concerns all, "message": string}; empty: offered to every app there is
+ */
+typedef void (*segue_explain_function)(void *context, segue_app *app, const segue_value *reasons);
+
+/**
+ * Answers "why is it not offered there?" (R6.5): not current, invalidated, expired, not eligible, no hub, no other app, and
+ * for each app on this device: team differs, type not declared.
+ *   context  retained until destroy
+ * Errors: INVALID_STATE (the activity has no app, or it is not open).
+ */
+segue_status segue_activity_explain(segue_activity *activity, segue_explain_function function, void *context,
+                                    segue_destroy destroy);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 6. The delegate of an app
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef int32_t segue_offer_event;
+#define SEGUE_OFFER_APPEARED 1
+#define SEGUE_OFFER_CHANGED 2
+#define SEGUE_OFFER_GONE 3
+
+/** An offer came, changed (title, version, order ...) or went (R2.7). offer  borrowed */
+typedef void (*segue_offer_function)(void *context, segue_app *app, segue_offer_event event, segue_offer *offer);
+/** The connection to the hub changed. */
+typedef void (*segue_connection_function)(void *context, segue_app *app, segue_connection connection);
+/**
+ * A continuation begins; no data is there yet (R3.1). Return true if the app shows progress. Here, and only here, the
+ * app may call segue_continuation_decline.
+ *   type, continuation  borrowed
+ */
+typedef bool (*segue_will_continue_function)(void *context, segue_app *app, const char *type, size_t type_length,
+                                             segue_continuation *continuation);
+/**
+ * The activity is here: restore it (R3.4). It is a live object of this app: retain it to keep it (R3.12).
+ *   activity, continuation  borrowed
+ */
+typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, segue_activity *activity,
+                                               segue_continuation *continuation);
+/**
+ * The continuation failed; nothing else follows (R3.2). Without this callback the error is logged (R3.13).
+ *   type, error, continuation  borrowed
+ */
+typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
+                                        const segue_error *error, segue_continuation *continuation);
+
+/**
+ *   context   retained until destroy
+ *   delegate  out, required, owned: release with segue_app_delegate_release
+ */
+segue_status segue_app_delegate_create(void *context, segue_destroy destroy, segue_app_delegate **delegate);
+/** Set these before the delegate is given to an app (later: INVALID_STATE). function  may be NULL: none */
+segue_status segue_app_delegate_on_offer(segue_app_delegate *delegate, segue_offer_function function);
+segue_status segue_app_delegate_on_connection(segue_app_delegate *delegate, segue_connection_function function);
+segue_status segue_app_delegate_on_will_continue(segue_app_delegate *delegate, segue_will_continue_function function);
+segue_status segue_app_delegate_on_continue(segue_app_delegate *delegate, segue_continue_function function);
+segue_status segue_app_delegate_on_did_fail(segue_app_delegate *delegate, segue_did_fail_function function);
+/** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
+segue_status segue_app_delegate_release(segue_app_delegate *delegate);
+
+segue_status segue_error_get_status(const segue_error *error, segue_status *status);
+/** One line. message  out, owned: free with segue_free */
+segue_status segue_error_get_message(const segue_error *error, char **message, size_t *length);
+/** Adds a count. */
+segue_status segue_error_retain(segue_error *error);
+/** Takes a count; NULL is fine. */
+segue_status segue_error_release(segue_error *error);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 7. Offers: immutable descriptions (R2.1)
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/** The same for all offers of one activity. id  out: SEGUE_ID_SIZE bytes */
+segue_status segue_offer_get_id(const segue_offer *offer, uint8_t *id);
+/** Strings are out, owned: free with segue_free. A title may be absent: NULL. */
+segue_status segue_offer_get_type(const segue_offer *offer, char **type, size_t *length);
+segue_status segue_offer_get_title(const segue_offer *offer, char **title, size_t *length);
+segue_status segue_offer_get_device_name(const segue_offer *offer, char **name, size_t *length);
+segue_status segue_offer_get_app_name(const segue_offer *offer, char **name, size_t *length);
+segue_status segue_offer_get_bundle_identifier(const segue_offer *offer, char **identifier, size_t *length);
+segue_status segue_offer_get_payload_version(const segue_offer *offer, uint32_t *version);
+/** Bytes of the last snapshot, 0 if there is none yet. */
+segue_status segue_offer_get_size_hint(const segue_offer *offer, uint64_t *bytes);
+/** Since it became current or its app came to the foreground. */
+segue_status segue_offer_get_age_ms(const segue_offer *offer, uint64_t *age_ms);
+/** By this device's clock; SEGUE_NO_DATE if it does not expire. */
+segue_status segue_offer_get_expiration_date(const segue_offer *offer, double *seconds);
+segue_status segue_offer_get_supports_continuation_streams(const segue_offer *offer, bool *supports);
+/** Adds a count. */
+segue_status segue_offer_retain(segue_offer *offer);
+/** Takes a count; NULL is fine. */
+segue_status segue_offer_release(segue_offer *offer);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 8. Continuing (R3)
+ *
+ *   segue_app_continue -> will_continue -> (the origin's will_save runs) -> continue -> the origin's was_continued
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_restorable segue_restorable;
+
+/**
+ * Continues an offer in this app. Cancels the app's continuation that is under way (R3.3). If this succeeds, will_continue comes, and then
+ * exactly one of continue and did_fail.
+ *   offer         borrowed
+ *   timeout_ms    for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
+ *   continuation  out, owned: release with segue_continuation_release
+ * Errors: INVALID_STATE (not open), INVALIDATED (closed), INVALID_ARGUMENT (the offer is of another app of this process; the timeout is over 3600000).
+ */
+segue_status segue_app_continue(segue_app *app, segue_offer *offer, uint32_t timeout_ms,
+                                segue_continuation **continuation);
+
+/** Ends it: did_fail with USER_CANCELLED. Once it has ended: fine, and of no effect. */
+segue_status segue_continuation_cancel(segue_continuation *continuation);
+/** Inside will_continue: no payload moves; the origin sees the reason, did_fail gets DECLINED. reason  copied: 255 bytes at most. Later: INVALID_STATE. */
+segue_status segue_continuation_decline(segue_continuation *continuation, const char *reason, size_t length);
+/**
+ * The restoration handler: inside continue, or later; once (else INVALID_STATE). Each object's function runs where the app's
+ * callbacks run, in order. Called before the answer (return value or segue_continuation_complete), it counts for the outcome.
+ *   restorables  retained: count handles
+ */
+segue_status segue_continuation_restore(segue_continuation *continuation, segue_restorable *const *restorables,
+                                        size_t count);
+/** The later answer to continue. Without one the deadline answers: the origin's receipt says failed. A second one: INVALID_STATE. */
+segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
+/** id  out: SEGUE_ID_SIZE bytes, the same at both ends */
+segue_status segue_continuation_get_id(const segue_continuation *continuation, uint8_t *id);
+/** Bytes of the payload: total is 0 until it is known. */
+segue_status segue_continuation_get_progress(const segue_continuation *continuation, uint64_t *received,
+                                             uint64_t *total);
+/** offer  out, required, owned: release with segue_offer_release */
+segue_status segue_continuation_get_offer(const segue_continuation *continuation, segue_offer **offer);
+/** Adds a count. */
+segue_status segue_continuation_retain(segue_continuation *continuation);
+/** Takes a count; NULL is fine. Does not cancel. */
+segue_status segue_continuation_release(segue_continuation *continuation);
+
+/** Restores one object (a window, a document) from the activity; true: restored. activity  borrowed */
+typedef bool (*segue_restore_state_function)(void *context, segue_activity *activity);
+
+/**
+ * An object to hand to segue_continuation_restore.
+ *   function    required
+ *   context     retained until destroy
+ *   restorable  out, required, owned: release with segue_restorable_release
+ */
+segue_status segue_restorable_create(segue_restore_state_function function, void *context, segue_destroy destroy,
+                                     segue_restorable **restorable);
+/** Takes a count; NULL is fine. */
+segue_status segue_restorable_release(segue_restorable *restorable);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
