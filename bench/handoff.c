@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long a continuation takes on one machine: from segue_app_continue to the continue callback, the origin in another
  * process, the hub in a third, the activity dirty each time. In turns with its peers: a round trip over a raw Unix
- * socket to another process, and a method call through a D-Bus daemon to another process. */
+ * socket to another process, and a method call through a D-Bus daemon to another process. Only the raw socket is pinned
+ * to cores, because it has two answers, ten times apart: the two processes on one core, or on two. */
+#define _GNU_SOURCE
 #include "bench.h"
+#include <sched.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
@@ -71,6 +74,19 @@ static double continue_once(segue_app *app, struct receiver *self) {
   return self->continued_at - start;
 }
 
+/** Puts this thread on one core, or with NULL back on all that it may use. */
+static void pin(const int *core) {
+  static cpu_set_t all;
+  cpu_set_t one;
+  if (CPU_COUNT(&all) == 0 && sched_getaffinity(0, sizeof all, &all) != 0)
+    bench_fail("sched_getaffinity", "refused");
+  CPU_ZERO(&one);
+  if (core != NULL)
+    CPU_SET(*core, &one);
+  if (sched_setaffinity(0, sizeof one, core != NULL ? &one : &all) != 0)
+    bench_fail("sched_setaffinity", "refused");
+}
+
 static double socket_once(void) {
   char message[BENCH_MESSAGE_SIZE] = {0};
   double start = bench_now_us();
@@ -129,13 +145,16 @@ static segue_app *open_app(struct receiver *self) {
   return app;
 }
 
-/* handoff BUS_ADDRESS ROUNDS CALLS_PER_ROUND */
+/* handoff BUS_ADDRESS ROUNDS CALLS_PER_ROUND CORE_OF_ECHO OTHER_CORE */
 int main(int count, char **arguments) {
-  if (count != 4)
-    bench_fail("usage", "handoff BUS_ADDRESS ROUNDS CALLS_PER_ROUND");
+  if (count != 6)
+    bench_fail("usage", "handoff BUS_ADDRESS ROUNDS CALLS_PER_ROUND CORE_OF_ECHO OTHER_CORE");
   size_t rounds = bench_count(arguments[2]), calls = bench_count(arguments[3]), total = rounds * calls;
-  double *handoff = calloc(total, sizeof(double)), *raw = calloc(total, sizeof(double)),
-         *dbus = calloc(total, sizeof(double));
+  int near_core = atoi(arguments[4]), far_core = atoi(arguments[5]);
+  enum { HANDOFF, DBUS, ONE_CORE, TWO_CORES, FIGURES };
+  double *samples[FIGURES];
+  for (int f = 0; f < FIGURES; f++)
+    samples[f] = calloc(total, sizeof(double));
   sd_bus *bus = open_bus(arguments[1]);
   struct receiver self = {0};
   segue_app *app = open_app(&self);
@@ -144,19 +163,25 @@ int main(int count, char **arguments) {
     dbus_once(bus);
     continue_once(app, &self);
   }
-  for (size_t r = 0; r < rounds; r++) {
-    for (size_t i = r * calls; i < (r + 1) * calls; i++)
-      raw[i] = socket_once();
-    for (size_t i = r * calls; i < (r + 1) * calls; i++)
-      dbus[i] = dbus_once(bus);
-    for (size_t i = r * calls; i < (r + 1) * calls; i++)
-      handoff[i] = continue_once(app, &self);
+  for (size_t start = 0; start < total; start += calls) {
+    size_t end = start + calls;
+    pin(&near_core);
+    for (size_t i = start; i < end; i++)
+      samples[ONE_CORE][i] = socket_once();
+    pin(&far_core);
+    for (size_t i = start; i < end; i++)
+      samples[TWO_CORES][i] = socket_once();
+    pin(NULL);
+    for (size_t i = start; i < end; i++)
+      samples[DBUS][i] = dbus_once(bus);
+    for (size_t i = start; i < end; i++)
+      samples[HANDOFF][i] = continue_once(app, &self);
   }
-  bench_print("handoff_p50_us", bench_percentile(handoff, total, 50));
-  bench_print("handoff_p99_us", bench_percentile(handoff, total, 99));
-  bench_print("socket_p50_us", bench_percentile(raw, total, 50));
-  bench_print("dbus_p50_us", bench_percentile(dbus, total, 50));
-  bench_print("samples", (double)total);
+  bench_print("handoff_p50_us", bench_percentile(samples[HANDOFF], total, 50));
+  bench_print("handoff_p99_us", bench_percentile(samples[HANDOFF], total, 99));
+  bench_print("dbus_p50_us", bench_percentile(samples[DBUS], total, 50));
+  bench_print("socket_one_core_p50_us", bench_percentile(samples[ONE_CORE], total, 50));
+  bench_print("socket_two_cores_p50_us", bench_percentile(samples[TWO_CORES], total, 50));
   segue_offer_release(self.offer);
   BENCH_CALL(segue_app_close(app));
   segue_app_release(app);

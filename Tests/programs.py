@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that run beside a test, the demo or a measurement: started, listened to line by line, and ended for sure."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+PATIENCE = 30.0  # seconds to wait for a line by default: for failures only, what is awaited comes at once
+
+
+class ProgramError(Exception):
+    """A program did not do what was awaited; the text says which and what it said last."""
+
+
+class Program:
+    """A running program. Its standard output and error come as lines, in their order, once each."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        environment: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
+        listener: Callable[[str], None] | None = None,
+    ):
+        self.name = name
+        self.said: list[str] = []
+        self._listener = listener
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment,
+            pass_fds=pass_fds,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            line = line.rstrip("\n")
+            if self._listener is not None:
+                self._listener(line)
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def wait_for(self, pattern: str, patience: float = PATIENCE) -> re.Match[str]:
+        """The first line, of those not yet taken, that the pattern matches somewhere; the lines before it are taken too."""
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise self._error(f"did not say /{pattern}/ within {patience:.0f} s") from None
+            if line is None:
+                self._lines.put(None)
+                raise self._error(f"ended before it said /{pattern}/")
+            self.said.append(line)
+            if found := re.search(pattern, line):
+                return found
+
+    def tell(self, line: str) -> None:
+        """Writes a line to its standard input."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._error("takes no input any more") from None
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def wait(self, patience: float = PATIENCE) -> int:
+        """Ends its input, and waits for its end. The exit status, or minus the signal."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            status = self._process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            raise self._error(f"did not end within {patience:.0f} s") from None
+        self._reader.join()
+        return status
+
+    def kill(self) -> None:
+        """Ends it, whatever it is doing; it may have ended already."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+
+    def _error(self, what: str) -> ProgramError:
+        return ProgramError("\n    ".join([f"{self.name} {what}", *self.said[-5:]]))
+
+
+@contextlib.contextmanager
+def programs(environment: Mapping[str, str] | None = None) -> Iterator[Callable[..., Program]]:
+    """A function that starts programs as Program() does; they are killed, last first, when the block is left."""
+    started: list[Program] = []
+
+    def start(name: str, command: Sequence[str | Path], **options) -> Program:
+        started.append(Program(name, command, environment, **options))
+        return started[-1]
+
+    try:
+        yield start
+    finally:
+        for program in reversed(started):
+            program.kill()

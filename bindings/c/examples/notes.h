@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the apps that edit and view notes agree upon, in whatever language they are written: identifiers, and the layout
+ * of user_info. And how the C ones deal with errors. */
+#ifndef NOTES_H
+#define NOTES_H
+
+#include <segue.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Apps of one team continue each other's activities. */
+#define NOTES_TEAM "EXAMPLE"
+#define NOTES_EDITING "com.example.notes.editing"
+
+/* user_info, version 1. */
+#define NOTES_PAYLOAD_VERSION 1
+#define NOTES_DOCUMENT "NSUserActivityDocumentURLKey" /* URL: the file */
+#define NOTES_LINE "line"                             /* integer: the line of the cursor, from 1 */
+#define NOTES_COLUMN "column"                         /* integer: bytes before the cursor in its line */
+#define NOTES_SELECTION "selection"                   /* integer: bytes selected from the cursor on */
+
+/** Goes on if a call succeeded; else ends the program with the library's own words, which name the argument and why. */
+static inline void notes_check(segue_status status) {
+  if (status == SEGUE_OK)
+    return;
+  char message[SEGUE_MESSAGE_SIZE];
+  segue_last_error(message, sizeof message);
+  fprintf(stderr, "%s: %s\n", segue_status_name(status), message);
+  exit(EXIT_FAILURE);
+}
+
+#endif
