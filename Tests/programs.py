@@ -29,6 +29,7 @@ class Program:
         command: Sequence[str | Path],
         environment: Mapping[str, str] | None = None,
         pass_fds: Sequence[int] = (),
+        cwd: Path | None = None,
         listener: Callable[[str], None] | None = None,
     ):
         self.name = name
@@ -43,6 +44,7 @@ class Program:
             text=True,
             env=environment,
             pass_fds=pass_fds,
+            cwd=cwd,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
