@@ -63,7 +63,7 @@ class Program:
         self._lines.put(None)
 
     def wait_for(self, pattern: str, patience: float = PATIENCE) -> re.Match[str]:
-        """The first line, of those not yet taken, that the pattern matches somewhere; the lines before it are taken too."""
+        """The first line not yet taken that the pattern matches somewhere; the lines before it are taken too."""
         deadline = time.monotonic() + patience
         while True:
             try:
