@@ -32,6 +32,12 @@ public struct Identifier: Hashable, Comparable, Sendable {
     return result
   }
 
+  /// Writes the bytes to `pointer`, which has room for them.
+  public func write(to pointer: UnsafeMutableRawPointer) {
+    pointer.storeBytes(of: high.bigEndian, as: UInt64.self)
+    pointer.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+  }
+
   public static func < (left: Identifier, right: Identifier) -> Bool {
     left.high != right.high ? left.high < right.high : left.low < right.low
   }

@@ -1,0 +1,168 @@
+/// What is inside a value.
+extension Value {
+  public var kind: Kind { first.kind ?? .null }
+
+  /// Elements (array, set), entries (dictionary) or bytes (string, data, URL); nil for other kinds.
+  public var count: Int? {
+    let item = first
+    switch item.kind {
+    case .array, .set, .dictionary, .string, .data, .url: return item.count
+    default: return nil
+    }
+  }
+
+  public var bool: Bool? { item(.bool)?.bool }
+
+  /// The integer, if it fits.
+  public var int64: Int64? {
+    guard let item = item(.integer), item.isNegative || item.bits <= UInt64(Int64.max) else { return nil }
+    return item.int64
+  }
+
+  /// The integer, if it is not negative.
+  public var uint64: UInt64? {
+    guard let item = item(.integer), !item.isNegative else { return nil }
+    return item.uint64
+  }
+
+  public var double: Double? { item(.double)?.double }
+
+  /// Seconds since 1970-01-01T00:00:00Z.
+  public var date: Double? { item(.date)?.double }
+
+  public var string: String? { content(.string) { String(decoding: $0, as: UTF8.self) } }
+  public var data: [UInt8]? { content(.data) { Array($0) } }
+  public var url: String? { content(.url) { String(decoding: $0, as: UTF8.self) } }
+  public var uuid: Identifier? { content(.uuid) { Identifier(bytes: $0) } ?? nil }
+
+  /// The elements of an array, or of a set in bytewise order.
+  public var elements: [Value]? {
+    var reader = ValueReader(self)
+    guard let item = reader.next(), item.kind == .array || item.kind == .set else { return nil }
+    return Self.items(&reader, item.count)
+  }
+
+  /// The entries of a dictionary in bytewise order of their keys.
+  public var entries: [(key: Value, value: Value)]? {
+    var reader = ValueReader(self)
+    guard let item = reader.next(), item.kind == .dictionary else { return nil }
+    var result: [(key: Value, value: Value)] = []
+    result.reserveCapacity(item.count)
+    while reader.next()?.kind != nil, let key = reader.take(), reader.next() != nil, let value = reader.take() {
+      result.append((key, value))
+    }
+    return result
+  }
+
+  /// The entry of a dictionary with this key; nil also if it is no dictionary.
+  public subscript(_ key: Value) -> Value? { rangeOfEntry(key).map { part($0) } }
+
+  /// The entry of a dictionary with this string as its key; nil also if it is no dictionary.
+  public subscript(_ key: String) -> Value? {
+    var key = key
+    return key.withUTF8 { self[utf8: UnsafeRawBufferPointer($0)] }
+  }
+
+  /// The same for the bytes of a string.
+  public subscript(utf8 key: UnsafeRawBufferPointer) -> Value? { rangeOfEntry(utf8: key).map { part($0) } }
+
+  /// A reader at the entry of a dictionary with this string as its key; nil also if it is no dictionary.
+  public func reader(atEntry key: UnsafeRawBufferPointer) -> ValueReader? {
+    rangeOfEntry(utf8: key).map { ValueReader(self, at: $0.lowerBound) }
+  }
+
+  /// How deep containers are nested in it: 0 if it is none.
+  public var depth: Int {
+    var reader = ValueReader(self)
+    var deepest = 0
+    while let item = reader.next() { if let kind = item.kind, kind.isContainer { deepest = max(deepest, item.depth + 1) } }
+    return deepest
+  }
+
+  // MARK: - Parts
+
+  private var first: ValueReader.Item { encoding.withEncoding { ValueReader.Item.read($0, depth: 0).item } }
+
+  private func item(_ kind: Kind) -> ValueReader.Item? {
+    let item = first
+    return item.kind == kind ? item : nil
+  }
+
+  private func content<Result>(_ kind: Kind, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+    var reader = ValueReader(self)
+    return reader.next()?.kind == kind ? reader.withContent(body) : nil
+  }
+
+  private func part(_ range: Range<Int>) -> Value { Value(trusted: Array(encoding[range])) }
+
+  private static func items(_ reader: inout ValueReader, _ count: Int) -> [Value] {
+    var result: [Value] = []
+    result.reserveCapacity(count)
+    while reader.next()?.kind != nil, let value = reader.take() { result.append(value) }
+    return result
+  }
+
+  private func rangeOfEntry(_ key: Value) -> Range<Int>? {
+    key.encoding.withEncoding { wanted in
+      rangeOfEntry { ByteOrder.compare($0, $1, wanted, key.encoding.count) }
+    }
+  }
+
+  private func rangeOfEntry(utf8 key: UnsafeRawBufferPointer) -> Range<Int>? {
+    rangeOfEntry { pointer, _ in
+      // Heads of one size order like their arguments, and shorter heads have smaller ones.
+      let head = Head(trusted: pointer)
+      if head.major != Head.Major.text { return Int(head.major) - Int(Head.Major.text) }
+      guard head.count == key.count, let wanted = key.baseAddress else { return head.count - key.count }
+      return ByteOrder.compare(pointer + head.size, head.count, wanted, key.count)
+    }
+  }
+
+  /// The bytes of the value whose key compares as 0: `compare` gets the bytes of each key, in ascending order.
+  @inline(__always)
+  private func rangeOfEntry(_ compare: (UnsafeRawPointer, Int) -> Int) -> Range<Int>? {
+    encoding.withEncoding { base in
+      let head = Head(trusted: base)
+      guard head.major == Head.Major.map else { return nil }
+      var offset = head.size
+      for _ in 0..<head.count {
+        let keyEnd = Head.skip(base, from: offset)
+        let order = compare(base + offset, keyEnd - offset)
+        if order > 0 { return nil }
+        offset = Head.skip(base, from: keyEnd)
+        if order == 0 { return keyEnd..<offset }
+      }
+      return nil
+    }
+  }
+}
+
+extension Value {
+  /// A dictionary with the entries of this one and of another; for the same key, the new one's value stays (R1.10).
+  /// WRONG_KIND if one of them is no dictionary, LIMIT_EXCEEDED if the result is too large.
+  public func merging(_ entries: Value) throws(SegueError) -> Value {
+    guard let old = self.entries, let new = entries.entries else {
+      throw SegueError(.wrongKind, "only dictionaries can be merged")
+    }
+    var writer = ValueWriter()
+    try writer.begin(.dictionary)
+    var index = 0
+    for entry in old {
+      while index < new.count, new[index].key < entry.key {
+        try writer.put(new[index].key)
+        try writer.put(new[index].value)
+        index += 1
+      }
+      let isReplaced = index < new.count && new[index].key == entry.key
+      try writer.put(entry.key)
+      try writer.put(isReplaced ? new[index].value : entry.value)
+      if isReplaced { index += 1 }
+    }
+    for entry in new[index...] {
+      try writer.put(entry.key)
+      try writer.put(entry.value)
+    }
+    try writer.end()
+    return try writer.finish()
+  }
+}

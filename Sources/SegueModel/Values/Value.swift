@@ -1,0 +1,132 @@
+/// An immutable value of `user_info`. It is its deterministic encoding (R1.2): CBOR in the form of RFC 8949 §4.2.1, with
+/// the tags 1 date, 32 URL, 37 UUID and 258 set. Two values are equal if and only if those bytes are.
+public struct Value: Sendable {
+  /// Never empty, and always what `init(cbor:)` would keep as it is.
+  public let encoding: [UInt8]
+
+  /// Takes bytes that are known to be a deterministic encoding.
+  init(trusted encoding: [UInt8]) { self.encoding = encoding }
+
+  /// A value from one CBOR item, deterministic or not: lengths, sizes of numbers and order are normalised. MALFORMED or
+  /// UNSUPPORTED_VALUE, with the offset in the message; LIMIT_EXCEEDED.
+  public init(cbor: UnsafeRawBufferPointer) throws(SegueError) {
+    encoding = CanonicalScan.accepts(cbor) ? Array(cbor) : try Normaliser.encoding(of: cbor)
+  }
+
+  public init(cbor: [UInt8]) throws(SegueError) {
+    if cbor.withUnsafeBytes({ CanonicalScan.accepts($0) }) {
+      encoding = cbor
+    } else {
+      encoding = try Normaliser.encoding(of: cbor)
+    }
+  }
+
+  public static let null = Value(trusted: [Head.Simple.null])
+  public static let emptyDictionary = Value(trusted: [Head.Major.map << 5])
+
+  public static func bool(_ bool: Bool) -> Value { Value(trusted: [bool ? Head.Simple.yes : Head.Simple.no]) }
+
+  public static func integer(_ integer: Int64) -> Value {
+    short { Head.write(integer: integer, to: $0) }
+  }
+
+  public static func unsigned(_ integer: UInt64) -> Value {
+    short { Head.write(Head.Major.unsigned, integer, to: $0) }
+  }
+
+  public static func double(_ double: Double) -> Value {
+    short { FloatForm.write(double, to: $0) }
+  }
+
+  public static func uuid(_ uuid: Identifier) -> Value {
+    short { Head.write(uuid: uuid, to: $0) }
+  }
+
+  /// A string that alone is larger than `Limits.value` fits into no container and no message.
+  public static func string(_ string: String) -> Value {
+    var string = string
+    return string.withUTF8 { long(Head.Major.text, UnsafeRawBufferPointer($0)) }
+  }
+
+  /// The same bound as for a string.
+  public static func data(_ data: [UInt8]) -> Value {
+    data.withUnsafeBytes { long(Head.Major.data, $0) }
+  }
+
+  /// Seconds since 1970-01-01T00:00:00Z; INVALID_ARGUMENT unless finite.
+  public static func date(_ seconds: Double) throws(SegueError) -> Value {
+    var writer = ValueWriter()
+    try writer.putDate(seconds)
+    return try writer.finish()
+  }
+
+  /// INVALID_URL unless it is an absolute URL (RFC 3986).
+  public static func url(_ url: String) throws(SegueError) -> Value {
+    guard let url = AbsoluteURL(url) else { throw SegueError(.invalidURL, "not an absolute URL (RFC 3986)") }
+    var writer = ValueWriter()
+    try writer.put(url)
+    return try writer.finish()
+  }
+
+  public static func array(_ elements: [Value]) throws(SegueError) -> Value { try container(.array, elements) }
+
+  /// INVALID_ARGUMENT if an element stands there twice.
+  public static func set(_ elements: [Value]) throws(SegueError) -> Value { try container(.set, elements) }
+
+  /// INVALID_ARGUMENT if a key stands there twice.
+  public static func dictionary(_ entries: [(key: Value, value: Value)]) throws(SegueError) -> Value {
+    var writer = ValueWriter()
+    try writer.begin(.dictionary)
+    for entry in entries {
+      try writer.put(entry.key)
+      try writer.put(entry.value)
+    }
+    try writer.end()
+    return try writer.finish()
+  }
+
+  private static func container(_ kind: Kind, _ elements: [Value]) throws(SegueError) -> Value {
+    var writer = ValueWriter()
+    try writer.begin(kind)
+    for element in elements { try writer.put(element) }
+    try writer.end()
+    return try writer.finish()
+  }
+
+  private static func long(_ major: UInt8, _ content: UnsafeRawBufferPointer) -> Value {
+    Value(
+      trusted: [UInt8](unsafeUninitializedCapacity: Head.longest + content.count) { buffer, count in
+        let bytes = UnsafeMutableRawBufferPointer(buffer)
+        guard let base = bytes.baseAddress else { return }
+        count = Head.write(major, UInt64(content.count), to: base)
+        UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: content)
+        count += content.count
+      })
+  }
+
+  /// A value of at most 19 bytes, as a UUID is.
+  private static func short(_ write: (UnsafeMutableRawPointer) -> Int) -> Value {
+    let capacity = 3 + Identifier.size
+    return Value(
+      trusted: [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+        count = buffer.baseAddress.map { write(UnsafeMutableRawPointer($0)) } ?? 0
+      })
+  }
+}
+
+extension Value: Comparable {
+  public static func == (left: Value, right: Value) -> Bool {
+    left.encoding.count == right.encoding.count && ByteOrder.compare(left.encoding, right.encoding) == 0
+  }
+
+  /// Bytewise order of the encodings: the order in which keys and elements of sets stand.
+  public static func < (left: Value, right: Value) -> Bool { ByteOrder.compare(left.encoding, right.encoding) < 0 }
+}
+
+extension [UInt8] {
+  /// Gives the start of an encoding, which is never empty.
+  @inline(__always)
+  func withEncoding<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
+    withUnsafeBytes { body($0.baseAddress.unsafelyUnwrapped) }
+  }
+}

@@ -1,0 +1,155 @@
+/// Walks through a value, depth first, without a value for each part.
+public struct ValueReader: Sendable {
+  /// One step.
+  public struct Item: Sendable {
+    /// Nil: the container that was entered ends here.
+    public let kind: Kind?
+    /// Containers around it: 0 for the outermost value.
+    public let depth: Int
+    /// Elements (array, set), entries (dictionary), bytes (string, data, URL); else 0.
+    public let count: Int
+    /// Whether it is an integer below zero, which then stands in `int64`.
+    public let isNegative: Bool
+    /// The number as its bits: of the bool (0 or 1), the integer, or the double or date.
+    public let bits: UInt64
+
+    public var bool: Bool { bits != 0 }
+    public var int64: Int64 { Int64(bitPattern: bits) }
+    public var uint64: UInt64 { bits }
+    public var double: Double { Double(bitPattern: bits) }
+
+    @inline(__always)
+    fileprivate init(_ kind: Kind?, _ depth: Int, count: Int = 0, isNegative: Bool = false, bits: UInt64 = 0) {
+      self.kind = kind
+      self.depth = depth
+      self.count = count
+      self.isNegative = isNegative
+      self.bits = bits
+    }
+  }
+
+  private let bytes: [UInt8]
+  /// Of the next item.
+  private var offset = 0
+  /// Items that follow in the innermost container, and in those around it, outermost first.
+  private var left = 1
+  private var outer: [Int] = []
+  /// The kind of the item at which the reader stands: nil before the first item, at an end, and behind all.
+  private var kind: Kind?
+  /// Offset of that item, and the bytes of a string, data, URL or UUID.
+  private var start = 0
+  private var content = 0..<0
+
+  public init(_ value: Value) { bytes = value.encoding }
+
+  /// A reader of the part of a value that starts at `offset`.
+  init(_ value: Value, at offset: Int) {
+    bytes = value.encoding
+    self.offset = offset
+  }
+
+  /// The next item; nil when all is read. A dictionary gives key, value, key, value …; behind the last item of a
+  /// container comes its end.
+  public mutating func next() -> Item? {
+    if left == 0 {
+      kind = nil
+      guard let around = outer.popLast() else { return nil }
+      left = around
+      return Item(nil, outer.count)
+    }
+    left &-= 1
+    start = offset
+    let (item, size) = bytes.withEncoding { Item.read($0 + start, depth: outer.count) }
+    offset &+= size
+    kind = item.kind
+    switch item.kind {
+    case .string, .data, .url: enterContent(item.count)
+    case .uuid: enterContent(Identifier.size)
+    case .array, .set: enterContainer(item.count)
+    case .dictionary: enterContainer(2 &* item.count)
+    default: break
+    }
+    return item
+  }
+
+  @inline(__always)
+  private mutating func enterContent(_ count: Int) {
+    content = Range(uncheckedBounds: (offset, offset &+ count))
+    offset &+= count
+  }
+
+  @inline(__always)
+  private mutating func enterContainer(_ count: Int) {
+    outer.append(left)
+    left = count
+  }
+
+  /// The bytes of the string, data, URL or UUID at which the reader stands; nil at anything else.
+  public func withContent<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+    switch kind {
+    case .string, .data, .url, .uuid:
+      bytes.withEncoding { body(UnsafeRawBufferPointer(start: $0 + content.lowerBound, count: content.count)) }
+    default: nil
+    }
+  }
+
+  /// The string or URL at which the reader stands; nil at anything else.
+  public var string: String? {
+    kind == .string || kind == .url ? withContent { String(decoding: $0, as: UTF8.self) } : nil
+  }
+
+  /// The data at which the reader stands; nil at anything else.
+  public var data: [UInt8]? { kind == .data ? withContent { Array($0) } : nil }
+
+  /// The UUID at which the reader stands; nil at anything else.
+  public var uuid: Identifier? { kind == .uuid ? withContent { Identifier(bytes: $0) } ?? nil : nil }
+
+  /// The item at which the reader stands as a value of its own; if it is a container, the reader then stands at its
+  /// end. Nil before the first item, and at an end.
+  public mutating func take() -> Value? {
+    guard let kind else { return nil }
+    let end = bytes.withEncoding { Head.skip($0, from: start) }
+    if kind.isContainer {
+      offset = end
+      left = outer.removeLast()
+      self.kind = nil
+    }
+    return Value(trusted: Array(bytes[start..<end]))
+  }
+}
+
+extension ValueReader.Item {
+  /// The item at `pointer` in a value, and the bytes of its heads.
+  @inline(__always)
+  static func read(_ pointer: UnsafeRawPointer, depth: Int) -> (item: Self, size: Int) {
+    let head = Head(trusted: pointer)
+    switch head.major {
+    case Head.Major.unsigned: return (Self(.integer, depth, bits: head.argument), head.size)
+    case Head.Major.negative:
+      // Of argument n the number is -1 - n, which is ~n (RFC 8949 §3.1).
+      return (Self(.integer, depth, isNegative: true, bits: ~head.argument), head.size)
+    case Head.Major.data: return (Self(.data, depth, count: head.count), head.size)
+    case Head.Major.text: return (Self(.string, depth, count: head.count), head.size)
+    case Head.Major.array: return (Self(.array, depth, count: head.count), head.size)
+    case Head.Major.map: return (Self(.dictionary, depth, count: head.count), head.size)
+    case Head.Major.tag: return tagged(head, Head(trusted: pointer + head.size), depth)
+    default:
+      switch head.initial {
+      case Head.Simple.no: return (Self(.bool, depth), head.size)
+      case Head.Simple.yes: return (Self(.bool, depth, bits: 1), head.size)
+      case Head.Simple.null: return (Self(.null, depth), head.size)
+      default: return (Self(.double, depth, bits: FloatForm.number(head).bitPattern), head.size)
+      }
+    }
+  }
+
+  private static func tagged(_ tag: Head, _ head: Head, _ depth: Int) -> (item: Self, size: Int) {
+    let size = tag.size &+ head.size
+    switch tag.argument {
+    case Head.Tag.date: return (Self(.date, depth, bits: FloatForm.seconds(head).bitPattern), size)
+    case Head.Tag.url: return (Self(.url, depth, count: head.count), size)
+    case Head.Tag.uuid: return (Self(.uuid, depth), size)
+    default: return (Self(.set, depth, count: head.count), size)
+    }
+  }
+}

@@ -1,0 +1,267 @@
+/// Writes one value: put an item, or begin a container, put its items (a dictionary takes key, value, key, value …, in
+/// any order of keys) and end it; then finish. A call that fails leaves the writer as it was, but for `end`.
+public struct ValueWriter: Sendable {
+  /// A container that was begun.
+  private struct Container {
+    let kind: Kind
+    /// Offsets of its array or map head (one byte until `end`) and of its first item behind it.
+    let head: Int
+    var content: Int { head &+ 1 }
+    /// Index in `marks` of its first item.
+    let firstMark: Int
+    /// Items put so far, keys and values counted apart.
+    var count = 0
+  }
+
+  /// The first part of `bytes` is what was written so far; the rest is room.
+  private var bytes: [UInt8] = []
+  private var used = 0
+  /// The containers that are open, outermost first.
+  private var open: [Container] = []
+  /// Offsets of the items of open dictionaries and sets. 32 bits are enough for `Limits.value`.
+  private var marks: [UInt32] = []
+  private var isUnusable = false
+
+  public init() {}
+
+  /// How many containers are open.
+  public var depth: Int { open.count }
+
+  public mutating func putNull() throws(SegueError) { try put(simple: Head.Simple.null) }
+
+  public mutating func put(_ bool: Bool) throws(SegueError) {
+    try put(simple: bool ? Head.Simple.yes : Head.Simple.no)
+  }
+
+  public mutating func put(_ integer: Int64) throws(SegueError) {
+    try prepare(Head.longest)
+    write { Head.write(integer: integer, to: $0) }
+  }
+
+  public mutating func put(_ unsigned: UInt64) throws(SegueError) {
+    try prepare(Head.longest)
+    write { Head.write(Head.Major.unsigned, unsigned, to: $0) }
+  }
+
+  public mutating func put(_ double: Double) throws(SegueError) {
+    try prepare(Head.longest)
+    write { FloatForm.write(double, to: $0) }
+  }
+
+  /// Seconds since 1970-01-01T00:00:00Z; INVALID_ARGUMENT unless finite.
+  public mutating func putDate(_ seconds: Double) throws(SegueError) {
+    guard seconds.isFinite else { throw SegueError(.invalidArgument, "a date is not a finite number of seconds") }
+    try prepare(1 + Head.longest)
+    write { pointer in
+      Head.write(Head.Major.tag, Head.Tag.date, to: pointer)
+      guard seconds.magnitude <= FloatForm.exactInteger, let integer = Int64(exactly: seconds) else {
+        return 1 + FloatForm.write(seconds, to: pointer + 1)
+      }
+      return 1 + Head.write(integer: integer, to: pointer + 1)
+    }
+  }
+
+  public mutating func put(_ string: String) throws(SegueError) {
+    var string = string
+    try prepare(Head.longest, string.utf8.count)
+    string.withUTF8 { write(Head.Major.text, UnsafeRawBufferPointer($0)) }
+  }
+
+  /// INVALID_ARGUMENT unless it is UTF-8.
+  public mutating func put(utf8: UnsafeRawBufferPointer) throws(SegueError) {
+    guard UTF8Text.isValid(utf8) else { throw SegueError(.invalidArgument, "a string is not UTF-8") }
+    try prepare(Head.longest, utf8.count)
+    write(Head.Major.text, utf8)
+  }
+
+  public mutating func put(data: UnsafeRawBufferPointer) throws(SegueError) {
+    try prepare(Head.longest, data.count)
+    write(Head.Major.data, data)
+  }
+
+  public mutating func put(data: [UInt8]) throws(SegueError) {
+    try prepare(Head.longest, data.count)
+    data.withUnsafeBytes { write(Head.Major.data, $0) }
+  }
+
+  /// INVALID_URL unless it is an absolute URL (RFC 3986).
+  public mutating func put(url: UnsafeRawBufferPointer) throws(SegueError) {
+    guard AbsoluteURL.schemeCount(url) != nil else { throw SegueError(.invalidURL, "not an absolute URL (RFC 3986)") }
+    try prepare(2 + Head.longest, url.count)
+    write { Head.write(Head.Major.tag, Head.Tag.url, to: $0) }
+    write(Head.Major.text, url)
+  }
+
+  public mutating func put(_ url: AbsoluteURL) throws(SegueError) {
+    var text = url.text
+    try prepare(2 + Head.longest, text.utf8.count)
+    write { Head.write(Head.Major.tag, Head.Tag.url, to: $0) }
+    text.withUTF8 { write(Head.Major.text, UnsafeRawBufferPointer($0)) }
+  }
+
+  public mutating func put(_ uuid: Identifier) throws(SegueError) {
+    try prepare(3 + Identifier.size)
+    write { Head.write(uuid: uuid, to: $0) }
+  }
+
+  /// Puts a value in whole.
+  public mutating func put(_ value: Value) throws(SegueError) {
+    // A value of n bytes is at most n deep: most need no look.
+    let deepest = Limits.nesting - open.count
+    if value.encoding.count > deepest, value.depth > deepest { throw Self.tooDeep }
+    try prepare(value.encoding.count)
+    value.encoding.withUnsafeBytes { write($0) }
+  }
+
+  /// Begins an array, dictionary or set. INVALID_ARGUMENT for other kinds, LIMIT_EXCEEDED if it nests too deep.
+  public mutating func begin(_ kind: Kind) throws(SegueError) {
+    guard kind.isContainer else {
+      throw SegueError(.invalidArgument, "only an array, a dictionary and a set can be begun")
+    }
+    guard open.count < Limits.nesting else { throw Self.tooDeep }
+    try prepare(4)
+    if kind == .set { write { Head.write(Head.Major.tag, Head.Tag.set, to: $0) } }
+    open.append(Container(kind: kind, head: used, firstMark: marks.count))
+    // The head is written when the count is known.
+    used &+= 1
+  }
+
+  /// Ends the container begun last. INVALID_STATE if none is open, or a key has no value. INVALID_ARGUMENT if a key or
+  /// an element of a set stands there twice, LIMIT_EXCEEDED if it is too large: the writer is then unusable.
+  public mutating func end() throws(SegueError) {
+    try checkUsable()
+    guard let container = open.last else { throw SegueError(.invalidState, "no container is open") }
+    var count = container.count
+    if container.kind == .dictionary {
+      guard count & 1 == 0 else { throw SegueError(.invalidState, "the last key has no value") }
+      count /= 2
+    }
+    if container.kind != .array {
+      do throws(SegueError) {
+        try sortItems(of: container, count)
+      } catch {
+        isUnusable = true
+        throw error
+      }
+    }
+    let headSize = Head.size(of: UInt64(count))
+    guard used &+ headSize &- 1 <= Limits.value else {
+      isUnusable = true
+      throw Self.tooLarge
+    }
+    makeRoom(headSize)
+    bytes.withUnsafeMutableBytes { buffer in
+      guard let base = buffer.baseAddress else { return }
+      if headSize > 1 {
+        let content = base + container.content
+        (base + container.head + headSize).copyMemory(from: content, byteCount: used &- container.content)
+      }
+      let major = container.kind == .dictionary ? Head.Major.map : Head.Major.array
+      Head.write(major, UInt64(count), to: base + container.head)
+    }
+    used &+= headSize &- 1
+    marks.removeSubrange(container.firstMark...)
+    open.removeLast()
+  }
+
+  /// The value that was written; the writer is empty again. INVALID_STATE if nothing was put, or a container is open.
+  public mutating func finish() throws(SegueError) -> Value {
+    try checkUsable()
+    guard open.isEmpty else { throw SegueError(.invalidState, "a container is still open") }
+    guard used > 0 else { throw SegueError(.invalidState, "nothing was put") }
+    let value = Value(trusted: Array(bytes[..<used]))
+    used = 0
+    // A buffer that one large value needed is not kept for the small ones.
+    if bytes.count > 64 * 1024 { bytes = [] }
+    return value
+  }
+
+  // MARK: - Bytes
+
+  private static var tooDeep: SegueError {
+    SegueError(.limitExceeded, "containers are nested more than \(Limits.nesting) deep")
+  }
+
+  private static var tooLarge: SegueError { SegueError(.limitExceeded, "a value is larger than \(Limits.value) bytes") }
+
+  private func checkUsable() throws(SegueError) {
+    if isUnusable { throw SegueError(.invalidState, "the writer is unusable since its end failed") }
+  }
+
+  /// Checks that an item of up to `size` bytes may be put here, counts it, and makes room for it.
+  @inline(__always)
+  private mutating func prepare(_ head: Int, _ content: Int = 0) throws(SegueError) {
+    guard content <= Limits.value, used &+ head &+ content <= Limits.value &+ Head.longest else { throw Self.tooLarge }
+    try checkUsable()
+    let innermost = open.count &- 1
+    if innermost >= 0 {
+      open[innermost].count &+= 1
+      if open[innermost].kind != .array { marks.append(UInt32(truncatingIfNeeded: used)) }
+    } else if used > 0 {
+      throw SegueError(.invalidState, "the value is complete")
+    }
+    makeRoom(head &+ content)
+  }
+
+  @inline(__always)
+  private mutating func makeRoom(_ size: Int) {
+    if bytes.count &- used < size { grow(size) }
+  }
+
+  private mutating func grow(_ size: Int) {
+    bytes.append(contentsOf: repeatElement(0, count: max(bytes.count, size, 256)))
+  }
+
+  @inline(__always)
+  private mutating func write(_ body: (UnsafeMutableRawPointer) -> Int) {
+    let offset = used
+    used &+= bytes.withUnsafeMutableBytes { buffer in buffer.baseAddress.map { body($0 + offset) } ?? 0 }
+  }
+
+  private mutating func write(_ content: UnsafeRawBufferPointer) {
+    guard let base = content.baseAddress, content.count > 0 else { return }
+    write { pointer in
+      pointer.copyMemory(from: base, byteCount: content.count)
+      return content.count
+    }
+  }
+
+  private mutating func write(_ major: UInt8, _ content: UnsafeRawBufferPointer) {
+    write { Head.write(major, UInt64(content.count), to: $0) }
+    write(content)
+  }
+
+  private mutating func put(simple: UInt8) throws(SegueError) {
+    try prepare(1)
+    write { pointer in
+      pointer.storeBytes(of: simple, as: UInt8.self)
+      return 1
+    }
+  }
+
+  // MARK: - Order
+
+  /// Brings elements or entries into bytewise order (RFC 8949 §4.2.1); throws if two are equal.
+  private mutating func sortItems(of container: Container, _ count: Int) throws(SegueError) {
+    guard count > 1 else { return }
+    let width = container.kind == .dictionary ? 2 : 1
+    let end = used
+    let order = bytes.withUnsafeBytes { buffer in
+      marks.withUnsafeBufferPointer { marks in
+        EntryOrder(
+          bytes: buffer, marks: UnsafeBufferPointer(rebasing: marks[container.firstMark...]), width: width, end: end)
+      }
+    }
+    switch order {
+    case .ascending: return
+    case .twice(let range):
+      let name = Value(trusted: Array(bytes[range])).diagnostic
+      let what = container.kind == .dictionary ? "the key" : "the element"
+      throw SegueError(.invalidArgument, "\(what) \(name) stands there twice")
+    case .other(let sorted):
+      bytes.withUnsafeMutableBytes { buffer in
+        sorted.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: buffer[container.content..<end]).copyMemory(from: $0) }
+      }
+    }
+  }
+}
