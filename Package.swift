@@ -31,7 +31,7 @@ let package = Package(
     + (embedded
       ? []
       : [
-        .testTarget(name: "ModelTests", dependencies: ["SegueModel"]),
+        .testTarget(name: "ModelTests", dependencies: ["SegueModel"], exclude: ["Vectors"]),
         .testTarget(name: "WireTests", dependencies: ["SegueWire"]),
         .testTarget(name: "EngineTests", dependencies: ["SegueEngine"]),
       ])

@@ -93,7 +93,8 @@ struct Normaliser {
     case Head.Simple.null: try writer.putNull()
     case Head.Simple.half...Head.Simple.double: try writer.put(number(head))
     case Head.Simple.end: throw SegueError(.malformed, "a break outside of an indefinite item at offset \(head.start)")
-    case 0xf8 where head.argument < 32:
+    // RFC 7049 still allowed 24...31 here (its appendix A has one): readable, but nothing that a value can hold.
+    case 0xf8 where head.argument < 24:
       throw SegueError(.malformed, "a simple value in a reserved form at offset \(head.start)")
     case 0xf7: throw SegueError(.unsupportedValue, "undefined at offset \(head.start)")
     default: throw SegueError(.unsupportedValue, "simple(\(head.argument)) at offset \(head.start)")

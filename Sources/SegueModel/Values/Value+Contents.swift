@@ -75,7 +75,9 @@ extension Value {
   public var depth: Int {
     var reader = ValueReader(self)
     var deepest = 0
-    while let item = reader.next() { if let kind = item.kind, kind.isContainer { deepest = max(deepest, item.depth + 1) } }
+    while let item = reader.next() {
+      if let kind = item.kind, kind.isContainer { deepest = max(deepest, item.depth + 1) }
+    }
     return deepest
   }
 

@@ -260,7 +260,9 @@ public struct ValueWriter: Sendable {
       throw SegueError(.invalidArgument, "\(what) \(name) stands there twice")
     case .other(let sorted):
       bytes.withUnsafeMutableBytes { buffer in
-        sorted.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: buffer[container.content..<end]).copyMemory(from: $0) }
+        sorted.withUnsafeBytes {
+          UnsafeMutableRawBufferPointer(rebasing: buffer[container.content..<end]).copyMemory(from: $0)
+        }
       }
     }
   }
