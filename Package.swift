@@ -8,9 +8,12 @@ let settings: [SwiftSetting] =
   embedded ? [.enableExperimentalFeature("Embedded"), .unsafeFlags(["-wmo"])] : []
 
 /// A room of the library; it imports only the rooms named here (docs/architecture.md).
-func room(_ name: String, imports: [Target.Dependency] = [], links: [String] = []) -> Target {
+func room(
+  _ name: String, imports: [Target.Dependency] = [], links: [String] = [], exclude: [String] = []
+) -> Target {
   .target(
-    name: name, dependencies: imports, swiftSettings: settings, linkerSettings: links.map { .linkedLibrary($0) })
+    name: name, dependencies: imports, exclude: exclude, swiftSettings: settings,
+    linkerSettings: links.map { .linkedLibrary($0) })
 }
 
 let package = Package(
@@ -21,12 +24,15 @@ let package = Package(
   targets: [
     .target(name: "CSegue", path: "include", publicHeadersPath: "."),
     .systemLibrary(name: "CLibUV"),
+    .systemLibrary(name: "CLinux"),
     room("SegueModel"),
     room("SegueWire", imports: ["SegueModel"]),
     room("SegueEngine", imports: ["SegueModel", "SegueWire"]),
-    room("SegueTransport", imports: ["SegueModel", "CLibUV"], links: ["uv"]),
-    room("SegueRuntime", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueTransport"]),
-    room("SegueABI", imports: ["CSegue", "SegueModel", "SegueWire", "SegueRuntime"]),
+    room("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
+    room("SegueRuntime", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "CLinux"]),
+    room(
+      "SegueABI", imports: ["CSegue", "CLinux", "SegueTransport", "SegueModel", "SegueWire", "SegueRuntime"],
+      exclude: ["exports.map"]),
   ]
     + (embedded
       ? []

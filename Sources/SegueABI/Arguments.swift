@@ -1,0 +1,68 @@
+import CLinux
+import CSegue
+import SegueModel
+
+/// Reading what a caller gave; all of it is checked.
+enum Arguments {
+  /// UTF-8 text that must be there. `limit` in bytes bounds how far a NUL is looked for; over it is LIMIT_EXCEEDED.
+  static func text(
+    _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int
+  ) throws(SegueError) -> String {
+    guard let text = try optionalText(pointer, length, name, atMost: limit) else {
+      throw SegueError(.invalidArgument, "\(name): is NULL")
+    }
+    return text
+  }
+
+  /// UTF-8 text; nil for NULL.
+  static func optionalText(
+    _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int
+  ) throws(SegueError) -> String? {
+    guard let pointer else { return nil }
+    var count = length
+    if count == nulTerminated {
+      count = strnlen(pointer, limit + 1)
+      guard count <= limit else {
+        throw SegueError(.limitExceeded, "\(name): more than the \(limit) bytes that are allowed")
+      }
+    }
+    try check(count, name, atMost: limit)
+    let bytes = UnsafeRawBufferPointer(start: pointer, count: count)
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw SegueError(.invalidArgument, "\(name): is not UTF-8")
+    }
+    return text
+  }
+
+  /// Bytes that must be there; NULL is fine if there are none.
+  static func bytes(
+    _ pointer: UnsafePointer<UInt8>?, _ length: Int, _ name: StaticString, atMost limit: Int
+  ) throws(SegueError) -> UnsafeRawBufferPointer {
+    guard pointer != nil || length == 0 else { throw SegueError(.invalidArgument, "\(name): is NULL") }
+    try check(length, name, atMost: limit)
+    return UnsafeRawBufferPointer(start: pointer, count: length)
+  }
+
+  /// An identifier of SEGUE_ID_SIZE bytes.
+  static func identifier(_ pointer: UnsafePointer<UInt8>?, _ name: StaticString) throws(SegueError) -> Identifier {
+    guard let pointer, let identifier = Identifier(bytes: UnsafeBufferPointer(start: pointer, count: Identifier.size))
+    else { throw SegueError(.invalidArgument, "\(name): is NULL") }
+    return identifier
+  }
+
+  /// A pointer, or function, that must not be NULL.
+  static func required<Pointer>(_ pointer: Pointer?, _ name: StaticString) throws(SegueError) -> Pointer {
+    guard let pointer else { throw SegueError(.invalidArgument, "\(name): is NULL") }
+    return pointer
+  }
+
+  /// SEGUE_NUL_TERMINATED: SIZE_MAX, and size_t is Int in Swift.
+  private static let nulTerminated = -1
+
+  private static func check(_ count: Int, _ name: StaticString, atMost limit: Int) throws(SegueError) {
+    guard count >= 0 else { throw SegueError(.invalidArgument, "\(name): its length is more than memory can hold") }
+    guard count <= limit else {
+      throw SegueError(.limitExceeded, "\(name): \(count) bytes, at most \(limit) are allowed")
+    }
+  }
+}

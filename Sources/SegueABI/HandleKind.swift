@@ -1,0 +1,48 @@
+import SegueRuntime
+
+/// What a handle stands for: one number for each opaque struct of segue.h.
+enum HandleType: UInt8 {
+  case value = 1
+  case writer
+  case reader
+  case activity
+  case activityDelegate
+  case save
+  case receipt
+  case app
+  case appDelegate
+  case offer
+  case continuation
+  case error
+  case restorable
+
+  /// Its name in the header.
+  var name: String {
+    switch self {
+    case .value: "segue_value"
+    case .writer: "segue_writer"
+    case .reader: "segue_reader"
+    case .activity: "segue_activity"
+    case .activityDelegate: "segue_activity_delegate"
+    case .save: "segue_save"
+    case .receipt: "segue_receipt"
+    case .app: "segue_app"
+    case .appDelegate: "segue_app_delegate"
+    case .offer: "segue_offer"
+    case .continuation: "segue_continuation"
+    case .error: "segue_error"
+    case .restorable: "segue_restorable"
+    }
+  }
+}
+
+/// A handle's type together with the class of the objects behind it, so that the two cannot be mixed up:
+///
+///     extension HandleKind where Object == LiveActivity {
+///       static var activity: Self { Self(.activity) }
+///     }
+struct HandleKind<Object: Handled> {
+  let type: HandleType
+
+  init(_ type: HandleType) { self.type = type }
+}

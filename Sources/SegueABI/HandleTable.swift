@@ -1,0 +1,129 @@
+import CSegue
+import SegueModel
+import SegueRuntime
+
+/// All handles of the process: docs/decisions/tickets-not-addresses.md. The exported functions are written with these:
+///
+///     handles.call(activity, .activity) { (activity) throws(SegueError) in try activity.setTitle(…) }
+let handles = HandleTable()
+
+struct HandleTable {
+  /// Does what an exported function is for: checks the process, keeps the object in place while `body` runs, and turns
+  /// an error into a status and this thread's last error.
+  @inline(__always)
+  func call<Object>(
+    _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
+  ) -> segue_status {
+    attempt { () throws(SegueError) in try use(pointer, kind, body) }
+  }
+
+  /// For a handle beside the first one, inside `call`.
+  @inline(__always)
+  func use<Object, Result>(
+    _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Result
+  ) throws(SegueError) -> Result {
+    guard let pointer, let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index),
+      case .done = slot.pointee.pin(ticket.generation)
+    else { throw problem(pointer, kind.type) }
+    defer { unpin(slot, ticket) }
+    guard slot.pointee.type == kind.type.rawValue, ticket.type == kind.type.rawValue,
+      let memory = slot.pointee.object
+    else { throw problem(pointer, kind.type) }
+    return try body(Unmanaged<Object>.fromOpaque(memory).takeUnretainedValue())
+  }
+
+  /// The same, for a handle that may be NULL: `body` then gets nil.
+  @inline(__always)
+  func use<Object, Result>(
+    optional pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object?) throws(SegueError) -> Result
+  ) throws(SegueError) -> Result {
+    guard let pointer else { return try body(nil) }
+    return try use(pointer, kind) { (object) throws(SegueError) in try body(object) }
+  }
+
+  /// A handle of an object, counted once more: for an `out, owned` parameter. Nothing happens if `out` is NULL.
+  func give<Object>(
+    _ object: Object, _ kind: HandleKind<Object>, to out: UnsafeMutablePointer<OpaquePointer?>?
+  ) throws(SegueError) {
+    guard let out else { return }
+    out.pointee = try make(object, kind)
+  }
+
+  /// A handle of an object, counted once more. The process has been checked.
+  func make<Object>(_ object: Object, _ kind: HandleKind<Object>) throws(SegueError) -> OpaquePointer? {
+    guard let slots = ProcessState.slots else { throw SlotStore.outOfMemory }
+    return try slots.issue(object, kind.type).pointer
+  }
+
+  /// Lends a handle to a callback, counted until it returns. Nil, and no call, if there is no memory for one.
+  func lend<Object, Result>(
+    _ object: Object, _ kind: HandleKind<Object>, _ body: (OpaquePointer) -> Result
+  ) -> Result? {
+    do throws(SegueError) {
+      guard let pointer = try make(object, kind) else { return nil }
+      defer { _ = release(pointer, kind) }
+      return body(pointer)
+    } catch { return nil }
+  }
+
+  /// X_retain.
+  func retain<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
+    attempt { () throws(SegueError) in
+      try use(pointer, kind) { (_) throws(SegueError) in
+        // The pin vouches for the pointer, the slot and the type, but a release may come in between.
+        guard let pointer, let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
+        switch slot.pointee.retain(ticket.generation) {
+        case .full: throw SegueError(.limitExceeded, "\(kind.type.name): too many counts")
+        case .invalid: throw problem(pointer, kind.type)
+        default: break
+        }
+      }
+    }
+  }
+
+  /// X_release; NULL is fine. With `refusal`, the last count is not taken: that error is the result.
+  func release<Object>(
+    _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, unlessLast refusal: SegueError? = nil
+  ) -> segue_status {
+    attempt { () throws(SegueError) in
+      guard let pointer else { return }
+      // The object must stay until the count is taken, or the slot might have become another's.
+      try use(pointer, kind) { (_) throws(SegueError) in
+        guard let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
+        switch slot.pointee.release(ticket.generation, unlessLast: refusal != nil) {
+        case .refused: if let refusal { throw refusal }
+        case .invalid: throw problem(pointer, kind.type)
+        default: break  // The pin above is still there, so it never is the last.
+        }
+      }
+    }
+  }
+
+  @inline(__always)
+  private func unpin(_ slot: UnsafeMutablePointer<Slot>, _ ticket: Ticket) {
+    if case .last = slot.pointee.unpin() { ProcessState.slots?.clear(ticket) }
+  }
+
+  /// Says what is wrong with a handle.
+  @inline(never)
+  private func problem(_ pointer: OpaquePointer?, _ type: HandleType) -> SegueError {
+    guard let pointer else { return SegueError(.invalidHandle, "\(type.name): is NULL") }
+    if let ticket = Ticket(pointer), let other = HandleType(rawValue: ticket.type), other != type {
+      return SegueError(.invalidHandle, "\(type.name): is a \(other.name)")
+    }
+    return SegueError(.invalidHandle, "\(type.name): was released, or never was a handle")
+  }
+}
+
+/// What an exported function without a handle is for: checks the process, and turns an error into a status and this
+/// thread's last error.
+@inline(__always)
+func attempt(_ body: () throws(SegueError) -> Void) -> segue_status {
+  do throws(SegueError) {
+    try ProcessState.check()
+    try body()
+    return SEGUE_OK
+  } catch {
+    return LastError.set(error)
+  }
+}

@@ -1,0 +1,84 @@
+import CLinux
+import CSegue
+import SegueModel
+import Synchronization
+
+/// The last error of each thread.
+enum LastError {
+  /// What a thread's key leads to; allocated at its first error, freed when it ends.
+  private struct Record {
+    var status: segue_status
+    /// Bytes of the message, which follows the record in memory, without the NUL.
+    var count: Int
+  }
+
+  private static let capacity = Int(SEGUE_MESSAGE_SIZE)
+  /// The thread key plus one; 0: none yet; -1: the system has none left, and errors have no message.
+  private static let key = Atomic<Int>(0)
+
+  /// Remembers an error for this thread; gives its status.
+  static func set(_ error: SegueError) -> segue_status {
+    let status = error.status.rawValue
+    guard let record = record(create: true) else { return status }
+    record.pointee.status = status
+    let bytes = UnsafeMutableRawPointer(record + 1).assumingMemoryBound(to: UInt8.self)
+    var count = 0
+    for byte in error.message.utf8 where count < capacity - 1 {
+      bytes[count] = byte < 0x20 || byte == 0x7F ? 0x20 : byte  // one line, whatever it quotes
+      count += 1
+    }
+    if error.message.utf8.count > count { count = wholeCharacters(bytes, count) }
+    bytes[count] = 0
+    record.pointee.count = count
+    return status
+  }
+
+  /// Copies the message out, cut at a character, with a NUL; gives the status.
+  static func copy(to buffer: UnsafeMutablePointer<CChar>?, capacity: Int) -> segue_status {
+    let record = record(create: false)
+    if let buffer, capacity > 0 {
+      var count = 0
+      if let record {
+        let bytes = UnsafeMutableRawPointer(record + 1).assumingMemoryBound(to: UInt8.self)
+        count = record.pointee.count
+        if count >= capacity { count = wholeCharacters(bytes, capacity - 1) }
+        memcpy(buffer, bytes, count)
+      }
+      buffer[count] = 0
+    }
+    return record?.pointee.status ?? SEGUE_OK
+  }
+
+  /// At most `count` bytes, not ending inside a character. The byte after them must be readable.
+  private static func wholeCharacters(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int {
+    var end = count
+    while end > 0, end > count - 4, bytes[end - 1] & 0xC0 == 0x80 { end -= 1 }
+    guard end > 0, bytes[end - 1] >= 0xC0 else { return end == 0 ? 0 : count }
+    let lead = bytes[end - 1]
+    let length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2
+    return end - 1 + length <= count ? count : end - 1
+  }
+
+  private static func record(create: Bool) -> UnsafeMutablePointer<Record>? {
+    guard let key = threadKey(create: create) else { return nil }
+    if let memory = pthread_getspecific(key) { return memory.assumingMemoryBound(to: Record.self) }
+    guard create, let memory = calloc(1, MemoryLayout<Record>.stride + capacity) else { return nil }
+    guard pthread_setspecific(key, memory) == 0 else {
+      free(memory)
+      return nil
+    }
+    return memory.bindMemory(to: Record.self, capacity: 1)
+  }
+
+  private static func threadKey(create: Bool) -> pthread_key_t? {
+    var known = key.load(ordering: .acquiring)
+    if known == 0, create {
+      var new = pthread_key_t()
+      let word = pthread_key_create(&new, { free($0) }) == 0 ? Int(new) + 1 : -1
+      let (isFirst, other) = key.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing)
+      if !isFirst, word > 0 { pthread_key_delete(new) }
+      known = isFirst ? word : other
+    }
+    return known > 0 ? pthread_key_t(known - 1) : nil
+  }
+}

@@ -1,0 +1,38 @@
+import CLinux
+import SegueModel
+import SegueRuntime
+import SegueTransport
+import Synchronization
+
+/// What the library sets up in a process at the first call, and whether the process is still the same one.
+enum ProcessState {
+  private static let untouched: UInt8 = 0
+  private static let ready: UInt8 = 1
+  private static let forked: UInt8 = 2
+
+  private static let stage = Atomic<UInt8>(0)
+  private static let lock = Lock()
+  /// Set under `lock`, before `stage` says ready; constant from then on.
+  nonisolated(unsafe) private(set) static var slots: SlotStore?
+
+  /// Each exported function that can fail begins with this.
+  @inline(__always)
+  static func check() throws(SegueError) {
+    if stage.load(ordering: .acquiring) != ready { try start() }
+  }
+
+  private static func start() throws(SegueError) {
+    guard stage.load(ordering: .acquiring) != forked else {
+      throw SegueError(.forked, "this process is a fork of the one that uses the library: load it after fork, or exec")
+    }
+    try lock.withLock { () throws(SegueError) in
+      guard stage.load(ordering: .relaxed) == untouched else { return }
+      slots = try SlotStore()
+      Log.readEnvironment()
+      guard pthread_atfork(nil, nil, { ProcessState.stage.store(ProcessState.forked, ordering: .relaxed) }) == 0 else {
+        throw SlotStore.outOfMemory
+      }
+      stage.store(ready, ordering: .releasing)
+    }
+  }
+}

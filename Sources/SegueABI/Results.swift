@@ -1,0 +1,57 @@
+import CLinux
+import SegueModel
+
+/// Handing results out: copies in memory that the caller frees with segue_free. An output that is NULL is not asked for.
+enum Results {
+  /// Text with a NUL behind; nil gives NULL and the length 0.
+  static func give(
+    _ text: String?, to out: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, length: UnsafeMutablePointer<Int>?
+  ) throws(SegueError) {
+    guard var text else {
+      out?.pointee = nil
+      length?.pointee = 0
+      return
+    }
+    let count = text.utf8.count
+    if let out {
+      let memory = try allocate(count)
+      text.withUTF8 { bytes in if let start = bytes.baseAddress { memcpy(memory, start, count) } }
+      out.pointee = memory.assumingMemoryBound(to: CChar.self)
+    }
+    length?.pointee = count
+  }
+
+  /// Bytes; nil gives NULL and the length 0.
+  static func give(
+    _ bytes: [UInt8]?, to out: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, length: UnsafeMutablePointer<Int>?
+  ) throws(SegueError) {
+    guard let bytes else {
+      out?.pointee = nil
+      length?.pointee = 0
+      return
+    }
+    if let out {
+      let memory = try allocate(bytes.count)
+      bytes.withUnsafeBytes { raw in if let start = raw.baseAddress { memcpy(memory, start, raw.count) } }
+      out.pointee = memory.assumingMemoryBound(to: UInt8.self)
+    }
+    length?.pointee = bytes.count
+  }
+
+  /// SEGUE_ID_SIZE bytes.
+  static func give(_ identifier: Identifier, to out: UnsafeMutablePointer<UInt8>?) {
+    guard let out else { return }
+    var offset = 0
+    for byte in identifier.bytes {
+      out[offset] = byte
+      offset += 1
+    }
+  }
+
+  /// Room for so many bytes, with a NUL behind them.
+  private static func allocate(_ count: Int) throws(SegueError) -> UnsafeMutableRawPointer {
+    guard let memory = malloc(count + 1) else { throw SlotStore.outOfMemory }
+    memory.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
+    return memory
+  }
+}

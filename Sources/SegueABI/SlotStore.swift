@@ -1,0 +1,119 @@
+import CLinux
+import SegueModel
+import SegueRuntime
+import SegueTransport
+import Synchronization
+
+/// The memory of the handle table: chunks of slots, each twice as large as the one before, that stay for ever. Finding
+/// a slot takes no lock; taking and giving back one does.
+final class SlotStore: @unchecked Sendable {
+  /// The address of the chunks' addresses, 0 before `start`. Outside of the object because a global that is not a
+  /// constant would cost each call a check whether it is initialised.
+  private static let chunks = Atomic<UInt>(0)
+  private static let firstChunk: UInt = 64
+  private static let chunkLimit: UInt = 18
+
+  private let lock = Lock()
+  /// All below: guarded by `lock`.
+  private var chunkCount: UInt = 0
+  private var used: UInt = 0
+  private var capacity: UInt = 0
+  private var firstFree: UInt = 0
+  private var live = 0
+
+  init() throws(SegueError) {
+    // One more than there can be: it stays 0, and is where the highest junk index leads.
+    guard let memory = calloc(Int(Self.chunkLimit + 1), MemoryLayout<UInt>.stride) else { throw Self.outOfMemory }
+    Self.chunks.store(UInt(bitPattern: memory), ordering: .releasing)
+  }
+
+  /// The slot with an index, nil if there is none. Only after `init`.
+  @inline(__always)
+  static func find(_ index: UInt) -> UnsafeMutablePointer<Slot>? {
+    let position = index + firstChunk
+    let chunk = UInt.bitWidth - 1 - position.leadingZeroBitCount - firstChunk.trailingZeroBitCount
+    let start = chunkAddress(UInt(bitPattern: chunk)).pointee.load(ordering: .acquiring)
+    guard start != 0 else { return nil }
+    let offset = position - firstChunk << UInt(bitPattern: chunk)
+    return UnsafeMutablePointer(bitPattern: start + offset * UInt(Slot.size))
+  }
+
+  @inline(__always)
+  private static func chunkAddress(_ chunk: UInt) -> UnsafeMutablePointer<Atomic<UInt>> {
+    // Set before the first call gets here, and a multiple of 8.
+    UnsafeMutablePointer(
+      bitPattern: chunks.load(ordering: .acquiring) + chunk * UInt(MemoryLayout<UInt>.stride)
+    )
+    .unsafelyUnwrapped
+  }
+
+  /// How many objects have a ticket.
+  var liveCount: Int { lock.withLock { live } }
+
+  /// One count more of an object's ticket, which is made if it has none.
+  func issue(_ object: Handled, _ type: HandleType) throws(SegueError) -> Ticket {
+    try lock.withLock { () throws(SegueError) in
+      let former = Ticket(word: object.ticket)
+      if former.word != 0, let slot = Self.find(former.index) {
+        switch slot.pointee.retain(former.generation) {
+        case .done: return former
+        case .full: throw SegueError(.limitExceeded, "\(type.name): too many counts")
+        default: break  // Its last count is gone, and it is about to be cleared: this is a new life.
+        }
+      }
+      let index = try takeIndex()
+      let slot = Self.find(index).unsafelyUnwrapped
+      let generation = max(slot.pointee.generation, 1)
+      slot.pointee.type = type.rawValue
+      slot.pointee.object = Unmanaged.passRetained(object).toOpaque()
+      let ticket = Ticket(type: type, index: index, generation: UInt(generation))
+      object.ticket = ticket.word
+      live += 1
+      slot.pointee.publish(generation: generation)
+      return ticket
+    }
+  }
+
+  /// Clears a slot whose last pin or count is gone, and lets go of its object.
+  func clear(_ ticket: Ticket) {
+    guard let slot = SlotStore.find(ticket.index), let memory = slot.pointee.object else { return }
+    let unmanaged = Unmanaged<Handled>.fromOpaque(memory)
+    let object = unmanaged.takeRetainedValue()
+    lock.withLock {
+      if object.ticket == ticket.word { object.ticket = 0 }
+      slot.pointee.object = nil
+      live -= 1
+      // A slot whose generations are used up is never used again: 64 bytes for 16 million tickets.
+      guard ticket.generation < Slot.lastGeneration else { return }
+      slot.pointee.clear(nextGeneration: UInt64(ticket.generation) + 1)
+      slot.pointee.nextFree = firstFree
+      firstFree = ticket.index + 1
+    }
+    object.lastHandleReleased()
+  }
+
+  private func takeIndex() throws(SegueError) -> UInt {
+    if firstFree != 0 {
+      let index = firstFree - 1
+      firstFree = Self.find(index).unsafelyUnwrapped.pointee.nextFree
+      return index
+    }
+    if used == capacity { try addChunk() }
+    used += 1
+    return used - 1
+  }
+
+  private func addChunk() throws(SegueError) {
+    guard chunkCount < Self.chunkLimit else { throw SegueError(.limitExceeded, "too many handles are alive") }
+    let count = Self.firstChunk << chunkCount
+    // One slot more than needed, to begin at a cache line.
+    guard let memory = calloc(Int(count + 1), Slot.size) else { throw Self.outOfMemory }
+    let line = UInt(Slot.size)
+    let start = (UInt(bitPattern: memory) + line - 1) / line * line
+    Self.chunkAddress(chunkCount).pointee.store(start, ordering: .releasing)
+    chunkCount += 1
+    capacity += count
+  }
+
+  static var outOfMemory: SegueError { SegueError(.system, "out of memory") }
+}

@@ -1,0 +1,28 @@
+/// The value of a handle: not an address, but where its object stands in the handle table.
+///
+/// From the top: tag (8 bits), type (8), index of the slot (24), generation of the slot (24). The tag makes the value
+/// one that no 64-bit processor takes as an address, so that whoever dereferences a handle finds out at once; the
+/// generation tells a slot's former objects from its present one.
+struct Ticket {
+  let word: UInt
+
+  private static let tag: UInt = 0x5E
+
+  init(type: HandleType, index: UInt, generation: UInt) {
+    word = Self.tag << 56 | UInt(type.rawValue) << 48 | index << 24 | generation
+  }
+
+  /// Nil if it cannot have been given out.
+  @inline(__always)
+  init?(_ pointer: OpaquePointer) {
+    word = UInt(bitPattern: pointer)
+    guard word >> 56 == Self.tag else { return nil }
+  }
+
+  init(word: UInt) { self.word = word }
+
+  var pointer: OpaquePointer? { OpaquePointer(bitPattern: word) }
+  var type: UInt8 { UInt8(truncatingIfNeeded: word >> 48) }
+  var index: UInt { word >> 24 & 0xFF_FFFF }
+  var generation: UInt { word & 0xFF_FFFF }
+}

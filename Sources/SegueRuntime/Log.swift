@@ -1,0 +1,91 @@
+import CLinux
+import SegueModel
+import SegueTransport
+import Synchronization
+
+/// Where log lines go beside standard error. No lock is held while `write` runs, on any thread.
+open class LogTarget {
+  public init() {}
+  /// One line of UTF-8, with a NUL behind its length.
+  open func write(_ level: Log.Level, _ message: UnsafePointer<CChar>, _ length: Int) {}
+}
+
+/// The process's log: the host's target, and standard error if SEGUE_LOG asks for it. Nothing at first.
+public enum Log {
+  /// Raw values are those of `segue_log_level`.
+  public enum Level: Int32, Sendable {
+    case error = 1
+    case info
+    case debug
+  }
+
+  /// The most talkative level that anybody wants; 0: nobody.
+  private static let most = Atomic<Int32>(0)
+  private static let lock = Lock()
+  /// All below: guarded by `lock`.
+  nonisolated(unsafe) private static var target: LogTarget?
+  nonisolated(unsafe) private static var targetMost: Int32 = 0
+  nonisolated(unsafe) private static var environmentMost: Int32 = 0
+
+  /// Whether such a line would go anywhere: to be asked before a costly message is made.
+  public static func isOn(_ level: Level) -> Bool { level.rawValue <= most.load(ordering: .relaxed) }
+
+  public static func error(_ message: @autoclosure () -> String) { if isOn(.error) { write(.error, message()) } }
+  public static func info(_ message: @autoclosure () -> String) { if isOn(.info) { write(.info, message()) } }
+  public static func debug(_ message: @autoclosure () -> String) { if isOn(.debug) { write(.debug, message()) } }
+
+  /// Writes one line.
+  public static func write(_ level: Level, _ message: String) {
+    guard isOn(level) else { return }
+    let (target, toStandardError) = lock.withLock {
+      (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost)
+    }
+    if toStandardError {
+      var line: [UInt8] = Array("segue: \(name(level)): \(message)\n".utf8)
+      line.withUnsafeMutableBytes { bytes in _ = CLinux.write(2, bytes.baseAddress, bytes.count) }
+    }
+    if let target {
+      var line: [UInt8] = Array(message.utf8)
+      line.append(0)
+      line.withUnsafeMutableBytes { bytes in
+        guard let start = bytes.baseAddress else { return }
+        target.write(level, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), bytes.count - 1)
+      }
+    }
+    // If it was replaced meanwhile, it goes here, with no lock held.
+    withExtendedLifetime(target) {}
+  }
+
+  /// Replaces the target; the former one is let go of when no thread is in it.
+  public static func set(_ target: LogTarget?, atMost level: Level) {
+    let former = lock.withLock {
+      defer {
+        Self.target = target
+        targetMost = target == nil ? 0 : level.rawValue
+        most.store(max(targetMost, environmentMost), ordering: .relaxed)
+      }
+      return Self.target
+    }
+    // Its context is destroyed by the host's function: not under the lock.
+    withExtendedLifetime(former) {}
+  }
+
+  /// Reads SEGUE_LOG; called once, before anything can be logged.
+  public static func readEnvironment() {
+    guard let word = getenv("SEGUE_LOG") else { return }
+    let levels: [Level] = [.error, .info, .debug]
+    guard let level = levels.first(where: { strcmp(word, name($0)) == 0 }) else { return }
+    lock.withLock {
+      environmentMost = level.rawValue
+      most.store(max(targetMost, environmentMost), ordering: .relaxed)
+    }
+  }
+
+  private static func name(_ level: Level) -> String {
+    switch level {
+    case .error: "error"
+    case .info: "info"
+    case .debug: "debug"
+    }
+  }
+}

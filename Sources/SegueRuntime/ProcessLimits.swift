@@ -1,0 +1,102 @@
+import SegueModel
+import Synchronization
+
+/// The limits of this process: those of `Limits`, as they were set.
+public enum ProcessLimits {
+  /// Raw values are those of SEGUE_LIMIT_... in segue.h.
+  public enum Name: Int32, CaseIterable, Sendable {
+    case advisedPayload = 1
+    case userInfo
+    case nesting
+    case title
+    case type
+    case identifier
+    case url
+    case save
+    case continuation
+    case saveDelay
+    case saveLatest
+    case offerUpdate
+
+    /// Throws INVALID_ARGUMENT if there is none with this number.
+    public init(_ number: Int32) throws(SegueError) {
+      guard let name = Name(rawValue: number) else {
+        throw SegueError(.invalidArgument, "limit: no such limit: \(number)")
+      }
+      self = name
+    }
+
+    /// What it can be set to; nil if it is fixed.
+    public var range: ClosedRange<Int64>? {
+      switch self {
+      case .userInfo: 1024...Int64(Limits.value)
+      case .save: 1...600_000
+      case .continuation: 1...3_600_000
+      case .saveDelay, .saveLatest: 0...3_600_000
+      default: nil
+      }
+    }
+  }
+
+  /// Zero: not set, the default holds. One more than what was set, else.
+  private static let userInfo = Atomic<Int64>(0)
+  private static let save = Atomic<Int64>(0)
+  private static let continuation = Atomic<Int64>(0)
+  private static let saveDelay = Atomic<Int64>(0)
+  private static let saveLatest = Atomic<Int64>(0)
+
+  /// As of now.
+  public static var current: Limits {
+    var limits = Limits()
+    limits.userInfo = userInfoLimit
+    if let set = read(save) { limits.save = set }
+    if let set = read(continuation) { limits.continuation = set }
+    if let set = read(saveDelay) { limits.saveDelay = set }
+    if let set = read(saveLatest) { limits.saveLatest = set }
+    return limits
+  }
+
+  /// Bytes of encoded user_info, as of now.
+  public static var userInfoLimit: Int { read(userInfo).map(Int.init(truncatingIfNeeded:)) ?? Limits().userInfo }
+
+  public static func get(_ name: Name) -> UInt64 {
+    let value: Int64 =
+      switch name {
+      case .advisedPayload: Int64(Limits.advisedPayload)
+      case .userInfo: Int64(userInfoLimit)
+      case .nesting: Int64(Limits.nesting)
+      case .title: Int64(Limits.title)
+      case .type: Int64(Limits.type)
+      case .identifier: Int64(Limits.identifier)
+      case .url: Int64(Limits.url)
+      case .save: current.save
+      case .continuation: current.continuation
+      case .saveDelay: current.saveDelay
+      case .saveLatest: current.saveLatest
+      case .offerUpdate: Limits.offerUpdate
+      }
+    return UInt64(clamping: value)
+  }
+
+  /// Throws INVALID_ARGUMENT if it is fixed or the value is out of its range.
+  public static func set(_ name: Name, to value: UInt64) throws(SegueError) {
+    guard let range = name.range else { throw SegueError(.invalidArgument, "limit: \(name.rawValue) cannot be set") }
+    guard let number = Int64(exactly: value), range.contains(number) else {
+      throw SegueError(
+        .invalidArgument, "value: \(value) is not in \(range.lowerBound)...\(range.upperBound)")
+    }
+    switch name {
+    case .userInfo: userInfo.store(number + 1, ordering: .relaxed)
+    case .save: save.store(number + 1, ordering: .relaxed)
+    case .continuation: continuation.store(number + 1, ordering: .relaxed)
+    case .saveDelay: saveDelay.store(number + 1, ordering: .relaxed)
+    case .saveLatest: saveLatest.store(number + 1, ordering: .relaxed)
+    default: break  // Has no range.
+    }
+  }
+
+  private static func read(_ limit: borrowing Atomic<Int64>) -> Int64? {
+    let stored = limit.load(ordering: .relaxed)
+    return stored == 0 ? nil : stored - 1
+  }
+}

@@ -1,0 +1,34 @@
+import CLinux
+import SegueModel
+
+/// A mutual exclusion lock; not recursive.
+public final class Lock: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  public init() {
+    mutex = .allocate(capacity: 1)
+    pthread_mutex_init(mutex, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  @inlinable
+  public func withLock<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+
+  @inlinable
+  public func withLock<Result>(_ body: () -> Result) -> Result {
+    lock()
+    defer { unlock() }
+    return body()
+  }
+
+  @usableFromInline func lock() { pthread_mutex_lock(mutex) }
+  @usableFromInline func unlock() { pthread_mutex_unlock(mutex) }
+}
