@@ -1,7 +1,7 @@
 # What ships is built in Embedded mode from the sources that are tested as ordinary Swift: see Package.swift.
 RESOURCES := $(shell swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
 TRIPLE    := $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p' | head -1)
-LINK := -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
+LINK := -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
         -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=libsegue.so.0 \
         -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs
 
