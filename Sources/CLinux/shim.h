@@ -40,7 +40,8 @@ struct linux_credentials {
 static inline int linux_peer_user(int socket, uid_t *user) {
   struct linux_credentials peer;
   socklen_t size = sizeof peer;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return -1;
   *user = peer.user;
   return 0;
 }
