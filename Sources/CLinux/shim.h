@@ -21,6 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/** Of glibc; its header shows it to GNU sources only. */
+extern char *secure_getenv(const char *name);
+
 static inline int linux_errno(void) { return errno; }
 static inline int linux_openat(int folder, const char *path, int flags, mode_t mode) {
   return openat(folder, path, flags, mode);

@@ -34,6 +34,16 @@ enum Arguments {
     return text
   }
 
+  /// The bytes of a text that must be there; whether they are UTF-8 is for the callee to see.
+  static func utf8(
+    _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int
+  ) throws(SegueError) -> UnsafeRawBufferPointer {
+    guard let pointer else { throw SegueError(.invalidArgument, "\(name): is NULL") }
+    let count = length == nulTerminated ? strnlen(pointer, limit + 1) : length
+    try check(count, name, atMost: limit)
+    return UnsafeRawBufferPointer(start: pointer, count: count)
+  }
+
   /// Bytes that must be there; NULL is fine if there are none.
   static func bytes(
     _ pointer: UnsafePointer<UInt8>?, _ length: Int, _ name: StaticString, atMost limit: Int

@@ -17,6 +17,53 @@ struct HandleTable {
     attempt { () throws(SegueError) in try use(pointer, kind, body) }
   }
 
+  /// The same for an object that is for one call at a time: BUSY while another one has it. All functions of such a type
+  /// go through here, and its release through `releaseAlone`.
+  @inline(__always)
+  func callAlone<Object>(
+    _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
+  ) -> segue_status {
+    attempt { () throws(SegueError) in
+      let (slot, memory) = try take(pointer, kind.type)
+      defer { slot.pointee.giveBack() }
+      try borrow(memory, body)
+    }
+  }
+
+  /// X_release of such an object; NULL is fine.
+  func releaseAlone<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
+    attempt { () throws(SegueError) in
+      guard let pointer, let ticket = Ticket(pointer) else {
+        if pointer != nil { throw problem(pointer, kind.type) }
+        return
+      }
+      let (slot, _) = try take(pointer, kind.type)
+      let step = slot.pointee.release(ticket.generation, unlessLast: false)
+      // Before the slot can become another's.
+      slot.pointee.giveBack()
+      if case .last = step { ProcessState.slots?.clear(ticket) }
+    }
+  }
+
+  @inline(__always)
+  private func take(
+    _ pointer: OpaquePointer?, _ type: HandleType
+  ) throws(SegueError) -> (slot: UnsafeMutablePointer<Slot>, object: UnsafeMutableRawPointer) {
+    guard let pointer, let ticket = Ticket(pointer), ticket.type == type.rawValue,
+      let slot = SlotStore.find(ticket.index)
+    else { throw problem(pointer, type) }
+    switch slot.pointee.take(ticket.generation) {
+    case .done: break
+    case .busy: throw SegueError(.busy, "\(type.name): another thread is in a call with it")
+    default: throw problem(pointer, type)
+    }
+    guard slot.pointee.type == type.rawValue, let memory = slot.pointee.object else {
+      slot.pointee.giveBack()
+      throw problem(pointer, type)
+    }
+    return (slot, memory)
+  }
+
   /// For a handle beside the first one, inside `call`.
   @inline(__always)
   func use<Object, Result>(
@@ -29,7 +76,7 @@ struct HandleTable {
     guard slot.pointee.type == kind.type.rawValue, ticket.type == kind.type.rawValue,
       let memory = slot.pointee.object
     else { throw problem(pointer, kind.type) }
-    return try body(Unmanaged<Object>.fromOpaque(memory).takeUnretainedValue())
+    return try borrow(memory, body)
   }
 
   /// The same, for a handle that may be NULL: `body` then gets nil.
@@ -97,6 +144,22 @@ struct HandleTable {
         }
       }
     }
+  }
+
+  /// Gives the object of a slot that is pinned or taken, which keeps it: counting it as well would double what a call
+  /// costs.
+  @inline(__always)
+  private func borrow<Object, Result>(
+    _ memory: UnsafeMutableRawPointer, _ body: (Object) throws(SegueError) -> Result
+  ) throws(SegueError) -> Result where Object: Handled {
+    let result = Unmanaged<Object>.fromOpaque(memory)._withUnsafeGuaranteedRef { object in
+      do throws(SegueError) {
+        return Swift.Result<Result, SegueError>.success(try body(object))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
   }
 
   @inline(__always)

@@ -17,6 +17,8 @@ struct Slot: ~Copyable {
   private static let generationShift: UInt64 = 40
 
   private let state: Atomic<UInt64>
+  /// 1 while a call has the object alone (`take`).
+  private let taken: Atomic<UInt8>
   /// The retained object. Written before a ticket is given out and after the last one is gone.
   var object: UnsafeMutableRawPointer?
   /// A free slot: the next free one, plus one; 0 is the end.
@@ -35,6 +37,8 @@ struct Slot: ~Copyable {
     case full
     /// It is the last count, and was not to be taken.
     case refused
+    /// Another call has it alone.
+    case busy
   }
 
   var generation: UInt64 { state.load(ordering: .relaxed) >> Self.generationShift }
@@ -66,6 +70,27 @@ struct Slot: ~Copyable {
   func unpin() -> Step {
     let word = state.wrappingSubtract(Self.onePin, ordering: .acquiringAndReleasing).newValue
     return word & (Self.pins | Self.counts) == 0 ? .last : .done
+  }
+
+  /// Takes an object that is for one call at a time. Its counts are only taken by who has it, so it stays without a
+  /// pin, which would cost two steps that other processors must see; this way it is one.
+  @inline(__always)
+  func take(_ generation: UInt) -> Step {
+    // A stale ticket shall not disturb whose slot it is now.
+    guard isHeld(generation) else { return .invalid }
+    guard taken.exchange(1, ordering: .acquiring) == 0 else { return .busy }
+    if isHeld(generation) { return .done }
+    giveBack()
+    return .invalid
+  }
+
+  @inline(__always)
+  func giveBack() { taken.store(0, ordering: .releasing) }
+
+  @inline(__always)
+  private func isHeld(_ generation: UInt) -> Bool {
+    let word = state.load(ordering: .acquiring)
+    return word >> Self.generationShift == UInt64(generation) && word & Self.counts != 0
   }
 
   func retain(_ generation: UInt) -> Step {

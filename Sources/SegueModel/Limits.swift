@@ -14,6 +14,8 @@ public struct Limits: Sendable {
   public static let identifier = 255
   /// Bytes of UTF-8.
   public static let url = 8 * 1024
+  /// Objects that one continuation may restore.
+  public static let restorables = 65_536
   /// Types that one app may declare.
   public static let typesPerApp = 256
   /// Milliseconds between two updates of one offer (R2.8).

@@ -12,12 +12,7 @@ open class LogTarget {
 
 /// The process's log: the host's target, and standard error if SEGUE_LOG asks for it. Nothing at first.
 public enum Log {
-  /// Raw values are those of `segue_log_level`.
-  public enum Level: Int32, Sendable {
-    case error = 1
-    case info
-    case debug
-  }
+  public typealias Level = Severity
 
   /// The most talkative level that anybody wants; 0: nobody.
   private static let most = Atomic<Int32>(0)

@@ -13,7 +13,18 @@ struct CanonicalScan {
   }
 
   /// The offset behind the item at `start`, around which there are `depth` containers.
+  @inline(__always)
   private func item(at start: Int, depth: Int) -> Int {
+    // Small integers and short strings, of which most keys are, without a call.
+    guard start < end else { return Self.no }
+    let initial = base.load(fromByteOffset: start, as: UInt8.self)
+    if initial < 24 { return start &+ 1 }
+    let count = Int(initial &- Head.Major.text << 5)
+    if count < 24, end &- start > count, UTF8Text.isValid(base + start + 1, count) { return start &+ 1 &+ count }
+    return anyItem(at: start, depth: depth)
+  }
+
+  private func anyItem(at start: Int, depth: Int) -> Int {
     guard start < end else { return Self.no }
     let initial = base.load(fromByteOffset: start, as: UInt8.self)
     let information = initial & 31

@@ -13,5 +13,23 @@ public enum Kind: Int32, Sendable, CaseIterable {
   case dictionary = 11
   case set = 12
 
+  /// As messages say it.
+  public var name: StaticString {
+    switch self {
+    case .null: "null"
+    case .bool: "a bool"
+    case .integer: "an integer"
+    case .double: "a double"
+    case .string: "a string"
+    case .data: "data"
+    case .date: "a date"
+    case .url: "a URL"
+    case .uuid: "a UUID"
+    case .array: "an array"
+    case .dictionary: "a dictionary"
+    case .set: "a set"
+    }
+  }
+
   public var isContainer: Bool { self == .array || self == .dictionary || self == .set }
 }

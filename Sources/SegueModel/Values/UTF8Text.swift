@@ -7,18 +7,28 @@ public enum UTF8Text {
 
   @inline(__always)
   static func isValid(_ base: UnsafeRawPointer, _ count: Int) -> Bool {
-    var offset = 0
-    while count &- offset >= 8 {
-      if base.loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 {
-        return isValidBeyondASCII(base, offset, count)
+    isASCII(base, count) || isValidBeyondASCII(base, 0, count)
+  }
+
+  /// Looks at whole words; the last one overlaps the one before instead of being shorter.
+  @inline(__always)
+  private static func isASCII(_ base: UnsafeRawPointer, _ count: Int) -> Bool {
+    if count >= 8 {
+      var offset = 0
+      while offset < count &- 8 {
+        if base.loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+        offset &+= 8
       }
-      offset &+= 8
+      return base.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
     }
-    while offset < count {
-      if base.load(fromByteOffset: offset, as: UInt8.self) >= 0x80 { return isValidBeyondASCII(base, offset, count) }
-      offset &+= 1
+    if count >= 4 {
+      let first = base.loadUnaligned(as: UInt32.self)
+      return (first | base.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)) & 0x8080_8080 == 0
     }
-    return true
+    if count == 0 { return true }
+    let first = base.load(as: UInt8.self)
+    let middle = base.load(fromByteOffset: count >> 1, as: UInt8.self)
+    return (first | middle | base.load(fromByteOffset: count &- 1, as: UInt8.self)) < 0x80
   }
 
   private static func isValidBeyondASCII(_ base: UnsafeRawPointer, _ start: Int, _ count: Int) -> Bool {

@@ -30,7 +30,7 @@ extension Value {
     return text
   }
 
-  private static func describe(_ kind: Kind, _ item: ValueReader.Item, _ reader: ValueReader, to text: inout String) {
+  private static func describe(_ kind: Kind, _ item: ValueReader.Item, _ reader: borrowing ValueReader, to text: inout String) {
     switch kind {
     case .null: text += "null"
     case .bool: text += item.bool ? "true" : "false"
@@ -61,7 +61,7 @@ extension Value {
     return number.description
   }
 
-  private static func quote(_ reader: ValueReader, to text: inout String) {
+  private static func quote(_ reader: borrowing ValueReader, to text: inout String) {
     text += "\""
     for scalar in (reader.string ?? "").unicodeScalars {
       switch scalar {
@@ -79,7 +79,7 @@ extension Value {
     text += "\""
   }
 
-  private static func hexadecimal(_ reader: ValueReader, to text: inout String) {
+  private static func hexadecimal(_ reader: borrowing ValueReader, to text: inout String) {
     text += "h'"
     reader.withContent { content in
       for byte in content { text += digit(UInt32(byte) >> 4) + digit(UInt32(byte)) }

@@ -1,5 +1,6 @@
-/// Walks through a value, depth first, without a value for each part.
-public struct ValueReader: Sendable {
+/// Walks through a value, depth first, without a value for each part. It cannot be copied by accident, so that reading
+/// costs no counting of references; `copy` makes a second one.
+public struct ValueReader: ~Copyable, Sendable {
   /// One step.
   public struct Item: Sendable {
     /// Nil: the container that was entered ends here.
@@ -33,7 +34,8 @@ public struct ValueReader: Sendable {
   private var offset = 0
   /// Items that follow in the innermost container, and in those around it, outermost first.
   private var left = 1
-  private var outer: [Int] = []
+  private var outer = InlineArray<64, Int>(repeating: 0)
+  private var depth = 0
   /// The kind of the item at which the reader stands: nil before the first item, at an end, and behind all.
   private var kind: Kind?
   /// Offset of that item, and the bytes of a string, data, URL or UUID.
@@ -48,18 +50,32 @@ public struct ValueReader: Sendable {
     self.offset = offset
   }
 
+  /// Another reader at the same place.
+  public func copy() -> ValueReader { ValueReader(self) }
+
+  private init(_ other: borrowing ValueReader) {
+    bytes = other.bytes
+    offset = other.offset
+    left = other.left
+    outer = other.outer
+    depth = other.depth
+    kind = other.kind
+    start = other.start
+    content = other.content
+  }
+
   /// The next item; nil when all is read. A dictionary gives key, value, key, value …; behind the last item of a
   /// container comes its end.
   public mutating func next() -> Item? {
     if left == 0 {
       kind = nil
-      guard let around = outer.popLast() else { return nil }
-      left = around
-      return Item(nil, outer.count)
+      guard depth > 0 else { return nil }
+      leaveContainer()
+      return Item(nil, depth)
     }
     left &-= 1
     start = offset
-    let (item, size) = bytes.withEncoding { Item.read($0 + start, depth: outer.count) }
+    let (item, size) = bytes.withEncoding { Item.read($0 + start, depth: depth) }
     offset &+= size
     kind = item.kind
     switch item.kind {
@@ -80,8 +96,15 @@ public struct ValueReader: Sendable {
 
   @inline(__always)
   private mutating func enterContainer(_ count: Int) {
-    outer.append(left)
+    // No value is deeper than `Limits.nesting`.
+    outer[depth] = left
+    depth &+= 1
     left = count
+  }
+
+  private mutating func leaveContainer() {
+    depth &-= 1
+    left = outer[depth]
   }
 
   /// The bytes of the string, data, URL or UUID at which the reader stands; nil at anything else.
@@ -92,6 +115,9 @@ public struct ValueReader: Sendable {
     default: nil
     }
   }
+
+  /// Bytes of the string, data or URL at which the reader stands; nil at anything else.
+  public var contentCount: Int? { kind == .string || kind == .data || kind == .url ? content.count : nil }
 
   /// The string or URL at which the reader stands; nil at anything else.
   public var string: String? {
@@ -111,7 +137,7 @@ public struct ValueReader: Sendable {
     let end = bytes.withEncoding { Head.skip($0, from: start) }
     if kind.isContainer {
       offset = end
-      left = outer.removeLast()
+      leaveContainer()
       self.kind = nil
     }
     return Value(trusted: Array(bytes[start..<end]))

@@ -22,6 +22,9 @@ public struct ValueWriter: Sendable {
   private var marks: [UInt32] = []
   private var isUnusable = false
 
+  /// Bytes of room that stay for the next value.
+  private static let keptRoom = 64 * 1024
+
   public init() {}
 
   /// How many containers are open.
@@ -63,38 +66,38 @@ public struct ValueWriter: Sendable {
 
   public mutating func put(_ string: String) throws(SegueError) {
     var string = string
-    try prepare(Head.longest, string.utf8.count)
+    try prepare(content: string.utf8.count)
     string.withUTF8 { write(Head.Major.text, UnsafeRawBufferPointer($0)) }
   }
 
   /// INVALID_ARGUMENT unless it is UTF-8.
   public mutating func put(utf8: UnsafeRawBufferPointer) throws(SegueError) {
     guard UTF8Text.isValid(utf8) else { throw SegueError(.invalidArgument, "a string is not UTF-8") }
-    try prepare(Head.longest, utf8.count)
+    try prepare(content: utf8.count)
     write(Head.Major.text, utf8)
   }
 
   public mutating func put(data: UnsafeRawBufferPointer) throws(SegueError) {
-    try prepare(Head.longest, data.count)
+    try prepare(content: data.count)
     write(Head.Major.data, data)
   }
 
   public mutating func put(data: [UInt8]) throws(SegueError) {
-    try prepare(Head.longest, data.count)
+    try prepare(content: data.count)
     data.withUnsafeBytes { write(Head.Major.data, $0) }
   }
 
   /// INVALID_URL unless it is an absolute URL (RFC 3986).
   public mutating func put(url: UnsafeRawBufferPointer) throws(SegueError) {
     guard AbsoluteURL.schemeCount(url) != nil else { throw SegueError(.invalidURL, "not an absolute URL (RFC 3986)") }
-    try prepare(2 + Head.longest, url.count)
+    try prepare(2, content: url.count)
     write { Head.write(Head.Major.tag, Head.Tag.url, to: $0) }
     write(Head.Major.text, url)
   }
 
   public mutating func put(_ url: AbsoluteURL) throws(SegueError) {
     var text = url.text
-    try prepare(2 + Head.longest, text.utf8.count)
+    try prepare(2, content: text.utf8.count)
     write { Head.write(Head.Major.tag, Head.Tag.url, to: $0) }
     text.withUTF8 { write(Head.Major.text, UnsafeRawBufferPointer($0)) }
   }
@@ -166,14 +169,27 @@ public struct ValueWriter: Sendable {
 
   /// The value that was written; the writer is empty again. INVALID_STATE if nothing was put, or a container is open.
   public mutating func finish() throws(SegueError) -> Value {
+    let value = try written()
+    reset()
+    return value
+  }
+
+  /// What `finish` gives, but the writer stays as it is.
+  public func written() throws(SegueError) -> Value {
     try checkUsable()
     guard open.isEmpty else { throw SegueError(.invalidState, "a container is still open") }
     guard used > 0 else { throw SegueError(.invalidState, "nothing was put") }
-    let value = Value(trusted: Array(bytes[..<used]))
+    return Value(trusted: Array(bytes[..<used]))
+  }
+
+  /// Forgets what was written.
+  public mutating func reset() {
     used = 0
+    open.removeAll(keepingCapacity: true)
+    marks.removeAll(keepingCapacity: true)
+    isUnusable = false
     // A buffer that one large value needed is not kept for the small ones.
-    if bytes.count > 64 * 1024 { bytes = [] }
-    return value
+    if bytes.count > Self.keptRoom { bytes = [] }
   }
 
   // MARK: - Bytes
@@ -188,10 +204,18 @@ public struct ValueWriter: Sendable {
     if isUnusable { throw SegueError(.invalidState, "the writer is unusable since its end failed") }
   }
 
-  /// Checks that an item of up to `size` bytes may be put here, counts it, and makes room for it.
+  /// The same for bytes with a head, and a tag of `tagSize`.
   @inline(__always)
-  private mutating func prepare(_ head: Int, _ content: Int = 0) throws(SegueError) {
-    guard content <= Limits.value, used &+ head &+ content <= Limits.value &+ Head.longest else { throw Self.tooLarge }
+  private mutating func prepare(_ tagSize: Int = 0, content count: Int) throws(SegueError) {
+    guard count <= Limits.value else { throw Self.tooLarge }
+    try prepare(tagSize &+ Head.size(of: UInt64(truncatingIfNeeded: count)) &+ count)
+  }
+
+  /// Checks that an item of up to `size` bytes may be put here, counts it, and makes room for it. A number may turn out
+  /// shorter than `size`, so it is let in as long as there is one byte left: `end` checks again.
+  @inline(__always)
+  private mutating func prepare(_ size: Int) throws(SegueError) {
+    guard used &+ size <= Limits.value || (size <= 1 + Head.longest && used < Limits.value) else { throw Self.tooLarge }
     try checkUsable()
     let innermost = open.count &- 1
     if innermost >= 0 {
@@ -200,7 +224,7 @@ public struct ValueWriter: Sendable {
     } else if used > 0 {
       throw SegueError(.invalidState, "the value is complete")
     }
-    makeRoom(head &+ content)
+    makeRoom(size)
   }
 
   @inline(__always)

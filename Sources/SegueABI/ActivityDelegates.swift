@@ -1,0 +1,107 @@
+// Section 4 of segue.h: the delegate of an activity, and what its callbacks are given.
+import CSegue
+import SegueModel
+import SegueRuntime
+
+extension HandleKind where Object == HostActivityDelegate {
+  static var activityDelegate: Self { Self(.activityDelegate) }
+}
+
+extension HandleKind where Object == PendingSave {
+  static var save: Self { Self(.save) }
+}
+
+/// A delegate whose callbacks are the host's functions.
+final class HostActivityDelegate: ActivityDelegate {
+  private var context: Context?
+  fileprivate var onWillSave: segue_will_save_function?
+  fileprivate var onWasContinued: segue_receipt_function?
+  fileprivate var onContinuationEnded: segue_receipt_function?
+
+  init(_ context: Context) { self.context = context }
+
+  override func destroy() { context = nil }
+
+  override var answersWillSave: Bool { onWillSave != nil }
+
+  override func willSave(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
+    guard let onWillSave else { return .yes }
+    let context = self.context?.pointer
+    let reply = handles.lend(activity, .activity) { activity in
+      handles.lend(save, .save) { save in onWillSave(context, activity, save) }
+    }
+    return reply.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .yes
+  }
+
+  override func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
+    call(onWasContinued, activity, receipt)
+  }
+
+  override func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
+    call(onContinuationEnded, activity, receipt)
+  }
+
+  private func call(_ function: segue_receipt_function?, _ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
+    guard let function else { return false }
+    let context = self.context?.pointer
+    _ = handles.lend(activity, .activity) { activity in
+      handles.lend(receipt, .receipt) { receipt in function(context, activity, receipt) }
+    }
+    return true
+  }
+}
+
+@_cdecl("segue_activity_delegate_create") @implementation
+public func segue_activity_delegate_create(
+  _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?,
+  _ delegate: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  // Made first: if the call fails, it goes, and the context with it.
+  let made = HostActivityDelegate(Context(context, destroy))
+  return attempt { () throws(SegueError) in
+    try handles.give(made, .activityDelegate, to: Arguments.required(delegate, "delegate"))
+  }
+}
+
+@_cdecl("segue_activity_delegate_on_will_save") @implementation
+public func segue_activity_delegate_on_will_save(
+  _ delegate: OpaquePointer?, _ function: segue_will_save_function?
+) -> segue_status {
+  handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { delegate.onWillSave = function }
+  }
+}
+
+@_cdecl("segue_activity_delegate_on_was_continued") @implementation
+public func segue_activity_delegate_on_was_continued(
+  _ delegate: OpaquePointer?, _ function: segue_receipt_function?
+) -> segue_status {
+  handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { delegate.onWasContinued = function }
+  }
+}
+
+@_cdecl("segue_activity_delegate_on_continuation_ended") @implementation
+public func segue_activity_delegate_on_continuation_ended(
+  _ delegate: OpaquePointer?, _ function: segue_receipt_function?
+) -> segue_status {
+  handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { delegate.onContinuationEnded = function }
+  }
+}
+
+@_cdecl("segue_activity_delegate_release") @implementation
+public func segue_activity_delegate_release(_ delegate: OpaquePointer?) -> segue_status {
+  handles.release(delegate, .activityDelegate)
+}
+
+@_cdecl("segue_save_complete") @implementation
+public func segue_save_complete(_ save: OpaquePointer?) -> segue_status {
+  handles.call(save, .save) { (save) throws(SegueError) in try save.complete() }
+}
+
+@_cdecl("segue_save_retain") @implementation
+public func segue_save_retain(_ save: OpaquePointer?) -> segue_status { handles.retain(save, .save) }
+
+@_cdecl("segue_save_release") @implementation
+public func segue_save_release(_ save: OpaquePointer?) -> segue_status { handles.release(save, .save) }

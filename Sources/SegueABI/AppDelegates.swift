@@ -1,0 +1,167 @@
+// Section 6 of segue.h: the delegate of an app, and errors.
+import CSegue
+import SegueModel
+import SegueRuntime
+
+extension HandleKind where Object == HostAppDelegate {
+  static var appDelegate: Self { Self(.appDelegate) }
+}
+
+extension HandleKind where Object == Box<SegueError> {
+  static var error: Self { Self(.error) }
+}
+
+/// A delegate whose callbacks are the host's functions.
+final class HostAppDelegate: AppDelegate {
+  private var context: Context?
+  fileprivate var onOffer: segue_offer_function?
+  fileprivate var onConnection: segue_connection_function?
+  fileprivate var onWillContinue: segue_will_continue_function?
+  fileprivate var onContinue: segue_continue_function?
+  fileprivate var onDidFail: segue_did_fail_function?
+
+  init(_ context: Context) { self.context = context }
+
+  override func destroy() { context = nil }
+
+  override func offer(_ app: App, _ event: Int32, _ offer: Box<Offer>) -> Bool {
+    guard let onOffer else { return false }
+    let context = self.context?.pointer
+    _ = handles.lend(app, .app) { app in
+      handles.lend(offer, .offer) { offer in onOffer(context, app, event, offer) }
+    }
+    return true
+  }
+
+  override func connection(_ app: App, isReady: Bool) -> Bool {
+    guard let onConnection else { return false }
+    let context = self.context?.pointer
+    _ = handles.lend(app, .app) { app in
+      onConnection(context, app, isReady ? SEGUE_CONNECTION_READY : SEGUE_CONNECTION_SEARCHING)
+    }
+    return true
+  }
+
+  override func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? {
+    guard let onWillContinue else { return nil }
+    let context = self.context?.pointer
+    return handles.lend(app, .app) { app in
+      handles.lend(continuation, .continuation) { continuation in
+        withText(type) { type, length in onWillContinue(context, app, type, length, continuation) }
+      }
+    }.flatMap { $0 }
+  }
+
+  override func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? {
+    guard let onContinue else { return nil }
+    let context = self.context?.pointer
+    let reply = handles.lend(app, .app) { app in
+      handles.lend(activity, .activity) { activity in
+        handles.lend(continuation, .continuation) { continuation in
+          onContinue(context, app, activity, continuation)
+        }
+      }
+    }
+    return reply.flatMap { $0 }.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .no
+  }
+
+  override func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
+    guard let onDidFail else { return false }
+    let context = self.context?.pointer
+    _ = handles.lend(app, .app) { app in
+      handles.lend(error, .error) { error in
+        handles.lend(continuation, .continuation) { continuation in
+          withText(type) { type, length in onDidFail(context, app, type, length, error, continuation) }
+        }
+      }
+    }
+    return true
+  }
+
+  /// Lends a text to a callback, with a NUL behind it.
+  private func withText<Result>(_ text: String, _ body: (UnsafePointer<CChar>?, Int) -> Result) -> Result {
+    let length = text.utf8.count
+    return text.withCString { body($0, length) }
+  }
+}
+
+@_cdecl("segue_app_delegate_create") @implementation
+public func segue_app_delegate_create(
+  _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?,
+  _ delegate: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  // Made first: if the call fails, it goes, and the context with it.
+  let made = HostAppDelegate(Context(context, destroy))
+  return attempt { () throws(SegueError) in
+    try handles.give(made, .appDelegate, to: Arguments.required(delegate, "delegate"))
+  }
+}
+
+/// Sets one of its functions.
+private func configure(_ delegate: OpaquePointer?, _ change: (HostAppDelegate) -> Void) -> segue_status {
+  handles.call(delegate, .appDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { change(delegate) }
+  }
+}
+
+@_cdecl("segue_app_delegate_on_offer") @implementation
+public func segue_app_delegate_on_offer(
+  _ delegate: OpaquePointer?, _ function: segue_offer_function?
+) -> segue_status {
+  configure(delegate) { $0.onOffer = function }
+}
+
+@_cdecl("segue_app_delegate_on_connection") @implementation
+public func segue_app_delegate_on_connection(
+  _ delegate: OpaquePointer?, _ function: segue_connection_function?
+) -> segue_status {
+  configure(delegate) { $0.onConnection = function }
+}
+
+@_cdecl("segue_app_delegate_on_will_continue") @implementation
+public func segue_app_delegate_on_will_continue(
+  _ delegate: OpaquePointer?, _ function: segue_will_continue_function?
+) -> segue_status {
+  configure(delegate) { $0.onWillContinue = function }
+}
+
+@_cdecl("segue_app_delegate_on_continue") @implementation
+public func segue_app_delegate_on_continue(
+  _ delegate: OpaquePointer?, _ function: segue_continue_function?
+) -> segue_status {
+  configure(delegate) { $0.onContinue = function }
+}
+
+@_cdecl("segue_app_delegate_on_did_fail") @implementation
+public func segue_app_delegate_on_did_fail(
+  _ delegate: OpaquePointer?, _ function: segue_did_fail_function?
+) -> segue_status {
+  configure(delegate) { $0.onDidFail = function }
+}
+
+@_cdecl("segue_app_delegate_release") @implementation
+public func segue_app_delegate_release(_ delegate: OpaquePointer?) -> segue_status {
+  handles.release(delegate, .appDelegate)
+}
+
+@_cdecl("segue_error_get_status") @implementation
+public func segue_error_get_status(
+  _ error: OpaquePointer?, _ status: UnsafeMutablePointer<segue_status>?
+) -> segue_status {
+  handles.call(error, .error) { (error) throws(SegueError) in status?.pointee = error.content.status.rawValue }
+}
+
+@_cdecl("segue_error_get_message") @implementation
+public func segue_error_get_message(
+  _ error: OpaquePointer?, _ message: TextOut, _ length: LengthOut
+) -> segue_status {
+  handles.call(error, .error) { (error) throws(SegueError) in
+    try Results.give(error.content.message, to: message, length: length)
+  }
+}
+
+@_cdecl("segue_error_retain") @implementation
+public func segue_error_retain(_ error: OpaquePointer?) -> segue_status { handles.retain(error, .error) }
+
+@_cdecl("segue_error_release") @implementation
+public func segue_error_release(_ error: OpaquePointer?) -> segue_status { handles.release(error, .error) }

@@ -1,0 +1,225 @@
+// Section 5 of segue.h: apps.
+import CSegue
+import SegueEngine
+import SegueModel
+import SegueRuntime
+
+extension HandleKind where Object == App {
+  static var app: Self { Self(.app) }
+}
+
+@_cdecl("segue_app_create") @implementation
+public func segue_app_create(
+  _ bundleIdentifier: UnsafePointer<CChar>?, _ length: Int, _ app: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  attempt { () throws(SegueError) in
+    let out = try Arguments.required(app, "app")
+    let bundleIdentifier = try Arguments.text(
+      bundleIdentifier, length, "bundle_identifier", atMost: Limits.identifier)
+    try handles.give(App(AppSettings(bundleIdentifier: bundleIdentifier)), .app, to: out)
+  }
+}
+
+/// Describes the app with a text that must be there.
+private func set(
+  _ app: OpaquePointer?, _ text: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int,
+  _ change: (inout AppSettings, String) throws(SegueError) -> Void
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let text = try Arguments.text(text, length, name, atMost: limit)
+    try app.configure { (settings) throws(SegueError) in try change(&settings, text) }
+  }
+}
+
+private func set(_ app: OpaquePointer?, _ change: (inout AppSettings) throws(SegueError) -> Void) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in try app.configure(change) }
+}
+
+@_cdecl("segue_app_set_name") @implementation
+public func segue_app_set_name(_ app: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int) -> segue_status {
+  set(app, name, length, "name", atMost: Limits.identifier) { (settings, text) throws(SegueError) in
+    try settings.setName(text)
+  }
+}
+
+@_cdecl("segue_app_set_team_identifier") @implementation
+public func segue_app_set_team_identifier(
+  _ app: OpaquePointer?, _ team: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  set(app, team, length, "team", atMost: Limits.identifier) { (settings, text) throws(SegueError) in
+    try settings.setTeam(text)
+  }
+}
+
+@_cdecl("segue_app_add_activity_type") @implementation
+public func segue_app_add_activity_type(
+  _ app: OpaquePointer?, _ type: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  set(app, type, length, "type", atMost: Limits.type) { (settings, text) throws(SegueError) in
+    try settings.addType(text)
+  }
+}
+
+@_cdecl("segue_app_set_chooser") @implementation
+public func segue_app_set_chooser(_ app: OpaquePointer?, _ chooser: Bool) -> segue_status {
+  set(app) { (settings) throws(SegueError) in settings.isChooser = chooser }
+}
+
+@_cdecl("segue_app_set_delivery") @implementation
+public func segue_app_set_delivery(_ app: OpaquePointer?, _ delivery: segue_delivery) -> segue_status {
+  set(app) { (settings) throws(SegueError) in
+    guard let delivery = AppSettings.Delivery(rawValue: delivery) else {
+      throw SegueError(.invalidArgument, "delivery: no such delivery: \(delivery)")
+    }
+    settings.delivery = delivery
+  }
+}
+
+@_cdecl("segue_app_set_runtime_folder") @implementation
+public func segue_app_set_runtime_folder(
+  _ app: OpaquePointer?, _ folder: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  set(app, folder, length, "folder", atMost: AppSettings.folderLimit) { (settings, text) throws(SegueError) in
+    try settings.setRuntimeFolder(text)
+  }
+}
+
+@_cdecl("segue_app_set_offers_frontmost_only") @implementation
+public func segue_app_set_offers_frontmost_only(_ app: OpaquePointer?, _ only: Bool) -> segue_status {
+  set(app) { (settings) throws(SegueError) in settings.offersFrontmostOnly = only }
+}
+
+@_cdecl("segue_app_set_delegate") @implementation
+public func segue_app_set_delegate(_ app: OpaquePointer?, _ delegate: OpaquePointer?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try handles.use(optional: delegate, .appDelegate) { (delegate) throws(SegueError) in app.setDelegate(delegate) }
+  }
+}
+
+@_cdecl("segue_app_open") @implementation
+public func segue_app_open(_ app: OpaquePointer?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in try app.open() }
+}
+
+@_cdecl("segue_app_close") @implementation
+public func segue_app_close(_ app: OpaquePointer?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in try app.close() }
+}
+
+@_cdecl("segue_app_retain") @implementation
+public func segue_app_retain(_ app: OpaquePointer?) -> segue_status { handles.retain(app, .app) }
+
+@_cdecl("segue_app_release") @implementation
+public func segue_app_release(_ app: OpaquePointer?) -> segue_status { handles.release(app, .app) }
+
+@_cdecl("segue_app_dispatch") @implementation
+public func segue_app_dispatch(
+  _ app: OpaquePointer?, _ timeout: Int32, _ delivered: UnsafeMutablePointer<Int>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let count = try app.dispatch(timeout: timeout)
+    delivered?.pointee = count
+  }
+}
+
+@_cdecl("segue_app_wake") @implementation
+public func segue_app_wake(_ app: OpaquePointer?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in app.wake() }
+}
+
+@_cdecl("segue_app_fd") @implementation
+public func segue_app_fd(_ app: OpaquePointer?, _ fd: UnsafeMutablePointer<Int32>?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let descriptor = try app.descriptor()
+    fd?.pointee = descriptor
+  }
+}
+
+@_cdecl("segue_app_set_foreground") @implementation
+public func segue_app_set_foreground(_ app: OpaquePointer?, _ foreground: Bool) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in try app.setForeground(foreground) }
+}
+
+@_cdecl("segue_app_get_connection") @implementation
+public func segue_app_get_connection(
+  _ app: OpaquePointer?, _ connection: UnsafeMutablePointer<segue_connection>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    connection?.pointee = app.isReady ? SEGUE_CONNECTION_READY : SEGUE_CONNECTION_SEARCHING
+  }
+}
+
+@_cdecl("segue_app_get_offers") @implementation
+public func segue_app_get_offers(
+  _ app: OpaquePointer?, _ offers: UnsafeMutablePointer<OpaquePointer?>?, _ capacity: Int,
+  _ count: UnsafeMutablePointer<Int>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let out = try Arguments.required(count, "count")
+    guard capacity >= 0 else { throw SegueError(.invalidArgument, "capacity: is more than memory can hold") }
+    guard offers != nil || capacity == 0 else { throw SegueError(.invalidArgument, "offers: is NULL") }
+    let list = app.offers
+    var given = 0
+    do throws(SegueError) {
+      while let offers, given < min(capacity, list.count) {
+        try handles.give(Box(list[given]), .offer, to: offers + given)
+        given += 1
+      }
+    } catch {
+      // All or nothing.
+      for index in 0..<given { _ = handles.release(offers?[index], .offer) }
+      throw error
+    }
+    out.pointee = list.count
+  }
+}
+
+@_cdecl("segue_app_describe") @implementation
+public func segue_app_describe(_ app: OpaquePointer?, _ text: TextOut, _ length: LengthOut) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in try Results.give(app.describe(), to: text, length: length) }
+}
+
+/// Somebody in the host who waits for an explanation.
+private final class HostExplaining: Explaining {
+  private let function: segue_explain_function?
+  private let context: Context
+
+  init(_ function: segue_explain_function?, _ context: Context) {
+    self.function = function
+    self.context = context
+  }
+
+  override func explained(_ app: App, _ reasons: [Reason]) {
+    guard let function, let list = try? value(of: reasons) else { return }
+    let context = self.context.pointer
+    _ = handles.lend(app, .app) { app in
+      handles.lend(HeldValue(list), .value) { list in function(context, app, list) }
+    }
+  }
+
+  private func value(of reasons: [Reason]) throws(SegueError) -> Value {
+    var list: [Value] = []
+    for reason in reasons {
+      var entries: [(key: Value, value: Value)] = [
+        (key: .string("reason"), value: .string(reason.reason)),
+        (key: .string("message"), value: .string(reason.message)),
+      ]
+      if let app = reason.app { entries.append((key: .string("app"), value: .string(app))) }
+      list.append(try .dictionary(entries))
+    }
+    return try .array(list)
+  }
+}
+
+@_cdecl("segue_activity_explain") @implementation
+public func segue_activity_explain(
+  _ activity: OpaquePointer?, _ function: segue_explain_function?, _ context: UnsafeMutableRawPointer?,
+  _ destroy: segue_destroy?
+) -> segue_status {
+  let explaining = HostExplaining(function, Context(context, destroy))
+  return handles.call(activity, .activity) { (activity) throws(SegueError) in
+    _ = try Arguments.required(function, "function")
+    guard let app = activity.app else { throw SegueError(.invalidState, "activity: was made without an app") }
+    try app.explain(activity, explaining)
+  }
+}

@@ -1,0 +1,141 @@
+// Section 8 of segue.h: continuing.
+import CSegue
+import SegueModel
+import SegueRuntime
+
+extension HandleKind where Object == Continuation {
+  static var continuation: Self { Self(.continuation) }
+}
+
+extension HandleKind where Object == HostRestorable {
+  static var restorable: Self { Self(.restorable) }
+}
+
+/// Milliseconds that a continuation may be given at most.
+private let longestTimeout: UInt32 = 3_600_000
+
+/// An object of the host.
+final class HostRestorable: Restorable {
+  private let function: segue_restore_state_function
+  private let context: Context
+
+  init(_ function: @escaping segue_restore_state_function, _ context: Context) {
+    self.function = function
+    self.context = context
+  }
+
+  override func restore(_ activity: LiveActivity) -> Bool {
+    handles.lend(activity, .activity) { activity in function(context.pointer, activity) } ?? false
+  }
+}
+
+@_cdecl("segue_app_continue") @implementation
+public func segue_app_continue(
+  _ app: OpaquePointer?, _ offer: OpaquePointer?, _ timeout: UInt32,
+  _ continuation: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try handles.use(offer, .offer) { (offer) throws(SegueError) in
+      guard timeout <= longestTimeout else {
+        throw SegueError(.invalidArgument, "timeout_ms: \(timeout), at most \(longestTimeout) is allowed")
+      }
+      let started = try app.continue(offer.content, timeout: timeout == 0 ? nil : Int64(timeout))
+      try handles.give(started, .continuation, to: continuation)
+    }
+  }
+}
+
+@_cdecl("segue_continuation_cancel") @implementation
+public func segue_continuation_cancel(_ continuation: OpaquePointer?) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in continuation.cancel() }
+}
+
+@_cdecl("segue_continuation_decline") @implementation
+public func segue_continuation_decline(
+  _ continuation: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    try continuation.decline(Arguments.text(reason, length, "reason", atMost: Limits.identifier))
+  }
+}
+
+@_cdecl("segue_continuation_restore") @implementation
+public func segue_continuation_restore(
+  _ continuation: OpaquePointer?, _ restorables: UnsafePointer<OpaquePointer?>?, _ count: Int
+) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    guard count >= 0, count <= Limits.restorables else {
+      throw SegueError(.limitExceeded, "count: at most \(Limits.restorables) objects can be restored")
+    }
+    guard restorables != nil || count == 0 else { throw SegueError(.invalidArgument, "restorables: is NULL") }
+    var objects: [Restorable] = []
+    for index in 0..<count {
+      let object = try handles.use(restorables?[index], .restorable) { (object) throws(SegueError) in object }
+      objects.append(object)
+    }
+    try continuation.restore(objects)
+  }
+}
+
+@_cdecl("segue_continuation_complete") @implementation
+public func segue_continuation_complete(_ continuation: OpaquePointer?, _ handled: Bool) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    try continuation.complete(handled: handled)
+  }
+}
+
+@_cdecl("segue_continuation_get_id") @implementation
+public func segue_continuation_get_id(
+  _ continuation: OpaquePointer?, _ id: UnsafeMutablePointer<UInt8>?
+) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    Results.give(continuation.id, to: id)
+  }
+}
+
+@_cdecl("segue_continuation_get_progress") @implementation
+public func segue_continuation_get_progress(
+  _ continuation: OpaquePointer?, _ received: UnsafeMutablePointer<UInt64>?, _ total: UnsafeMutablePointer<UInt64>?
+) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    let progress = continuation.progress
+    received?.pointee = UInt64(progress.received)
+    total?.pointee = UInt64(progress.total)
+  }
+}
+
+@_cdecl("segue_continuation_get_offer") @implementation
+public func segue_continuation_get_offer(
+  _ continuation: OpaquePointer?, _ offer: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    try handles.give(Box(continuation.offer), .offer, to: Arguments.required(offer, "offer"))
+  }
+}
+
+@_cdecl("segue_continuation_retain") @implementation
+public func segue_continuation_retain(_ continuation: OpaquePointer?) -> segue_status {
+  handles.retain(continuation, .continuation)
+}
+
+@_cdecl("segue_continuation_release") @implementation
+public func segue_continuation_release(_ continuation: OpaquePointer?) -> segue_status {
+  handles.release(continuation, .continuation)
+}
+
+@_cdecl("segue_restorable_create") @implementation
+public func segue_restorable_create(
+  _ function: segue_restore_state_function?, _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?,
+  _ restorable: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  let context = Context(context, destroy)
+  return attempt { () throws(SegueError) in
+    let out = try Arguments.required(restorable, "restorable")
+    try handles.give(HostRestorable(Arguments.required(function, "function"), context), .restorable, to: out)
+  }
+}
+
+@_cdecl("segue_restorable_release") @implementation
+public func segue_restorable_release(_ restorable: OpaquePointer?) -> segue_status {
+  handles.release(restorable, .restorable)
+}

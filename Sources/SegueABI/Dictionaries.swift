@@ -1,0 +1,128 @@
+// Section 2 of segue.h: the entries of dictionaries.
+import CSegue
+import SegueModel
+import SegueRuntime
+
+/// Looks up the entry whose key is a string, for a function of the kind segue_dictionary_get_….
+@inline(__always)
+private func get(
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ length: Int,
+  _ body: (ValueReader.Item, inout ValueReader) throws(SegueError) -> Bool
+) -> segue_status {
+  handles.call(dictionary, .value) { (held) throws(SegueError) in
+    let utf8 = try Arguments.utf8(key, length, "key", atMost: Limits.value)
+    guard held.value.kind == .dictionary else {
+      throw SegueError(.wrongKind, "dictionary: is \(held.value.kind.name)")
+    }
+    guard var reader = held.value.reader(atEntry: utf8), let item = reader.next() else {
+      throw SegueError(.notFound, "no entry with the key \(String(decoding: utf8, as: UTF8.self))")
+    }
+    guard try body(item, &reader) else {
+      let what = item.kind?.name ?? ""
+      throw SegueError(.wrongKind, "\(String(decoding: utf8, as: UTF8.self)): is \(what), or does not fit")
+    }
+  }
+}
+
+@_cdecl("segue_dictionary_get_bool") @implementation
+public func segue_dictionary_get_bool(
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Bool>?
+) -> segue_status {
+  get(dictionary, key, key_length) { (item, _) throws(SegueError) in
+    guard item.kind == .bool else { return false }
+    result?.pointee = item.bool
+    return true
+  }
+}
+
+@_cdecl("segue_dictionary_get_int64") @implementation
+public func segue_dictionary_get_int64(
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Int64>?
+) -> segue_status {
+  get(dictionary, key, key_length) { (item, _) throws(SegueError) in
+    guard item.kind == .integer, item.isNegative || item.uint64 <= UInt64(Int64.max) else { return false }
+    result?.pointee = item.int64
+    return true
+  }
+}
+
+@_cdecl("segue_dictionary_get_double") @implementation
+public func segue_dictionary_get_double(
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Double>?
+) -> segue_status {
+  get(dictionary, key, key_length) { (item, _) throws(SegueError) in
+    let number: Double? =
+      switch item.kind {
+      case .double: item.double
+      case .integer: item.isNegative ? Double(exactly: item.int64) : Double(exactly: item.uint64)
+      default: nil
+      }
+    guard let number else { return false }
+    result?.pointee = number
+    return true
+  }
+}
+
+@_cdecl("segue_dictionary_get_date") @implementation
+public func segue_dictionary_get_date(
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Double>?
+) -> segue_status {
+  get(dictionary, key, key_length) { (item, _) throws(SegueError) in
+    guard item.kind == .date else { return false }
+    result?.pointee = item.double
+    return true
+  }
+}
+
+@_cdecl("segue_dictionary_get_string") @implementation
+public func segue_dictionary_get_string(
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
+  _ result: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ length: UnsafeMutablePointer<Int>?
+) -> segue_status {
+  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in
+    guard let string = reader.string else { return false }
+    try Results.give(string, to: result, length: length)
+    return true
+  }
+}
+
+@_cdecl("segue_dictionary_get_data") @implementation
+public func segue_dictionary_get_data(
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
+  _ result: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, _ length: UnsafeMutablePointer<Int>?
+) -> segue_status {
+  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in
+    guard let data = reader.data else { return false }
+    try Results.give(data, to: result, length: length)
+    return true
+  }
+}
+
+@_cdecl("segue_dictionary_get_value") @implementation
+public func segue_dictionary_get_value(
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
+  _ result: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in
+    guard let value = reader.take() else { return false }
+    try handles.give(value, to: result)
+    return true
+  }
+}
+
+@_cdecl("segue_dictionary_find") @implementation
+public func segue_dictionary_find(
+  _ dictionary: OpaquePointer?, _ key: OpaquePointer?, _ result: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(dictionary, .value) { (held) throws(SegueError) in
+    try handles.use(key, .value) { (key) throws(SegueError) in
+      guard held.value.kind == .dictionary else {
+        throw SegueError(.wrongKind, "dictionary: is \(held.value.kind.name)")
+      }
+      guard let value = held.value[key.value] else {
+        throw SegueError(.notFound, "no entry with the key \(key.value.diagnostic)")
+      }
+      try handles.give(value, to: result)
+    }
+  }
+}

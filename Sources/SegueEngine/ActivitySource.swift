@@ -1,0 +1,13 @@
+import SegueModel
+
+/// The activities of an app, as its engine sees them. Calls come from inside the engine's own calls.
+public protocol ActivitySource: AnyObject {
+  /// Nil: it was invalidated.
+  func activity(_ id: Identifier) -> Activity?
+  /// Marks it as needing to be saved, or not.
+  func setNeedsSave(_ needsSave: Bool, of id: Identifier)
+  /// Uptime of the last change, in milliseconds.
+  func lastChange(of id: Identifier) -> Int64
+  /// Whether somebody wants will_save for it.
+  func answersWillSave(_ id: Identifier) -> Bool
+}

@@ -1,0 +1,94 @@
+import SegueModel
+import SegueWire
+
+/// The rules of Handoff for one app: what it offers, what it sees, what it continues. No I/O, no clock, no randomness:
+/// calls, bytes and ticks come in; bytes (`link`), deliveries and deadlines come out.
+///
+/// Not for two threads at a time. Its owner runs `deliveries` after each call, and calls `tick` at `nextDeadline`.
+public final class AppEngine {
+  public let identity: AppIdentity
+  let limits: Limits
+  /// Outlives the engine: it is the engine's owner.
+  unowned(unsafe) let source: any ActivitySource
+
+  /// What the app is to be told, oldest first. Taken by the owner.
+  public internal(set) var deliveries: [Delivery] = []
+  public internal(set) var isClosed = false
+
+  var connection = HubConnection()
+  var current: CurrentActivity?
+  /// How often an activity was made current, or the app came to the foreground.
+  var activations: UInt64 = 0
+  /// The last saved state of activities that are or were current.
+  var snapshots: [Identifier: Snapshot] = [:]
+  var saves: [Save] = []
+  var nextSave: UInt64 = 1
+  public internal(set) var offers = OfferList()
+  /// Continuations that this app is the receiver of.
+  var incoming: [IncomingContinuation] = []
+  /// How continuations ended, until their origins have noted it.
+  var answers: [Answer] = []
+  /// Continuations that this app is the origin of.
+  var outgoing: [OutgoingContinuation] = []
+  /// The last few that ended: what comes late of them is not taken for a new one.
+  var ended = RecentIdentifiers()
+  var explanations: [UInt64] = []
+  var nextExplanation: UInt64 = 1
+
+  public init(identity: AppIdentity, limits: Limits, source: any ActivitySource) {
+    self.identity = identity
+    self.limits = limits
+    self.source = source
+  }
+
+  /// Uptime in milliseconds at which `tick` is due; nil: nothing is.
+  public var nextDeadline: Int64? {
+    var next: Int64?
+    func consider(_ deadline: Int64?) {
+      guard let deadline else { return }
+      next = min(next ?? deadline, deadline)
+    }
+    consider(connection.pingAt)
+    consider(connection.answerBy)
+    consider(current?.updateAt)
+    consider(current?.saveAt)
+    consider(current?.expiresAt)
+    for save in saves { consider(save.deadline) }
+    consider(offers.nextDeadline)
+    for continuation in incoming { consider(continuation.nextDeadline) }
+    for answer in answers { consider(answer.deadline) }
+    for continuation in outgoing { consider(continuation.deadline) }
+    return next
+  }
+
+  /// The activity that is offered.
+  public var currentActivity: Identifier? { current?.id }
+
+  /// Does what is due.
+  public func tick(_ now: Moment) {
+    tickConnection(now)
+    tickCurrent(now)
+    tickSaves(now)
+    offers.tick(now) { event, offer in deliveries.append(.offer(event, offer)) }
+    tickIncoming(now)
+    tickOutgoing(now)
+  }
+
+  /// The deliveries so far, for the owner to run.
+  public func takeDeliveries() -> [Delivery] {
+    defer { deliveries = [] }
+    return deliveries
+  }
+
+  func log(_ severity: Severity, _ message: String) {
+    deliveries.append(.log(severity, message))
+  }
+
+  /// What must always be true of it; run after each simulated step (R11.1).
+  public func checkInvariants() {
+    precondition(incoming.count { !$0.isOver } <= 1, "R3.3: one continuation at a time")
+    precondition(outgoing.count <= Self.outgoingLimit)
+    precondition(!isClosed || (current == nil && incoming.allSatisfy { $0.isOver } && outgoing.isEmpty))
+    precondition(saves.allSatisfy { save in saves.count { $0.activity == save.activity } == 1 }, "one save an activity")
+  }
+}

@@ -1,0 +1,176 @@
+import SegueModel
+import SegueWire
+
+/// An app's side of its connection to the hub.
+struct HubConnection {
+  /// Milliseconds for a hub to say welcome.
+  static let welcomeTime: Int64 = 500
+  /// Milliseconds after which a hub that shows no sign of life is asked for one, and then given as long again.
+  static let answerTime: Int64 = 500
+  /// Milliseconds that a continuation waits for the next hub (R3.14).
+  static let reconnectTime: Int64 = 2_000
+
+  var link: Link?
+  var isWelcome = false
+  var isReady = false
+  var generation: UInt64 = 0
+  var deviceName = ""
+  /// When the hub is asked for a sign of life, and when it counts as stalled.
+  var pingAt: Int64?
+  var answerBy: Int64?
+  var nextPing: UInt64 = 1
+  /// Why this hub will not do; taken by the owner, who looks for another.
+  var complaint: HubComplaint?
+}
+
+/// Why an app wants another hub than the one that it is connected to.
+public enum HubComplaint: Sendable {
+  /// It does not answer, or talks nonsense: only a higher generation will do.
+  case stalled
+  /// It speaks an older protocol than this app: the app should be the hub.
+  case older
+  /// It refused us, and said why.
+  case refused(SegueError)
+}
+
+extension AppEngine {
+  /// The connection to the hub is open: `link` has a greeting for it.
+  public func connected(_ now: Moment) {
+    connection = HubConnection()
+    connection.link = Link(side: .connecting)
+    connection.answerBy = now.uptime + HubConnection.welcomeTime
+    send(.hello(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum))
+  }
+
+  /// The connection is lost, or was given up.
+  public func disconnected(_ now: Moment) {
+    guard connection.link != nil else { return }
+    let wasReady = connection.isReady
+    connection = HubConnection()
+    if wasReady, !isClosed { deliveries.append(.connection(isReady: false)) }
+    offers.loseHub(now)
+    current?.lastPut = nil
+    incomingLostHub(now)
+    outgoingLostHub()
+    failExplanations()
+  }
+
+  /// The bytes for the hub; nil while there is no connection.
+  public var link: Link? { connection.link }
+
+  public var isReady: Bool { connection.isReady }
+  public var hubGeneration: UInt64? { connection.isWelcome ? connection.generation : nil }
+
+  public func takeComplaint() -> HubComplaint? {
+    defer { connection.complaint = nil }
+    return connection.complaint
+  }
+
+  /// Bytes from the hub.
+  public func receive(_ bytes: UnsafeRawBufferPointer, _ now: Moment) {
+    guard let link = connection.link else { return }
+    link.receive(bytes)
+    do throws(SegueError) {
+      while let event = try link.nextEvent() {
+        if connection.isWelcome {
+          connection.pingAt = nil
+          connection.answerBy = nil
+        }
+        try handle(event, now)
+        // A message may have ended the connection.
+        guard connection.link === link, connection.complaint == nil else { return }
+      }
+    } catch {
+      log(.error, "the hub talks nonsense: \(error.message)")
+      connection.complaint = .stalled
+    }
+  }
+
+  func send(_ message: Message) {
+    guard let link = connection.link else { return }
+    do throws(SegueError) {
+      link.send(try message.encoded())
+    } catch {
+      log(.error, "not sent: \(error.message)")
+    }
+  }
+
+  /// Sends what only a hub that lives can act on. A stalled one does not go unnoticed, and one that lives is not asked
+  /// as long as anything is heard of it.
+  func sendChecked(_ message: Message, _ now: Moment) {
+    send(message)
+    if connection.pingAt == nil, connection.answerBy == nil { connection.pingAt = now.uptime + HubConnection.answerTime }
+  }
+
+  func tickConnection(_ now: Moment) {
+    if let pingAt = connection.pingAt, pingAt <= now.uptime {
+      connection.pingAt = nil
+      connection.answerBy = now.uptime + HubConnection.answerTime
+      send(.ping(connection.nextPing))
+      connection.nextPing += 1
+    }
+    guard let answerBy = connection.answerBy, answerBy <= now.uptime else { return }
+    connection.answerBy = nil
+    log(.info, "the hub of generation \(connection.generation) does not answer")
+    connection.complaint = .stalled
+  }
+
+  private func handle(_ event: Link.Event, _ now: Moment) throws(SegueError) {
+    switch event {
+    case .message(let bytes):
+      if let message = try Message(decoding: bytes) { try handle(message, now) }
+    case .data(let channel, let bytes): received(bytes, on: channel, now)
+    case .end(let channel): receivedEnd(of: channel, now)
+    case .reset(let channel): receivedReset(of: channel, now)
+    case .room(let channel, _): pumpOutgoing(channel, now)
+    }
+  }
+
+  private func handle(_ message: Message, _ now: Moment) throws(SegueError) {
+    guard connection.isWelcome else { return greeted(by: message, now) }
+    switch message {
+    case .goodbye(let error): connection.complaint = .refused(error)
+    case .ping(let number): send(.pong(number))
+    case .offer(let offer, let timing):
+      offers.put(offer, timing, now) { event, offer in deliveries.append(.offer(event, offer)) }
+    case .gone(let id):
+      offers.remove(id) { event, offer in deliveries.append(.offer(event, offer)) }
+    case .ready:
+      connection.isReady = true
+      offers.meetHub(now)
+      deliveries.append(.connection(isReady: true))
+    case .fetch(let continuation, let milliseconds, let receiver):
+      fetched(continuation, milliseconds: milliseconds, receiver: receiver, now)
+    case .state(let id, _, let channel, let size, let isStale):
+      try announcedState(id, channel: channel, size: size, isStale: isStale, now)
+    case .refused(let id, _, let error): refused(id, error, now)
+    case .outcome(let continuation, let outcome, let error, let receiver):
+      learned(continuation, outcome, error, receiver: receiver, now)
+    case .noted(let id, _): answers.removeAll { $0.continuation.id == id }
+    case .vanished(let id): vanished(id, now)
+    case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount)
+    // `pong` is a sign of life, which is all that it is for.
+    case .pong, .hello, .welcome, .put, .withdraw, .explain: break
+    }
+  }
+
+  private func greeted(by message: Message, _ now: Moment) {
+    switch message {
+    case .welcome(let version, let generation, let deviceName):
+      guard version >= ProtocolVersion.current else {
+        log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")
+        connection.complaint = .older
+        return
+      }
+      connection.answerBy = nil
+      connection.isWelcome = true
+      connection.generation = generation
+      connection.deviceName = deviceName
+      putCurrent(now)
+      incomingFoundHub(now)
+      for answer in answers { send(answer.message) }
+    case .goodbye(let error): connection.complaint = .refused(error)
+    default: break
+    }
+  }
+}

@@ -1,0 +1,237 @@
+import SegueModel
+import SegueWire
+
+/// The rules of Handoff for a device's switchboard: who sees which offer, and who talks to whom about a continuation.
+/// It keeps no secret and no payload; all that it knows, apps tell again to the next hub.
+///
+/// No I/O, no clock, no randomness. Its owner passes in connections, bytes and ticks, and then looks at
+/// `peersToFlush` and `peersToClose`.
+public final class HubEngine {
+  public typealias PeerNumber = UInt64
+
+  /// Milliseconds for a connection to say hello (A19).
+  static let helloTime: Int64 = 5_000
+  /// Connections that have not said hello (A19).
+  static let strangerLimit = 64
+  /// Milliseconds in which a new hub waits for origins to register again (R3.14).
+  static let settlingTime: Int64 = 1_500
+  /// Bytes that may wait for a peer before offers to it are held back.
+  static let offerBacklog = 32 * 1024
+  /// Bytes that may wait for a peer before it is given up: it has stopped reading.
+  static let backlogLimit = 1024 * 1024
+  /// Milliseconds that a continuation is remembered beyond its deadline.
+  static let continuationGrace: Int64 = 10_000
+
+  let generation: UInt64
+  let deviceName: String
+  let startedAt: Int64
+  /// Whether only the frontmost activity is offered (R1.12).
+  let offersFrontmostOnly: Bool
+
+  /// The moment of the call that is being served.
+  var now: Moment
+  var peers: [PeerNumber: Peer] = [:]
+  /// The same, in an order of their own, to go through.
+  var peerList: [Peer] = []
+  var apps: [Identifier: Peer] = [:]
+  var offers: [Identifier: HubOffer] = [:]
+  var topics: [TopicKey: Topic] = [:]
+  /// Peers that see everything.
+  var choosers: [Peer] = []
+  var nextSequence: UInt64 = 0
+  var strangers: [Peer] = []
+  var continuations: [Identifier: HubContinuation] = [:]
+  var continuationList: [HubContinuation] = []
+  /// Fetches that came before their origin had registered again.
+  var held: [HeldFetch] = []
+
+  /// Peers whose links may have got output since they were last taken.
+  var flushable: [Peer] = []
+  /// Peers to flush and then close.
+  var closable: [Peer] = []
+
+  public init(generation: UInt64, deviceName: String, offersFrontmostOnly: Bool, _ now: Moment) {
+    self.generation = generation
+    self.deviceName = deviceName
+    self.offersFrontmostOnly = offersFrontmostOnly
+    startedAt = now.uptime
+    self.now = now
+  }
+
+  // MARK: Connections
+
+  /// Nil: there are too many that have not said who they are; close it.
+  public func connected(_ number: PeerNumber, _ now: Moment) -> Link? {
+    self.now = now
+    guard strangers.count < Self.strangerLimit else { return nil }
+    let peer = Peer(number: number, helloBy: now.uptime + Self.helloTime)
+    peers[number] = peer
+    strangers.append(peer)
+    return peer.link
+  }
+
+  public func receive(_ bytes: UnsafeRawBufferPointer, from number: PeerNumber, _ now: Moment) {
+    self.now = now
+    guard let peer = peers[number], !peer.isClosing else { return }
+    peer.link.receive(bytes)
+    do throws(SegueError) {
+      while let event = try peer.link.nextEvent() {
+        try handle(event, from: peer)
+        guard !peer.isClosing else { break }
+      }
+    } catch {
+      dismiss(peer, error)
+    }
+    flush(peer)
+  }
+
+  /// The connection is gone.
+  public func disconnected(_ number: PeerNumber, _ now: Moment) {
+    self.now = now
+    guard let peer = peers.removeValue(forKey: number) else { return }
+    peer.isClosing = true
+    forget(peer)
+  }
+
+  /// Room has come in a peer's socket after there had been none.
+  public func drained(_ number: PeerNumber, _ now: Moment) {
+    self.now = now
+    guard let peer = peers[number] else { return }
+    tellPending(peer)
+  }
+
+  /// Peers whose `Link` has output.
+  public func takePeersToFlush() -> [PeerNumber] {
+    let numbers = flushable.map { $0.number }
+    for peer in flushable { peer.isFlushable = false }
+    flushable = []
+    return numbers
+  }
+
+  /// Peers whose connection closes once their output is flushed.
+  public func takePeersToClose() -> [PeerNumber] {
+    defer { closable = [] }
+    return closable.map { $0.number }
+  }
+
+  public func link(of number: PeerNumber) -> Link? { peers[number]?.link }
+
+  /// Another hub takes over: all apps are sent there.
+  public func stepDown() {
+    for peer in peerList + strangers {
+      dismiss(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
+    }
+  }
+
+  /// Apps that are registered.
+  public var appCount: Int { peerList.count }
+
+  public var nextDeadline: Int64? {
+    var next: Int64?
+    func consider(_ deadline: Int64) { next = min(next ?? deadline, deadline) }
+    for peer in strangers { consider(peer.helloBy) }
+    for fetch in held { consider(fetch.deadline) }
+    for continuation in continuationList { consider(continuation.expiresAt) }
+    return next
+  }
+
+  public func tick(_ now: Moment) {
+    self.now = now
+    for peer in strangers where peer.helloBy <= now.uptime {
+      dismiss(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
+    }
+    tickHeld()
+    tickContinuations()
+  }
+
+  // MARK: Messages
+
+  func send(_ message: Message, to peer: Peer) {
+    guard !peer.isClosing else { return }
+    do throws(SegueError) {
+      peer.link.send(try message.encoded())
+    } catch {
+      // Only an explanation could be too long, and that is cut before.
+      return
+    }
+    if peer.link.pendingBytes > Self.backlogLimit {
+      // It registers again when it wakes up.
+      dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
+    }
+    flush(peer)
+  }
+
+  func flush(_ peer: Peer) {
+    guard !peer.isFlushable else { return }
+    peer.isFlushable = true
+    flushable.append(peer)
+  }
+
+  /// Says goodbye, and closes.
+  func dismiss(_ peer: Peer, _ error: SegueError) {
+    guard !peer.isClosing else { return }
+    if let message = try? Message.goodbye(error).encoded() { peer.link.send(message) }
+    peer.isClosing = true
+    flush(peer)
+    closable.append(peer)
+  }
+
+  private func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
+    switch event {
+    case .message(let bytes):
+      if let message = try Message(decoding: bytes) { try handle(message, from: peer) }
+    case .data(let channel, let bytes): relay(bytes, from: peer, channel)
+    case .end(let channel): relayEnd(from: peer, channel)
+    case .reset(let channel): relayReset(from: peer, channel)
+    case .room(let channel, let count): relayRoom(count, from: peer, channel)
+    }
+  }
+
+  private func handle(_ message: Message, from peer: Peer) throws(SegueError) {
+    guard let app = peer.app else {
+      guard case .hello(let app, let version, let minimum) = message else {
+        throw SegueError(.malformed, "the first message must be hello")
+      }
+      return register(app, peer, version: version, minimum: minimum)
+    }
+    switch message {
+    case .ping(let number): send(.pong(number), to: peer)
+    case .put(let description, let timing, let activation):
+      put(description, timing, activation: activation, by: peer, app)
+    case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { withdraw(offer) }
+    case .fetch(let continuation, let milliseconds, _):
+      fetch(continuation, milliseconds: milliseconds, by: peer, app)
+    case .state(let id, _, let channel, let size, let isStale):
+      try state(id, channel: channel, size: size, isStale: isStale, from: peer)
+    case .refused(let id, let to, let error): refused(id, to: to, error, by: peer)
+    case .outcome(let continuation, let outcome, let error, _):
+      self.outcome(continuation, outcome, error, from: peer, app)
+    case .noted(let id, let to): noted(id, to: to, by: peer)
+    case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
+    case .hello: throw SegueError(.malformed, "hello came twice")
+    case .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break
+    }
+  }
+
+  private func explain(_ request: UInt64, _ activity: Identifier, type: String, to peer: Peer, _ app: AppIdentity) {
+    var explanations: [Message.Explanation] = []
+    for other in peerList where other !== peer {
+      guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: type) else {
+        continue
+      }
+      // As many as surely fit into one message.
+      guard explanations.count < 200 else { break }
+      explanations.append(Message.Explanation(appName: identity.name, obstacle: obstacle))
+    }
+    let appCount = UInt64(max(0, peerList.count - 1))
+    send(.explanation(request: request, explanations, appCount: appCount), to: peer)
+  }
+
+  /// What must always be true of it; run after each simulated step (R11.1).
+  public func checkInvariants() {
+    precondition(peers.count >= peerList.count)
+    precondition(peerList.indices.allSatisfy { peerList[$0].index == $0 && peerList[$0].app != nil })
+    precondition(continuations.count == continuationList.count)
+    precondition(strangers.count <= Self.strangerLimit)
+  }
+}

@@ -1,0 +1,73 @@
+import SegueModel
+import SegueWire
+
+/// Apps come and go.
+extension HubEngine {
+  func register(_ app: AppIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
+    guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
+      let ours = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
+      return dismiss(
+        peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
+    }
+    if let former = apps[app.id] {
+      // The same app again: its former connection is dead, we have only not heard of it.
+      dismiss(former, SegueError(.connectionUnavailable, "the app has connected again"))
+      forget(former)
+    }
+    strangers.removeAll { $0 === peer }
+    peer.app = app
+    peer.index = peerList.count
+    peerList.append(peer)
+    apps[app.id] = peer
+    send(
+      .welcome(version: ProtocolVersion.current, generation: generation, deviceName: deviceName), to: peer)
+    subscribe(peer, app)
+    peer.isReadyDue = true
+    tellPending(peer)
+  }
+
+  private func subscribe(_ peer: Peer, _ app: AppIdentity) {
+    if app.isChooser {
+      choosers.append(peer)
+      peer.pending = peerList.compactMap { $0.offer?.description.id }
+      return
+    }
+    for type in app.types {
+      let key = Topic.key(team: app.team, type: type)
+      let topic = topics[key] ?? Topic()
+      topics[key] = topic
+      guard !topic.subscribers.contains(where: { $0 === peer }) else { continue }
+      topic.subscribers.append(peer)
+      peer.pending += topic.offers.map { $0.description.id }
+    }
+  }
+
+  /// Takes a peer out of everything, and tells those who had to do with it. A second time: nothing.
+  func forget(_ peer: Peer) {
+    strangers.removeAll { $0 === peer }
+    guard let app = peer.app, apps[app.id] === peer, peer.index < peerList.count, peerList[peer.index] === peer else {
+      return
+    }
+    if let offer = peer.offer { withdraw(offer) }
+    apps[app.id] = nil
+    let last = peerList.removeLast()
+    if last !== peer {
+      peerList[peer.index] = last
+      last.index = peer.index
+    }
+    choosers.removeAll { $0 === peer }
+    for type in app.types where !app.isChooser {
+      let key = Topic.key(team: app.team, type: type)
+      topics[key]?.subscribers.removeAll { $0 === peer }
+      dropIfEmpty(key)
+    }
+    held.removeAll { $0.receiver === peer }
+    leaveContinuations(peer)
+    peer.pending = []
+  }
+
+  func dropIfEmpty(_ key: TopicKey) {
+    guard let topic = topics[key], topic.offers.isEmpty, topic.subscribers.isEmpty else { return }
+    topics[key] = nil
+  }
+}

@@ -1,0 +1,177 @@
+import SegueModel
+import SegueWire
+
+/// A continuation of which this app is the origin.
+struct OutgoingContinuation {
+  enum Phase {
+    /// will_save runs.
+    case saving
+    /// The document goes out on this channel; `sent` bytes of it have.
+    case sending(Link.Channel, sent: Int)
+    /// All of it went out; the receiver will say how it ended.
+    case sent
+  }
+
+  let id: Identifier
+  let activity: Identifier
+  let receiver: Receiver
+  /// Uptime at which nothing more can come of it.
+  let deadline: Int64
+  var phase = Phase.saving
+  var document: [UInt8] = []
+  var isStale = false
+}
+
+extension AppEngine {
+  /// Continuations that others may have under way of one app's activities.
+  static let outgoingLimit = 64
+  /// Milliseconds that a receiver's last word may take beyond its deadline.
+  private static let grace: Int64 = 2_000
+
+  func fetched(_ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, _ now: Moment) {
+    guard let receiver else { return }
+    func refuse(_ status: Status, _ message: String) {
+      send(.refused(continuation.id, to: receiver.id, SegueError(status, message)))
+    }
+    if let index = outgoing.firstIndex(where: { $0.id == continuation.id }) {
+      return repeatState(at: index, now)
+    }
+    guard !ended.contains(continuation.id) else { return refuse(.handoffFailed, "this continuation has ended") }
+    guard current?.id == continuation.activity, let activity = source.activity(continuation.activity),
+      activity.isOfferable(at: now.date)
+    else { return refuse(.handoffFailed, "the activity is no longer offered") }
+    guard outgoing.count < Self.outgoingLimit else {
+      return refuse(.limitExceeded, "\(Self.outgoingLimit) continuations of this app are under way")
+    }
+    outgoing.append(
+      OutgoingContinuation(
+        id: continuation.id, activity: continuation.activity, receiver: receiver,
+        deadline: now.uptime + milliseconds + Self.grace))
+    log(.debug, "\(receiver.appName) continues \(activity.type)")
+    save(continuation.activity, for: continuation.id, now)
+  }
+
+  /// The receiver asks again, through another hub (R3.14).
+  private func repeatState(at index: Int, _ now: Moment) {
+    switch outgoing[index].phase {
+    case .saving: break
+    case .sending, .sent: startSending(at: index, now)
+    }
+  }
+
+  func sendState(to id: Identifier, isStale: Bool, _ now: Moment) {
+    guard let index = outgoing.firstIndex(where: { $0.id == id }) else { return }
+    guard let snapshot = snapshots[outgoing[index].activity] else {
+      let error = SegueError(.remoteApplicationTimedOut, "the origin did not save in time, and has no older snapshot")
+      send(.refused(id, to: outgoing[index].receiver.id, error))
+      return endOutgoing(at: index, .failed, error, now)
+    }
+    outgoing[index].document = snapshot.document
+    outgoing[index].isStale = isStale
+    startSending(at: index, now)
+  }
+
+  private func startSending(at index: Int, _ now: Moment) {
+    guard let link = connection.link, connection.isWelcome else {
+      // It asks again through the next hub.
+      outgoing[index].phase = .sending(0, sent: 0)
+      return
+    }
+    let channel = link.open()
+    outgoing[index].phase = .sending(channel, sent: 0)
+    send(
+      .state(
+        outgoing[index].id, to: outgoing[index].receiver.id, channel: channel,
+        size: UInt64(outgoing[index].document.count), isStale: outgoing[index].isStale))
+    pumpOutgoing(channel, now)
+  }
+
+  /// Sends as much of a document as its channel takes.
+  func pumpOutgoing(_ channel: Link.Channel, _ now: Moment) {
+    guard let link = connection.link,
+      let index = outgoing.firstIndex(where: { if case .sending(channel, _) = $0.phase { true } else { false } }),
+      case .sending(_, let sent) = outgoing[index].phase
+    else { return }
+    let end = min(outgoing[index].document.count, sent + link.room(in: channel))
+    link.write(outgoing[index].document[sent..<end], to: channel)
+    if end == outgoing[index].document.count {
+      link.finish(channel)
+      outgoing[index].phase = .sent
+    } else {
+      outgoing[index].phase = .sending(channel, sent: end)
+    }
+  }
+
+  /// The receiver says how it ended (R3.6).
+  func learned(
+    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, receiver: Receiver?, _ now: Moment
+  ) {
+    if let receiver { send(.noted(continuation.id, to: receiver.id)) }
+    if let index = outgoing.firstIndex(where: { $0.id == continuation.id }) {
+      return endOutgoing(at: index, outcome, error, now)
+    }
+    // Declined or given up before it asked for anything: still an attempt.
+    guard let receiver, !ended.contains(continuation.id), source.activity(continuation.activity) != nil else { return }
+    outgoing.append(
+      OutgoingContinuation(
+        id: continuation.id, activity: continuation.activity, receiver: receiver, deadline: now.uptime))
+    endOutgoing(at: outgoing.count - 1, outcome, error, now)
+  }
+
+  /// The other app of a continuation is gone: the receiver of an outgoing one, or the origin of an incoming one.
+  func vanished(_ id: Identifier, _ now: Moment) {
+    if let index = outgoing.firstIndex(where: { $0.id == id }) {
+      endUnanswered(at: index, SegueError(.connectionUnavailable, "the receiver went away"), now)
+    } else {
+      originVanished(id, now)
+    }
+  }
+
+  /// Nobody knows what the receiver made of it, if it had all of it.
+  private func endUnanswered(at index: Int, _ error: SegueError, _ now: Moment) {
+    if case .sent = outgoing[index].phase {
+      endOutgoing(at: index, .unknown, error, now)
+    } else {
+      endOutgoing(at: index, .failed, error, now)
+    }
+  }
+
+  func endOutgoing(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
+    let continuation = outgoing.remove(at: index)
+    ended.insert(continuation.id)
+    if case .sending(let channel, _) = continuation.phase, channel != 0 { connection.link?.reset(channel) }
+    for index in saves.indices { saves[index].waiting.removeAll { $0 == continuation.id } }
+    let receipt = Receipt(
+      continuation: continuation.id, receiver: continuation.receiver, outcome: outcome,
+      status: outcome == .restored ? .ok : error?.status ?? .handoffFailed, reason: error?.message ?? "",
+      isStale: continuation.isStale, date: now.date)
+    if outcome == .restored { deliveries.append(.wasContinued(activity: continuation.activity, receipt)) }
+    deliveries.append(.continuationEnded(activity: continuation.activity, receipt))
+  }
+
+  /// What was under way goes on through the next hub, if its receiver asks again.
+  func outgoingLostHub() {
+    for index in outgoing.indices {
+      if case .sending = outgoing[index].phase { outgoing[index].phase = .sending(0, sent: 0) }
+    }
+  }
+
+  /// The activity was invalidated: nobody gets it who does not have it.
+  func abandonOutgoing(of activity: Identifier, _ now: Moment) {
+    saves.removeAll { $0.activity == activity }
+    let error = SegueError(.handoffFailed, "the activity was invalidated")
+    while let index = outgoing.firstIndex(where: { continuation in
+      if case .sent = continuation.phase { return false }
+      return continuation.activity == activity
+    }) {
+      send(.refused(outgoing[index].id, to: outgoing[index].receiver.id, error))
+      endOutgoing(at: index, .failed, error, now)
+    }
+  }
+
+  func tickOutgoing(_ now: Moment) {
+    while let index = outgoing.firstIndex(where: { $0.deadline <= now.uptime }) {
+      endUnanswered(at: index, SegueError(.remoteApplicationTimedOut, "the receiver did not say how it ended"), now)
+    }
+  }
+}

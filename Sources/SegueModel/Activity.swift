@@ -1,0 +1,161 @@
+/// What a user is doing in an app (handoff.md section 1): plain state with its rules, no lock, no clock.
+///
+/// Each setter checks its input, keeps the old value when it throws, and marks the activity as needing to be saved.
+public struct Activity: Sendable {
+  /// Reverse DNS by convention; 1…255 bytes of UTF-8 (R1.1).
+  public let type: String
+  public private(set) var title: String?
+  /// A dictionary (R1.2).
+  public private(set) var userInfo: Value?
+  /// A set of strings; nil: all keys are required (R1.3).
+  public private(set) var requiredUserInfoKeys: Value?
+  /// A set of strings.
+  public private(set) var keywords = Activity.emptySet
+  public private(set) var webpageURL: String?
+  public private(set) var referrerURL: String?
+  public private(set) var targetContentIdentifier: String?
+  public private(set) var persistentIdentifier: String?
+  /// Seconds since 1970 (R1.6).
+  public private(set) var expirationDate: Double?
+  public private(set) var supportsContinuationStreams = false
+  public private(set) var eligibility: Eligibility = .handoff
+  /// The app's own version of its `userInfo` layout (R1.9).
+  public private(set) var payloadVersion: UInt32 = 0
+  /// True at birth (R1.4).
+  public private(set) var needsSave = true
+
+  public struct Eligibility: OptionSet, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let handoff = Eligibility(rawValue: 1)
+    public static let search = Eligibility(rawValue: 2)
+    public static let publicIndexing = Eligibility(rawValue: 4)
+    public static let prediction = Eligibility(rawValue: 8)
+  }
+
+  public init(type: String) throws(SegueError) {
+    try Text.check(type, "type", atMost: Limits.type)
+    self.type = type
+  }
+
+  /// Changes properties. While its app saves it, changes by the saving thread do not mark it (R1.7).
+  public mutating func update(
+    whileSaving: Bool, _ change: (inout Activity) throws(SegueError) -> Void
+  ) throws(SegueError) {
+    let before = needsSave
+    try change(&self)
+    if whileSaving { needsSave = before }
+  }
+
+  public mutating func setTitle(_ title: String?) throws(SegueError) {
+    try Text.check(title, "title", atMost: Limits.title)
+    self.title = title
+    needsSave = true
+  }
+
+  /// - Parameter limit: bytes of encoding that are allowed (section 9).
+  public mutating func setUserInfo(_ userInfo: Value?, limit: Int) throws(SegueError) {
+    if let userInfo {
+      guard userInfo.kind == .dictionary else {
+        throw SegueError(.wrongKind, "user_info: a dictionary is needed, not \(userInfo.kind.name)")
+      }
+      try UserInfoSize.check(userInfo, limit: limit)
+    }
+    self.userInfo = userInfo
+    needsSave = true
+  }
+
+  /// For the same key the new value wins (R1.10).
+  public mutating func addUserInfoEntries(_ entries: Value, limit: Int) throws(SegueError) {
+    guard entries.kind == .dictionary else {
+      throw SegueError(.wrongKind, "entries: a dictionary is needed, not \(entries.kind.name)")
+    }
+    try setUserInfo((userInfo ?? .emptyDictionary).merging(entries), limit: limit)
+  }
+
+  public mutating func setRequiredUserInfoKeys(_ keys: Value?) throws(SegueError) {
+    requiredUserInfoKeys = try keys.map { value throws(SegueError) in try Activity.stringSet(value, "keys") }
+    needsSave = true
+  }
+
+  public mutating func setKeywords(_ keywords: Value?) throws(SegueError) {
+    self.keywords = try keywords.map { value throws(SegueError) in try Activity.stringSet(value, "keywords") }
+      ?? Activity.emptySet
+    needsSave = true
+  }
+
+  /// Absolute, RFC 3986, http or https, kept byte for byte (R1.5).
+  public mutating func setWebpageURL(_ url: String?) throws(SegueError) {
+    try WebURL.check(url, "webpage_url")
+    webpageURL = url
+    needsSave = true
+  }
+
+  public mutating func setReferrerURL(_ url: String?) throws(SegueError) {
+    try WebURL.check(url, "referrer_url")
+    referrerURL = url
+    needsSave = true
+  }
+
+  /// Does not mark the activity (R1.7).
+  public mutating func setTargetContentIdentifier(_ identifier: String?) throws(SegueError) {
+    try Text.check(identifier, "target_content_identifier", atMost: Limits.identifier)
+    targetContentIdentifier = identifier
+  }
+
+  public mutating func setPersistentIdentifier(_ identifier: String?) throws(SegueError) {
+    try Text.check(identifier, "persistent_identifier", atMost: Limits.identifier)
+    persistentIdentifier = identifier
+    needsSave = true
+  }
+
+  public mutating func setExpirationDate(_ seconds: Double?) throws(SegueError) {
+    if let seconds, !seconds.isFinite {
+      throw SegueError(.invalidArgument, "expiration_date: must be finite, or absent")
+    }
+    expirationDate = seconds
+    needsSave = true
+  }
+
+  public mutating func setSupportsContinuationStreams(_ supports: Bool) {
+    supportsContinuationStreams = supports
+    needsSave = true
+  }
+
+  public mutating func setEligible(_ what: Eligibility, _ eligible: Bool) {
+    if eligible { eligibility.insert(what) } else { eligibility.remove(what) }
+    needsSave = true
+  }
+
+  public mutating func setPayloadVersion(_ version: UInt32) {
+    payloadVersion = version
+    needsSave = true
+  }
+
+  /// Sets the mark itself, which counts also while it is being saved (R1.7).
+  public mutating func markNeedsSave(_ needsSave: Bool) { self.needsSave = needsSave }
+
+  /// Whether it may be offered at this time, in seconds since 1970 (R1.6, R1.8).
+  public func isOfferable(at now: Double) -> Bool {
+    eligibility.contains(.handoff) && !isExpired(at: now)
+  }
+
+  public func isExpired(at now: Double) -> Bool {
+    expirationDate.map { $0 <= now } ?? false
+  }
+
+  /// Tag 258, and an array of nothing.
+  private static let emptySet = Value(trusted: [0xd9, 0x01, 0x02, 0x80])
+
+  /// A set or array of strings as a set.
+  private static func stringSet(_ value: Value, _ name: String) throws(SegueError) -> Value {
+    guard value.kind == .set || value.kind == .array, let elements = value.elements else {
+      throw SegueError(.wrongKind, "\(name): a set of strings is needed, not \(value.kind.name)")
+    }
+    for element in elements where element.kind != .string {
+      throw SegueError(.wrongKind, "\(name): only strings can be in it, not \(element.diagnostic)")
+    }
+    if value.kind == .set { return value }
+    return try Value.set(elements)
+  }
+}

@@ -1,0 +1,28 @@
+/// Who an app is: what it says of itself, for one open of the library.
+public struct AppIdentity: Sendable {
+  /// Drawn at random when the app opens.
+  public let id: Identifier
+  public let bundleIdentifier: String
+  public let name: String
+  /// The Team ID; an app without one is a team of its own (R6.2).
+  public let team: String
+  /// The activity types that it can continue, in the order of their declaration.
+  public let types: [String]
+  /// Sees the offers of all of its user's apps (R2.6).
+  public let isChooser: Bool
+
+  public init(
+    id: Identifier, bundleIdentifier: String, name: String, team: String, types: [String], isChooser: Bool
+  ) {
+    self.id = id
+    self.bundleIdentifier = bundleIdentifier
+    self.name = name
+    self.team = team
+    self.types = types
+    self.isChooser = isChooser
+  }
+
+  public func declares(_ type: String) -> Bool {
+    types.contains { Text.isSame($0, type) }
+  }
+}

@@ -1,0 +1,78 @@
+/// What travels ahead of an activity: as its origin describes it (R2.1).
+public struct OfferDescription: Sendable, Equatable {
+  /// The activity's.
+  public let id: Identifier
+  public let type: String
+  public let title: String?
+  public let payloadVersion: UInt32
+  /// Bytes of the payload as far as it is known.
+  public let sizeHint: UInt64
+  /// Seconds since 1970, by the clock of whoever holds this description.
+  public let expirationDate: Double?
+  public let supportsContinuationStreams: Bool
+
+  public init(
+    id: Identifier, type: String, title: String?, payloadVersion: UInt32, sizeHint: UInt64,
+    expirationDate: Double?, supportsContinuationStreams: Bool
+  ) {
+    self.id = id
+    self.type = type
+    self.title = title
+    self.payloadVersion = payloadVersion
+    self.sizeHint = sizeHint
+    self.expirationDate = expirationDate
+    self.supportsContinuationStreams = supportsContinuationStreams
+  }
+
+  /// The same with another expiration date: of the same moment, by another clock.
+  public func expiring(_ date: Double?) -> OfferDescription {
+    OfferDescription(
+      id: id, type: type, title: title, payloadVersion: payloadVersion, sizeHint: sizeHint, expirationDate: date,
+      supportsContinuationStreams: supportsContinuationStreams)
+  }
+
+  /// Whether receivers need not hear of the difference: the size hint alone moves all the time (R2.8).
+  public static func == (left: OfferDescription, right: OfferDescription) -> Bool {
+    left.id == right.id && Text.isSame(left.type, right.type) && Text.isSame(left.title, right.title)
+      && left.payloadVersion == right.payloadVersion && left.magnitude == right.magnitude
+      && left.expirationDate == right.expirationDate
+      && left.supportsContinuationStreams == right.supportsContinuationStreams
+  }
+
+  /// Binary order of magnitude of the size.
+  private var magnitude: Int { UInt64.bitWidth - sizeHint.leadingZeroBitCount }
+}
+
+/// An activity that another app offers, as a receiver sees it.
+public struct Offer: Sendable, Equatable {
+  public let description: OfferDescription
+  /// The app where it lives.
+  public let origin: Identifier
+  public let appName: String
+  public let bundleIdentifier: String
+  public let deviceName: String
+  /// The higher, the later it was made current: the highest is the frontmost (R1.12).
+  public let rank: UInt64
+  /// When it was made current, in milliseconds of the holder's uptime.
+  public let activatedAt: Int64
+
+  public init(
+    description: OfferDescription, origin: Identifier, appName: String, bundleIdentifier: String,
+    deviceName: String, rank: UInt64, activatedAt: Int64
+  ) {
+    self.description = description
+    self.origin = origin
+    self.appName = appName
+    self.bundleIdentifier = bundleIdentifier
+    self.deviceName = deviceName
+    self.rank = rank
+    self.activatedAt = activatedAt
+  }
+
+  /// Whether a user would see no difference; the moment of activation is only as exact as the clocks.
+  public static func == (left: Offer, right: Offer) -> Bool {
+    left.description == right.description && left.origin == right.origin && left.rank == right.rank
+      && Text.isSame(left.appName, right.appName) && Text.isSame(left.deviceName, right.deviceName)
+      && Text.isSame(left.bundleIdentifier, right.bundleIdentifier)
+  }
+}

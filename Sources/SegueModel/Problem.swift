@@ -1,0 +1,56 @@
+/// Something that is wrong with an activity as a whole, or will surprise its user (R1.14). Setters refuse what is wrong
+/// by itself, so these are the problems that only show between properties or in time.
+public struct Problem: Sendable {
+  /// Where, as in `user_info/"cursor"`.
+  public let path: String
+  public let status: Status
+  public let message: String
+}
+
+extension Activity {
+  /// All problems at once.
+  /// - Parameter now: seconds since 1970.
+  public func problems(at now: Double) -> [Problem] {
+    var problems: [Problem] = []
+    func report(_ path: String, _ status: Status, _ message: String) {
+      problems.append(Problem(path: path, status: status, message: message))
+    }
+    if isExpired(at: now) { report("expiration_date", .invalidArgument, "is past: it is not offered") }
+    for key in requiredUserInfoKeys?.elements ?? [] where userInfo?[key] == nil {
+      report("user_info/\(key.diagnostic)", .notFound, "is required, but absent")
+    }
+    if eligibility.contains(.search), title == nil {
+      report("title", .invalidArgument, "eligible for search, but there is nothing to find it by")
+    }
+    guard let userInfo else { return problems }
+    if userInfo.encoding.count > Limits.advisedPayload {
+      report(
+        "user_info", .limitExceeded,
+        "\(userInfo.encoding.count) bytes; \(Limits.advisedPayload) are advised, so that it continues at once")
+    }
+    userInfo.forEachURL(path: "user_info") { path, url in
+      if url.utf8.starts(with: "file:".utf8) {
+        report(path, .invalidURL, "a file: URL outside every container means something on this device only")
+      }
+    }
+    return problems
+  }
+}
+
+extension Value {
+  /// Every URL in it, with its path. Depth is bounded by `Limits.nesting`.
+  fileprivate func forEachURL(path: String, _ body: (String, String) -> Void) {
+    switch kind {
+    case .url:
+      if let url { body(path, url) }
+    case .array, .set:
+      for (index, element) in (elements ?? []).enumerated() { element.forEachURL(path: "\(path)/\(index)", body) }
+    case .dictionary:
+      for entry in entries ?? [] {
+        entry.key.forEachURL(path: path, body)
+        entry.value.forEachURL(path: "\(path)/\(entry.key.diagnostic)", body)
+      }
+    default: break
+    }
+  }
+}

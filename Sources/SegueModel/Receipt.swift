@@ -1,0 +1,63 @@
+/// How an attempt to continue an activity ended (R3.6). Raw values are those of `segue_outcome`.
+public enum Outcome: Int32, Sendable {
+  case restored = 1
+  case declined = 2
+  case failed = 3
+  case unknown = 4
+}
+
+/// The app that continued an activity, or tried to.
+public struct Receiver: Sendable {
+  public let id: Identifier
+  public let deviceName: String
+  public let appName: String
+  public let bundleIdentifier: String
+
+  public init(id: Identifier, deviceName: String, appName: String, bundleIdentifier: String) {
+    self.id = id
+    self.deviceName = deviceName
+    self.appName = appName
+    self.bundleIdentifier = bundleIdentifier
+  }
+}
+
+/// What the origin learns of an attempt in the end.
+public struct Receipt: Sendable {
+  public let continuation: Identifier
+  public let receiver: Receiver
+  public let outcome: Outcome
+  /// `.ok` if restored, else why not.
+  public let status: Status
+  /// In words; may be empty.
+  public let reason: String
+  /// Whether an older snapshot was handed over (R2.4).
+  public let isStale: Bool
+  /// Seconds since 1970.
+  public let date: Double
+
+  public init(
+    continuation: Identifier, receiver: Receiver, outcome: Outcome, status: Status, reason: String,
+    isStale: Bool, date: Double
+  ) {
+    self.continuation = continuation
+    self.receiver = receiver
+    self.outcome = outcome
+    self.status = status
+    self.reason = reason
+    self.isStale = isStale
+    self.date = date
+  }
+}
+
+/// Where a continued activity came from (R3.12).
+public struct ContinuedFrom: Sendable {
+  public let continuation: Identifier
+  public let offer: Offer
+  public let isStale: Bool
+
+  public init(continuation: Identifier, offer: Offer, isStale: Bool) {
+    self.continuation = continuation
+    self.offer = offer
+    self.isStale = isStale
+  }
+}

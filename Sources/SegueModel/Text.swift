@@ -1,0 +1,27 @@
+/// Bounds of text from outside.
+public enum Text {
+  /// Text that must be there.
+  public static func check(_ text: String, _ name: String, atMost limit: Int) throws(SegueError) {
+    guard !text.utf8.isEmpty else { throw SegueError(.invalidArgument, "\(name): must not be empty") }
+    try check(Optional(text), name, atMost: limit)
+  }
+
+  /// Text that may be absent or empty.
+  public static func check(_ text: String?, _ name: String, atMost limit: Int) throws(SegueError) {
+    guard let count = text?.utf8.count, count > limit else { return }
+    throw SegueError(.limitExceeded, "\(name): \(count) bytes, at most \(limit) are allowed")
+  }
+
+  /// Equal bytes; Swift's own `==` would take composed and decomposed letters as equal (R1.2).
+  public static func isSame(_ left: String, _ right: String) -> Bool {
+    left.utf8.elementsEqual(right.utf8)
+  }
+
+  public static func isSame(_ left: String?, _ right: String?) -> Bool {
+    switch (left, right) {
+    case (nil, nil): true
+    case (let left?, let right?): isSame(left, right)
+    default: false
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import SegueModel
+
+/// What an app says of itself before it opens.
+public struct AppSettings: Sendable {
+  public let bundleIdentifier: String
+  public private(set) var name: String
+  public private(set) var team: String
+  public private(set) var types: [String] = []
+  public var isChooser = false
+  public var delivery = Delivery.host
+  /// Absolute; nil: as the environment says.
+  public private(set) var runtimeFolder: String?
+  public var offersFrontmostOnly = false
+
+  /// Where the app's callbacks run. Raw values are those of `segue_delivery`.
+  public enum Delivery: Int32, Sendable {
+    case host = 0
+    case thread = 1
+  }
+
+  /// Bytes of a folder's path: what the system takes.
+  public static let folderLimit = 4095
+
+  /// Bytes of all declared types together, so that they fit into one message.
+  private static let typesLimit = 32 * 1024
+
+  public init(bundleIdentifier: String) throws(SegueError) {
+    try Text.check(bundleIdentifier, "bundle_identifier", atMost: Limits.identifier)
+    self.bundleIdentifier = bundleIdentifier
+    name = bundleIdentifier
+    team = bundleIdentifier
+  }
+
+  public mutating func setName(_ name: String) throws(SegueError) {
+    try Text.check(name, "name", atMost: Limits.identifier)
+    self.name = name
+  }
+
+  public mutating func setTeam(_ team: String) throws(SegueError) {
+    try Text.check(team, "team", atMost: Limits.identifier)
+    self.team = team
+  }
+
+  public mutating func addType(_ type: String) throws(SegueError) {
+    try Text.check(type, "type", atMost: Limits.type)
+    guard !types.contains(where: { Text.isSame($0, type) }) else { return }
+    let total = types.reduce(type.utf8.count) { $0 + $1.utf8.count }
+    guard types.count < Limits.typesPerApp, total <= Self.typesLimit else {
+      throw SegueError(
+        .limitExceeded, "type: an app declares \(Limits.typesPerApp) types of \(Self.typesLimit) bytes together at most")
+    }
+    types.append(type)
+  }
+
+  public mutating func setRuntimeFolder(_ folder: String) throws(SegueError) {
+    guard folder.utf8.first == UInt8(ascii: "/"), folder.utf8.count <= Self.folderLimit else {
+      throw SegueError(.invalidArgument, "folder: must be an absolute path of at most \(Self.folderLimit) bytes")
+    }
+    runtimeFolder = folder
+  }
+
+  func identity(_ id: Identifier) -> AppIdentity {
+    AppIdentity(
+      id: id, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: isChooser)
+  }
+}

@@ -1,0 +1,124 @@
+import SegueModel
+import SegueTransport
+
+/// One object of the host that can be restored from a continued activity.
+open class Restorable: Handled {
+  /// True: it is restored.
+  open func restore(_ activity: LiveActivity) -> Bool { false }
+}
+
+/// A continuation of which this app is the receiver, as the host holds it.
+public final class Continuation: Handled {
+  public let id: Identifier
+  public let offer: Offer
+  private let app: App
+  private let lock = Lock()
+  private var isAnnouncing = false
+  private var declineReason: String?
+  private var activity: LiveActivity?
+  private var restorables: [Restorable] = []
+  private var restoration = Restoration.none
+  private var isRestored = true
+  /// How the app answered; nil: it has not.
+  private var handled: Bool?
+  private var isAnswered = false
+
+  private enum Restoration {
+    case none
+    case waiting
+    case done
+  }
+
+  init(id: Identifier, offer: Offer, app: App) {
+    self.id = id
+    self.offer = offer
+    self.app = app
+  }
+
+  // MARK: For the host
+
+  public func cancel() { app.cancel(self) }
+
+  /// Bytes of the payload that came, and how many there will be (0: not known yet).
+  public var progress: (received: Int, total: Int) { app.progress(of: self) }
+
+  /// Throws INVALID_STATE outside of will_continue.
+  public func decline(_ reason: String) throws(SegueError) {
+    try Text.check(Optional(reason), "reason", atMost: Limits.identifier)
+    try lock.withLock { () throws(SegueError) in
+      guard isAnnouncing else {
+        throw SegueError(.invalidState, "continuation: can be declined inside will_continue only")
+      }
+      declineReason = reason
+    }
+  }
+
+  /// Restores these objects where the app's callbacks run. Throws INVALID_STATE before continue, or the second time.
+  public func restore(_ restorables: [Restorable]) throws(SegueError) {
+    try lock.withLock { () throws(SegueError) in
+      guard activity != nil else { throw SegueError(.invalidState, "continuation: there is no activity to restore from yet") }
+      guard case .none = restoration else { throw SegueError(.invalidState, "continuation: was restored already") }
+      restoration = .waiting
+      self.restorables = restorables
+    }
+    app.restoreSoon(self)
+  }
+
+  /// Answers continue. Throws INVALID_STATE before continue, or the second time.
+  public func complete(handled: Bool) throws(SegueError) {
+    try lock.withLock { () throws(SegueError) in
+      guard activity != nil else { throw SegueError(.invalidState, "continuation: there is nothing to answer yet") }
+      guard self.handled == nil else { throw SegueError(.invalidState, "continuation: was answered already") }
+      self.handled = handled
+    }
+    answerIfDue()
+  }
+
+  // MARK: For its app
+
+  func beginAnnouncing() { lock.withLock { isAnnouncing = true } }
+
+  /// - Returns: why the app declines, if it does.
+  func endAnnouncing() -> String? {
+    lock.withLock {
+      isAnnouncing = false
+      return declineReason
+    }
+  }
+
+  func arrived(_ activity: LiveActivity) { lock.withLock { self.activity = activity } }
+
+  /// Runs the host's functions, on the thread of its callbacks.
+  func runRestoration() {
+    let (activity, restorables) = lock.withLock {
+      defer { self.restorables = [] }
+      return (self.activity, self.restorables)
+    }
+    guard let activity else { return }
+    var isRestored = true
+    for restorable in restorables { isRestored = restorable.restore(activity) && isRestored }
+    lock.withLock {
+      self.isRestored = isRestored
+      restoration = .done
+    }
+    answerIfDue()
+  }
+
+  /// The app is closed: nobody restores anything any more.
+  func end() {
+    lock.withLock {
+      restorables = []
+      activity = nil
+    }
+  }
+
+  private func answerIfDue() {
+    let answer: (handled: Bool, restored: Bool)? = lock.withLock {
+      guard let handled, !isAnswered else { return nil }
+      if case .waiting = restoration { return nil }
+      isAnswered = true
+      return (handled, isRestored)
+    }
+    if let answer { app.answer(self, handled: answer.handled, restored: answer.restored) }
+  }
+}

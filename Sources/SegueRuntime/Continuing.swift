@@ -1,0 +1,65 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// An app as the receiver of continuations.
+extension App {
+  /// - Parameter timeout: milliseconds; nil: as the limits say.
+  public func `continue`(_ offer: Offer, timeout: Int64?) throws(SegueError) -> Continuation {
+    let continuation = Continuation(id: Randomness.identifier(), offer: offer, app: self)
+    try perform { engine, now in
+      continuations[continuation.id] = continuation
+      engine.continue(offer, id: continuation.id, timeout: timeout, now)
+    }
+    return continuation
+  }
+
+  func cancel(_ continuation: Continuation) {
+    let error = SegueError(.userCancelled, "the user cancelled")
+    performIfOpen { $0.cancel(continuation.id, error, $1) }
+  }
+
+  func progress(of continuation: Continuation) -> (received: Int, total: Int) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return engine?.progress(of: continuation.id) ?? (0, 0)
+  }
+
+  func restoreSoon(_ continuation: Continuation) {
+    monitor.lock()
+    due.append(.restoration(continuation))
+    if !dispatcher.isRunningHere { wakeUp.signal() }
+    monitor.unlock()
+  }
+
+  func answer(_ continuation: Continuation, handled: Bool, restored: Bool) {
+    performIfOpen { engine, now in
+      continuations[continuation.id] = nil
+      engine.answer(continuation.id, handled: handled, restored: restored, now)
+    }
+  }
+}
+
+extension App: ActivitySource {
+  public func activity(_ id: Identifier) -> Activity? { liveActivity(id)?.validState }
+  public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { liveActivity(id)?.setNeedsSaveQuietly(needsSave) }
+  public func lastChange(of id: Identifier) -> Int64 { liveActivity(id)?.changedAt ?? 0 }
+  public func answersWillSave(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.answersWillSave ?? false }
+}
+
+/// Somebody who waits for the answer to "why is it not offered there?".
+open class Explaining {
+  public init() {}
+  /// Called once, without locks; then it is let go of.
+  open func explained(_ app: App, _ reasons: [Reason]) {}
+}
+
+extension App {
+  public func explain(_ activity: LiveActivity, _ explaining: Explaining) throws(SegueError) {
+    let state = activity.isStillValid ? activity.read { $0 } : nil
+    try perform { engine, now in
+      let request = engine.explain(activity.id, state, now)
+      explanations[request] = explaining
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import SegueModel
+import SegueTransport
+
+/// Callbacks of the host, as one object. When its last handle goes, no further callback starts, and what it held is
+/// destroyed, once the one that may run has returned (R1.15).
+open class Delegate: Handled {
+  private let lock = Lock()
+  private var running = 0
+  private var isDetached = false
+  private var isDestroyed = false
+  private var isGiven = false
+
+  /// Lets go of the host's context; called exactly once.
+  open func destroy() {}
+
+  /// It has been given to somebody who may call it, so its functions may not change any more.
+  public final func give() { lock.withLock { isGiven = true } }
+
+  /// Changes its functions. Throws INVALID_STATE if it has been given away.
+  public final func configure(_ change: () -> Void) throws(SegueError) {
+    try lock.withLock { () throws(SegueError) in
+      guard !isGiven else {
+        throw SegueError(.invalidState, "delegate: its functions must be set before it is given away")
+      }
+      change()
+    }
+  }
+
+  /// Runs a callback unless the delegate is detached.
+  final func call<Result>(_ body: () -> Result) -> Result? {
+    let mayRun = lock.withLock {
+      if !isDetached { running += 1 }
+      return !isDetached
+    }
+    guard mayRun else { return nil }
+    let result = body()
+    lock.withLock { running -= 1 }
+    destroyIfDue()
+    return result
+  }
+
+  public final override func lastHandleReleased() {
+    lock.withLock { isDetached = true }
+    destroyIfDue()
+  }
+
+  private func destroyIfDue() {
+    let isDue = lock.withLock {
+      guard isDetached, running == 0, !isDestroyed else { return false }
+      isDestroyed = true
+      return true
+    }
+    if isDue { destroy() }
+  }
+}
+
+/// What a callback answers that may also answer later. Raw values are those of `segue_reply`.
+public enum Reply: Int32, Sendable {
+  case no = 0
+  case yes = 1
+  case later = 2
+}
+
+/// The delegate of activities: all of its callbacks are optional.
+open class ActivityDelegate: Delegate {
+  /// Whether `willSave` does anything.
+  open var answersWillSave: Bool { false }
+  open func willSave(_ activity: LiveActivity, _ save: PendingSave) -> Reply { .yes }
+  /// False: there is no such callback.
+  open func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
+  open func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
+}
+
+/// The delegate of an app. False or nil as a result: there is no such callback.
+open class AppDelegate: Delegate {
+  open func offer(_ app: App, _ event: Int32, _ offer: Box<Offer>) -> Bool { false }
+  open func connection(_ app: App, isReady: Bool) -> Bool { false }
+  open func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? { nil }
+  open func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? { nil }
+  open func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool { false }
+}

@@ -1,0 +1,126 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// What a delivery means to the host. Each function is called with the app's lock and gives what is to be done without
+/// it, which tells whether a callback of the host ran.
+extension App {
+  typealias Turn = () -> Bool
+  private static func nothing() -> Bool { false }
+
+  func turn(of item: DueQueue.Item) -> Turn {
+    switch item {
+    case .restoration(let continuation):
+      return {
+        continuation.runRestoration()
+        return true
+      }
+    case .delivery(let delivery): return turn(of: delivery)
+    }
+  }
+
+  private func turn(of delivery: SegueEngine.Delivery) -> Turn {
+    let delegate = self.delegate
+    switch delivery {
+    case .connection(let isReady):
+      return { delegate.map { delegate in delegate.call { delegate.connection(self, isReady: isReady) } ?? false } ?? false }
+    case .offer(let event, let offer):
+      return { delegate.map { delegate in delegate.call { delegate.offer(self, event.rawValue, Box(offer)) } ?? false } ?? false }
+    case .willSave(let id, let number): return willSave(id, number)
+    case .wasContinued(let id, let receipt):
+      return tell(id) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
+    case .continuationEnded(let id, let receipt):
+      return tell(id) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
+    case .continuation(let id): return step(of: id)
+    case .explanation(let request, let reasons):
+      guard let explaining = explanations.removeValue(forKey: request) else { return Self.nothing }
+      return {
+        explaining.explained(self, reasons)
+        return true
+      }
+    case .log: return Self.nothing
+    }
+  }
+
+  private func tell(_ id: Identifier, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool) -> Turn {
+    guard let activity = liveActivity(id), let delegate = activity.currentDelegate else { return Self.nothing }
+    return { delegate.call { body(delegate, activity) } ?? false }
+  }
+
+  private func willSave(_ id: Identifier, _ number: UInt64) -> Turn {
+    guard let activity = liveActivity(id) else { return Self.nothing }
+    let save = PendingSave(app: self, activity: activity, number: number)
+    guard let delegate = activity.currentDelegate else {
+      return {
+        save.answer()
+        return false
+      }
+    }
+    return {
+      activity.beginSaving()
+      let reply = delegate.call { delegate.willSave(activity, save) }
+      let isAnsweredLater = if case .later? = reply { true } else { false }
+      activity.endSaving(isAnsweredLater: isAnsweredLater && !save.isOver)
+      if !isAnsweredLater { save.answer() }
+      return reply != nil
+    }
+  }
+
+  // MARK: Continuations
+
+  private func step(of id: Identifier) -> Turn {
+    guard let engine, let continuation = continuations[id], let step = engine.step(id) else { return Self.nothing }
+    switch step {
+    case .willContinue(let offer): return willContinue(offer, continuation)
+    case .continue(let state, let from): return `continue`(state, from, continuation)
+    case .didFail(let type, let error):
+      continuations[id] = nil
+      return didFail(type, error, continuation)
+    }
+  }
+
+  private func willContinue(_ offer: Offer, _ continuation: Continuation) -> Turn {
+    let delegate = self.delegate
+    return {
+      continuation.beginAnnouncing()
+      let shown = delegate?.call { delegate?.willContinue(self, type: offer.description.type, continuation) }
+      let reason = continuation.endAnnouncing()
+      self.performIfOpen { $0.announced(continuation.id, decline: reason, $1) }
+      return shown.flatMap { $0 } != nil
+    }
+  }
+
+  private func `continue`(_ state: Activity, _ from: ContinuedFrom, _ continuation: Continuation) -> Turn {
+    let delegate = self.delegate
+    return {
+      let activity: LiveActivity
+      do throws(SegueError) {
+        activity = try LiveActivity(state, app: self, continuedFrom: from)
+      } catch {
+        // The app closes: its continuations end with it.
+        return false
+      }
+      continuation.arrived(activity)
+      let reply = delegate?.call { delegate?.continue(self, activity, continuation) }.flatMap { $0 }
+      switch reply {
+      case .later?: break
+      case .yes?: try? continuation.complete(handled: true)
+      case .no?, nil: try? continuation.complete(handled: false)
+      }
+      return reply != nil
+    }
+  }
+
+  private func didFail(_ type: String, _ error: SegueError, _ continuation: Continuation) -> Turn {
+    let delegate = self.delegate
+    return {
+      let told = delegate.map { delegate in
+        delegate.call { delegate.didFail(self, type: type, Box(error), continuation) } ?? false
+      } ?? false
+      // R3.13: no failure is silent.
+      if !told { Log.write(.error, "\(type) could not be continued: \(error.message)") }
+      continuation.end()
+      return told
+    }
+  }
+}

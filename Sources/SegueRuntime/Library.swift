@@ -1,0 +1,57 @@
+import SegueModel
+import SegueTransport
+
+/// The library thread of this process, and the devices whose apps it serves. It starts with the first app that opens,
+/// and ends with the last one that closes. All of its state is guarded by its lock.
+final class Library: @unchecked Sendable {
+  static let shared = Library()
+
+  private let lock = Lock()
+  private var loop: Loop?
+  private var devices: [Device] = []
+
+  /// Starts looking for a hub.
+  func open(_ app: App) throws(SegueError) -> Device {
+    try lock.withLock { () throws(SegueError) in
+      let folder = try RuntimeFolder(app.settings.runtimeFolder)
+      let loop = if let loop = self.loop { loop } else { try Loop() }
+      self.loop = loop
+      do throws(SegueError) {
+        let known = devices.first { Text.isSame($0.folder.path, folder.path) }
+        let device = if let known { known } else { try addDevice(folder, loop) }
+        device.users += 1
+        loop.post { device.add(app) }
+        return device
+      } catch {
+        endIfIdle()
+        throw error
+      }
+    }
+  }
+
+  /// When this returns, nothing of the app happens on the library thread any more.
+  func close(_ app: App, of device: Device) {
+    lock.withLock {
+      device.users -= 1
+      let isLast = device.users == 0
+      loop?.perform {
+        device.remove(app)
+        if isLast { device.end() }
+      }
+      if isLast { devices.removeAll { $0 === device } }
+      endIfIdle()
+    }
+  }
+
+  private func addDevice(_ folder: RuntimeFolder, _ loop: Loop) throws(SegueError) -> Device {
+    let device = try Device(folder, on: loop)
+    devices.append(device)
+    return device
+  }
+
+  private func endIfIdle() {
+    guard devices.isEmpty else { return }
+    loop?.stop()
+    loop = nil
+  }
+}

@@ -1,0 +1,128 @@
+import CLinux
+import SegueModel
+import SegueTransport
+
+/// An activity that its app can offer, safe for all threads (R1.13).
+public final class LiveActivity: Handled {
+  public let id: Identifier
+  /// Nil: it can be read, written and encoded, but not offered.
+  public let app: App?
+  public let continuedFrom: ContinuedFrom?
+
+  private let lock = Lock()
+  private var state: Activity
+  private var isValid = true
+  private var isCurrent = false
+  private var lastChange = Clock.uptime
+  private var delegate: ActivityDelegate?
+  /// The thread on which will_save runs; while it is answered later, every thread counts (R1.7).
+  private var savingThread: pthread_t?
+  private var isSavedLater = false
+
+  /// Throws INVALIDATED if the app is closed.
+  public init(_ state: Activity, app: App?, continuedFrom: ContinuedFrom? = nil) throws(SegueError) {
+    id = Randomness.identifier()
+    self.state = state
+    self.app = app
+    self.continuedFrom = continuedFrom
+    super.init()
+    try app?.register(self)
+  }
+
+  public override func lastHandleReleased() { invalidate() }
+
+  // MARK: Properties
+
+  public func read<Result>(_ body: (borrowing Activity) -> Result) -> Result {
+    lock.withLock { body(state) }
+  }
+
+  /// Changes properties; after an error they are as they were.
+  public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
+    let mustTell = try lock.withLock { () throws(SegueError) in
+      try state.update(whileSaving: isSaving, change)
+      lastChange = Clock.uptime
+      return isCurrent
+    }
+    if mustTell { app?.changed(self) }
+  }
+
+  /// Sets the mark alone: cheap, and only the first of many settings is told (R2.3).
+  public func setNeedsSave(_ needsSave: Bool) {
+    let mustTell = lock.withLock {
+      let isNews = state.needsSave != needsSave && isCurrent
+      state.markNeedsSave(needsSave)
+      lastChange = Clock.uptime
+      return isNews
+    }
+    if mustTell { app?.changed(self) }
+  }
+
+  public func setDelegate(_ delegate: ActivityDelegate?) {
+    delegate?.give()
+    lock.withLock { self.delegate = delegate }
+  }
+
+  // MARK: Being current
+
+  /// Throws INVALIDATED, or INVALID_STATE without an open app.
+  public func becomeCurrent() throws(SegueError) {
+    guard let app else { throw SegueError(.invalidState, "activity: was made without an app, so it cannot become current") }
+    guard lock.withLock({ isValid }) else { throw SegueError(.invalidated, "activity: was invalidated, which is for ever") }
+    try app.makeCurrent(self)
+  }
+
+  public func resignCurrent() throws(SegueError) {
+    guard lock.withLock({ isValid }) else { throw SegueError(.invalidated, "activity: was invalidated, which is for ever") }
+    app?.resignCurrent(self)
+  }
+
+  public func invalidate() {
+    let wasValid = lock.withLock {
+      defer { isValid = false }
+      return isValid
+    }
+    if wasValid { app?.invalidate(self) }
+  }
+
+  public var isStillValid: Bool { lock.withLock { isValid } }
+  public var isCurrentNow: Bool { lock.withLock { isCurrent } }
+
+  // MARK: For its app
+
+  /// Nil: it was invalidated.
+  var validState: Activity? { lock.withLock { isValid ? state : nil } }
+  var changedAt: Int64 { lock.withLock { lastChange } }
+  var currentDelegate: ActivityDelegate? { lock.withLock { delegate } }
+
+  func setCurrent(_ isCurrent: Bool) { lock.withLock { self.isCurrent = isCurrent } }
+
+  /// Sets the mark without telling anybody: for the engine, who knows.
+  func setNeedsSaveQuietly(_ needsSave: Bool) {
+    lock.withLock { state.markNeedsSave(needsSave) }
+  }
+
+  /// The app has closed.
+  func leaveApp() {
+    lock.withLock {
+      isCurrent = false
+      isValid = false
+    }
+  }
+
+  func beginSaving() {
+    lock.withLock { savingThread = pthread_self() }
+  }
+
+  /// will_save has returned.
+  func endSaving(isAnsweredLater: Bool) {
+    lock.withLock {
+      savingThread = nil
+      isSavedLater = isAnsweredLater
+    }
+  }
+
+  private var isSaving: Bool {
+    isSavedLater || savingThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+  }
+}

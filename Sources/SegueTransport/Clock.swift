@@ -1,0 +1,37 @@
+import CLinux
+import SegueModel
+
+/// The device's clocks.
+public enum Clock {
+  public static var now: Moment { Moment(uptime: uptime, date: date) }
+
+  /// Milliseconds, monotonic.
+  public static var uptime: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Seconds since 1970.
+  public static var date: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
+
+/// The system's random numbers.
+public enum Randomness {
+  public static func identifier() -> Identifier {
+    var words: (UInt64, UInt64) = (0, 0)
+    withUnsafeMutableBytes(of: &words) { bytes in
+      var filled = 0
+      while filled < bytes.count {
+        // Never fails for so few bytes once the system is up; until then it waits.
+        let count = getrandom(bytes.baseAddress! + filled, bytes.count - filled, 0)
+        if count > 0 { filled += count }
+      }
+    }
+    return Identifier(high: words.0, low: words.1)
+  }
+}

@@ -1,0 +1,75 @@
+import CLinux
+import SegueModel
+
+/// The library's descriptors in this process. A forked child closes them all: it must not keep a hub's lock, its
+/// listening socket or a connection alive (architecture: "one hub a device").
+public enum Descriptors {
+  /// Registers a descriptor; pass it on.
+  static func own(_ fd: Int32) -> Int32 {
+    if fd >= 0 { owned.insert(fd) }
+    return fd
+  }
+
+  /// A counter that is readable while it is not zero.
+  public static func eventDescriptor() throws(SegueError) -> Int32 {
+    let fd = linux_eventfd()
+    guard fd >= 0 else { throw .system("event descriptor") }
+    return own(fd)
+  }
+
+  /// Closes a registered descriptor.
+  public static func close(_ fd: Int32) {
+    guard fd >= 0 else { return }
+    owned.remove(fd)
+    _ = CLinux.close(fd)
+  }
+
+  fileprivate static let owned = OwnedDescriptors()
+}
+
+/// One bit a descriptor, behind a lock that is taken around fork: all of its state is guarded by it.
+private final class OwnedDescriptors: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private var words: [UInt64] = []
+  private var handlesFork = false
+
+  init() {
+    mutex = .allocate(capacity: 1)
+    pthread_mutex_init(mutex, nil)
+  }
+
+  func insert(_ fd: Int32) {
+    pthread_mutex_lock(mutex)
+    handleFork()
+    let word = Int(fd) / 64
+    while words.count <= word { words.append(0) }
+    words[word] |= 1 << UInt64(fd % 64)
+    pthread_mutex_unlock(mutex)
+  }
+
+  func remove(_ fd: Int32) {
+    pthread_mutex_lock(mutex)
+    let word = Int(fd) / 64
+    if word < words.count { words[word] &= ~(1 << UInt64(fd % 64)) }
+    pthread_mutex_unlock(mutex)
+  }
+
+  private func handleFork() {
+    guard !handlesFork else { return }
+    handlesFork = true
+    pthread_atfork(
+      { pthread_mutex_lock(Descriptors.owned.mutex) },
+      { pthread_mutex_unlock(Descriptors.owned.mutex) },
+      {
+        Descriptors.owned.closeAll()
+        pthread_mutex_unlock(Descriptors.owned.mutex)
+      })
+  }
+
+  private func closeAll() {
+    for (index, word) in words.enumerated() where word != 0 {
+      for bit in 0..<64 where word >> UInt64(bit) & 1 == 1 { _ = CLinux.close(Int32(index * 64 + bit)) }
+      words[index] = 0
+    }
+  }
+}

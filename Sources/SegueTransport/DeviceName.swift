@@ -1,0 +1,15 @@
+import CLinux
+
+/// What people call this device.
+public enum DeviceName {
+  /// The host's name, without its domain.
+  public static var current: String {
+    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+      guard gethostname(buffer.baseAddress!.assumingMemoryBound(to: CChar.self), 255) == 0 else { return "this device" }
+      buffer[255] = 0
+      let name = buffer.prefix { $0 != 0 && $0 != UInt8(ascii: ".") }
+      let text = String(decoding: name, as: UTF8.self)
+      return text.utf8.isEmpty ? "this device" : text
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import CLinux
+import SegueModel
+
+/// What an app waits for, as one descriptor that any thread may change: its socket, and the time of its next deadline.
+/// The library thread watches it; a host thread that waits in dispatch takes the socket over meanwhile, which spares
+/// two changes of thread in each continuation (docs/decisions/who-reads-the-socket.md).
+///
+/// Guarded by the app's lock, but for `fd`.
+public final class Gate {
+  /// Readable when the socket is ready or the deadline has come.
+  public let fd: Int32
+  private let timer: Int32
+  private var socket: Int32 = -1
+  private var socketEvents: UInt32 = 0
+  private var deadline: Int64?
+
+  public init() throws(SegueError) {
+    let epoll = epoll_create1(Int32(O_CLOEXEC))
+    guard epoll >= 0 else { throw .system("epoll") }
+    let timer = linux_timerfd()
+    guard timer >= 0, linux_epoll_ctl(epoll, EPOLL_CTL_ADD, timer, linux_epollin()) == 0 else {
+      let number = linux_errno()
+      _ = close(epoll)
+      if timer >= 0 { _ = close(timer) }
+      throw .system("timer", number)
+    }
+    fd = Descriptors.own(epoll)
+    self.timer = Descriptors.own(timer)
+  }
+
+  deinit {
+    Descriptors.close(timer)
+    Descriptors.close(fd)
+  }
+
+  /// Nil: no socket; the former one is its owner's to close.
+  public func setSocket(_ socket: Int32?) {
+    if self.socket >= 0 { _ = linux_epoll_ctl(fd, EPOLL_CTL_DEL, self.socket, 0) }
+    self.socket = socket ?? -1
+    socketEvents = linux_epollin()
+    if let socket { _ = linux_epoll_ctl(fd, EPOLL_CTL_ADD, socket, socketEvents) }
+  }
+
+  /// What of the socket the gate shows: nothing while another thread waits for it.
+  public func show(reading: Bool, writing: Bool) {
+    let events = (reading ? linux_epollin() : 0) | (writing ? linux_epollout() : 0)
+    guard socket >= 0, events != socketEvents else { return }
+    socketEvents = events
+    _ = linux_epoll_ctl(fd, EPOLL_CTL_MOD, socket, events)
+  }
+
+  /// - Parameter deadline: uptime in milliseconds. A later one than is set is not set: waking once too early costs
+  ///   less than a system call each time. Nil: the deadline that is set, if any, stays.
+  public func setDeadline(_ deadline: Int64?) {
+    guard let deadline, self.deadline.map({ deadline < $0 }) ?? true else { return }
+    self.deadline = deadline
+    var time = itimerspec()
+    let at = max(1, deadline)
+    time.it_value = timespec(tv_sec: Int(at / 1000), tv_nsec: Int(at % 1000) * 1_000_000)
+    timerfd_settime(timer, Int32(TFD_TIMER_ABSTIME), &time, nil)
+  }
+
+  /// The deadline has come, or comes soon enough to be looked at: it is unset.
+  public func clearDeadline(_ uptime: Int64) {
+    guard let deadline, deadline <= uptime else { return }
+    self.deadline = nil
+    var count: UInt64 = 0
+    _ = read(timer, &count, 8)
+  }
+}

@@ -1,0 +1,84 @@
+import CLibUV
+import CLinux
+import SegueModel
+
+/// The library thread and its event loop. All but `post` and `stop` is for that thread only.
+public final class Loop {
+  let loop: UnsafeMutablePointer<uv_loop_t>
+  private let async: UnsafeMutablePointer<uv_async_t>
+  private let lock = Lock()
+  private var jobs: [() -> Void] = []
+  private var isStopping = false
+  private var thread: Thread?
+
+  public init() throws(SegueError) {
+    loop = .allocate(capacity: 1)
+    async = .allocate(capacity: 1)
+    let result = uv_loop_init(loop)
+    guard result == 0 else {
+      loop.deallocate()
+      async.deallocate()
+      throw .system("event loop", -result)
+    }
+    uv_async_init(loop, async) { handle in
+      Unmanaged<Loop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().runJobs()
+    }
+    async.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+    thread = try Thread { [unowned(unsafe) self] in
+      // `stop` joins before this object can go.
+      uv_run(self.loop, UV_RUN_DEFAULT)
+    }
+  }
+
+  /// Runs a job on the library thread, soon; from any thread. After `stop` it is dropped.
+  public func post(_ job: @escaping () -> Void) {
+    lock.withLock {
+      guard !isStopping else { return }
+      jobs.append(job)
+      uv_async_send(async)
+    }
+  }
+
+  /// Runs a job on the library thread and waits for its end; not from that thread.
+  public func perform(_ job: @escaping () -> Void) {
+    let monitor = Monitor()
+    let progress = Progress()
+    post {
+      job()
+      monitor.lock()
+      progress.isDone = true
+      monitor.notifyAll()
+      monitor.unlock()
+    }
+    monitor.lock()
+    while !progress.isDone { monitor.wait() }
+    monitor.unlock()
+  }
+
+  /// Ends the thread, once all watches and timers are closed; not from that thread.
+  public func stop() {
+    post { [unowned(unsafe) self] in
+      // The loop ends when this last handle has closed.
+      uv_close(UnsafeMutableRawPointer(self.async).assumingMemoryBound(to: uv_handle_t.self), nil)
+    }
+    lock.withLock { isStopping = true }
+    thread?.join()
+    uv_loop_close(loop)
+    loop.deallocate()
+    async.deallocate()
+  }
+
+  private func runJobs() {
+    let due = lock.withLock {
+      let due = jobs
+      jobs = []
+      return due
+    }
+    for job in due { job() }
+  }
+}
+
+/// Whether a job has run; guarded by its monitor.
+private final class Progress {
+  var isDone = false
+}

@@ -1,0 +1,45 @@
+import CLinux
+import SegueModel
+
+/// A thread of the library's: all signals are blocked in it, so that the host's handlers never run there.
+public final class Thread {
+  private var thread = pthread_t()
+
+  private final class Body {
+    let run: () -> Void
+    init(_ run: @escaping () -> Void) { self.run = run }
+  }
+
+  public init(_ run: @escaping () -> Void) throws(SegueError) {
+    var all = sigset_t()
+    var before = sigset_t()
+    sigfillset(&all)
+    // A thread inherits the mask of its creator: no signal can come in between.
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    let body = Unmanaged.passRetained(Body(run))
+    let result = pthread_create(
+      &thread, nil,
+      { argument in
+        Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
+        return nil
+      }, body.toOpaque())
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    guard result == 0 else {
+      body.release()
+      throw .system("starting a thread", result)
+    }
+  }
+
+  /// Runs something on a thread that nobody waits for; if the system gives none, here.
+  public static func detached(_ run: @escaping () -> Void) {
+    do throws(SegueError) {
+      pthread_detach(try Thread(run).thread)
+    } catch {
+      run()
+    }
+  }
+
+  public func join() { pthread_join(thread, nil) }
+
+  public var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+}

@@ -1,0 +1,114 @@
+import SegueModel
+
+/// An activity as bytes, self-describing (docs/protocol.md, "Activity document"):
+/// `55799([1, {"type": …, "title": …, "user_info": …}])`. What is absent or at its default is left out.
+public enum ActivityDocument {
+  /// The layout that we write, and the only one there is.
+  public static let version: UInt64 = 1
+  /// Bytes of a document at most: user_info at its largest, and room for the rest.
+  public static let limit = Limits.value + 64 * 1024
+  /// The head of tag 55799, "self-described CBOR" (RFC 8949 §3.4.6).
+  private static let magic: [UInt8] = [0xd9, 0xd9, 0xf7]
+
+  public static func encode(_ activity: Activity) throws(SegueError) -> [UInt8] {
+    magic + (try value(of: activity)).encoding
+  }
+
+  /// In CBOR diagnostic notation, for people.
+  public static func describe(_ activity: Activity) throws(SegueError) -> String {
+    "55799(\(try value(of: activity).diagnostic))"
+  }
+
+  /// Every property as it was; the activity is clean.
+  /// - Parameter userInfoLimit: bytes that user_info may have here.
+  public static func decode(_ bytes: UnsafeRawBufferPointer, userInfoLimit: Int) throws(SegueError) -> Activity {
+    guard bytes.starts(with: magic) else {
+      throw SegueError(.malformed, "document: does not start with tag 55799, so it is no activity document")
+    }
+    let value = try Value(cbor: UnsafeRawBufferPointer(rebasing: bytes[magic.count...]))
+    guard value.kind == .array, let elements = value.elements, elements.count >= 2, let version = elements[0].uint64 else {
+      throw SegueError(.malformed, "document: not an array of version and properties")
+    }
+    guard version == self.version else {
+      throw SegueError(.unsupportedVersion, "document: has version \(version), known is \(self.version)")
+    }
+    return try activity(from: elements[1], userInfoLimit: userInfoLimit)
+  }
+
+  public static func decode(_ bytes: [UInt8], userInfoLimit: Int) throws(SegueError) -> Activity {
+    let result: Result<Activity, SegueError> = bytes.withUnsafeBytes { buffer in
+      do throws(SegueError) {
+        return .success(try decode(buffer, userInfoLimit: userInfoLimit))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  private static func value(of activity: Activity) throws(SegueError) -> Value {
+    var entries: [(key: Value, value: Value)] = []
+    func add(_ key: String, _ value: Value?) throws(SegueError) {
+      if let value { entries.append((key: .string(key), value: value)) }
+    }
+    func add(_ key: String, text: String?) throws(SegueError) {
+      if let text { try add(key, .string(text)) }
+    }
+    try add("type", text: activity.type)
+    try add("title", text: activity.title)
+    try add("user_info", activity.userInfo)
+    try add("required_user_info_keys", activity.requiredUserInfoKeys)
+    try add("keywords", activity.keywords.count == 0 ? nil : activity.keywords)
+    if let url = activity.webpageURL { try add("webpage_url", .url(url)) }
+    if let url = activity.referrerURL { try add("referrer_url", .url(url)) }
+    try add("target_content_identifier", text: activity.targetContentIdentifier)
+    try add("persistent_identifier", text: activity.persistentIdentifier)
+    if let date = activity.expirationDate { try add("expiration_date", .date(date)) }
+    try add("supports_continuation_streams", activity.supportsContinuationStreams ? .bool(true) : nil)
+    let isDefault = activity.eligibility == .handoff
+    try add("eligibility", isDefault ? nil : .unsigned(UInt64(activity.eligibility.rawValue)))
+    try add("payload_version", activity.payloadVersion == 0 ? nil : .unsigned(UInt64(activity.payloadVersion)))
+    return try .array([.unsigned(version), .dictionary(entries)])
+  }
+
+  private static func activity(from properties: Value, userInfoLimit: Int) throws(SegueError) -> Activity {
+    guard properties.kind == .dictionary else { throw SegueError(.malformed, "document: properties are no dictionary") }
+    guard let type = properties["type"]?.string else { throw SegueError(.malformed, "document: has no type") }
+    var activity = try Activity(type: type)
+    try activity.setTitle(try properties.text("title"))
+    try activity.setUserInfo(properties["user_info"], limit: userInfoLimit)
+    try activity.setRequiredUserInfoKeys(properties["required_user_info_keys"])
+    try activity.setKeywords(properties["keywords"])
+    try activity.setWebpageURL(try properties.text("webpage_url"))
+    try activity.setReferrerURL(try properties.text("referrer_url"))
+    try activity.setTargetContentIdentifier(try properties.text("target_content_identifier"))
+    try activity.setPersistentIdentifier(try properties.text("persistent_identifier"))
+    if let date = properties["expiration_date"] {
+      guard let seconds = date.date else { throw SegueError(.malformed, "document: expiration_date is no date") }
+      try activity.setExpirationDate(seconds)
+    }
+    activity.setSupportsContinuationStreams(properties["supports_continuation_streams"]?.bool ?? false)
+    if let bits = properties["eligibility"]?.uint64 {
+      for what in [Activity.Eligibility.handoff, .search, .publicIndexing, .prediction] {
+        activity.setEligible(what, bits & UInt64(what.rawValue) != 0)
+      }
+    }
+    if let number = properties["payload_version"]?.uint64 {
+      guard let version = UInt32(exactly: number) else {
+        throw SegueError(.malformed, "document: payload_version is over 32 bits")
+      }
+      activity.setPayloadVersion(version)
+    }
+    activity.markNeedsSave(false)
+    return activity
+  }
+}
+
+extension Value {
+  /// Text or a URL of the document, nil if absent.
+  fileprivate func text(_ key: String) throws(SegueError) -> String? {
+    guard let value = self[key] else { return nil }
+    guard let text = value.string ?? value.url else { throw SegueError(.malformed, "document: \(key) is no text") }
+    return text
+  }
+}

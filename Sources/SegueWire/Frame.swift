@@ -1,0 +1,51 @@
+/// What a link is made of (docs/protocol.md, "Frames"): 8 bytes of head, then the body.
+///
+///     kind: 1 byte | length of the body: 3 bytes, big-endian | channel: 4 bytes, big-endian
+enum Frame {
+  static let headSize = 8
+  /// Bytes of body in a message; also what a peer may make us hold before it has said who it is (A9).
+  static let messageLimit = 64 * 1024
+  /// Bytes of body that we accept in a data frame.
+  static let dataLimit = 64 * 1024
+  /// Bytes of body that we send in one data frame, so that a message never waits behind more.
+  static let dataSize = 16 * 1024
+
+  enum Kind: UInt8 {
+    /// One message, on channel 0.
+    case message = 0
+    /// Bytes of a channel.
+    case data = 1
+    /// The clean end of a channel; no body.
+    case end = 2
+    /// The channel is given up; no body. Either side may send it.
+    case reset = 3
+    /// The receiver of a channel takes this many more bytes; body: 4 bytes, big-endian.
+    case credit = 4
+  }
+
+  struct Head {
+    let kind: Kind
+    let length: Int
+    let channel: UInt32
+  }
+
+  static func append(_ kind: Kind, channel: UInt32, length: Int, to bytes: inout [UInt8]) {
+    assert(length <= dataLimit)
+    bytes.append(kind.rawValue)
+    for shift in [16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
+    appendBigEndian(channel, to: &bytes)
+  }
+
+  static func appendBigEndian(_ number: UInt32, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(truncatingIfNeeded: number >> 24))
+    bytes.append(UInt8(truncatingIfNeeded: number >> 16))
+    bytes.append(UInt8(truncatingIfNeeded: number >> 8))
+    bytes.append(UInt8(truncatingIfNeeded: number))
+  }
+
+  static func bigEndian(_ bytes: some Collection<UInt8>) -> UInt32 {
+    var number: UInt32 = 0
+    for byte in bytes { number = number << 8 | UInt32(byte) }
+    return number
+  }
+}

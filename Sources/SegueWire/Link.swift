@@ -1,0 +1,249 @@
+import SegueModel
+
+/// Which end of a link one is: it decides the numbers of the channels that one opens.
+public enum LinkSide: Sendable {
+  /// Opened the connection: odd channels.
+  case connecting
+  /// Accepted it: even channels.
+  case accepting
+}
+
+/// One end of a connection: messages, and channels of bytes with credit, multiplexed into frames.
+///
+/// Bytes in by `receive`, bytes out by `takeOutput`; what they mean comes out of `nextEvent`. Messages overtake the
+/// bytes of channels, and channels take turns. What waits to go out is bounded by the credit of the peer for channels;
+/// for messages whoever sends looks at `pendingBytes`.
+public final class Link {
+  public typealias Channel = UInt32
+
+  public enum Event {
+    case message([UInt8])
+    case data(Channel, [UInt8])
+    /// The peer has sent all of the channel.
+    case end(Channel)
+    /// The peer gave the channel up.
+    case reset(Channel)
+    /// The peer takes this many more bytes of the channel.
+    case room(Channel, Int)
+  }
+
+  /// Bytes that a channel may carry before its receiver grants more.
+  public static let window = 64 * 1024
+  /// Channels that a peer may have open at a time.
+  public static let channelLimit = 256
+
+  private var input = FrameReader()
+  /// Frames of messages and of control that are ready to go.
+  private var output: [UInt8] = []
+  private var outputStart = 0
+  private var outgoing: [Outgoing] = []
+  private var incoming: [Incoming] = []
+  private var nextChannel: Channel
+  private var turn = 0
+  /// The highest channel of the peer that a message named: frames of lower ones may still come when we have forgotten it.
+  private var highestAccepted: Channel = 0
+  private let peerParity: Channel
+
+  /// A channel that we opened and write to.
+  private struct Outgoing {
+    let channel: Channel
+    var credit = Link.window
+    var bytes: [UInt8] = []
+    var start = 0
+    var isFinished = false
+  }
+
+  /// A channel of the peer that we read.
+  private struct Incoming {
+    let channel: Channel
+    /// Bytes that the peer may still send.
+    var credit = Link.window
+  }
+
+  public init(side: LinkSide) {
+    nextChannel = side == .connecting ? 1 : 2
+    peerParity = side == .connecting ? 0 : 1
+  }
+
+  // MARK: Sending
+
+  /// Queues a message; it is at most 64 KiB long (its maker knows).
+  public func send(_ message: [UInt8]) {
+    precondition(message.count <= Frame.messageLimit)
+    Frame.append(.message, channel: 0, length: message.count, to: &output)
+    output.append(contentsOf: message)
+  }
+
+  /// A new channel, to be named to the peer in a message that is sent before any byte of it.
+  public func open() -> Channel {
+    let channel = nextChannel
+    nextChannel += 2
+    outgoing.append(Outgoing(channel: channel))
+    return channel
+  }
+
+  /// How many bytes `write` takes now; 0 for a channel that is not open.
+  public func room(in channel: Channel) -> Int {
+    guard let index = outgoing.firstIndex(where: { $0.channel == channel }), !outgoing[index].isFinished else { return 0 }
+    return max(0, outgoing[index].credit - (outgoing[index].bytes.count - outgoing[index].start))
+  }
+
+  /// Queues bytes of a channel, `room(in:)` at most; more is a mistake of ours.
+  public func write(_ bytes: some Collection<UInt8>, to channel: Channel) {
+    guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return }
+    precondition(bytes.count <= room(in: channel))
+    outgoing[index].bytes.append(contentsOf: bytes)
+  }
+
+  /// No more bytes follow.
+  public func finish(_ channel: Channel) {
+    guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return }
+    outgoing[index].isFinished = true
+  }
+
+  /// Gives a channel up, ours or the peer's; unsent bytes are dropped. Of one that is closed: nothing.
+  public func reset(_ channel: Channel) {
+    if let index = outgoing.firstIndex(where: { $0.channel == channel }) {
+      outgoing.remove(at: index)
+    } else if let index = incoming.firstIndex(where: { $0.channel == channel }) {
+      incoming.remove(at: index)
+    } else {
+      return
+    }
+    Frame.append(.reset, channel: channel, length: 0, to: &output)
+  }
+
+  // MARK: Receiving
+
+  /// Expects the channel that a message of the peer named.
+  public func accept(_ channel: Channel) throws(SegueError) {
+    guard channel != 0, channel & 1 == peerParity, channel > highestAccepted else {
+      throw SegueError(.malformed, "link: channel \(channel) cannot be opened")
+    }
+    guard incoming.count < Link.channelLimit else { throw SegueError(.malformed, "link: too many channels") }
+    highestAccepted = channel
+    incoming.append(Incoming(channel: channel))
+  }
+
+  /// Lets the peer send this many more bytes, because as many were used up.
+  public func grant(_ count: Int, to channel: Channel) {
+    guard let index = incoming.firstIndex(where: { $0.channel == channel }), count > 0 else { return }
+    incoming[index].credit += count
+    Frame.append(.credit, channel: channel, length: 4, to: &output)
+    Frame.appendBigEndian(UInt32(clamping: count), to: &output)
+  }
+
+  /// Bytes from the peer.
+  public func receive(_ bytes: UnsafeRawBufferPointer) {
+    input.append(bytes)
+  }
+
+  /// What came, in order. Nil: more bytes are needed. After an error the connection is of no further use.
+  public func nextEvent() throws(SegueError) -> Event? {
+    while let (head, body) = try input.next() {
+      if let event = try event(of: head, body) { return event }
+    }
+    return nil
+  }
+
+  private func event(of head: Frame.Head, _ body: [UInt8]) throws(SegueError) -> Event? {
+    switch head.kind {
+    case .message: return .message(body)
+    case .data: return try data(body, of: head.channel)
+    case .end: return try removeIncoming(head.channel) ? .end(head.channel) : nil
+    case .reset:
+      if try removeIncoming(head.channel) { return .reset(head.channel) }
+      guard let index = outgoing.firstIndex(where: { $0.channel == head.channel }) else { return nil }
+      outgoing.remove(at: index)
+      return .reset(head.channel)
+    case .credit:
+      guard let index = outgoing.firstIndex(where: { $0.channel == head.channel }) else { return nil }
+      let more = Int(Frame.bigEndian(body))
+      let (credit, overflow) = outgoing[index].credit.addingReportingOverflow(more)
+      guard !overflow, credit <= Int(UInt32.max) else { throw SegueError(.malformed, "link: credit without bound") }
+      outgoing[index].credit = credit
+      return .room(head.channel, more)
+    }
+  }
+
+  private func data(_ body: [UInt8], of channel: Channel) throws(SegueError) -> Event? {
+    guard let index = incoming.firstIndex(where: { $0.channel == channel }) else {
+      try checkWasOpen(channel)
+      return nil
+    }
+    guard body.count <= incoming[index].credit else { throw SegueError(.malformed, "link: more bytes than credit") }
+    incoming[index].credit -= body.count
+    return .data(channel, body)
+  }
+
+  private func removeIncoming(_ channel: Channel) throws(SegueError) -> Bool {
+    guard let index = incoming.firstIndex(where: { $0.channel == channel }) else {
+      try checkWasOpen(channel)
+      return false
+    }
+    incoming.remove(at: index)
+    return true
+  }
+
+  /// Late frames of a channel that we gave up are fine; of one that never was they are not.
+  private func checkWasOpen(_ channel: Channel) throws(SegueError) {
+    let limit = channel & 1 == peerParity ? highestAccepted + 1 : nextChannel
+    guard channel != 0, channel < limit else { throw SegueError(.malformed, "link: no channel \(channel)") }
+  }
+
+  // MARK: Output
+
+  public var hasOutput: Bool { outputStart < output.count || outgoing.contains { isReady($0) } }
+
+  /// Bytes of messages that wait to be taken.
+  public var pendingBytes: Int { output.count - outputStart }
+
+  /// Gives the bytes that are next to go out to `body`, which returns how many of them went.
+  /// - Returns: false when there is nothing (left), or `body` took less than all.
+  public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
+    fillOutput()
+    guard outputStart < output.count else { return false }
+    let offered = output.count - outputStart
+    let taken = output.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
+    outputStart += max(0, min(taken, offered))
+    if outputStart == output.count {
+      // A large buffer was for a burst; it is not kept.
+      output.removeAll(keepingCapacity: output.capacity <= Frame.dataSize)
+      outputStart = 0
+    }
+    return taken >= offered
+  }
+
+  private func isReady(_ channel: Outgoing) -> Bool {
+    let waiting = channel.bytes.count - channel.start
+    return waiting > 0 ? channel.credit > 0 : channel.isFinished
+  }
+
+  /// Frames of channels that have something, in turn, until one data frame's worth is waiting.
+  private func fillOutput() {
+    while pendingBytes < Frame.dataSize, !outgoing.isEmpty {
+      guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else { return }
+      let index = (turn + ready) % outgoing.count
+      turn = index + 1
+      appendFrame(of: index, atMost: Frame.dataSize - pendingBytes)
+    }
+  }
+
+  private func appendFrame(of index: Int, atMost limit: Int) {
+    let channel = outgoing[index].channel
+    let start = outgoing[index].start
+    let size = min(outgoing[index].bytes.count - start, outgoing[index].credit, limit)
+    if size > 0 {
+      Frame.append(.data, channel: channel, length: size, to: &output)
+      output.append(contentsOf: outgoing[index].bytes[start..<start + size])
+      outgoing[index].start += size
+      outgoing[index].credit -= size
+    }
+    guard outgoing[index].start == outgoing[index].bytes.count else { return }
+    outgoing[index].bytes = []
+    outgoing[index].start = 0
+    guard outgoing[index].isFinished else { return }
+    Frame.append(.end, channel: channel, length: 0, to: &output)
+    outgoing.remove(at: index)
+  }
+}

@@ -1,0 +1,109 @@
+import SegueModel
+
+/// What apps and hubs say to each other (docs/protocol.md, "Messages"). On the wire each is an array whose first
+/// element is the number of its kind. Readers take longer arrays (of newer peers) and unknown kinds as they come.
+public enum Message: Sendable {
+  // Registration.
+  /// App → hub, first.
+  case hello(AppIdentity, version: UInt64, minimum: UInt64)
+  /// Hub → app: you are registered.
+  case welcome(version: UInt64, generation: UInt64, deviceName: String)
+  /// The connection closes, and this is why.
+  case goodbye(SegueError)
+  /// Either way: are you there?
+  case ping(UInt64)
+  case pong(UInt64)
+
+  // Offers.
+  /// App → hub: the app's current activity, new or changed. The activation rises each time that it is made current or
+  /// its app comes to the foreground.
+  case put(OfferDescription, OfferTiming, activation: UInt64)
+  /// App → hub: it is offered no more.
+  case withdraw(Identifier)
+  /// Hub → app: an offer, new or changed.
+  case offer(Offer, OfferTiming)
+  /// Hub → app: it is gone.
+  case gone(Identifier)
+  /// Hub → app: all offers known at registration have been told.
+  case ready
+
+  // Continuations. `to` and `from` are apps.
+  /// Receiver → hub → origin. The hub fills in the receiver.
+  case fetch(Continuation, milliseconds: Int64, receiver: Receiver?)
+  /// Origin → hub → receiver: the activity document comes on this channel.
+  case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool)
+  /// Origin or hub → receiver: there will be none.
+  case refused(Identifier, to: Identifier, SegueError)
+  /// Receiver → hub → origin: how it ended. The hub fills in the receiver.
+  case outcome(Continuation, Outcome, SegueError?, receiver: Receiver?)
+  /// Origin (or hub, if the origin is gone) → receiver: the outcome is known.
+  case noted(Identifier, to: Identifier)
+  /// Hub → origin or receiver: the other app of the continuation is gone.
+  case vanished(Identifier)
+
+  // Diagnostics.
+  /// App → hub: who would not see this activity, and why?
+  case explain(request: UInt64, Identifier, type: String)
+  /// Hub → app.
+  case explanation(request: UInt64, [Explanation], appCount: UInt64)
+
+  /// One attempt: its name, and what it is of.
+  public struct Continuation: Sendable {
+    public let id: Identifier
+    /// The app where the activity lives.
+    public let origin: Identifier
+    public let activity: Identifier
+
+    public init(id: Identifier, origin: Identifier, activity: Identifier) {
+      self.id = id
+      self.origin = origin
+      self.activity = activity
+    }
+  }
+
+  /// Why an app does not see an activity.
+  public struct Explanation: Sendable {
+    public let appName: String
+    public let obstacle: Routing.Obstacle
+
+    public init(appName: String, obstacle: Routing.Obstacle) {
+      self.appName = appName
+      self.obstacle = obstacle
+    }
+  }
+}
+
+/// What an offer says of time without a common clock (R1.6).
+public struct OfferTiming: Sendable {
+  /// Milliseconds since it was made current.
+  public let age: Int64
+  /// Milliseconds until it expires; nil: it does not.
+  public let remaining: Int64?
+
+  public init(age: Int64, remaining: Int64?) {
+    self.age = age
+    self.remaining = remaining
+  }
+
+  public init(activatedAt: Int64, expirationDate: Double?, now: Moment) {
+    age = max(0, now.uptime - activatedAt)
+    remaining = expirationDate.map { date in
+      let milliseconds = (date - now.date) * 1000
+      return milliseconds < 1 ? 0 : Int64(min(milliseconds, Double(OfferTiming.longest)))
+    }
+  }
+
+  /// The expiration date by the clock of whoever reads this.
+  public func expirationDate(now: Moment) -> Double? {
+    remaining.map { now.date + Double($0) / 1000 }
+  }
+
+  /// A century in milliseconds.
+  static let longest: Int64 = 100 * 366 * 86_400_000
+}
+
+/// Versions of the protocol that we speak.
+public enum ProtocolVersion {
+  public static let current: UInt64 = 1
+  public static let minimum: UInt64 = 1
+}

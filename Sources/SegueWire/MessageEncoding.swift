@@ -1,0 +1,191 @@
+import SegueModel
+
+extension Message {
+  /// The numbers of the kinds on the wire.
+  enum Kind: UInt64 {
+    case hello = 1
+    case welcome = 2
+    case goodbye = 3
+    case ping = 4
+    case pong = 5
+    case put = 6
+    case withdraw = 7
+    case offer = 8
+    case gone = 9
+    case ready = 10
+    case fetch = 11
+    case state = 12
+    case refused = 13
+    case outcome = 14
+    case noted = 15
+    case vanished = 16
+    case explain = 17
+    case explanation = 18
+  }
+
+  /// The deterministic encoding of the message.
+  /// Throws LIMIT_EXCEEDED if it is too long to be sent.
+  public func encoded() throws(SegueError) -> [UInt8] {
+    var writer = ValueWriter()
+    try writer.begin(.array)
+    try write(to: &writer)
+    try writer.end()
+    let bytes = try writer.finish().encoding
+    guard bytes.count <= Frame.messageLimit else {
+      throw SegueError(.limitExceeded, "message: \(bytes.count) bytes, at most \(Frame.messageLimit) can be sent")
+    }
+    return bytes
+  }
+
+  private func write(to writer: inout ValueWriter) throws(SegueError) {
+    switch self {
+    case .hello(let app, let version, let minimum):
+      try writer.start(.hello)
+      try writer.put(version)
+      try writer.put(minimum)
+      try writer.put(app.id)
+      try writer.put(app.bundleIdentifier)
+      try writer.put(app.name)
+      try writer.put(app.team)
+      try writer.begin(.array)
+      for type in app.types { try writer.put(type) }
+      try writer.end()
+      try writer.put(app.isChooser)
+    case .welcome(let version, let generation, let deviceName):
+      try writer.start(.welcome)
+      try writer.put(version)
+      try writer.put(generation)
+      try writer.put(deviceName)
+    case .goodbye(let error):
+      try writer.start(.goodbye)
+      try writer.put(error)
+    case .ping(let number):
+      try writer.start(.ping)
+      try writer.put(number)
+    case .pong(let number):
+      try writer.start(.pong)
+      try writer.put(number)
+    case .put(let offer, let timing, let activation):
+      try writer.start(.put)
+      try writer.put(offer, timing)
+      try writer.put(activation)
+    case .withdraw(let id):
+      try writer.start(.withdraw)
+      try writer.put(id)
+    case .offer(let offer, let timing):
+      try writer.start(.offer)
+      try writer.put(offer.description, timing)
+      try writer.put(offer.origin)
+      try writer.put(offer.appName)
+      try writer.put(offer.bundleIdentifier)
+      try writer.put(offer.deviceName)
+      try writer.put(offer.rank)
+    case .gone(let id):
+      try writer.start(.gone)
+      try writer.put(id)
+    case .ready:
+      try writer.start(.ready)
+    case .fetch(let continuation, let milliseconds, let receiver):
+      try writer.start(.fetch)
+      try writer.put(continuation)
+      try writer.put(UInt64(max(0, milliseconds)))
+      try writer.put(receiver)
+    case .state(let id, let to, let channel, let size, let isStale):
+      try writer.start(.state)
+      try writer.put(id)
+      try writer.put(to)
+      try writer.put(UInt64(channel))
+      try writer.put(size)
+      try writer.put(isStale)
+    case .refused(let id, let to, let error):
+      try writer.start(.refused)
+      try writer.put(id)
+      try writer.put(to)
+      try writer.put(error)
+    case .outcome(let continuation, let outcome, let error, let receiver):
+      try writer.start(.outcome)
+      try writer.put(continuation)
+      try writer.put(UInt64(outcome.rawValue))
+      try writer.put(error ?? SegueError(.ok, ""))
+      try writer.put(receiver)
+    case .noted(let id, let to):
+      try writer.start(.noted)
+      try writer.put(id)
+      try writer.put(to)
+    case .vanished(let id):
+      try writer.start(.vanished)
+      try writer.put(id)
+    case .explain(let request, let activity, let type):
+      try writer.start(.explain)
+      try writer.put(request)
+      try writer.put(activity)
+      try writer.put(type)
+    case .explanation(let request, let explanations, let appCount):
+      try writer.start(.explanation)
+      try writer.put(request)
+      try writer.put(appCount)
+      try writer.begin(.array)
+      for explanation in explanations {
+        try writer.put(explanation.appName)
+        try writer.put(explanation.obstacle.wireNumber)
+      }
+      try writer.end()
+    }
+  }
+}
+
+extension Routing.Obstacle {
+  var wireNumber: UInt64 {
+    switch self {
+    case .isOrigin: 0
+    case .teamDiffers: 1
+    case .typeNotDeclared: 2
+    }
+  }
+
+  init?(wireNumber: UInt64) {
+    switch wireNumber {
+    case 0: self = .isOrigin
+    case 1: self = .teamDiffers
+    case 2: self = .typeNotDeclared
+    default: return nil
+    }
+  }
+}
+
+/// Parts that several messages share.
+extension ValueWriter {
+  fileprivate mutating func start(_ kind: Message.Kind) throws(SegueError) { try put(kind.rawValue) }
+
+  fileprivate mutating func put(_ error: SegueError) throws(SegueError) {
+    try put(UInt64(error.status.rawValue))
+    try put(error.message)
+  }
+
+  fileprivate mutating func put(_ continuation: Message.Continuation) throws(SegueError) {
+    try put(continuation.id)
+    try put(continuation.origin)
+    try put(continuation.activity)
+  }
+
+  fileprivate mutating func put(_ receiver: Receiver?) throws(SegueError) {
+    guard let receiver else { return try putNull() }
+    try begin(.array)
+    try put(receiver.id)
+    try put(receiver.deviceName)
+    try put(receiver.appName)
+    try put(receiver.bundleIdentifier)
+    try end()
+  }
+
+  fileprivate mutating func put(_ offer: OfferDescription, _ timing: OfferTiming) throws(SegueError) {
+    try put(offer.id)
+    try put(offer.type)
+    if let title = offer.title { try put(title) } else { try putNull() }
+    try put(UInt64(offer.payloadVersion))
+    try put(offer.sizeHint)
+    try put(UInt64(max(0, timing.age)))
+    if let remaining = timing.remaining { try put(UInt64(max(0, remaining))) } else { try putNull() }
+    try put(offer.supportsContinuationStreams)
+  }
+}
