@@ -98,14 +98,21 @@ class Program:
             status = self._process.wait(timeout=patience)
         except subprocess.TimeoutExpired:
             raise self._error(f"did not end within {patience:.0f} s") from None
-        self._reader.join()
+        self._end()
         return status
 
     def kill(self) -> None:
         """Ends it, whatever it is doing; it may have ended already."""
         self._process.kill()
         self._process.wait()
+        self._end()
+
+    def _end(self) -> None:
         self._reader.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
 
     def _error(self, what: str) -> ProgramError:
         return ProgramError("\n    ".join([f"{self.name} {what}", *self.said[-5:]]))
