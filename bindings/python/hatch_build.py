@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts libsegue.so.0 into the wheel. It is built first where there is none: that needs Swift.
+
+SEGUE_LIBRARY names another one to take.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SONAME = "libsegue.so.0"
+
+
+class LibraryHook(BuildHookInterface):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        named = os.environ.get("SEGUE_LIBRARY")
+        repository = Path(self.root).parents[1]
+        library = Path(named) if named else repository / "lib" / SONAME
+        if not named and not library.exists():
+            if not (repository / "include" / "segue.h").exists():
+                raise RuntimeError(f"no {SONAME}: build from the repository of Segue, or set SEGUE_LIBRARY to it")
+            subprocess.run(["make", "-C", str(repository), "lib"], check=True)
+        build_data["force_include"][str(library)] = f"segue/{SONAME}"
+        build_data["pure_python"] = False
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["tag"] = f"py3-none-{platform}"

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Segue: Handoff for any language.
+
+    import segue
+
+    async with segue.App("com.example.notes", types=["com.example.notes.editing"]) as app:
+        async for event in app.offer_events():
+            activity = await app.continue_(event.offer)
+            print(activity.title, activity.user_info["line"])
+
+An app says what its user is doing (`Activity`); any other app of the same team can continue it. `include/segue.h` is
+the manual of the concepts; here stands what is particular to Python.
+"""
+
+from __future__ import annotations
+
+from . import errors
+from ._activity import Activity, Origin, Problem, Reason
+from ._app import App, Connection
+from ._continuation import Continuation, Restorable
+from ._limits import Limits, limits
+from ._native import LibraryError, library, live_handles, version_text
+from ._offer import Offer, OfferEvent, OfferEventKind
+from ._pending import Pending
+from ._receipt import Outcome, Receipt
+from ._user_info import UserInfo
+from ._values import decode_value, describe_value, encode_value
+from .errors import (
+    BusyError,
+    CancelledError,
+    ConnectionUnavailableError,
+    DeclinedError,
+    Error,
+    ForkedError,
+    HandoffFailedError,
+    InvalidArgumentError,
+    InvalidatedError,
+    InvalidHandleError,
+    InvalidStateError,
+    InvalidURLError,
+    LimitExceededError,
+    MalformedError,
+    NotFoundError,
+    RemoteApplicationTimedOutError,
+    Status,
+    SystemRefusedError,
+    UnsafeFolderError,
+    UnsupportedValueError,
+    UnsupportedVersionError,
+    UserCancelledError,
+    UserInfoTooLargeError,
+    WrongKindError,
+)
+from .values import URL, Map, Set, Timestamp
+
+__version__ = "0.1.0"
+
+library_version = version_text(library.segue_version())
+"""The version of the library that was loaded."""
+library_path: str = library.path
+"""Where it was found."""
+
+__all__ = [
+    "URL",
+    "Activity",
+    "App",
+    "BusyError",
+    "CancelledError",
+    "Connection",
+    "ConnectionUnavailableError",
+    "Continuation",
+    "DeclinedError",
+    "Error",
+    "ForkedError",
+    "HandoffFailedError",
+    "InvalidArgumentError",
+    "InvalidHandleError",
+    "InvalidStateError",
+    "InvalidURLError",
+    "InvalidatedError",
+    "LibraryError",
+    "LimitExceededError",
+    "Limits",
+    "MalformedError",
+    "Map",
+    "NotFoundError",
+    "Offer",
+    "OfferEvent",
+    "OfferEventKind",
+    "Origin",
+    "Outcome",
+    "Pending",
+    "Problem",
+    "Reason",
+    "Receipt",
+    "RemoteApplicationTimedOutError",
+    "Restorable",
+    "Set",
+    "Status",
+    "SystemRefusedError",
+    "Timestamp",
+    "UnsafeFolderError",
+    "UnsupportedValueError",
+    "UnsupportedVersionError",
+    "UserCancelledError",
+    "UserInfo",
+    "UserInfoTooLargeError",
+    "WrongKindError",
+    "decode_value",
+    "describe_value",
+    "encode_value",
+    "errors",
+    "library_path",
+    "library_version",
+    "limits",
+    "live_handles",
+]

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is offered on this machine: `python -m segue list | watch | continue | describe`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from datetime import datetime
+from typing import Any
+
+from . import (
+    App,
+    Error,
+    LibraryError,
+    Offer,
+    OfferEvent,
+    OfferEventKind,
+    __version__,
+    describe_value,
+    library_path,
+    library_version,
+)
+
+PATIENCE = 10.0
+"""Seconds to find the hub."""
+
+
+def chooser() -> App:
+    return App("segue.python", name="segue command line", chooser=True)
+
+
+async def list_offers(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        await asyncio.wait_for(app.ready(), PATIENCE)
+        offers = app.offers
+        if offers:
+            for line in table([row(offer) for offer in offers]):
+                print(line)
+        else:
+            print("nothing is offered", file=sys.stderr)
+    return 0
+
+
+async def watch(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        async for event in app.offer_events():
+            now = datetime.now().strftime("%H:%M:%S")
+            print(now, f"{event.kind.name.lower():8}", *row(event.offer), sep="  ", flush=True)
+    return 0
+
+
+async def take(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        offer = await asyncio.wait_for(first(app, options), options.wait)
+        print(f"continuing {offer.type} from {offer.app_name} on {offer.device_name}", file=sys.stderr)
+        async with app.continue_(offer, options.timeout) as activity:
+            print("type:", activity.type)
+            for name in ("title", "webpage_url", "payload_version", "expiration_date"):
+                value: Any = getattr(activity, name)
+                if value:
+                    print(f"{name}: {value}")
+            print("user_info:", describe_value(activity.user_info.copy()))
+            if options.document:
+                print("document:", activity.describe())
+    return 0
+
+
+async def first(app: App, options: argparse.Namespace) -> Offer:
+    """The frontmost offer that was asked for, now or as soon as there is one."""
+    await app.ready()
+    async for event in app.offer_events():
+        if event.kind != OfferEventKind.GONE and wanted(event, options):
+            return event.offer
+    raise Error("the app was closed")
+
+
+def wanted(event: OfferEvent, options: argparse.Namespace) -> bool:
+    offer = event.offer
+    return options.type in (None, offer.type) and str(offer.id).startswith(options.id.lower())
+
+
+async def describe(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        await asyncio.wait_for(app.ready(), PATIENCE)
+        print(f"library: {library_path}, version {library_version}")
+        print(app.describe())
+    return 0
+
+
+def row(offer: Offer) -> tuple[str, ...]:
+    return (str(offer.id)[:8], offer.type, repr(offer.title or ""), offer.app_name, offer.device_name, ago(offer.age))
+
+
+def ago(seconds: float) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def table(rows: list[tuple[str, ...]]) -> list[str]:
+    rows = [("ID", "TYPE", "TITLE", "APP", "DEVICE", "AGE"), *rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths)).rstrip() for each in rows]
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m segue", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"segue {__version__}, library {library_version}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    def command(name: str, run: Any, help: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=help)
+        made.set_defaults(run=run)
+        return made
+
+    command("list", list_offers, "what is offered now, frontmost first")
+    command("watch", watch, "offers as they come, change and go")
+    command("describe", describe, "the state of this app and of the hub, for a bug report")
+    continuing = command("continue", take, "continue an offer and print its document; the origin is told: restored")
+    continuing.add_argument("--type", help="only an activity of this type")
+    continuing.add_argument("--id", default="", help="only the activity whose identifier begins so")
+    continuing.add_argument("--wait", type=float, default=PATIENCE, help="seconds to wait for an offer (default: 10)")
+    continuing.add_argument("--timeout", type=float, help="seconds for the continuation")
+    continuing.add_argument("--document", action="store_true", help="print the whole document too")
+    return parser
+
+
+def main() -> int:
+    options = arguments().parse_args()
+    try:
+        result: int = asyncio.run(options.run(options))
+        return result
+    except (asyncio.TimeoutError, TimeoutError):
+        print("segue: nothing came in time; SEGUE_LOG=debug shows what happens", file=sys.stderr)
+    except (Error, LibraryError) as error:
+        print(f"segue: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Activities: what the user is doing in an app."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping
+from ctypes import byref
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Callable
+from uuid import UUID
+
+from . import _native, _table
+from ._codec import date_of, seconds_of
+from ._hooks import Hooked, hook, is_hooked, is_later
+from ._native import library, release
+from ._pending import Pending
+from ._receipt import receipt_of
+from ._user_info import UserInfo, set_user_info
+from ._values import taken, value_of
+from .errors import InvalidStateError, Status
+from .values import URL, Timestamp
+
+if TYPE_CHECKING:
+    from ._app import App
+
+_REPLY_NO, _REPLY_LATER = 0, 2
+_HANDOFF, _SEARCH, _PUBLIC_INDEXING, _PREDICTION = 1, 2, 3, 4
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a continued activity came from (R3.12)."""
+
+    continuation_id: UUID
+    activity_id: UUID
+    device_name: str
+    app_name: str
+    bundle_identifier: str
+    stale: bool
+    """An older snapshot was handed over, because the origin did not answer (R2.4)."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong with an activity (R1.14)."""
+
+    path: str
+    """As in "user_info/tags"."""
+    status: Status
+    message: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an activity is not offered somewhere (R6.5)."""
+
+    reason: str
+    """As in "not current"."""
+    message: str
+    app: str | None = None
+    """The app that it concerns; None where it concerns all."""
+
+
+class Activity(Hooked, _native.Handle):
+    """What the user is doing: type, title, state, web page.
+
+    While it is current, its app keeps it; otherwise it is invalidated when you let go of it (R1.15).
+
+    Callbacks are methods of a subclass, or functions given to a decorator (`@activity.on_will_save`):
+        on_will_save()                 bring it up to date: somebody continues it, or it is time (R2.2)
+        on_was_continued(receipt)      another app continued it and restored all (R3.6)
+        on_continuation_ended(receipt) an attempt ended, whatever its outcome
+    Each may be `async def` under asyncio, or give a future: the library then waits for it.
+    """
+
+    _noun = "activity"
+    _app: App | None = None
+    _delegate: int | None = None
+
+    on_will_save: Callable[..., Any] = hook()
+    on_was_continued: Callable[..., Any] = hook()
+    on_continuation_ended: Callable[..., Any] = hook()
+
+    def __init__(
+        self,
+        app: App | None,
+        type: str | None = None,
+        *,
+        title: str | None = None,
+        user_info: Mapping[Any, Any] | None = None,
+        webpage_url: str | URL | None = None,
+    ):
+        """
+        app: may be None: then it can be read, written and encoded, but never become current
+        type: reverse DNS by convention; None: the first type of the app
+        """
+        name = None if type is None else _native.utf8(type, "type")
+        owner = None if app is None else app._handle
+        handle = _native.created(library.segue_activity_create, owner, name, 0 if name is None else len(name))
+        self._handlers = {}
+        self._app = app
+        super().__init__(handle)
+        if is_hooked(self.__class__):
+            self._hooked()
+        if title is not None:
+            self.title = title
+        if user_info is not None:
+            self.user_info = user_info
+        if webpage_url is not None:
+            self.webpage_url = webpage_url
+
+    @classmethod
+    def decode(cls, app: App | None, document: bytes) -> Activity:
+        """An activity from the bytes of `encode`: every property, a new identifier, clean."""
+        data = bytes(document)
+        owner = None if app is None else app._handle
+        return _of(app, _native.created(library.segue_activity_decode, owner, data, len(data)), owned=True)
+
+    def encode(self) -> bytes:
+        """The activity document: self-describing deterministic CBOR. Runs no callback."""
+        return _native.take_bytes(library.segue_activity_encode, self._handle) or b""
+
+    def describe(self) -> str:
+        """The activity document in CBOR diagnostic notation, for people."""
+        return _native.take_text(library.segue_activity_describe, self._handle) or ""
+
+    def validate(self) -> list[Problem]:
+        """All that is wrong with it, at once; empty if all is well."""
+        found = taken(_native.take_handle(library.segue_activity_validate, self._handle))
+        return [Problem(each["path"], Status(each["status"]), each["message"]) for each in found]
+
+    # ---- its life ----
+
+    def become_current(self) -> None:
+        """Offered from now on, in place of the app's former current activity (R1.11)."""
+        library.segue_activity_become_current(self._handle)
+        if self._app is not None:
+            self._app._current = self
+
+    def resign_current(self) -> None:
+        """No longer offered; may become current again. It is saved first."""
+        library.segue_activity_resign_current(self._handle)
+        self._let_go()
+
+    def invalidate(self) -> None:
+        """Never offered again: what is offered of it vanishes everywhere."""
+        library.segue_activity_invalidate(self._handle)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._app is not None and self._app._current is self:
+            self._app._current = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is its app's current activity."""
+        return _native.take_bool(library.segue_activity_get_current, self._handle)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it has not been invalidated."""
+        return _native.take_bool(library.segue_activity_get_valid, self._handle)
+
+    def explain(self) -> Pending[list[Reason]]:
+        """Answers "why is it not offered there?" (R6.5), most fundamental first; empty: every app gets the offer."""
+        if self._app is None:
+            raise InvalidStateError("the activity has no app")
+        answer: Pending[list[Reason]] = Pending(self._app)
+        asked = _Asked(self._app, answer)
+        context = _native.new_context(lambda: asked)
+        self._app._expect(answer)
+        try:
+            library.segue_activity_explain(self._handle, _explained, context, _native.destroy)
+        except BaseException:
+            self._app._answered(answer)
+            raise
+        return answer
+
+    # ---- its properties ----
+
+    @property
+    def app(self) -> App | None:
+        return self._app
+
+    @property
+    def id(self) -> UUID:
+        """The identifier under which it is offered."""
+        return _native.take_id(library.segue_activity_get_id, self._handle)
+
+    @property
+    def type(self) -> str:
+        return _native.take_text(library.segue_activity_get_type, self._handle) or ""
+
+    @property
+    def title(self) -> str | None:
+        return _native.take_text(library.segue_activity_get_title, self._handle)
+
+    @title.setter
+    def title(self, title: str | None) -> None:
+        self._set_text(library.segue_activity_set_title, "title", title)
+
+    @property
+    def user_info(self) -> UserInfo:
+        """The app's state: a mapping that reads from and writes to the activity; empty if absent. Assigning a dict
+        replaces all of it, None clears it."""
+        return UserInfo(self)
+
+    @user_info.setter
+    def user_info(self, entries: Mapping[Any, Any] | None) -> None:
+        set_user_info(self._handle, entries)
+
+    def add_user_info_entries(self, entries: Mapping[Any, Any]) -> None:
+        """Merges entries in; for the same key the new value wins (R1.10)."""
+        self.user_info._add(entries)
+
+    @property
+    def webpage_url(self) -> str | None:
+        """An absolute http or https URL, kept byte for byte (R1.5)."""
+        return _native.take_text(library.segue_activity_get_webpage_url, self._handle)
+
+    @webpage_url.setter
+    def webpage_url(self, url: str | URL | None) -> None:
+        self._set_text(library.segue_activity_set_webpage_url, "webpage_url", url)
+
+    @property
+    def referrer_url(self) -> str | None:
+        """An absolute http or https URL, kept byte for byte (R1.5)."""
+        return _native.take_text(library.segue_activity_get_referrer_url, self._handle)
+
+    @referrer_url.setter
+    def referrer_url(self, url: str | URL | None) -> None:
+        self._set_text(library.segue_activity_set_referrer_url, "referrer_url", url)
+
+    @property
+    def target_content_identifier(self) -> str | None:
+        """Setting it does not set needs_save (R1.7)."""
+        return _native.take_text(library.segue_activity_get_target_content_identifier, self._handle)
+
+    @target_content_identifier.setter
+    def target_content_identifier(self, identifier: str | None) -> None:
+        self._set_text(library.segue_activity_set_target_content_identifier, "target_content_identifier", identifier)
+
+    @property
+    def persistent_identifier(self) -> str | None:
+        return _native.take_text(library.segue_activity_get_persistent_identifier, self._handle)
+
+    @persistent_identifier.setter
+    def persistent_identifier(self, identifier: str | None) -> None:
+        self._set_text(library.segue_activity_set_persistent_identifier, "persistent_identifier", identifier)
+
+    @property
+    def required_user_info_keys(self) -> frozenset[str] | None:
+        """The minimum kept when it is saved for search; None: all keys (R1.3)."""
+        keys = taken(_native.take_handle(library.segue_activity_get_required_user_info_keys, self._handle))
+        return None if keys is None else frozenset(keys)
+
+    @required_user_info_keys.setter
+    def required_user_info_keys(self, keys: Iterable[str] | None) -> None:
+        self._set_strings(library.segue_activity_set_required_user_info_keys, keys)
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        return frozenset(taken(_native.take_handle(library.segue_activity_get_keywords, self._handle)) or ())
+
+    @keywords.setter
+    def keywords(self, keywords: Iterable[str] | None) -> None:
+        self._set_strings(library.segue_activity_set_keywords, keywords)
+
+    @property
+    def needs_save(self) -> bool:
+        """Whether on_will_save shall run before the next snapshot (R2.3)."""
+        return _native.take_bool(library.segue_activity_get_needs_save, self._handle)
+
+    @needs_save.setter
+    def needs_save(self, needs_save: bool) -> None:
+        library.segue_activity_set_needs_save(self._handle, needs_save)
+
+    @property
+    def expiration_date(self) -> datetime | Timestamp | None:
+        """Past this date it is neither offered nor found (R1.6). Set it with a time zone."""
+        seconds = _native.take_double(library.segue_activity_get_expiration_date, self._handle)
+        return None if seconds != seconds else date_of(seconds)
+
+    @expiration_date.setter
+    def expiration_date(self, date: datetime | Timestamp | None) -> None:
+        seconds = float("nan") if date is None else seconds_of(date)
+        library.segue_activity_set_expiration_date(self._handle, seconds)
+
+    @property
+    def supports_continuation_streams(self) -> bool:
+        return _native.take_bool(library.segue_activity_get_supports_continuation_streams, self._handle)
+
+    @supports_continuation_streams.setter
+    def supports_continuation_streams(self, supports: bool) -> None:
+        library.segue_activity_set_supports_continuation_streams(self._handle, supports)
+
+    @property
+    def payload_version(self) -> int:
+        """The app's own version of its user_info layout; travels in the offer (R1.9)."""
+        return _native.take_uint32(library.segue_activity_get_payload_version, self._handle)
+
+    @payload_version.setter
+    def payload_version(self, version: int) -> None:
+        _native.check_range(version, 0, 0xFFFF_FFFF, "payload_version")
+        library.segue_activity_set_payload_version(self._handle, version)
+
+    @property
+    def eligible_for_handoff(self) -> bool:
+        """True at first; False: never offered (R1.8)."""
+        return self._eligible(_HANDOFF)
+
+    @eligible_for_handoff.setter
+    def eligible_for_handoff(self, eligible: bool) -> None:
+        library.segue_activity_set_eligible(self._handle, _HANDOFF, eligible)
+
+    @property
+    def eligible_for_search(self) -> bool:
+        return self._eligible(_SEARCH)
+
+    @eligible_for_search.setter
+    def eligible_for_search(self, eligible: bool) -> None:
+        library.segue_activity_set_eligible(self._handle, _SEARCH, eligible)
+
+    @property
+    def eligible_for_public_indexing(self) -> bool:
+        return self._eligible(_PUBLIC_INDEXING)
+
+    @eligible_for_public_indexing.setter
+    def eligible_for_public_indexing(self, eligible: bool) -> None:
+        library.segue_activity_set_eligible(self._handle, _PUBLIC_INDEXING, eligible)
+
+    @property
+    def eligible_for_prediction(self) -> bool:
+        return self._eligible(_PREDICTION)
+
+    @eligible_for_prediction.setter
+    def eligible_for_prediction(self, eligible: bool) -> None:
+        library.segue_activity_set_eligible(self._handle, _PREDICTION, eligible)
+
+    @property
+    def continued_from(self) -> Origin | None:
+        """Where it came from, if it is a continued one (R3.12)."""
+        origin = taken(_native.take_handle(library.segue_activity_get_continued_from, self._handle))
+        return None if origin is None else Origin(**{name: origin[name] for name in Origin.__dataclass_fields__})
+
+    def __repr__(self) -> str:
+        return f"<segue.Activity {self.type} {self.title!r} {self.id}>"
+
+    def _set_text(self, setter: Any, what: str, text: str | URL | None) -> None:
+        if text is None:
+            setter(self._handle, None, 0)
+        else:
+            data = _native.utf8(str(text) if isinstance(text, URL) else text, what)
+            setter(self._handle, data, len(data))
+
+    def _set_strings(self, setter: Any, strings: Iterable[str] | None) -> None:
+        if strings is None:
+            setter(self._handle, None)
+        elif isinstance(strings, str):
+            raise TypeError("strings are asked for, not one string")
+        else:
+            with value_of(frozenset(strings)) as value:
+                setter(self._handle, value)
+
+    def _eligible(self, what: int) -> bool:
+        result = _table.Bool()
+        library.segue_activity_get_eligible(self._handle, what, byref(result))
+        return result.value
+
+    # ---- its callbacks ----
+
+    def _hooked(self) -> None:
+        """A delegate is made once there is something to call."""
+        if self._delegate is not None:
+            return
+        context = _native.new_context(weakref.ref(self))
+        delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
+        self._delegate = delegate
+        library.segue_activity_delegate_on_will_save(delegate, _will_save)
+        library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
+        library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
+        library.segue_activity_set_delegate(self._handle, delegate)
+
+    def _failed(self, error: BaseException) -> None:
+        if self._app is not None:
+            self._app._failed(error)
+
+    def _notify(self, name: str, *arguments: Any) -> None:
+        handler = self._handler(name)
+        if handler is not None and self._app is not None:
+            self._app._finish_later(handler(*arguments))
+
+    def __del__(self, release: Callable[[str, int], None] = release) -> None:
+        if self._delegate is not None:
+            release("segue_activity_delegate_release", self._delegate)
+        super().__del__(release)
+
+
+def _of(app: App | None, handle: int, owned: bool) -> Activity:
+    """The activity of a handle."""
+    return _native.wrap(Activity, handle, owned, _app=app, _handlers={})
+
+
+class _Save(_native.Handle):
+    """The later answer to will_save."""
+
+    _noun = "save"
+
+
+class _Asked:
+    """Waits for the answer of segue_activity_explain."""
+
+    def __init__(self, app: App, answer: Pending[list[Reason]]):
+        self.app = app
+        self.answer = answer
+
+    def _failed(self, error: BaseException) -> None:
+        self.answer._end(None, error)
+
+
+@_native.trampoline(_table.WILL_SAVE, default=_REPLY_NO)
+def _will_save(activity: Activity, _: int, save: int) -> int:
+    handler = activity._handler("on_will_save")
+    app = activity._app
+    if handler is None or app is None:
+        return _REPLY_NO
+    result = handler()
+    if not is_later(result):
+        return _REPLY_NO
+    saving = _native.wrap(_Save, save, owned=False)
+    app._later(result, lambda value, ok: library.segue_save_complete(saving._handle))
+    return _REPLY_LATER
+
+
+@_native.trampoline(_table.RECEIPT)
+def _was_continued(activity: Activity, _: int, receipt: int) -> None:
+    activity._notify("on_was_continued", receipt_of(receipt))
+
+
+@_native.trampoline(_table.RECEIPT)
+def _continuation_ended(activity: Activity, _: int, receipt: int) -> None:
+    activity._notify("on_continuation_ended", receipt_of(receipt))
+
+
+@_native.trampoline(_table.EXPLAIN)
+def _explained(asked: _Asked, _: int, reasons: int) -> None:
+    _native.library.segue_value_retain(reasons)
+    found = [Reason(each["reason"], each["message"], each.get("app")) for each in taken(reasons)]
+    asked.app._answered(asked.answer)
+    asked.answer._end(found)

@@ -1,0 +1,546 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Apps: one open of the library."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import enum
+import inspect
+import select
+import time
+import warnings
+import weakref
+from collections.abc import AsyncIterator, Iterable
+from ctypes import byref
+from types import TracebackType
+from typing import Any, Callable, Literal, TypeVar
+
+from . import _native, _table
+from ._activity import Activity, _of
+from ._continuation import Continuation, continuation_of
+from ._hooks import Hooked, hook, is_later
+from ._log import follow_logger, logger
+from ._native import library
+from ._offer import Offer, OfferEvent, OfferEventKind
+from ._pending import Pending
+from .errors import CancelledError, InvalidArgumentError, InvalidStateError, error_of
+
+_A = TypeVar("_A", bound="App")
+_DELIVERIES = {"host": 0, "thread": 1}
+_REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
+_MOST_MILLISECONDS = 3_600_000
+"""The most that segue_app_continue takes."""
+
+
+class Connection(enum.IntEnum):
+    """Of an app to the device's hub."""
+
+    SEARCHING = 0
+    """Looking for a hub, or becoming it."""
+    READY = 1
+    """Registered, and every offer that the hub knew of has been told."""
+
+
+class App(Hooked, _native.Handle):
+    """One open of the library: identifier, team, the activity types that it can continue.
+
+        with segue.App("com.example.notes") as app:          # or: async with
+            activity = segue.Activity(app, "com.example.notes.editing", title="Shopping list")
+            activity.become_current()
+            app.run()                                        # or dispatch(), or await something
+
+    Callbacks are methods of a subclass, or functions given to a decorator (`@app.on_continue`):
+        on_offer(kind, offer)                  an offer came, changed or went (R2.7)
+        on_connection(connection)              the connection to the hub changed
+        on_will_continue(type, continuation)   a continuation begins (R3.1); True: the app shows progress
+        on_continue(activity, continuation)    the activity is here (R3.4); False: not handled
+        on_did_fail(type, error, continuation) it failed; nothing else follows (R3.2)
+    They run inside `dispatch`, which raises what they raise. Under asyncio the loop dispatches, and each of them may
+    be `async def`; errors go to the logger `segue` and to the loop's exception handler.
+    """
+
+    _noun = "app"
+    _delegate: int | None = None
+    _opened = False
+    _closed = False
+
+    on_offer: Callable[..., Any] = hook()
+    on_connection: Callable[..., Any] = hook()
+    on_will_continue: Callable[..., Any] = hook()
+    on_continue: Callable[..., Any] = hook()
+    on_did_fail: Callable[..., Any] = hook()
+
+    def __init__(
+        self,
+        bundle_identifier: str,
+        *,
+        name: str | None = None,
+        team: str | None = None,
+        types: Iterable[str] = (),
+        chooser: bool = False,
+        delivery: Literal["host", "thread"] = "host",
+        runtime_folder: str | None = None,
+        offers_frontmost_only: bool = False,
+    ):
+        """
+        name: what people call it; else the bundle identifier
+        team: apps of one team continue each other's activities (R6.2); else the app is a team of its own
+        types: the activity types that it can continue
+        chooser: sees the offers of all of the user's apps (R2.6)
+        delivery: "host": callbacks run inside dispatch; "thread": on a thread of the library
+        runtime_folder: the folder of the hub's sockets, in place of the environment's: for tests
+        offers_frontmost_only: if the hub is here, the device offers its frontmost activity only (R1.12)
+        """
+        if delivery not in _DELIVERIES:
+            raise InvalidArgumentError(f"delivery is {delivery!r}, not 'host' or 'thread'")
+        if isinstance(types, str):
+            raise TypeError("types are several strings, not one")
+        identifier = _native.utf8(bundle_identifier, "bundle_identifier")
+        follow_logger()
+        self._handlers = {}
+        self._delivers_by_thread = delivery == "thread"
+        self._failures: list[BaseException] = []
+        self._current: Activity | None = None
+        self._continuations: set[Continuation] = set()
+        self._expected: set[Pending[Any]] = set()
+        self._readiness: Pending[None] | None = None
+        self._listeners: list[Callable[[OfferEvent | None], None]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._detach: Callable[[], None] | None = None
+        self._stopped = False
+        super().__init__(_native.created(library.segue_app_create, identifier, len(identifier)))
+        self._set_text(library.segue_app_set_name, "name", name)
+        self._set_text(library.segue_app_set_team_identifier, "team", team)
+        self._set_text(library.segue_app_set_runtime_folder, "runtime_folder", runtime_folder)
+        for each in types:
+            self._set_text(library.segue_app_add_activity_type, "types", each)
+        library.segue_app_set_chooser(self._handle, chooser)
+        library.segue_app_set_delivery(self._handle, _DELIVERIES[delivery])
+        library.segue_app_set_offers_frontmost_only(self._handle, offers_frontmost_only)
+        self._set_delegate()
+
+    # ---- its life ----
+
+    def open(self) -> None:
+        """Finds the device's hub, or becomes it, in the background; `ready()` tells when."""
+        library.segue_app_open(self._handle)
+        self._opened = True
+        _native.close_at_exit(self)
+        if not self._delivers_by_thread:
+            self._fd = self.fileno()
+            self._poll = select.poll()
+            self._poll.register(self._fd, select.POLLIN)
+
+    def close(self) -> None:
+        """Saves and withdraws the current activity, ends its continuations, and leaves. A second call is fine.
+
+        Callbacks that end something run before it returns, none afterwards; what they raise is raised at the end.
+        """
+        self._stopped = True
+        if self._opened and not self._closed and not self._delivers_by_thread:
+            library.segue_app_wake(self._handle)
+        library.segue_app_close(self._handle)
+        self._closed = True
+        self._left()
+        self._raise_failure()
+
+    def __enter__(self: _A) -> _A:
+        self.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self: _A) -> _A:
+        self.open()
+        self.attach()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.close()
+
+    def set_foreground(self, foreground: bool) -> None:
+        """Says that the app came to the foreground or went to the background (R2.5)."""
+        library.segue_app_set_foreground(self._handle, foreground)
+
+    # ---- running callbacks ----
+
+    def dispatch(self, timeout: float | None = None) -> int:
+        """Runs the callbacks that are due, waiting for the first of them; gives their number.
+
+        timeout: seconds; 0: do not wait; None: wait for ever
+        0 means that the time is up, or that `wake` was called. Raises what a callback raised. Ctrl-C works.
+        """
+        delivered = self._dispatch_due()
+        if delivered or timeout == 0:
+            return delivered
+        # The wait is Python's, so that signal handlers run meanwhile.
+        end = None if timeout is None else time.monotonic() + timeout
+        left = None if timeout is None else timeout * 1000
+        while not self._closed:
+            readable = self._poll.poll(left)
+            delivered = self._dispatch_due()
+            if readable or delivered:
+                return delivered
+            left = None if end is None else (end - time.monotonic()) * 1000
+            if left is not None and left <= 0:
+                break
+        return 0
+
+    def run(self) -> None:
+        """Runs callbacks until `stop` or `close`."""
+        self._stopped = False
+        while not self._stopped:
+            self.dispatch()
+
+    def stop(self) -> None:
+        """Makes `run` return; from a callback, a signal handler, or another thread."""
+        self._stopped = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Makes a waiting `dispatch` return, or else the next one not wait."""
+        library.segue_app_wake(self._handle)
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while `dispatch` has something to do, for your own loop. Do not read it."""
+        return _native.take_int32(library.segue_app_fd, self._handle)
+
+    def attach(self) -> None:
+        """Lets the running asyncio loop dispatch from now on; `async with` does it. Closing detaches."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not None or self._detach is not None:
+            raise InvalidStateError("the app is attached to a loop already")
+        self._loop = loop
+        if not self._delivers_by_thread:
+            loop.add_reader(self._fd, self._dispatch_reporting)
+            self._detach = lambda: _remove_reader(loop, self._fd)
+
+    def _dispatch_due(self) -> int:
+        delivered = _table.Size()
+        library.segue_app_dispatch(self._handle, 0, byref(delivered))
+        _native.release_deferred()
+        self._raise_failure()
+        return delivered.value
+
+    def _dispatch_reporting(self) -> None:
+        """For loops: errors of callbacks do not end the loop."""
+        try:
+            self._dispatch_due()
+        except Exception as error:
+            self._report(error)
+
+    @property
+    def _runs_itself(self) -> bool:
+        """Whether callbacks run without a call of `dispatch` in this thread."""
+        if self._delivers_by_thread:
+            return True
+        if self._loop is not None:
+            if _running_loop() is self._loop:
+                raise InvalidStateError("waiting would stop the loop that dispatches: use await")
+            return True
+        return False
+
+    # ---- offers ----
+
+    @property
+    def connection(self) -> Connection:
+        return Connection(_native.take_int32(library.segue_app_get_connection, self._handle))
+
+    def ready(self) -> Pending[None]:
+        """Done when the app is registered with a hub and knows its offers: `await app.ready()`, or `.wait(5)`."""
+        if self._readiness is None:
+            self._readiness = Pending(self)
+            self._expect(self._readiness)
+            if self.connection == Connection.READY:
+                self._answered(self._readiness)
+                self._readiness._end(None)
+        return self._readiness
+
+    @property
+    def offers(self) -> list[Offer]:
+        """What this app could continue (R2.6), frontmost first."""
+        capacity = 16
+        while True:
+            handles = (_table.Handle * capacity)()
+            count = _table.Size()
+            library.segue_app_get_offers(self._handle, handles, capacity, byref(count))
+            found = [_native.wrap(Offer, each, owned=True) for each in handles[: min(count.value, capacity)] if each]
+            if count.value <= capacity:
+                return found
+            capacity = count.value + 16
+
+    async def offer_events(self) -> AsyncIterator[OfferEvent]:
+        """The offers there are, as appeared, frontmost first, and then what happens to offers, until the app closes."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[OfferEvent | None] = asyncio.Queue()
+
+        def listen(event: OfferEvent | None) -> None:
+            if _running_loop() is loop:
+                queue.put_nowait(event)
+            else:
+                loop.call_soon_threadsafe(queue.put_nowait, event)
+
+        self._listeners.append(listen)
+        try:
+            told = {}
+            for offer in self.offers:
+                told[offer.id] = offer
+                yield OfferEvent(OfferEventKind.APPEARED, offer)
+            while not self._closed or not queue.empty():
+                event = await queue.get()
+                if event is None:
+                    return
+                # The list may have been ahead of the events.
+                id = event.offer.id
+                if event.kind == OfferEventKind.GONE:
+                    if told.pop(id, None) is None:
+                        continue
+                elif told.get(id) is event.offer:
+                    continue
+                elif event.kind == OfferEventKind.APPEARED and id in told:
+                    event = OfferEvent(OfferEventKind.CHANGED, event.offer)
+                if event.kind != OfferEventKind.GONE:
+                    told[id] = event.offer
+                yield event
+        finally:
+            self._listeners.remove(listen)
+
+    def continue_(self, offer: Offer, timeout: float | None = None) -> Continuation:
+        """Continues an offer in this app, in place of one under way (R3.3): `activity = await app.continue_(offer)`.
+
+        timeout: seconds for all of it; None: the limit `continuation_ms`
+        """
+        most = 0 if timeout is None else _native.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        handle = _native.created(library.segue_app_continue, self._handle, offer._handle, most)
+        continuation = continuation_of(self, handle, owned=True)
+        if not continuation.done:
+            self._continuations.add(continuation)
+        return continuation
+
+    @property
+    def current_activity(self) -> Activity | None:
+        """What the app offers."""
+        return self._current if self._current is not None and self._current.is_current else None
+
+    def describe(self) -> str:
+        """Its state for people: identity, hub, offers, continuations, recent events."""
+        return _native.take_text(library.segue_app_describe, self._handle) or ""
+
+    # ---- its callbacks ----
+
+    def _set_delegate(self) -> None:
+        context = _native.new_context(weakref.ref(self))
+        delegate = _native.created(library.segue_app_delegate_create, context, _native.destroy)
+        self._delegate = delegate
+        library.segue_app_delegate_on_offer(delegate, _on_offer)
+        library.segue_app_delegate_on_connection(delegate, _on_connection)
+        library.segue_app_delegate_on_will_continue(delegate, _on_will_continue)
+        library.segue_app_delegate_on_continue(delegate, _on_continue)
+        library.segue_app_delegate_on_did_fail(delegate, _on_did_fail)
+        library.segue_app_set_delegate(self._handle, delegate)
+
+    def _activity(self, handle: int) -> Activity:
+        return _of(self, handle, owned=False)
+
+    def _notify(self, name: str, *arguments: Any) -> None:
+        handler = self._handler(name)
+        if handler is not None:
+            self._finish_later(handler(*arguments))
+
+    def _finish_later(self, result: Any) -> None:
+        """For handlers whose answer nobody waits for."""
+        if is_later(result):
+            self._later(result, lambda value, ok: None)
+
+    def _later(self, result: Any, done: Callable[[Any, bool], None]) -> None:
+        """Calls `done` with what a handler's coroutine or future gave, and whether it gave anything."""
+        if isinstance(result, concurrent.futures.Future):
+            result.add_done_callback(lambda future: self._later_done(future, done))
+            return
+        loop = self._loop
+        if loop is None:
+            if inspect.iscoroutine(result):
+                result.close()
+            raise InvalidStateError("an async handler needs a loop: open the app with async with")
+
+        def start() -> None:
+            task = asyncio.ensure_future(result)
+            self._tasks.add(task)
+            task.add_done_callback(lambda future: self._later_done(future, done))
+
+        if _running_loop() is loop:
+            start()
+        else:
+            loop.call_soon_threadsafe(start)
+
+    def _later_done(self, future: Any, done: Callable[[Any, bool], None]) -> None:
+        self._tasks.discard(future)
+        error = None if future.cancelled() else future.exception()
+        ok = error is None and not future.cancelled()
+        try:
+            done(future.result() if ok else None, ok)
+        except Exception as late:  # its app was closed, or its time was up
+            logger.debug("an answer came too late: %s", late)
+        if error is not None:
+            if self._loop is None and not self._delivers_by_thread:
+                self._failures.append(error)
+                self.wake()
+            else:
+                self._report(error)
+
+    def _failed(self, error: BaseException) -> None:
+        """A callback raised."""
+        if self._delivers_by_thread:
+            self._report(error)
+        else:
+            self._failures.append(error)
+
+    def _raise_failure(self) -> None:
+        if self._failures:
+            failures, self._failures = self._failures, []
+            for other in failures[1:]:
+                self._report(other)
+            raise failures[0]
+
+    def _report(self, error: BaseException) -> None:
+        """An error that no call can raise."""
+        logger.error("exception in a callback of %s", self, exc_info=error)
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            context = {"message": f"exception in a callback of {self!r}", "exception": error}
+            if _running_loop() is loop:
+                loop.call_exception_handler(context)
+            else:
+                loop.call_soon_threadsafe(loop.call_exception_handler, context)
+
+    def _expect(self, answer: Pending[Any]) -> None:
+        self._expected.add(answer)
+
+    def _answered(self, answer: Pending[Any]) -> None:
+        self._expected.discard(answer)
+
+    def _left(self) -> None:
+        """Closed: nothing will come any more."""
+        if self._detach is not None:
+            self._detach()
+            self._detach = None
+        self._current = None
+        expected, self._expected = self._expected, set()
+        for answer in expected:
+            answer._end(None, CancelledError("the app was closed"))
+        for listen in list(self._listeners):
+            listen(None)
+
+    def _continued(self, activity: Activity, continuation: Continuation) -> int:
+        self._continuations.discard(continuation)
+        handler = self._handler("on_continue")
+        if handler is None:
+            continuation._unanswered = True  # whoever takes the result answers
+            continuation._end(activity)
+            return _REPLY_LATER
+        try:
+            result = handler(activity, continuation)
+            if is_later(result):
+                self._later(result, lambda value, ok: _complete(continuation, activity, ok and value is not False))
+                return _REPLY_LATER
+        except BaseException as error:
+            continuation._end(None, error)
+            raise
+        continuation._end(activity)
+        return _REPLY_NO if result is False else _REPLY_YES
+
+    def _did_fail(self, type: str, error: Exception, continuation: Continuation) -> None:
+        self._continuations.discard(continuation)
+        if not continuation._awaited and self._handler("on_did_fail") is None:
+            logger.error("continuing %s failed: %s", type, error)  # R3.13
+        continuation._end(None, error)
+        self._notify("on_did_fail", type, error, continuation)
+
+    def _offer_changed(self, event: OfferEvent) -> None:
+        for listen in list(self._listeners):
+            listen(event)
+        self._notify("on_offer", event.kind, event.offer)
+
+    def _connection_changed(self, connection: Connection) -> None:
+        if connection == Connection.READY and self._readiness is not None:
+            self._answered(self._readiness)
+            self._readiness._end(None)
+        elif connection == Connection.SEARCHING and self._readiness is not None and self._readiness.done:
+            self._readiness = None
+        self._notify("on_connection", connection)
+
+    def _set_text(self, setter: Any, what: str, text: str | None) -> None:
+        if text is not None:
+            data = _native.utf8(text, what)
+            setter(self._handle, data, len(data))
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open" if self._opened else "not open"
+        return f"<segue.{type(self).__name__} {state} {self._handle:#x}>"
+
+    def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
+        if self._opened and not self._closed and not _native.is_leaving():
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
+        if self._delegate is not None:
+            release("segue_app_delegate_release", self._delegate)
+        super().__del__(release)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _remove_reader(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    if not loop.is_closed():
+        loop.remove_reader(fd)
+
+
+def _complete(continuation: Continuation, activity: Activity, handled: bool) -> None:
+    """An async on_continue has answered."""
+    continuation._end(activity)
+    continuation.complete(handled)
+
+
+@_native.trampoline(_table.OFFER)
+def _on_offer(app: App, _: int, kind: int, offer: int) -> None:
+    app._offer_changed(OfferEvent(OfferEventKind(kind), _native.wrap(Offer, offer, owned=False)))
+
+
+@_native.trampoline(_table.CONNECTION)
+def _on_connection(app: App, _: int, connection: int) -> None:
+    app._connection_changed(Connection(connection))
+
+
+@_native.trampoline(_table.WILL_CONTINUE, default=False)
+def _on_will_continue(app: App, _: int, type: int, length: int, continuation: int) -> bool:
+    handler = app._handler("on_will_continue")
+    if handler is None:
+        return False
+    return bool(handler(_native.read_text(type, length), continuation_of(app, continuation, owned=False)))
+
+
+@_native.trampoline(_table.CONTINUE, default=_REPLY_NO)
+def _on_continue(app: App, _: int, activity: int, continuation: int) -> int:
+    return app._continued(app._activity(activity), continuation_of(app, continuation, owned=False))
+
+
+@_native.trampoline(_table.DID_FAIL)
+def _on_did_fail(app: App, _: int, type: int, length: int, error: int, continuation: int) -> None:
+    status = _native.take_int32(library.segue_error_get_status, error)
+    message = _native.take_text(library.segue_error_get_message, error) or ""
+    attempt = continuation_of(app, continuation, owned=False)
+    app._did_fail(_native.read_text(type, length), error_of(status, message), attempt)

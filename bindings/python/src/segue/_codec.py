@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python values to CBOR and back.
+
+`cbor2` does the work in machine code. What it would lose without a word (keys that Python takes for equal, dates
+outside of `datetime`) makes it give up here, and the decoder at the end of this file takes over.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Set as AbstractSet
+from datetime import datetime, timezone
+from typing import Any
+from uuid import UUID
+
+import cbor2
+
+from .errors import InvalidArgumentError, LimitExceededError, MalformedError, UnsupportedValueError
+from .values import URL, Map, Set, Timestamp
+
+# Tags (RFC 8949 section 3.4 and the IANA registry).
+TAG_DATE = 1
+TAG_URL = 32
+TAG_UUID = 37
+TAG_SET = 258
+_SET_HEAD = b"\xd9\x01\x02"
+
+
+def encode(value: Any) -> bytes:
+    """CBOR of a value, not deterministic: the library sees to that."""
+    try:
+        return cbor2.dumps(value, datetime_as_timestamp=True, default=_encode_other)
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"a string is not UTF-8: {error.reason}") from error
+    except RecursionError as error:
+        raise LimitExceededError("the value is nested too deeply") from error
+    except cbor2.CBOREncodeError as error:
+        raise UnsupportedValueError(str(error)) from error
+
+
+def _encode_other(encoder: Any, value: Any) -> None:
+    """What cbor2 has no way for."""
+    if isinstance(value, URL):
+        encoder.encode(cbor2.CBORTag(TAG_URL, str(value)))
+    elif isinstance(value, Timestamp):
+        encoder.encode(cbor2.CBORTag(TAG_DATE, value.seconds))
+    elif isinstance(value, datetime):
+        encoder.encode(cbor2.CBORTag(TAG_DATE, seconds_of(value)))
+    elif isinstance(value, Mapping):
+        encoder.encode_length(5, len(value))
+        for key, element in value.items():
+            encoder.encode(key)
+            encoder.encode(element)
+    elif isinstance(value, (Set, AbstractSet)):
+        encoder.encode(cbor2.CBORTag(TAG_SET, list(value)))
+    elif isinstance(value, memoryview):
+        encoder.encode(value.tobytes())
+    else:
+        raise UnsupportedValueError(f"user_info cannot hold a {type(value).__name__}: {value!r:.80}")
+
+
+class _Unusual(Exception):
+    """Native types may not be able to hold it."""
+
+
+def decode(data: bytes) -> Any:
+    """The value of deterministic CBOR, as the library gives it, in native types as far as they can hold it."""
+    try:
+        return _decode_native(data)
+    except Exception:  # cbor2 wraps what its hooks raise
+        return decode_exact(data)
+
+
+def seconds_of(date: datetime | Timestamp) -> float:
+    """Seconds since 1970."""
+    if isinstance(date, Timestamp):
+        return date.seconds
+    if date.tzinfo is None:
+        raise InvalidArgumentError(f"the date {date.isoformat()} has no time zone")
+    return date.timestamp()
+
+
+def date_of(seconds: float) -> datetime | Timestamp:
+    """A date in UTC, to the microsecond."""
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return Timestamp(seconds)
+
+
+# ---- by cbor2 ----
+
+if hasattr(cbor2, "shareable_decoder") and not hasattr(cbor2, "CBORDecodeValueError"):
+    # cbor2 6: it refuses keys that are equal, and says where a value is a key or an element.
+
+    def _refuse_keys(entries: Any, immutable: bool) -> Any:
+        if immutable:
+            raise _Unusual
+        return entries
+
+    def _url(text: str, immutable: bool) -> URL:
+        return URL(text)
+
+    def _set(elements: Any, immutable: bool) -> Any:
+        distinct = frozenset(elements) if immutable else set(elements)
+        if len(distinct) != len(elements):
+            raise _Unusual
+        return distinct
+
+    _DECODERS = {TAG_URL: _url, TAG_SET: _set}
+
+    def _decode_native(data: bytes) -> Any:
+        return cbor2.loads(data, allow_duplicate_keys=False, object_hook=_refuse_keys, semantic_decoders=_DECODERS)
+
+else:
+    # cbor2 5 keeps the first of two equal keys. Keys of these types are equal to none of another type.
+    _DISTINCT = frozenset((str, bytes, UUID, URL, type(None)))
+
+    def _refuse_keys_5(decoder: Any, entries: Any) -> Any:
+        if type(entries) is not dict or not _DISTINCT.issuperset(map(type, entries)):
+            raise _Unusual
+        return entries
+
+    def _tag_5(decoder: Any, tag: Any) -> Any:
+        if tag.tag != TAG_URL:
+            raise _Unusual
+        return URL(tag.value)
+
+    def _decode_native(data: bytes) -> Any:
+        if _SET_HEAD in data:  # it drops equal elements, and no hook is asked
+            raise _Unusual
+        return cbor2.loads(data, object_hook=_refuse_keys_5, tag_hook=_tag_5)
+
+
+# ---- by ourselves ----
+
+
+def decode_exact(data: bytes) -> Any:
+    """The value of deterministic CBOR; `Map`, `Set` and `Timestamp` stand where native types would lose something."""
+    return _decode_exact(data, precise=False)
+
+
+def _decode_exact(data: bytes, precise: bool) -> Any:
+    decoder = _ExactDecoder(data, precise)
+    try:
+        value = decoder.item(key=False)
+    except (IndexError, struct.error, UnicodeDecodeError, RecursionError) as error:
+        raise MalformedError(f"not CBOR: {error}") from error
+    if decoder.at != len(data):
+        raise MalformedError(f"trailing bytes at offset {decoder.at}")
+    return value
+
+
+def decode_pairs(data: bytes) -> Map:
+    """The entries of a dictionary by exact key, such that encoding them again changes nothing."""
+    value = _decode_exact(data, precise=True)
+    return value if isinstance(value, Map) else Map(value)
+
+
+class _ExactDecoder:
+    """Reads RFC 8949 as far as the library writes it: definite lengths, and the tags above."""
+
+    __slots__ = ("at", "data", "precise")
+
+    def __init__(self, data: bytes, precise: bool):
+        self.data = data
+        self.at = 0
+        self.precise = precise
+        """Dates between two microseconds are no `datetime`. In keys they never are: two could be one."""
+
+    def take(self, count: int) -> bytes:
+        taken = self.data[self.at : self.at + count]
+        if len(taken) != count:
+            raise MalformedError(f"truncated at offset {len(self.data)}")
+        self.at += count
+        return taken
+
+    def argument(self, info: int) -> int:
+        if info < 24:
+            return info
+        if info > 27:
+            raise MalformedError(f"no definite length at offset {self.at}")
+        return int.from_bytes(self.take(1 << (info - 24)), "big")
+
+    def item(self, key: bool) -> Any:
+        """One item. `key`: inside a key or an element of a set, where only what can be hashed may stand."""
+        head = self.take(1)[0]
+        major, info = head >> 5, head & 31
+        if major == 7:
+            return self.simple(info)
+        argument = self.argument(info)
+        if major == 0:
+            return argument
+        if major == 1:
+            return -1 - argument
+        if major == 2:
+            return self.take(argument)
+        if major == 3:
+            return self.take(argument).decode()
+        if major == 4:
+            elements = (self.item(key) for _ in range(argument))
+            return tuple(elements) if key else list(elements)
+        if major == 5:
+            return self.dictionary(argument, key)
+        return self.tagged(argument, key)
+
+    def simple(self, info: int) -> Any:
+        if info in (20, 21, 22):
+            return (False, True, None)[info - 20]
+        form = {25: ">e", 26: ">f", 27: ">d"}.get(info)
+        if form is None:
+            raise MalformedError(f"a simple value at offset {self.at - 1}")
+        return struct.unpack(form, self.take(struct.calcsize(form)))[0]
+
+    def dictionary(self, count: int, key: bool) -> Any:
+        pairs = [(self.item(True), self.item(key)) for _ in range(count)]
+        if key:
+            return Map(pairs)
+        entries = dict(pairs)
+        return entries if len(entries) == count else Map(pairs)
+
+    def tagged(self, tag: int, key: bool) -> Any:
+        if tag == TAG_SET:
+            elements = self.item(True)
+            distinct = frozenset(elements) if key else set(elements)
+            return distinct if len(distinct) == len(elements) else Set(elements)
+        content = self.item(key)
+        if tag == TAG_URL:
+            return URL(content)
+        if tag == TAG_UUID:
+            return UUID(bytes=content)
+        if tag == TAG_DATE and math.isfinite(content):
+            date = date_of(content)
+            exact = not (self.precise or key) or seconds_of(date) == content
+            return date if exact else Timestamp(content)
+        raise MalformedError(f"tag {tag} is none of ours")

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Continuations: one attempt of a receiver to take an activity over from its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ctypes import byref
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable
+from uuid import UUID
+
+from . import _native, _table
+from ._activity import Activity
+from ._native import library
+from ._offer import Offer
+from ._pending import Pending
+from .errors import Error
+
+if TYPE_CHECKING:
+    from ._app import App
+
+RestoreState = Callable[[Activity], Any]
+
+
+class Restorable(_native.Handle):
+    """An object (a window, a document) that restores itself from an activity; see `Continuation.restore`.
+
+    restore_state: called with the activity; False: it could not
+    """
+
+    _noun = "restorable"
+
+    def __init__(self, restore_state: RestoreState):
+        self._restoring = _Restoring(restore_state)
+        restoring = self._restoring
+        context = _native.new_context(lambda: restoring)
+        super().__init__(_native.created(library.segue_restorable_create, _restore_state, context, _native.destroy))
+
+
+class _Restoring:
+    """What the library keeps of a restorable, for as long as it may call it."""
+
+    def __init__(self, restore_state: RestoreState):
+        self.restore_state = restore_state
+        self.app: App | None = None
+
+    def _failed(self, error: BaseException) -> None:
+        if self.app is not None:
+            self.app._failed(error)
+
+
+class Continuation(_native.Handle, Pending[Activity]):
+    """One attempt to continue an offer. Its result is the activity:
+
+        activity = await app.continue_(offer)       # asyncio; or app.continue_(offer).wait()
+
+    In an app without `on_continue`, taking the result so answers "handled". To answer only when the work is done (the
+    origin learns of a failure then), use a block; it answers "handled" unless it raises:
+
+        async with app.continue_(offer) as activity: ...        # or: with
+    """
+
+    _noun = "continuation"
+    _unanswered = False
+    """The result is here, and whoever takes it answers the origin."""
+    _awaited = False
+    """Somebody waits for the result: an error needs no line in the log."""
+
+    def __init__(self) -> None:
+        raise TypeError("continuations come from App.continue_")
+
+    @property
+    def id(self) -> UUID:
+        """The same at both ends."""
+        return _native.take_id(library.segue_continuation_get_id, self._handle)
+
+    @property
+    def offer(self) -> Offer:
+        """What is being continued."""
+        return _native.wrap(Offer, _native.created(library.segue_continuation_get_offer, self._handle), owned=True)
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Bytes of the payload: received, and in total (0 until it is known)."""
+        received, total = _table.UInt64(), _table.UInt64()
+        library.segue_continuation_get_progress(self._handle, byref(received), byref(total))
+        return received.value, total.value
+
+    def cancel(self) -> None:
+        """Ends it with UserCancelledError. Once it has ended: of no effect."""
+        library.segue_continuation_cancel(self._handle)
+        if self._unanswered:
+            self._unanswered = False
+            self.complete(False)
+
+    def decline(self, reason: str) -> None:
+        """Inside `on_will_continue`, and only there: no payload moves, and the origin sees the reason (R3.7)."""
+        data = _native.utf8(reason, "reason")
+        library.segue_continuation_decline(self._handle, data, len(data))
+
+    def restore(self, restorables: Iterable[Restorable | RestoreState | Any]) -> None:
+        """The restoration handler (R3.4): inside `on_continue` or later, once. Each object is a `Restorable`, has a
+        method `restore_state(activity)`, or is such a function. Called before the answer, it counts for the outcome."""
+        made = [_restorable_of(each) for each in restorables]
+        for each in made:
+            each._restoring.app = self._app
+        handles = (_table.Handle * len(made))(*(each._handle for each in made))
+        library.segue_continuation_restore(self._handle, handles, len(made))
+
+    def complete(self, handled: bool) -> None:
+        """The answer, where nobody else gives it: not if `on_continue` does, nor if the result was taken."""
+        library.segue_continuation_complete(self._handle, handled)
+
+    def __repr__(self) -> str:
+        return f"<segue.Continuation {self.id}>"
+
+    def __enter__(self) -> Activity:
+        self._awaited = True
+        self._wait_until_ended(None)
+        return super()._taken()
+
+    async def __aenter__(self) -> Activity:
+        self._awaited = True
+        await self._until_ended()
+        return super()._taken()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._answer(error is None)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._answer(error is None)
+
+    def _wait_until_ended(self, timeout: float | None) -> None:
+        self._awaited = True
+        super()._wait_until_ended(timeout)
+
+    async def _until_ended(self) -> None:
+        self._awaited = True
+        await super()._until_ended()
+
+    def _taken(self) -> Activity:
+        activity = super()._taken()
+        self._answer(True)
+        return activity
+
+    def _answer(self, handled: bool) -> None:
+        if self._unanswered:
+            self._unanswered = False
+            self.complete(handled)
+
+    def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
+        if self._unanswered and not _native.is_leaving():
+            try:
+                self.complete(False)
+            except Error:  # it has ended otherwise
+                pass
+        super().__del__(release)
+
+
+def continuation_of(app: App, handle: int, owned: bool) -> Continuation:
+    """The continuation of a handle. It may be known from a callback before segue_app_continue gives it."""
+    with _native.known_lock:
+        made = _native.wrap(Continuation, handle, owned)
+        if not hasattr(made, "_ended"):
+            made._prepare(app)
+        return made
+
+
+def _restorable_of(each: Restorable | RestoreState | Any) -> Restorable:
+    if isinstance(each, Restorable):
+        return each
+    restore_state = getattr(each, "restore_state", each)
+    if not callable(restore_state):
+        raise TypeError(f"not restorable: {each!r}")
+    return Restorable(restore_state)
+
+
+@_native.trampoline(_table.RESTORE_STATE, default=False)
+def _restore_state(restoring: _Restoring, activity: int) -> bool:
+    if restoring.app is None:
+        return False
+    return restoring.restore_state(restoring.app._activity(activity)) is not False

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of this process that can be read and, some of them, set."""
+
+from __future__ import annotations
+
+from ctypes import byref
+from typing import Any
+
+from . import _native, _table
+from ._native import library
+
+
+class _Limit:
+    """One number of the library."""
+
+    def __init__(self, number: int, doc: str):
+        self._number = number
+        self.__doc__ = doc
+
+    def __get__(self, instance: Any, owner: type) -> int:
+        value = _table.UInt64()
+        library.segue_limit_get(self._number, byref(value))
+        return value.value
+
+    def __set__(self, instance: Any, value: int) -> None:
+        _native.check_range(value, 0, 0xFFFF_FFFF_FFFF_FFFF, "the limit")
+        library.segue_limit_set(self._number, value)
+
+
+class Limits:
+    """The limits of this process (handoff.md section 9). Times apply to apps that open afterwards, sizes at once."""
+
+    advised_payload = _Limit(1, "bytes: a payload above it is reported as a diagnostic")
+    user_info = _Limit(2, "bytes of encoded user_info; settable 1024...16777216")
+    nesting = _Limit(3, "levels of nesting")
+    title = _Limit(4, "bytes")
+    type = _Limit(5, "bytes")
+    identifier = _Limit(6, "bytes")
+    url = _Limit(7, "bytes")
+    save_ms = _Limit(8, "for an app to answer will_save; settable 1...600000")
+    continuation_ms = _Limit(9, "for a whole continuation; settable 1...3600000")
+    save_delay_ms = _Limit(10, "from the last change of a current activity to its save; settable 0...3600000")
+    save_latest_ms = _Limit(11, "from the first unsaved change to its save; settable 0...3600000")
+    offer_update_ms = _Limit(12, "between two updates of one offer")
+
+    __slots__ = ()
+
+
+limits = Limits()

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shared library: found, checked and called; handles, and the memory that it gives."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+from ctypes import byref, c_bool, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any, Callable, ClassVar, TypeVar
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from . import _table
+from .errors import Error, InvalidArgumentError, Status, error_of
+
+SONAME = "libsegue.so.0"
+
+
+class LibraryError(ImportError):
+    """libsegue.so.0 was not found, or is not the one that this package was made for."""
+
+
+class Library:
+    """The functions of the table, each bound when it is first used. Those that give a status raise it."""
+
+    def __init__(self, dll: ctypes.CDLL, path: str):
+        self._dll = dll
+        self.path = path
+
+    def __getattr__(self, name: str) -> Any:
+        function = self._bind(name, _check)
+        setattr(self, name, function)
+        return function
+
+    def unchecked(self, name: str) -> Any:
+        """A function whose status is given, not raised."""
+        return self._bind(name, _table.Status)
+
+    def _bind(self, name: str, status_type: Any) -> Any:
+        row = _ROWS.get(name)
+        if row is None:
+            raise AttributeError(name)
+        arguments, result = row
+        try:
+            function = self._dll[name]
+        except AttributeError as error:
+            raise LibraryError(f"{self.path} has no {name}") from error
+        function.argtypes = arguments
+        function.restype = status_type if result is _table.Status and name != "segue_last_error" else result
+        return function
+
+
+_ROWS = {name: (arguments, result) for name, arguments, result in _table.FUNCTIONS}
+
+
+def _check(status: int) -> int:
+    if status:
+        raise last_error(status)
+    return status
+
+
+def last_error(status: int) -> Error:
+    """The failure of the call that this thread made last."""
+    buffer = ctypes.create_string_buffer(_table.MESSAGE_SIZE)
+    library.segue_last_error(buffer, _table.MESSAGE_SIZE)
+    return error_of(status, buffer.value.decode("utf-8", "replace"))
+
+
+def _load() -> Library:
+    """SEGUE_LIBRARY if it is set, else the library of the package, else the system's."""
+    packaged = Path(__file__).with_name(SONAME)
+    path = os.environ.get("SEGUE_LIBRARY") or (str(packaged) if packaged.exists() else SONAME)
+    try:
+        dll = ctypes.CDLL(path)
+    except OSError as error:
+        where = "SEGUE_LIBRARY" if os.environ.get("SEGUE_LIBRARY") else f"{packaged} and the system's libraries"
+        raise LibraryError(f"cannot load {SONAME} (looked in {where}): {error}") from error
+    found = Library(dll, path)
+    version = found.segue_version()
+    # Before 1.0 the interface may change with each minor version (segue.h, VERSIONS).
+    if version >> 8 != _table.VERSION >> 8:
+        raise LibraryError(f"{path} has version {version_text(version)}, wanted is {version_text(_table.VERSION)}")
+    return found
+
+
+def version_text(version: int) -> str:
+    return f"{version >> 16}.{version >> 8 & 255}.{version & 255}"
+
+
+library = _load()
+
+
+# ---- outputs ----
+
+
+def take_text(function: Any, handle: int) -> str | None:
+    """The string of a getter, None if it is absent."""
+    data = take_bytes(function, handle)
+    return None if data is None else data.decode()
+
+
+def take_bytes(function: Any, handle: int) -> bytes | None:
+    """The memory of a getter, copied and freed; None if it gave NULL."""
+    address, length = c_void_p(), c_size_t()
+    function(handle, byref(address), byref(length))
+    if address.value is None:
+        return None
+    try:
+        return ctypes.string_at(address, length.value)
+    finally:
+        library.segue_free(address)
+
+
+def read_text(address: int | None, length: int) -> str:
+    """A string that a callback borrows."""
+    return "" if address is None else ctypes.string_at(address, length).decode()
+
+
+def _taker(kind: Any) -> Callable[[Any, int], Any]:
+    def take(function: Any, handle: int) -> Any:
+        result = kind()
+        function(handle, byref(result))
+        return result.value
+
+    return take
+
+
+take_bool: Callable[[Any, int], bool] = _taker(c_bool)
+take_double: Callable[[Any, int], float] = _taker(c_double)
+take_int32: Callable[[Any, int], int] = _taker(c_int32)
+take_uint32: Callable[[Any, int], int] = _taker(c_uint32)
+take_uint64: Callable[[Any, int], int] = _taker(c_uint64)
+take_size: Callable[[Any, int], int] = _taker(c_size_t)
+take_handle: Callable[[Any, int], int | None] = _taker(c_void_p)
+
+
+def take_id(function: Any, handle: int) -> UUID:
+    result = ctypes.create_string_buffer(_table.ID_SIZE)
+    function(handle, result)
+    return UUID(bytes=result.raw)
+
+
+def created(function: Any, *arguments: Any) -> int:
+    """The handle that a constructor gives."""
+    result = c_void_p()
+    function(*arguments, byref(result))
+    handle: int = result.value  # type: ignore[assignment]  # "required": never NULL
+    return handle
+
+
+def utf8(text: str, what: str) -> bytes:
+    """The bytes of a string for the library, which take their length along."""
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"{what} is {type(text).__name__}, not str")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"{what} is not UTF-8: {error.reason}") from error
+
+
+def check_range(number: int, least: int, most: int, what: str) -> None:
+    """ctypes would cut a number that does not fit."""
+    if not isinstance(number, int) or not least <= number <= most:
+        raise InvalidArgumentError(f"{what} is {number!r}, not {least}...{most}")
+
+
+def milliseconds(seconds: float, what: str, most: int) -> int:
+    """A duration for the library, rounded up so that a short one is not none."""
+    if not 0 <= seconds <= most / 1000:
+        raise InvalidArgumentError(f"{what} is {seconds}, not 0...{most // 1000} seconds")
+    return -int(-seconds * 1000 // 1)
+
+
+# ---- handles ----
+
+_deferred: list[tuple[str, int]] = []
+"""Releases that were not possible where the garbage collector asked for them."""
+_releases: dict[str, Any] = {}
+
+
+class _State:
+    forked = False
+    """This process is a fork: what it holds belongs to its parent."""
+    finished = False
+    """The interpreter ends: the system takes all back."""
+    logging = threading.local()
+    """`inside` is set while the thread is in the log callback, where no function may be called."""
+
+
+def release(name: str, handle: int, state: type[_State] = _State) -> None:
+    """Gives a count back; safe from finalizers, wherever they run."""
+    if state.forked or state.finished:
+        return
+    if getattr(state.logging, "inside", False):
+        _deferred.append((name, handle))
+        return
+    function = _releases.get(name)
+    if function is None:
+        function = _releases[name] = library.unchecked(name)
+    if function(handle) == Status.BUSY:  # the last count of an app, inside a callback
+        _deferred.append((name, handle))
+
+
+def is_leaving() -> bool:
+    """Whether finalizers must leave the library alone here."""
+    return _State.forked or _State.finished or getattr(_State.logging, "inside", False)
+
+
+def release_deferred() -> None:
+    """Called where nothing of ours is on the stack of the library."""
+    if _deferred:
+        waiting = _deferred[:]
+        _deferred.clear()
+        for name, handle in waiting:
+            release(name, handle)
+
+
+def _after_fork() -> None:
+    _State.forked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+_H = TypeVar("_H", bound="Handle")
+
+
+class Handle:
+    """A count of an object of the library. Each object has one Python object at a time."""
+
+    _noun: ClassVar[str] = ""
+    """As in segue_<noun>_release."""
+    _handle: int
+
+    def __init__(self, handle: int):
+        self._handle = handle
+        _known[handle] = self
+
+    def __del__(self, release: Callable[[str, int], None] = release) -> None:
+        handle = self.__dict__.get("_handle")
+        if handle is not None:
+            release(f"segue_{self._noun}_release", handle)
+
+
+_known: WeakValueDictionary[int, Handle] = WeakValueDictionary()
+known_lock = threading.RLock()  # a finalizer may run inside
+
+
+def wrap(kind: type[_H], handle: int, owned: bool, **attributes: Any) -> _H:
+    """The Python object of a handle. `owned`: a count came with it; else one is taken."""
+    with known_lock:
+        known = _known.get(handle)
+        if isinstance(known, kind):
+            if owned:
+                release(f"segue_{kind._noun}_release", handle)
+            return known
+        if not owned:
+            getattr(library, f"segue_{kind._noun}_retain")(handle)
+        made = kind.__new__(kind)
+        made.__dict__.update(attributes)
+        Handle.__init__(made, handle)
+        return made
+
+
+# ---- contexts of callbacks ----
+
+Target = Callable[[], Any]
+"""Gives the object that a context stands for, None if it is gone: a weak reference, or a closure."""
+
+_contexts: dict[int, Target] = {}
+_next_context = iter(range(1, 1 << 62)).__next__
+
+
+def new_context(target: Target) -> int:
+    """A number that stands for an object in the library. An address could be another object's by the time of a call."""
+    key = _next_context()
+    _contexts[key] = target
+    return key
+
+
+def trampoline(kind: Any, default: Any = None) -> Callable[[Callable[..., Any]], Any]:
+    """The function that the library calls for all callbacks of a type. It is never collected: a collected one was seen
+    to call *another* function. What the callback raises goes to its object, and `default` to the library."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        def call(context: int, *arguments: Any) -> Any:
+            target = _contexts.get(context)
+            instance = None if target is None else target()
+            if instance is None:
+                return default
+            try:
+                return function(instance, *arguments)
+            except BaseException as error:
+                instance._failed(error)
+                return default
+
+        made = kind(call)
+        _trampolines.append(made)
+        return made
+
+    return decorate
+
+
+_trampolines: list[Any] = []
+
+
+def _destroy(context: int) -> None:
+    _contexts.pop(context, None)
+
+
+destroy = _table.DESTROY(_destroy)
+"""Forgets a context."""
+
+
+def live_handles() -> int:
+    """How many handles are alive in this process: for leak checks in tests."""
+    count = c_size_t()
+    library.segue_debug_live_handles(byref(count))
+    return count.value
+
+
+def live_contexts() -> int:
+    """How many callbacks are registered: for leak checks in tests."""
+    return len(_contexts)
+
+
+# ---- the end of the process ----
+
+_closers: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""Open apps: no library thread may call Python when it is being taken down."""
+
+
+def close_at_exit(app: Any) -> None:
+    _closers[id(app)] = app
+
+
+def _finish() -> None:
+    if not _State.forked:
+        for app in list(_closers.values()):
+            try:
+                app.close()
+            except Exception as error:
+                app._report(error)
+        library.segue_log_set(1, _table.LOG(), None, _table.DESTROY())
+    _State.finished = True
+
+
+atexit.register(_finish)

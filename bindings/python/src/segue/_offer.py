@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Offers: what travels ahead of an activity."""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from . import _native
+from ._codec import date_of
+from ._native import library
+from .values import Timestamp
+
+
+class Offer(_native.Handle):
+    """A small immutable description of an activity of another app (R2.1)."""
+
+    _noun = "offer"
+
+    def __init__(self) -> None:
+        raise TypeError("offers come from App.offers and from events")
+
+    @property
+    def id(self) -> UUID:
+        """The same for all offers of one activity."""
+        return _native.take_id(library.segue_offer_get_id, self._handle)
+
+    @property
+    def type(self) -> str:
+        return _native.take_text(library.segue_offer_get_type, self._handle) or ""
+
+    @property
+    def title(self) -> str | None:
+        return _native.take_text(library.segue_offer_get_title, self._handle)
+
+    @property
+    def device_name(self) -> str:
+        return _native.take_text(library.segue_offer_get_device_name, self._handle) or ""
+
+    @property
+    def app_name(self) -> str:
+        return _native.take_text(library.segue_offer_get_app_name, self._handle) or ""
+
+    @property
+    def bundle_identifier(self) -> str:
+        return _native.take_text(library.segue_offer_get_bundle_identifier, self._handle) or ""
+
+    @property
+    def payload_version(self) -> int:
+        """The origin's version of its user_info layout (R1.9)."""
+        return _native.take_uint32(library.segue_offer_get_payload_version, self._handle)
+
+    @property
+    def size_hint(self) -> int:
+        """Bytes of the last snapshot, 0 if there is none yet."""
+        return _native.take_uint64(library.segue_offer_get_size_hint, self._handle)
+
+    @property
+    def age(self) -> float:
+        """Seconds since it became current or its app came to the foreground."""
+        return _native.take_uint64(library.segue_offer_get_age_ms, self._handle) / 1000
+
+    @property
+    def expiration_date(self) -> datetime | Timestamp | None:
+        """By this device's clock; None if it does not expire."""
+        seconds = _native.take_double(library.segue_offer_get_expiration_date, self._handle)
+        return None if seconds != seconds else date_of(seconds)
+
+    @property
+    def supports_continuation_streams(self) -> bool:
+        return _native.take_bool(library.segue_offer_get_supports_continuation_streams, self._handle)
+
+    def __repr__(self) -> str:
+        return f"<segue.Offer {self.type} {self.title!r} from {self.app_name} {self.id}>"
+
+
+class OfferEventKind(enum.IntEnum):
+    """What happened to an offer (R2.7)."""
+
+    APPEARED = 1
+    CHANGED = 2
+    """Title, version, order and so on."""
+    GONE = 3
+
+
+class OfferEvent(NamedTuple):
+    """An offer came, changed or went."""
+
+    kind: OfferEventKind
+    offer: Offer

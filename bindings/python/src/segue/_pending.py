@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result that comes through a callback."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from ._app import App
+
+_T = TypeVar("_T")
+
+
+class Pending(Generic[_T]):
+    """A result that comes later: `await` it under asyncio, or `wait` for it."""
+
+    def __init__(self, app: App):
+        self._prepare(app)
+
+    def _prepare(self, app: App) -> None:
+        self._app = app
+        self._ended = threading.Event()
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._waiters: list[asyncio.Future[None]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def done(self) -> bool:
+        """Whether the result, or the error, is there."""
+        return self._ended.is_set()
+
+    def cancel(self) -> None:
+        """Gives up; the error says so."""
+        self._end(None, asyncio.CancelledError())
+
+    def wait(self, timeout: float | None = None) -> _T:
+        """The result. Runs the app's callbacks meanwhile, unless a loop or the library's thread does.
+
+        Raises: TimeoutError if it is not there after `timeout` seconds; it goes on then.
+        """
+        self._wait_until_ended(timeout)
+        return self._taken()
+
+    def __await__(self) -> Generator[Any, None, _T]:
+        yield from self._until_ended().__await__()
+        return self._taken()
+
+    def _wait_until_ended(self, timeout: float | None) -> None:
+        end = None if timeout is None else time.monotonic() + timeout
+        while not self.done:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                raise TimeoutError(f"no result within {timeout} seconds")
+            if self._app._runs_itself:
+                self._ended.wait(left)
+            else:
+                self._app.dispatch(left)
+
+    async def _until_ended(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        with self._lock:
+            if self.done:
+                return
+            self._waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+
+    def _taken(self) -> _T:
+        if self._error is not None:
+            raise self._error
+        result: _T = self._result
+        return result
+
+    def _end(self, result: _T | None, error: BaseException | None = None) -> None:
+        """The result is there. Runs on any thread; the first one counts."""
+        with self._lock:
+            if self.done:
+                return
+            self._result, self._error = result, error
+            self._ended.set()
+            waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            try:
+                waiter.get_loop().call_soon_threadsafe(_awake, waiter)
+            except RuntimeError:  # its loop is closed
+                pass
+
+
+def _awake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C interface as one table: what `include/segue.h` declares, in its order.
+
+`tests/test_table.py` compares each row with `segue-api.json`, which is made from the header.
+"""
+
+from __future__ import annotations
+
+from ctypes import (
+    CFUNCTYPE,
+    c_bool,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from typing import Any
+
+VERSION = 0x000100
+"""SEGUE_VERSION of the header that this table was made from."""
+
+NUL_TERMINATED = c_size_t(-1).value
+MESSAGE_SIZE = 512
+ID_SIZE = 16
+
+Bool = c_bool
+Int32 = c_int32
+Int64 = c_int64
+UInt32 = c_uint32
+UInt64 = c_uint64
+Double = c_double
+Size = c_size_t
+Status = c_int32
+
+Handle = c_void_p
+"""A ticket: segue_app * and its like."""
+Bytes = c_char_p
+"""Bytes that the library only reads; a length goes with them."""
+Address = c_void_p
+"""Where the library writes to, memory of the library, or a context."""
+
+DESTROY = CFUNCTYPE(None, Address)
+LOG = CFUNCTYPE(None, Address, Int32, Address, Size)
+EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
+WILL_SAVE = CFUNCTYPE(Int32, Address, Handle, Handle)
+RECEIPT = CFUNCTYPE(None, Address, Handle, Handle)
+OFFER = CFUNCTYPE(None, Address, Handle, Int32, Handle)
+CONNECTION = CFUNCTYPE(None, Address, Handle, Int32)
+WILL_CONTINUE = CFUNCTYPE(Bool, Address, Handle, Address, Size, Handle)
+CONTINUE = CFUNCTYPE(Int32, Address, Handle, Handle, Handle)
+DID_FAIL = CFUNCTYPE(None, Address, Handle, Address, Size, Handle, Handle)
+RESTORE_STATE = CFUNCTYPE(Bool, Address, Handle)
+
+CALLBACKS: dict[str, Any] = {
+    "segue_destroy": DESTROY,
+    "segue_log_function": LOG,
+    "segue_explain_function": EXPLAIN,
+    "segue_will_save_function": WILL_SAVE,
+    "segue_receipt_function": RECEIPT,
+    "segue_offer_function": OFFER,
+    "segue_connection_function": CONNECTION,
+    "segue_will_continue_function": WILL_CONTINUE,
+    "segue_continue_function": CONTINUE,
+    "segue_did_fail_function": DID_FAIL,
+    "segue_restore_state_function": RESTORE_STATE,
+}
+"""The callback types of the header by name."""
+
+FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
+    ("segue_version", (), UInt32),
+    ("segue_status_name", (Status,), Bytes),
+    ("segue_status_foundation_code", (Status,), Int32),
+    ("segue_last_error", (Address, Size), Status),
+    ("segue_free", (Address,), None),
+    ("segue_limit_get", (Int32, Address), Status),
+    ("segue_limit_set", (Int32, UInt64), Status),
+    ("segue_log_set", (Int32, LOG, Address, DESTROY), Status),
+    ("segue_debug_live_handles", (Address,), Status),
+    ("segue_value_decode", (Bytes, Size, Address), Status),
+    ("segue_value_encode", (Handle, Address, Address), Status),
+    ("segue_value_describe", (Handle, Address, Address), Status),
+    ("segue_value_get_kind", (Handle, Address), Status),
+    ("segue_value_get_count", (Handle, Address), Status),
+    ("segue_value_is_equal", (Handle, Handle, Address), Status),
+    ("segue_value_retain", (Handle,), Status),
+    ("segue_value_release", (Handle,), Status),
+    ("segue_dictionary_get_bool", (Handle, Bytes, Size, Address), Status),
+    ("segue_dictionary_get_int64", (Handle, Bytes, Size, Address), Status),
+    ("segue_dictionary_get_double", (Handle, Bytes, Size, Address), Status),
+    ("segue_dictionary_get_date", (Handle, Bytes, Size, Address), Status),
+    ("segue_dictionary_get_string", (Handle, Bytes, Size, Address, Address), Status),
+    ("segue_dictionary_get_data", (Handle, Bytes, Size, Address, Address), Status),
+    ("segue_dictionary_get_value", (Handle, Bytes, Size, Address), Status),
+    ("segue_dictionary_find", (Handle, Handle, Address), Status),
+    ("segue_writer_create", (Address,), Status),
+    ("segue_writer_put_null", (Handle,), Status),
+    ("segue_writer_put_bool", (Handle, Bool), Status),
+    ("segue_writer_put_int64", (Handle, Int64), Status),
+    ("segue_writer_put_uint64", (Handle, UInt64), Status),
+    ("segue_writer_put_double", (Handle, Double), Status),
+    ("segue_writer_put_string", (Handle, Bytes, Size), Status),
+    ("segue_writer_put_data", (Handle, Bytes, Size), Status),
+    ("segue_writer_put_date", (Handle, Double), Status),
+    ("segue_writer_put_url", (Handle, Bytes, Size), Status),
+    ("segue_writer_put_uuid", (Handle, Bytes), Status),
+    ("segue_writer_put_value", (Handle, Handle), Status),
+    ("segue_writer_begin", (Handle, Int32), Status),
+    ("segue_writer_end", (Handle,), Status),
+    ("segue_writer_finish", (Handle, Address), Status),
+    ("segue_writer_release", (Handle,), Status),
+    ("segue_reader_create", (Handle, Address), Status),
+    ("segue_reader_next", (Handle, Address), Status),
+    ("segue_reader_copy", (Handle, Address, Size), Status),
+    ("segue_reader_take", (Handle, Address), Status),
+    ("segue_reader_release", (Handle,), Status),
+    ("segue_activity_create", (Handle, Bytes, Size, Address), Status),
+    ("segue_activity_retain", (Handle,), Status),
+    ("segue_activity_release", (Handle,), Status),
+    ("segue_activity_decode", (Handle, Bytes, Size, Address), Status),
+    ("segue_activity_encode", (Handle, Address, Address), Status),
+    ("segue_activity_describe", (Handle, Address, Address), Status),
+    ("segue_activity_validate", (Handle, Address), Status),
+    ("segue_activity_become_current", (Handle,), Status),
+    ("segue_activity_resign_current", (Handle,), Status),
+    ("segue_activity_invalidate", (Handle,), Status),
+    ("segue_activity_get_current", (Handle, Address), Status),
+    ("segue_activity_get_valid", (Handle, Address), Status),
+    ("segue_activity_set_delegate", (Handle, Handle), Status),
+    ("segue_activity_get_id", (Handle, Address), Status),
+    ("segue_activity_get_type", (Handle, Address, Address), Status),
+    ("segue_activity_set_title", (Handle, Bytes, Size), Status),
+    ("segue_activity_get_title", (Handle, Address, Address), Status),
+    ("segue_activity_set_webpage_url", (Handle, Bytes, Size), Status),
+    ("segue_activity_get_webpage_url", (Handle, Address, Address), Status),
+    ("segue_activity_set_referrer_url", (Handle, Bytes, Size), Status),
+    ("segue_activity_get_referrer_url", (Handle, Address, Address), Status),
+    ("segue_activity_set_target_content_identifier", (Handle, Bytes, Size), Status),
+    ("segue_activity_get_target_content_identifier", (Handle, Address, Address), Status),
+    ("segue_activity_set_persistent_identifier", (Handle, Bytes, Size), Status),
+    ("segue_activity_get_persistent_identifier", (Handle, Address, Address), Status),
+    ("segue_activity_set_user_info", (Handle, Handle), Status),
+    ("segue_activity_get_user_info", (Handle, Address), Status),
+    ("segue_activity_add_user_info_entries", (Handle, Handle), Status),
+    ("segue_activity_set_user_info_cbor", (Handle, Bytes, Size), Status),
+    ("segue_activity_get_user_info_cbor", (Handle, Address, Address), Status),
+    ("segue_activity_set_required_user_info_keys", (Handle, Handle), Status),
+    ("segue_activity_get_required_user_info_keys", (Handle, Address), Status),
+    ("segue_activity_set_keywords", (Handle, Handle), Status),
+    ("segue_activity_get_keywords", (Handle, Address), Status),
+    ("segue_activity_set_needs_save", (Handle, Bool), Status),
+    ("segue_activity_get_needs_save", (Handle, Address), Status),
+    ("segue_activity_set_expiration_date", (Handle, Double), Status),
+    ("segue_activity_get_expiration_date", (Handle, Address), Status),
+    ("segue_activity_set_supports_continuation_streams", (Handle, Bool), Status),
+    ("segue_activity_get_supports_continuation_streams", (Handle, Address), Status),
+    ("segue_activity_set_payload_version", (Handle, UInt32), Status),
+    ("segue_activity_get_payload_version", (Handle, Address), Status),
+    ("segue_activity_set_eligible", (Handle, Int32, Bool), Status),
+    ("segue_activity_get_eligible", (Handle, Int32, Address), Status),
+    ("segue_activity_get_continued_from", (Handle, Address), Status),
+    ("segue_activity_delegate_create", (Address, DESTROY, Address), Status),
+    ("segue_activity_delegate_on_will_save", (Handle, WILL_SAVE), Status),
+    ("segue_activity_delegate_on_was_continued", (Handle, RECEIPT), Status),
+    ("segue_activity_delegate_on_continuation_ended", (Handle, RECEIPT), Status),
+    ("segue_activity_delegate_release", (Handle,), Status),
+    ("segue_save_complete", (Handle,), Status),
+    ("segue_save_retain", (Handle,), Status),
+    ("segue_save_release", (Handle,), Status),
+    ("segue_receipt_get_outcome", (Handle, Address), Status),
+    ("segue_receipt_get_status", (Handle, Address), Status),
+    ("segue_receipt_get_reason", (Handle, Address, Address), Status),
+    ("segue_receipt_get_device_name", (Handle, Address, Address), Status),
+    ("segue_receipt_get_app_name", (Handle, Address, Address), Status),
+    ("segue_receipt_get_bundle_identifier", (Handle, Address, Address), Status),
+    ("segue_receipt_get_continuation_id", (Handle, Address), Status),
+    ("segue_receipt_get_date", (Handle, Address), Status),
+    ("segue_receipt_get_stale", (Handle, Address), Status),
+    ("segue_receipt_retain", (Handle,), Status),
+    ("segue_receipt_release", (Handle,), Status),
+    ("segue_app_create", (Bytes, Size, Address), Status),
+    ("segue_app_set_name", (Handle, Bytes, Size), Status),
+    ("segue_app_set_team_identifier", (Handle, Bytes, Size), Status),
+    ("segue_app_add_activity_type", (Handle, Bytes, Size), Status),
+    ("segue_app_set_chooser", (Handle, Bool), Status),
+    ("segue_app_set_delivery", (Handle, Int32), Status),
+    ("segue_app_set_runtime_folder", (Handle, Bytes, Size), Status),
+    ("segue_app_set_offers_frontmost_only", (Handle, Bool), Status),
+    ("segue_app_set_delegate", (Handle, Handle), Status),
+    ("segue_app_open", (Handle,), Status),
+    ("segue_app_close", (Handle,), Status),
+    ("segue_app_retain", (Handle,), Status),
+    ("segue_app_release", (Handle,), Status),
+    ("segue_app_dispatch", (Handle, Int32, Address), Status),
+    ("segue_app_wake", (Handle,), Status),
+    ("segue_app_fd", (Handle, Address), Status),
+    ("segue_app_set_foreground", (Handle, Bool), Status),
+    ("segue_app_get_connection", (Handle, Address), Status),
+    ("segue_app_get_offers", (Handle, Address, Size, Address), Status),
+    ("segue_app_describe", (Handle, Address, Address), Status),
+    ("segue_activity_explain", (Handle, EXPLAIN, Address, DESTROY), Status),
+    ("segue_app_delegate_create", (Address, DESTROY, Address), Status),
+    ("segue_app_delegate_on_offer", (Handle, OFFER), Status),
+    ("segue_app_delegate_on_connection", (Handle, CONNECTION), Status),
+    ("segue_app_delegate_on_will_continue", (Handle, WILL_CONTINUE), Status),
+    ("segue_app_delegate_on_continue", (Handle, CONTINUE), Status),
+    ("segue_app_delegate_on_did_fail", (Handle, DID_FAIL), Status),
+    ("segue_app_delegate_release", (Handle,), Status),
+    ("segue_error_get_status", (Handle, Address), Status),
+    ("segue_error_get_message", (Handle, Address, Address), Status),
+    ("segue_error_retain", (Handle,), Status),
+    ("segue_error_release", (Handle,), Status),
+    ("segue_offer_get_id", (Handle, Address), Status),
+    ("segue_offer_get_type", (Handle, Address, Address), Status),
+    ("segue_offer_get_title", (Handle, Address, Address), Status),
+    ("segue_offer_get_device_name", (Handle, Address, Address), Status),
+    ("segue_offer_get_app_name", (Handle, Address, Address), Status),
+    ("segue_offer_get_bundle_identifier", (Handle, Address, Address), Status),
+    ("segue_offer_get_payload_version", (Handle, Address), Status),
+    ("segue_offer_get_size_hint", (Handle, Address), Status),
+    ("segue_offer_get_age_ms", (Handle, Address), Status),
+    ("segue_offer_get_expiration_date", (Handle, Address), Status),
+    ("segue_offer_get_supports_continuation_streams", (Handle, Address), Status),
+    ("segue_offer_retain", (Handle,), Status),
+    ("segue_offer_release", (Handle,), Status),
+    ("segue_app_continue", (Handle, Handle, UInt32, Address), Status),
+    ("segue_continuation_cancel", (Handle,), Status),
+    ("segue_continuation_decline", (Handle, Bytes, Size), Status),
+    ("segue_continuation_restore", (Handle, Address, Size), Status),
+    ("segue_continuation_complete", (Handle, Bool), Status),
+    ("segue_continuation_get_id", (Handle, Address), Status),
+    ("segue_continuation_get_progress", (Handle, Address, Address), Status),
+    ("segue_continuation_get_offer", (Handle, Address), Status),
+    ("segue_continuation_retain", (Handle,), Status),
+    ("segue_continuation_release", (Handle,), Status),
+    ("segue_restorable_create", (RESTORE_STATE, Address, DESTROY, Address), Status),
+    ("segue_restorable_release", (Handle,), Status),
+)
+"""Name, types of the arguments, type of the result."""

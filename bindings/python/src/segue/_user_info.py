@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""user_info as a mapping that reads from and writes to its activity."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._codec import decode, decode_pairs, encode
+from ._native import library, release
+from ._values import taken, value_of
+from .errors import NotFoundError, UnsupportedValueError
+from .values import Map
+
+if TYPE_CHECKING:
+    from ._activity import Activity
+
+
+class UserInfo(MutableMapping[Any, Any]):
+    """The state in an activity. Each reading asks the activity, each assignment goes into it.
+
+    Keys are exact: 1, 1.0 and True are three (R1.2). A list or dict read from here is a copy: to change inside it,
+    assign it again, or write `with activity.user_info.editing() as entries: entries["tags"].append("new")`.
+    """
+
+    __slots__ = ("_activity",)
+
+    def __init__(self, activity: Activity):
+        self._activity = activity
+
+    def copy(self) -> Mapping[Any, Any]:
+        """All of it at once: a dict, or a `Map` if a dict cannot hold it."""
+        data = self._encoding()
+        entries: Mapping[Any, Any] = {} if data is None else decode(data)
+        return entries
+
+    @contextmanager
+    def editing(self) -> Iterator[dict[Any, Any]]:
+        """A dict to change, at any depth; at the end of the block it becomes the user_info, unless the block raised.
+
+        Raises: UnsupportedValueError if a dict cannot hold it (copy() gives a `Map` then).
+        """
+        entries = self.copy()
+        if not isinstance(entries, dict):
+            raise UnsupportedValueError("a dict cannot tell its keys apart; see copy()")
+        yield entries
+        self._activity.user_info = entries
+
+    def update(self, *others: Any, **entries: Any) -> None:
+        """Merges entries in, in one call (R1.10)."""
+        exact = len(others) == 1 and not entries and isinstance(others[0], Mapping)
+        merged = others[0] if exact else dict(*others, **entries)
+        if merged:
+            self._add(merged)
+
+    def clear(self) -> None:
+        self._activity.user_info = {}
+
+    def items(self) -> ItemsView[Any, Any]:
+        """The entries as they are now."""
+        return self.copy().items()
+
+    def values(self) -> ValuesView[Any]:
+        """The values as they are now."""
+        return self.copy().values()
+
+    def __getitem__(self, key: Any) -> Any:
+        entry = self._find(key)
+        if entry is None:
+            raise KeyError(key)
+        return taken(entry)
+
+    def __contains__(self, key: object) -> bool:
+        entry = self._find(key)
+        if entry is not None:
+            release("segue_value_release", entry)
+        return entry is not None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._add(Map(((key, value),)))
+
+    def __delitem__(self, key: Any) -> None:
+        entries = decode_pairs(self._encoding() or b"\xa0")
+        if key not in entries:
+            raise KeyError(key)
+        gone = Map(((key, None),))
+        self._activity.user_info = Map((name, value) for name, value in entries.pairs if name not in gone)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.copy())
+
+    def __len__(self) -> int:
+        info = self._value()
+        if info is None:
+            return 0
+        try:
+            return _native.take_size(library.segue_value_get_count, info)
+        finally:
+            release("segue_value_release", info)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, UserInfo):
+            return self._encoding() == other._encoding()
+        return self.copy() == other if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"UserInfo({self.copy()!r})"
+
+    def _encoding(self) -> bytes | None:
+        # In full, not through take_bytes: this is what python.codec.ratio_vs_cbor2 measures.
+        address, length = ctypes.c_void_p(), ctypes.c_size_t()
+        library.segue_activity_get_user_info_cbor(self._activity._handle, ctypes.byref(address), ctypes.byref(length))
+        if address.value is None:
+            return None
+        data = ctypes.string_at(address, length.value)
+        library.segue_free(address)
+        return data
+
+    def _value(self) -> int | None:
+        return _native.take_handle(library.segue_activity_get_user_info, self._activity._handle)
+
+    def _find(self, key: Any) -> int | None:
+        """The entry of a key as an owned value handle."""
+        info = self._value()
+        if info is None:
+            return None
+        try:
+            if type(key) is str:
+                name = _native.utf8(key, "the key")
+                return _native.created(library.segue_dictionary_get_value, info, name, len(name))
+            with value_of(key) as exact:
+                return _native.created(library.segue_dictionary_find, info, exact)
+        except NotFoundError:
+            return None
+        finally:
+            release("segue_value_release", info)
+
+    def _add(self, entries: Mapping[Any, Any]) -> None:
+        with value_of(entries) as handle:
+            library.segue_activity_add_user_info_entries(self._activity._handle, handle)
+
+
+def set_user_info(activity: int, entries: Mapping[Any, Any] | None) -> None:
+    """Replaces all of it in one call; None clears."""
+    if entries is None:
+        library.segue_activity_set_user_info_cbor(activity, None, 0)
+        return
+    data = encode(entries.copy() if isinstance(entries, UserInfo) else entries)
+    library.segue_activity_set_user_info_cbor(activity, data, len(data))

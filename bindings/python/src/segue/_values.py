@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of the library: handles made from Python values and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import _native
+from ._codec import decode, encode
+from ._native import library, release
+
+
+@contextmanager
+def value_of(value: Any) -> Iterator[int]:
+    """A value handle for the time of a with block."""
+    data = encode(value)
+    handle = _native.created(library.segue_value_decode, data, len(data))
+    try:
+        yield handle
+    finally:
+        release("segue_value_release", handle)
+
+
+def encoding_of(handle: int) -> bytes:
+    """The deterministic CBOR of a value handle."""
+    return _native.take_bytes(library.segue_value_encode, handle) or b""
+
+
+def taken(handle: int | None) -> Any:
+    """The Python value of a handle that is owned, which is released; None if there is none."""
+    if handle is None:
+        return None
+    try:
+        return decode(encoding_of(handle))
+    finally:
+        release("segue_value_release", handle)
+
+
+def encode_value(value: Any) -> bytes:
+    """The deterministic CBOR (RFC 8949 section 4.2.1) of a value; equal bytes, equal values."""
+    with value_of(value) as handle:
+        return encoding_of(handle)
+
+
+def decode_value(cbor: bytes) -> Any:
+    """The value of one CBOR item, deterministic or not.
+
+    Raises: MalformedError, UnsupportedValueError (with the offset), LimitExceededError.
+    """
+    data = bytes(cbor)
+    return taken(_native.created(library.segue_value_decode, data, len(data)))
+
+
+def describe_value(value: Any) -> str:
+    """A value in CBOR diagnostic notation (RFC 8949 section 8), for people."""
+    with value_of(value) as handle:
+        return _native.take_text(library.segue_value_describe, handle) or ""
