@@ -11,7 +11,7 @@ import math
 import struct
 from collections.abc import Mapping, Set as AbstractSet
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Callable
 from uuid import UUID
 
 import cbor2
@@ -167,7 +167,7 @@ class _ExactDecoder:
         self.data = data
         self.at = 0
         self.precise = precise
-        """Dates between two microseconds are no `datetime`. In keys they never are: two could be one."""
+        """Dates between two microseconds are no `datetime` then."""
 
     def take(self, count: int) -> bytes:
         taken = self.data[self.at : self.at + count]
@@ -214,17 +214,34 @@ class _ExactDecoder:
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
     def dictionary(self, count: int, key: bool) -> Any:
+        start = self.at
         pairs = [(self.item(True), self.item(key)) for _ in range(count)]
-        if key:
-            return Map(pairs)
         entries = dict(pairs)
-        return entries if len(entries) == count else Map(pairs)
+        if len(entries) == count:
+            return Map(pairs) if key else entries
+        if not self.precise:
+            pairs = self.again(start, lambda: [(self.item(True), self.item(key)) for _ in range(count)])
+        return Map(pairs)
+
+    def again(self, start: int, read: Callable[[], Any]) -> Any:
+        """Reads what contains equal keys once more: two dates may be within one microsecond.
+
+        Never inside such a reading, or a nest of these would take exponential time.
+        """
+        self.at, precise, self.precise = start, self.precise, True
+        try:
+            return read()
+        finally:
+            self.precise = precise
 
     def tagged(self, tag: int, key: bool) -> Any:
         if tag == TAG_SET:
+            start = self.at
             elements = self.item(True)
             distinct = frozenset(elements) if key else set(elements)
-            return distinct if len(distinct) == len(elements) else Set(elements)
+            if len(distinct) == len(elements):
+                return distinct
+            return Set(elements if self.precise else self.again(start, lambda: self.item(True)))
         content = self.item(key)
         if tag == TAG_URL:
             return URL(content)
@@ -232,6 +249,5 @@ class _ExactDecoder:
             return UUID(bytes=content)
         if tag == TAG_DATE and math.isfinite(content):
             date = date_of(content)
-            exact = not (self.precise or key) or seconds_of(date) == content
-            return date if exact else Timestamp(content)
+            return date if not self.precise or seconds_of(date) == content else Timestamp(content)
         raise MalformedError(f"tag {tag} is none of ours")

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every test gets: a runtime folder of its own, and a check that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import segue
+from segue import _native
+
+ROOT = Path(__file__).resolve().parents[3]
+TYPE = "com.example.notes.editing"
+PATIENCE = 20.0
+"""Seconds after which something that is awaited will not come."""
+
+Opener = Callable[..., segue.App]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """Handles and callbacks are all given back."""
+    gc.collect()
+    handles, contexts = segue.live_handles(), _native.live_contexts()
+    yield
+    gc.collect()
+    assert (segue.live_handles(), _native.live_contexts()) == (handles, contexts)
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A runtime folder for this test; its path is short, as sockets want it."""
+    made = tempfile.mkdtemp(prefix="segue-")
+    monkeypatch.setenv("SEGUE_RUNTIME_DIR", made)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def opened(folder: str) -> Iterator[Opener]:
+    """Opens apps that the end of the test closes."""
+    with ExitStack() as stack:
+
+        def open_app(
+            identifier: str = "com.example.notes", kind: type[segue.App] = segue.App, **options: Any
+        ) -> segue.App:
+            options.setdefault("types", [TYPE])
+            return stack.enter_context(kind(identifier, runtime_folder=folder, **options))
+
+        yield open_app
+
+
+def run_until(apps: list[segue.App], condition: Callable[[], Any]) -> None:
+    """Dispatches to apps of this process until something is so. Each waits in its turn, on the descriptors of all."""
+    import select
+    import time
+
+    poll = select.poll()
+    for app in apps:
+        poll.register(app.fileno(), select.POLLIN)
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        left = end - time.monotonic()
+        assert left > 0, f"{condition} did not come true\n" + "\n".join(app.describe() for app in apps)
+        poll.poll(left * 1000)
+        for app in apps:
+            app.dispatch(0)
+
+
+def environment(folder: str) -> dict[str, str]:
+    """For child processes: this package and the runtime folder of the test."""
+    package = str(Path(segue.__file__).resolve().parents[1])
+    path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
+    return {**os.environ, "SEGUE_RUNTIME_DIR": folder, "SEGUE_LIBRARY": segue.library_path, "PYTHONPATH": path}
