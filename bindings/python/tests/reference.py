@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
 from typing import Any
 from uuid import UUID

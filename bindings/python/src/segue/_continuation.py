@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
@@ -154,10 +155,8 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
         if self._unanswered and not _native.is_leaving():
-            try:
+            with suppress(Error):  # it has ended otherwise
                 self.complete(False)
-            except Error:  # it has ended otherwise
-                pass
         super().__del__(release)
 
 

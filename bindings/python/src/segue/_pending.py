@@ -7,6 +7,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -88,10 +89,8 @@ class Pending(Generic[_T]):
             self._ended.set()
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
-            try:
+            with suppress(RuntimeError):  # its loop is closed
                 waiter.get_loop().call_soon_threadsafe(_awake, waiter)
-            except RuntimeError:  # its loop is closed
-                pass
 
 
 def _awake(waiter: asyncio.Future[None]) -> None:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Set as AbstractSet
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 from uuid import UUID
