@@ -5,7 +5,13 @@ import PackageDescription
 // ordinary Swift, for tests and sanitizers. Linker flags of the shared library are in the Makefile.
 let embedded = Context.environment["SEGUE_EMBEDDED"] == "1"
 let settings: [SwiftSetting] =
-  embedded ? [.enableExperimentalFeature("Embedded"), .unsafeFlags(["-wmo"])] : []
+  embedded
+  ? [
+    .enableExperimentalFeature("Embedded"),
+    // Each room is compiled into the one that exports it, once, and only as far as it is used.
+    .enableExperimentalFeature("DeferredCodeGen"),
+    .unsafeFlags(["-wmo", "-Xfrontend", "-function-sections"]),
+  ] : []
 
 /// A room of the library; it imports only the rooms named here (docs/architecture.md).
 func room(
