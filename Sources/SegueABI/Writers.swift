@@ -5,8 +5,7 @@ import SegueRuntime
 
 /// What a segue_writer stands for. Only one call at a time is let in (`callAlone`).
 final class HeldWriter: Handled {
-  // Only the call that has it alone gets here: no need to check for overlapping accesses.
-  @exclusivity(unchecked) var writer = ValueWriter()
+  var writer = ValueWriter()
 }
 
 extension HandleKind where Object == HeldWriter {
@@ -116,4 +115,4 @@ public func segue_writer_finish(
 }
 
 @_cdecl("segue_writer_release") @implementation
-public func segue_writer_release(_ writer: OpaquePointer?) -> segue_status { handles.releaseAlone(writer, .writer) }
+public func segue_writer_release(_ writer: OpaquePointer?) -> segue_status { handles.release(writer, .writer) }
