@@ -5,7 +5,8 @@ import SegueRuntime
 
 /// What a segue_reader stands for. Only one call at a time is let in (`callAlone`).
 final class HeldReader: Handled {
-  var reader: ValueReader
+  // Only the call that has it alone gets here: no need to check for overlapping accesses.
+  @exclusivity(unchecked) var reader: ValueReader
   init(_ value: Value) { reader = ValueReader(value) }
 }
 
@@ -26,7 +27,7 @@ public func segue_reader_create(
 @_cdecl("segue_reader_next") @implementation
 public func segue_reader_next(_ reader: OpaquePointer?, _ item: UnsafeMutablePointer<segue_item>?) -> segue_status {
   handles.callAlone(reader, .reader) { (held) throws(SegueError) in
-    let out = try Arguments.required(item, "item")
+    guard let out = item else { throw SegueError(.invalidArgument, "item: is NULL") }
     guard let item = held.reader.next() else { throw SegueError(.notFound, "all is read") }
     out.pointee = segue_item()
     out.pointee.kind = item.kind?.rawValue ?? SEGUE_KIND_END
@@ -65,7 +66,7 @@ public func segue_reader_take(
 ) -> segue_status {
   handles.callAlone(reader, .reader) { (held) throws(SegueError) in
     let out = try Arguments.required(value, "value")
-    var ahead = held.reader
+    var ahead = held.reader.copy()
     guard let value = ahead.take() else { throw SegueError(.invalidState, "the reader stands at no item") }
     try handles.give(value, to: out)
     held.reader = ahead
@@ -73,4 +74,4 @@ public func segue_reader_take(
 }
 
 @_cdecl("segue_reader_release") @implementation
-public func segue_reader_release(_ reader: OpaquePointer?) -> segue_status { handles.release(reader, .reader) }
+public func segue_reader_release(_ reader: OpaquePointer?) -> segue_status { handles.releaseAlone(reader, .reader) }

@@ -5,7 +5,8 @@ import SegueRuntime
 
 /// What a segue_writer stands for. Only one call at a time is let in (`callAlone`).
 final class HeldWriter: Handled {
-  var writer = ValueWriter()
+  // Only the call that has it alone gets here: no need to check for overlapping accesses.
+  @exclusivity(unchecked) var writer = ValueWriter()
 }
 
 extension HandleKind where Object == HeldWriter {
@@ -115,4 +116,4 @@ public func segue_writer_finish(
 }
 
 @_cdecl("segue_writer_release") @implementation
-public func segue_writer_release(_ writer: OpaquePointer?) -> segue_status { handles.release(writer, .writer) }
+public func segue_writer_release(_ writer: OpaquePointer?) -> segue_status { handles.releaseAlone(writer, .writer) }
