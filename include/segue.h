@@ -696,7 +696,7 @@ segue_status segue_app_open(segue_app *app);
 segue_status segue_app_close(segue_app *app);
 /** Adds a count. */
 segue_status segue_app_retain(segue_app *app);
-/** Takes a count; NULL is fine. The last one closes it. Errors: BUSY (the last one, inside a callback: not taken). */
+/** Takes a count; NULL is fine. The last one closes the app; inside one of its callbacks, once that has returned. */
 segue_status segue_app_release(segue_app *app);
 
 /**
@@ -847,7 +847,7 @@ typedef struct segue_restorable segue_restorable;
  *   offer         borrowed
  *   timeout_ms    for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   continuation  out, owned: release with segue_continuation_release
- * Errors: INVALID_STATE (not open), INVALIDATED (closed), INVALID_ARGUMENT (the offer is of another app of this process; the timeout is over 3600000).
+ * Errors: INVALID_STATE (not open), INVALIDATED (closed), INVALID_ARGUMENT (the timeout is over 3600000).
  */
 segue_status segue_app_continue(segue_app *app, segue_offer *offer, uint32_t timeout_ms,
                                 segue_continuation **continuation);

@@ -29,8 +29,8 @@ public final class App: Handled {
   // The connection to the hub.
   var gate: Gate?
   var socket: Int32 = -1
-  /// Of the hub that it is connected to; nil: to none. Written on the library thread only.
-  private(set) var generation: UInt64?
+  /// Of the hub that it is connected to; nil: to none.
+  private var hubGeneration: UInt64?
   private var watch: Watch?
   /// The socket is full: more goes out when it says so.
   var isWaitingToWrite = false
@@ -84,17 +84,32 @@ public final class App: Handled {
     guard case .created = state else { throw SegueError(.invalidState, "app: has been opened before") }
     let gate = try Gate()
     try wakeUp.open()
-    let device = try Library.shared.open(self)
+    if case .thread = settings.delivery {
+      // It looks at `state` once this call has returned; `close` joins it before this object can go.
+      deliveryThread = try Thread { [unowned(unsafe) self] in self.deliverUntilClosed() }
+    }
+    let device: Device
+    do throws(SegueError) {
+      device = try Library.shared.open(self)
+    } catch {
+      giveUpOpening()
+      throw error
+    }
     engine = AppEngine(
       identity: settings.identity(Randomness.identifier()), limits: ProcessLimits.current, source: self)
     self.gate = gate
     self.device = device
     state = .open
-    guard case .thread = settings.delivery else { return }
-    deliveryThread = try Thread { [unowned(unsafe) self] in
-      // `close` joins it before this object can go.
-      self.deliverUntilClosed()
-    }
+  }
+
+  /// Called with the lock, and returns with it.
+  private func giveUpOpening() {
+    wakeUp.close()
+    guard let thread = deliveryThread else { return }
+    deliveryThread = nil
+    monitor.unlock()
+    thread.join()
+    monitor.lock()
   }
 
   /// Ends everything in order (R3.14). Throws BUSY inside a callback.
@@ -270,8 +285,9 @@ public final class App: Handled {
 
   func connected(_ socket: Int32, generation: UInt64) {
     monitor.lock()
+    dropConnection()
     self.socket = socket
-    self.generation = generation
+    hubGeneration = generation
     isWaitingToWrite = false
     gate?.setSocket(socket)
     engine?.connected(Clock.now)
@@ -279,6 +295,13 @@ public final class App: Handled {
     // A host that waits for the former socket takes the new one.
     wakeUp.kick(if: dispatcher.isWaiting)
     unlockAndLog()
+  }
+
+  /// Of the hub that it is connected to; nil: to none.
+  var generation: UInt64? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return hubGeneration
   }
 
   /// Leaves the hub for another that the device has found.
@@ -335,7 +358,7 @@ public final class App: Handled {
     gate?.setSocket(nil)
     Descriptors.close(socket)
     socket = -1
-    generation = nil
+    hubGeneration = nil
     engine?.disconnected(Clock.now)
     wakeUp.kick(if: dispatcher.isWaiting)
   }
@@ -346,7 +369,7 @@ public final class App: Handled {
   }
 
   private func leaveHub(_ complaint: HubComplaint) {
-    let generation = self.generation ?? 0
+    let generation = hubGeneration ?? 0
     dropConnection()
     settle()
     switch complaint {

@@ -74,6 +74,8 @@ final class Device {
   func seek(_ app: App, minimum: UInt64) {
     guard apps.contains(where: { $0 === app }) else { return }
     waiting.removeAll { $0.app === app }
+    // It may have found one since it asked.
+    if let generation = app.generation, generation >= minimum { return }
     do throws(SegueError) {
       var minimum = minimum
       while true {
