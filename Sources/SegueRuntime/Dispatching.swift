@@ -111,7 +111,8 @@ extension App {
       if wakeUp.clear() { return 0 }
       let left = deadline.map { $0 - Clock.uptime }
       if let left, left <= 0, timeout != 0 { return 0 }
-      waitForSomething(milliseconds: Int32(clamping: left ?? -1))
+      // A deadline that has just passed must not turn into the "for ever" of a negative time.
+      waitForSomething(milliseconds: Int32(clamping: left.map { max(0, $0) } ?? -1))
       if timeout == 0 {
         // What was in the socket counts; there is no second look.
         return runDue(all: false)
