@@ -11,6 +11,7 @@ struct worker {
   segue_activity *activity;
   size_t calls;
   pthread_barrier_t *barrier;
+  double start, end; /* us */
 };
 
 static void *get(void *context) {
@@ -18,41 +19,40 @@ static void *get(void *context) {
   if (worker->barrier != NULL)
     pthread_barrier_wait(worker->barrier);
   bool needs_save = false;
+  worker->start = bench_now_us();
   for (size_t i = 0; i < worker->calls; i++)
     if (segue_activity_get_needs_save(worker->activity, &needs_save) != SEGUE_OK || !needs_save)
       bench_fail("segue_activity_get_needs_save", "not true");
-  if (worker->barrier != NULL)
-    pthread_barrier_wait(worker->barrier);
+  worker->end = bench_now_us();
   return NULL;
 }
 
 static double one_thread_ns(segue_activity *activity, size_t calls) {
-  struct worker worker = {activity, calls, NULL};
-  double start = bench_now_us();
+  struct worker worker = {.activity = activity, .calls = calls};
   get(&worker);
-  return (bench_now_us() - start) * 1e3 / (double)calls;
+  return (worker.end - worker.start) * 1e3 / (double)calls;
 }
 
-/** Elapsed time x cores that can be busy, per call: what a call costs when nobody waits for anybody equals one thread's. */
+/** Elapsed time x cores that can be busy, per call: one thread's cost, if nobody waits for anybody. */
 static double eight_threads_ns(segue_activity **activities, size_t calls) {
   pthread_t threads[THREADS];
   struct worker workers[THREADS];
   pthread_barrier_t barrier;
-  pthread_barrier_init(&barrier, NULL, THREADS + 1);
+  pthread_barrier_init(&barrier, NULL, THREADS);
   for (int t = 0; t < THREADS; t++) {
-    workers[t] = (struct worker){activities[t], calls, &barrier};
+    workers[t] = (struct worker){.activity = activities[t], .calls = calls, .barrier = &barrier};
     if (pthread_create(&threads[t], NULL, get, &workers[t]) != 0)
       bench_fail("pthread_create", "no thread");
   }
-  pthread_barrier_wait(&barrier);
-  double start = bench_now_us();
-  pthread_barrier_wait(&barrier);
-  double elapsed = bench_now_us() - start;
-  for (int t = 0; t < THREADS; t++)
+  double start = 0, end = 0;
+  for (int t = 0; t < THREADS; t++) {
     pthread_join(threads[t], NULL);
+    start = t == 0 || workers[t].start < start ? workers[t].start : start;
+    end = workers[t].end > end ? workers[t].end : end;
+  }
   pthread_barrier_destroy(&barrier);
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return elapsed * 1e3 * (double)(cores < THREADS ? cores : THREADS) / ((double)calls * THREADS);
+  return (end - start) * 1e3 * (double)(cores < THREADS ? cores : THREADS) / ((double)calls * THREADS);
 }
 
 static int saves;
