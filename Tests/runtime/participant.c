@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An app that does what it is told on standard input, a line each, and says what happens, a line each: with the
+ * milliseconds of the monotonic clock first. It ends at the end of its input. The commands are in the table below.
+ *
+ *     participant IDENTIFIER [--team TEAM] [--type TYPE]... [--chooser] [--thread] [--frontmost] [--limit NUMBER VALUE]
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <segue.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TYPE "com.example.editing"
+#define NUL SEGUE_NUL_TERMINATED
+
+static segue_app *app;
+static segue_activity *activity;         /* what it offers */
+static segue_activity_delegate *watcher; /* of all that it offers */
+static segue_activity *continued;        /* what it has continued last */
+static segue_continuation *continuation; /* that it has begun last */
+static segue_continuation *unanswered;   /* continue will be answered later */
+static segue_save *unsaved;              /* will_save will be answered later */
+static segue_reply save_reply = SEGUE_REPLY_YES, continue_reply = SEGUE_REPLY_YES;
+static char decline_reason[256];
+static int restorables, refusing; /* to hand over in continue; of them, refuse to be restored */
+static bool delivers_by_thread;
+static pthread_mutex_t output = PTHREAD_MUTEX_INITIALIZER;
+
+static void say(const char *format, ...) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  va_list arguments;
+  va_start(arguments, format);
+  pthread_mutex_lock(&output);
+  printf("%.3f ", (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6);
+  vprintf(format, arguments);
+  puts("");
+  fflush(stdout);
+  pthread_mutex_unlock(&output);
+  va_end(arguments);
+}
+
+/** Says which call failed, and why; true: it did not fail. */
+static bool check(segue_status status, const char *what) {
+  if (status == SEGUE_OK)
+    return true;
+  char message[SEGUE_MESSAGE_SIZE];
+  segue_last_error(message, sizeof message);
+  say("error %s %s: %s", what, segue_status_name(status), message);
+  return false;
+}
+#define CHECK(call) check((call), #call)
+
+static const char *hex(const uint8_t *id) {
+  static _Thread_local char text[2 * SEGUE_ID_SIZE + 1];
+  for (int i = 0; i < SEGUE_ID_SIZE; i++)
+    snprintf(text + 2 * i, 3, "%02x", id[i]);
+  return text;
+}
+
+static const char *name_of(segue_continuation *one) {
+  uint8_t id[SEGUE_ID_SIZE] = {0};
+  CHECK(segue_continuation_get_id(one, id));
+  return hex(id);
+}
+
+/* What is told of. */
+
+static void on_connection(void *context, segue_app *self, segue_connection connection) {
+  (void)context, (void)self;
+  say("connection %s", connection == SEGUE_CONNECTION_READY ? "ready" : "searching");
+}
+
+static void on_offer(void *context, segue_app *self, segue_offer_event event, segue_offer *offer) {
+  (void)context, (void)self;
+  char *title;
+  if (!CHECK(segue_offer_get_title(offer, &title, NULL)))
+    return;
+  static const char *const words[] = {"?", "appeared", "changed", "gone"};
+  say("%s %s", words[event], title ? title : "");
+  segue_free(title);
+}
+
+static bool will_continue(void *context, segue_app *self, const char *type, size_t length, segue_continuation *one) {
+  (void)context, (void)self, (void)type, (void)length;
+  say("will_continue %s", name_of(one));
+  if (decline_reason[0])
+    CHECK(segue_continuation_decline(one, decline_reason, NUL));
+  return true;
+}
+
+static bool restore(void *context, segue_activity *from) {
+  (void)from;
+  say("restore %d", (int)(intptr_t)context);
+  return (int)(intptr_t)context >= refusing;
+}
+
+static void hand_over(segue_continuation *one) {
+  segue_restorable *objects[8];
+  int count = restorables < 8 ? restorables : 8;
+  for (int i = 0; i < count; i++)
+    CHECK(segue_restorable_create(restore, (void *)(intptr_t)i, NULL, &objects[i]));
+  if (count > 0)
+    CHECK(segue_continuation_restore(one, objects, (size_t)count));
+  for (int i = 0; i < count; i++)
+    CHECK(segue_restorable_release(objects[i]));
+}
+
+static segue_reply on_continue(void *context, segue_app *self, segue_activity *arrived, segue_continuation *one) {
+  (void)context, (void)self;
+  uint8_t *cbor = NULL;
+  size_t length = 0;
+  char *title = NULL;
+  CHECK(segue_activity_get_user_info_cbor(arrived, &cbor, &length));
+  CHECK(segue_activity_get_title(arrived, &title, NULL));
+  say("continue %s %zu %s", name_of(one), length, title ? title : "");
+  segue_free(title);
+  segue_free(cbor);
+  segue_activity_release(continued);
+  segue_activity_retain(continued = arrived);
+  hand_over(one);
+  if (continue_reply == SEGUE_REPLY_LATER) {
+    segue_continuation_release(unanswered);
+    segue_continuation_retain(unanswered = one);
+  }
+  return continue_reply;
+}
+
+static void did_fail(void *context, segue_app *self, const char *type, size_t length, const segue_error *error,
+                     segue_continuation *one) {
+  (void)context, (void)self, (void)type, (void)length;
+  segue_status status = SEGUE_OK;
+  char *message = NULL;
+  CHECK(segue_error_get_status(error, &status));
+  CHECK(segue_error_get_message(error, &message, NULL));
+  say("did_fail %s %s %s", name_of(one), segue_status_name(status), message);
+  segue_free(message);
+}
+
+static segue_reply will_save(void *context, segue_activity *self, segue_save *save) {
+  (void)context, (void)self;
+  say("will_save");
+  if (save_reply == SEGUE_REPLY_LATER) {
+    segue_save_release(unsaved);
+    segue_save_retain(unsaved = save);
+  }
+  return save_reply;
+}
+
+static void tell_receipt(const char *word, segue_receipt *receipt) {
+  uint8_t id[SEGUE_ID_SIZE] = {0};
+  segue_outcome outcome = 0;
+  segue_status status = SEGUE_OK;
+  bool stale = false;
+  char *reason = NULL;
+  CHECK(segue_receipt_get_continuation_id(receipt, id));
+  CHECK(segue_receipt_get_outcome(receipt, &outcome));
+  CHECK(segue_receipt_get_status(receipt, &status));
+  CHECK(segue_receipt_get_stale(receipt, &stale));
+  CHECK(segue_receipt_get_reason(receipt, &reason, NULL));
+  static const char *const words[] = {"?", "restored", "declined", "failed", "unknown"};
+  say("%s %s %s %s %s %s", word, hex(id), words[outcome], segue_status_name(status), stale ? "stale" : "fresh", reason);
+  segue_free(reason);
+}
+
+static void was_continued(void *context, segue_activity *self, segue_receipt *receipt) {
+  (void)context, (void)self;
+  tell_receipt("was_continued", receipt);
+}
+
+static void continuation_ended(void *context, segue_activity *self, segue_receipt *receipt) {
+  (void)context, (void)self;
+  tell_receipt("ended", receipt);
+}
+
+/* What it can be told. */
+
+static void set_payload(const char *size) {
+  segue_writer *writer;
+  segue_value *value;
+  size_t count = strtoul(size, NULL, 10);
+  uint8_t *data = calloc(1, count ? count : 1);
+  CHECK(segue_writer_create(&writer));
+  CHECK(segue_writer_begin(writer, SEGUE_KIND_DICTIONARY));
+  CHECK(segue_writer_put_string(writer, "data", NUL));
+  CHECK(segue_writer_put_data(writer, data, count));
+  CHECK(segue_writer_end(writer));
+  CHECK(segue_writer_finish(writer, &value));
+  if (CHECK(segue_activity_set_user_info(activity, value)))
+    say("payload set");
+  segue_value_release(value);
+  segue_writer_release(writer);
+  free(data);
+}
+
+static void create(const char *title) {
+  segue_activity_release(activity);
+  if (!CHECK(segue_activity_create(app, TYPE, NUL, &activity)))
+    return;
+  CHECK(segue_activity_set_delegate(activity, watcher));
+  CHECK(segue_activity_set_title(activity, title, NUL));
+}
+
+static void offer(const char *title) {
+  create(title);
+  if (CHECK(segue_activity_become_current(activity)))
+    say("offered");
+}
+
+static void set_title(const char *title) { CHECK(segue_activity_set_title(activity, title, NUL)); }
+
+/** So many changes of the title; made current each time, each is told at once. */
+static void change(const char *count, bool at_once) {
+  for (unsigned long i = 0, end = strtoul(count, NULL, 10); i < end; i++) {
+    char title[32];
+    snprintf(title, sizeof title, "change %lu", i + 1);
+    CHECK(segue_activity_set_title(activity, title, NUL));
+    if (at_once)
+      CHECK(segue_activity_become_current(activity));
+  }
+  say("changed all");
+}
+
+static void churn(const char *count) { change(count, false); }
+static void flood(const char *count) { change(count, true); }
+
+static void become_current(const char *unused) {
+  (void)unused;
+  CHECK(segue_activity_become_current(activity));
+}
+
+static void resign(const char *unused) {
+  (void)unused;
+  CHECK(segue_activity_resign_current(activity));
+}
+
+static void invalidate(const char *unused) {
+  (void)unused;
+  CHECK(segue_activity_invalidate(activity));
+}
+
+static void dirty(const char *unused) {
+  (void)unused;
+  CHECK(segue_activity_set_needs_save(activity, true));
+}
+
+/** R3.12: what was continued is this app's own now. */
+static void keep(const char *title) {
+  CHECK(segue_activity_set_title(continued, title, NUL));
+  CHECK(segue_activity_set_delegate(continued, watcher));
+  if (CHECK(segue_activity_become_current(continued)))
+    say("offered");
+}
+
+static void expire(const char *seconds) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  CHECK(segue_activity_set_expiration_date(activity, (double)now.tv_sec + (double)now.tv_nsec / 1e9 + atof(seconds)));
+}
+
+static void foreground(const char *word) { CHECK(segue_app_set_foreground(app, word[0] == 'y')); }
+
+static void list(const char *unused) {
+  (void)unused;
+  segue_offer *offers[64];
+  size_t count = 0;
+  char line[4096] = "";
+  if (!CHECK(segue_app_get_offers(app, offers, 64, &count)))
+    return;
+  for (size_t i = 0; i < count && i < 64; i++) {
+    char *title = NULL;
+    CHECK(segue_offer_get_title(offers[i], &title, NULL));
+    snprintf(line + strlen(line), sizeof line - strlen(line), "%s%s", i ? "|" : "", title ? title : "");
+    segue_free(title);
+    segue_offer_release(offers[i]);
+  }
+  say("offers %zu %s", count, line);
+}
+
+/** TITLE, or TITLE/MILLISECONDS */
+static void continue_offer(const char *text) {
+  char title[1100];
+  snprintf(title, sizeof title, "%s", text);
+  char *slash = strrchr(title, '/');
+  uint32_t timeout = slash ? (uint32_t)strtoul(slash + 1, NULL, 10) : 0;
+  if (slash)
+    *slash = '\0';
+  segue_offer *offers[64];
+  size_t count = 0;
+  bool found = false;
+  if (!CHECK(segue_app_get_offers(app, offers, 64, &count)))
+    return;
+  for (size_t i = 0; i < count && i < 64; i++) {
+    char *its = NULL;
+    CHECK(segue_offer_get_title(offers[i], &its, NULL));
+    if (!found && its && strcmp(its, title) == 0) {
+      found = true;
+      segue_continuation_release(continuation);
+      continuation = NULL;
+      if (CHECK(segue_app_continue(app, offers[i], timeout, &continuation)))
+        say("continuation %s", name_of(continuation));
+    }
+    segue_free(its);
+    segue_offer_release(offers[i]);
+  }
+  if (!found)
+    say("error no offer %s", title);
+}
+
+static void cancel(const char *unused) {
+  (void)unused;
+  CHECK(segue_continuation_cancel(continuation));
+}
+
+static segue_reply reply_named(const char *word) {
+  return strcmp(word, "later") == 0 ? SEGUE_REPLY_LATER : strcmp(word, "no") == 0 ? SEGUE_REPLY_NO : SEGUE_REPLY_YES;
+}
+
+static void on_save(const char *word) { save_reply = reply_named(word); }
+static void on_arrival(const char *word) { continue_reply = reply_named(word); }
+static void decline(const char *reason) { snprintf(decline_reason, sizeof decline_reason, "%s", reason); }
+static void restoring(const char *numbers) { sscanf(numbers, "%d %d", &restorables, &refusing); }
+
+static void saved(const char *unused) {
+  (void)unused;
+  CHECK(segue_save_complete(unsaved));
+}
+
+static void *saved_elsewhere(void *unused) {
+  (void)unused;
+  CHECK(segue_save_complete(unsaved));
+  return NULL;
+}
+
+static void saved_by_thread(const char *unused) {
+  (void)unused;
+  pthread_t thread;
+  pthread_create(&thread, NULL, saved_elsewhere, NULL);
+  pthread_join(thread, NULL);
+}
+
+static void complete(const char *word) {
+  hand_over(unanswered);
+  CHECK(segue_continuation_complete(unanswered, reply_named(word) == SEGUE_REPLY_YES));
+}
+
+/** The child says what every call gives there, and then waits to be killed. */
+static void fork_child(const char *unused) {
+  (void)unused;
+  char *memory;
+  CHECK(segue_activity_get_type(activity, &memory, NULL));
+  pid_t child = fork();
+  if (child != 0) {
+    say("child %d", (int)child);
+    return;
+  }
+  segue_app *another = NULL;
+  size_t count = 0;
+  say("in the child: %s %s %s %s %s %s", segue_status_name(segue_app_create("com.example.child", NUL, &another)),
+      segue_status_name(segue_app_dispatch(app, 0, NULL)), segue_status_name(segue_activity_become_current(activity)),
+      segue_status_name(segue_app_close(app)), segue_status_name(segue_debug_live_handles(&count)),
+      segue_status_name(segue_app_release(app)));
+  segue_free(memory);
+  say("the child has freed");
+  pause();
+  _exit(0);
+}
+
+static void handles(const char *unused) {
+  (void)unused;
+  size_t count = 0;
+  CHECK(segue_debug_live_handles(&count));
+  say("handles %zu", count);
+}
+
+static void describe(const char *unused) {
+  (void)unused;
+  char *text = NULL;
+  if (CHECK(segue_app_describe(app, &text, NULL)))
+    say("described %s", text);
+  segue_free(text);
+}
+
+static void close_app(const char *unused) {
+  (void)unused;
+  CHECK(segue_app_close(app));
+  say("closed");
+}
+
+static const struct {
+  const char *word;
+  void (*function)(const char *argument);
+} commands[] = {
+    {"offer", offer},
+    {"title", set_title},
+    {"payload", set_payload},
+    {"churn", churn},
+    {"flood", flood},
+    {"current", become_current},
+    {"resign", resign},
+    {"invalidate", invalidate},
+    {"dirty", dirty},
+    {"keep", keep},
+    {"expire", expire},
+    {"foreground", foreground},
+    {"list", list},
+    {"continue", continue_offer},
+    {"cancel", cancel},
+    {"on_save", on_save},
+    {"on_continue", on_arrival},
+    {"decline", decline},
+    {"restoring", restoring},
+    {"saved", saved},
+    {"saved_by_thread", saved_by_thread},
+    {"complete", complete},
+    {"fork", fork_child},
+    {"handles", handles},
+    {"describe", describe},
+    {"close", close_app},
+};
+
+static void obey(char *line) {
+  char *argument = strchr(line, ' ');
+  if (argument)
+    *argument++ = '\0';
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    if (strcmp(commands[i].word, line) == 0) {
+      commands[i].function(argument ? argument : "");
+      return;
+    }
+  }
+  say("error no command %s", line);
+}
+
+/** The lines that have come; false: the input has ended. */
+static bool obey_input(void) {
+  static char buffer[8192];
+  static size_t used;
+  ssize_t count = read(0, buffer + used, sizeof buffer - used);
+  if (count <= 0)
+    return false;
+  used += (size_t)count;
+  for (char *end; (end = memchr(buffer, '\n', used)) != NULL;) {
+    *end = '\0';
+    obey(buffer);
+    size_t length = (size_t)(end - buffer) + 1;
+    memmove(buffer, end + 1, used -= length);
+  }
+  return true;
+}
+
+static void run(void) {
+  struct pollfd descriptors[2] = {{.fd = 0, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+  if (!delivers_by_thread)
+    CHECK(segue_app_fd(app, &descriptors[1].fd));
+  for (;;) {
+    poll(descriptors, 2, -1);
+    if (descriptors[0].revents && !obey_input())
+      return;
+    if (descriptors[1].revents) {
+      segue_status status = segue_app_dispatch(app, 0, NULL);
+      if (status == SEGUE_ERROR_INVALIDATED)
+        descriptors[1].fd = -1;
+      else
+        check(status, "dispatch");
+    }
+  }
+}
+
+static bool configure(int count, char **arguments) {
+  for (int i = 2; i < count; i++) {
+    bool hasNext = i + 1 < count;
+    if (strcmp(arguments[i], "--team") == 0 && hasNext)
+      CHECK(segue_app_set_team_identifier(app, arguments[++i], NUL));
+    else if (strcmp(arguments[i], "--type") == 0 && hasNext)
+      CHECK(segue_app_add_activity_type(app, arguments[++i], NUL));
+    else if (strcmp(arguments[i], "--chooser") == 0)
+      CHECK(segue_app_set_chooser(app, true));
+    else if (strcmp(arguments[i], "--frontmost") == 0)
+      CHECK(segue_app_set_offers_frontmost_only(app, true));
+    else if (strcmp(arguments[i], "--thread") == 0)
+      CHECK(segue_app_set_delivery(app, (delivers_by_thread = true) ? SEGUE_DELIVER_THREAD : SEGUE_DELIVER_HOST));
+    else if (strcmp(arguments[i], "--limit") == 0 && i + 2 < count) {
+      CHECK(segue_limit_set(atoi(arguments[i + 1]), strtoull(arguments[i + 2], NULL, 10)));
+      i += 2;
+    } else
+      return false;
+  }
+  return true;
+}
+
+int main(int count, char **arguments) {
+  if (count < 2 || !CHECK(segue_app_create(arguments[1], NUL, &app)) || !configure(count, arguments))
+    return 2;
+  segue_app_delegate *delegate;
+  CHECK(segue_app_delegate_create(NULL, NULL, &delegate));
+  CHECK(segue_app_delegate_on_connection(delegate, on_connection));
+  CHECK(segue_app_delegate_on_offer(delegate, on_offer));
+  CHECK(segue_app_delegate_on_will_continue(delegate, will_continue));
+  CHECK(segue_app_delegate_on_continue(delegate, on_continue));
+  CHECK(segue_app_delegate_on_did_fail(delegate, did_fail));
+  CHECK(segue_app_set_delegate(app, delegate));
+  CHECK(segue_activity_delegate_create(NULL, NULL, &watcher));
+  CHECK(segue_activity_delegate_on_will_save(watcher, will_save));
+  CHECK(segue_activity_delegate_on_was_continued(watcher, was_continued));
+  CHECK(segue_activity_delegate_on_continuation_ended(watcher, continuation_ended));
+  if (!CHECK(segue_app_open(app)))
+    return 3;
+  say("open");
+  run();
+  CHECK(segue_app_close(app));
+  segue_activity_release(activity);
+  segue_activity_release(continued);
+  segue_activity_delegate_release(watcher);
+  segue_continuation_release(continuation);
+  segue_continuation_release(unanswered);
+  segue_save_release(unsaved);
+  segue_app_delegate_release(delegate);
+  segue_app_release(app);
+  size_t alive = 0;
+  CHECK(segue_debug_live_handles(&alive));
+  say("ended with %zu handles", alive);
+  return alive == 0 ? 0 : 4;
+}
