@@ -30,6 +30,14 @@ struct HeldFetch {
   let deadline: Int64
 }
 
+/// An outcome whose origin may not have registered with this hub yet.
+struct HeldOutcome {
+  let continuation: Message.Continuation
+  let outcome: Outcome
+  let error: SegueError?
+  let receiver: Receiver
+}
+
 extension HubEngine {
   /// Continuations that one app may have under way.
   static let continuationLimit = 128
@@ -78,7 +86,7 @@ extension HubEngine {
   }
 
   private func hold(_ continuation: Message.Continuation, milliseconds: Int64, by peer: Peer) {
-    let deadline = min(startedAt + Self.settlingTime, now.uptime + milliseconds)
+    let deadline = min(settledAt, now.uptime + milliseconds)
     guard now.uptime < deadline, held.count < Self.continuationLimit else {
       guard let app = peer.app else { return }
       let error = SegueError(.connectionUnavailable, "the origin is not connected")
@@ -108,6 +116,10 @@ extension HubEngine {
       let error = SegueError(.connectionUnavailable, "the origin has not come back")
       send(.refused(fetch.continuation.id, to: app.id, error), to: fetch.receiver)
     }
+    guard settledAt <= now.uptime else { return }
+    let lost = heldOutcomes
+    heldOutcomes = []
+    for told in lost { noted(told.continuation.id, to: told.receiver.id) }
   }
 
   func state(
@@ -137,14 +149,25 @@ extension HubEngine {
   ) {
     if let known = continuations[continuation.id], known.receiver === peer { remove(known) }
     held.removeAll { $0.continuation.id == continuation.id && $0.receiver === peer }
-    guard let origin = apps[continuation.origin] else {
-      // While this hub is young, the origin may yet come: the receiver tells again with its next hub, or gives up in time.
+    let told = HeldOutcome(continuation: continuation, outcome: outcome, error: error, receiver: receiver(app))
+    if let origin = apps[continuation.origin] { return tell(told, origin) }
+    guard now.uptime < settledAt, heldOutcomes.count < Self.continuationLimit else {
       return send(.noted(continuation.id, to: app.id), to: peer)
     }
-    send(.outcome(continuation, outcome, error, receiver: receiver(app)), to: origin)
+    heldOutcomes.append(told)
   }
 
-  func noted(_ id: Identifier, to: Identifier, by origin: Peer) {
+  private func tell(_ told: HeldOutcome, _ origin: Peer) {
+    send(.outcome(told.continuation, told.outcome, told.error, receiver: told.receiver), to: origin)
+  }
+
+  /// An app has registered: outcomes may have waited for it.
+  func tellHeldOutcomes(to origin: Peer, _ app: AppIdentity) {
+    for held in heldOutcomes where held.continuation.origin == app.id { tell(held, origin) }
+    heldOutcomes.removeAll { $0.continuation.origin == app.id }
+  }
+
+  func noted(_ id: Identifier, to: Identifier) {
     guard let receiver = apps[to] else { return }
     send(.noted(id, to: to), to: receiver)
   }

@@ -44,6 +44,8 @@ public final class HubEngine {
   var continuationList: [HubContinuation] = []
   /// Fetches that came before their origin had registered again.
   var held: [HeldFetch] = []
+  /// Outcomes that did.
+  var heldOutcomes: [HeldOutcome] = []
 
   /// Peers whose links may have got output since they were last taken.
   var flushable: [Peer] = []
@@ -60,14 +62,16 @@ public final class HubEngine {
 
   // MARK: Connections
 
-  /// Nil: there are too many that have not said who they are; close it.
-  public func connected(_ number: PeerNumber, _ now: Moment) -> Link? {
+  /// Too many that have not said who they are: the one that has been silent for longest goes, not the one that comes.
+  public func connected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
-    guard strangers.count < Self.strangerLimit else { return nil }
+    if strangers.count >= Self.strangerLimit {
+      let silent = strangers.removeFirst()
+      dismiss(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.strangerLimit) others came"))
+    }
     let peer = Peer(number: number, helloBy: now.uptime + Self.helloTime)
     peers[number] = peer
     strangers.append(peer)
-    return peer.link
   }
 
   public func receive(_ bytes: UnsafeRawBufferPointer, from number: PeerNumber, _ now: Moment) {
@@ -123,6 +127,9 @@ public final class HubEngine {
     }
   }
 
+  /// Uptime by which all origins should have registered again.
+  var settledAt: Int64 { startedAt + Self.settlingTime }
+
   /// Apps that are registered.
   public var appCount: Int { peerList.count }
 
@@ -131,6 +138,7 @@ public final class HubEngine {
     func consider(_ deadline: Int64) { next = min(next ?? deadline, deadline) }
     for peer in strangers { consider(peer.helloBy) }
     for fetch in held { consider(fetch.deadline) }
+    if !heldOutcomes.isEmpty { consider(settledAt) }
     for continuation in continuationList { consider(continuation.expiresAt) }
     return next
   }
@@ -206,7 +214,7 @@ public final class HubEngine {
     case .refused(let id, let to, let error): refused(id, to: to, error, by: peer)
     case .outcome(let continuation, let outcome, let error, _):
       self.outcome(continuation, outcome, error, from: peer, app)
-    case .noted(let id, let to): noted(id, to: to, by: peer)
+    case .noted(let id, let to): noted(id, to: to)
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
     case .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break

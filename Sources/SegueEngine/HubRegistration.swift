@@ -24,6 +24,7 @@ extension HubEngine {
     subscribe(peer, app)
     peer.isReadyDue = true
     tellPending(peer)
+    tellHeldOutcomes(to: peer, app)
   }
 
   private func subscribe(_ peer: Peer, _ app: AppIdentity) {

@@ -82,10 +82,7 @@ final class HubHost {
     while let fd = socket.accept() {
       let number = nextNumber
       nextNumber += 1
-      guard engine.connected(number, Clock.now) != nil else {
-        Descriptors.close(fd)
-        continue
-      }
+      engine.connected(number, Clock.now)
       let connection = Connection(fd: fd)
       do throws(SegueError) {
         connection.watch = try Watch(fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
@@ -93,13 +90,15 @@ final class HubHost {
           self.flush()
         }
         connections[number] = connection
+        // Most say hello at once; that one has is not to be mistaken for silence if many others follow.
+        receive(number)
+        flush()
       } catch {
         Log.write(.error, error.message)
         engine.disconnected(number, Clock.now)
         Descriptors.close(fd)
       }
     }
-    flush()
   }
 
   private func receive(_ number: HubEngine.PeerNumber) {

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -80,11 +80,21 @@ class Participant:
 @pytest.fixture
 def start(built: Path, folder: Path) -> Iterator[Callable[..., Participant]]:
     """start("name", "--chooser", ...): a participant of team T that declares the usual type."""
-    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+    with programs() as run:
 
-        def launch(name: str, *options: str, team: str = "T", types: tuple[str, ...] = ("com.example.editing",)):
+        def launch(
+            name: str,
+            *options: str,
+            team: str = "T",
+            types: tuple[str, ...] = ("com.example.editing",),
+            folder: Path = folder,
+            under: Sequence[str] = (),
+            **environment: str,
+        ) -> Participant:
             declared = [word for type_ in types for word in ("--type", type_)]
-            command = [built / "participant", f"com.example.{name}", "--team", team, *declared, *options]
+            variables = {"SEGUE_RUNTIME_DIR": str(folder), **environment}
+            command = ["env", *(f"{key}={value}" for key, value in variables.items()), *under]
+            command += [built / "participant", f"com.example.{name}", "--team", team, *declared, *options]
             return Participant(run(name, command))
 
         yield launch
