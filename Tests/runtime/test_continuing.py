@@ -260,6 +260,6 @@ def test_a_payload_of_16_mb_arrives(start):
 def test_a_payload_over_the_limit_is_the_senders_error(pair):
     """Section 9: at the setter, naming the largest entries; what was offered before still is."""
     editor, viewer = pair
-    editor.ask("payload 300000", r'error .* USER_INFO_TOO_LARGE: .*data.*')
+    editor.ask("payload 300000", r"error .* USER_INFO_TOO_LARGE: .*data.*")
     name = begin(viewer)
     viewer.hears(f"continue {name} .*")

@@ -70,7 +70,10 @@ def test_an_offer_whose_app_dies_with_the_hub_goes(start):
 
 STAGES = {
     # What the continuation is waiting for when the hub dies.
-    "will_save": (lambda editor, viewer: editor.tell("on_save later"), lambda editor, viewer: editor.hears("will_save")),
+    "will_save": (
+        lambda editor, viewer: editor.tell("on_save later"),
+        lambda editor, viewer: editor.hears("will_save"),
+    ),
     "continue": (
         lambda editor, viewer: viewer.tell("on_continue later"),
         lambda editor, viewer: viewer.hears("continue .* one"),
@@ -197,7 +200,7 @@ def test_a_newcomer_replaces_a_stopped_hub(start, stopped, folder):
 
 def test_what_becomes_current_while_the_hub_is_stopped_is_seen(stopped):
     """Nobody comes anew: the app that has something to say notices that nobody listens."""
-    hub, editor, viewer, since = stopped
+    _, editor, viewer, since = stopped
     editor.ask("offer two", "offered")
     assert float(viewer.hears("appeared two", 4.0)["at"]) - since < 2500
     viewer.hears("gone one", 4.0)
