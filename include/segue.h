@@ -338,7 +338,8 @@ segue_status segue_dictionary_find(const segue_value *dictionary, const segue_va
 
 /**
  * Starts a value. Put one item, or begin a container, put its items, end it; then finish. A dictionary takes key,
- * value, key, value ... in any order of keys. A call that fails leaves the writer as it was.
+ * value, key, value ... in any order of keys. A call that fails leaves the writer as it was. Not for two threads at a
+ * time: while one is in a call with it, every other call, its release too, gives SEGUE_ERROR_BUSY.
  *   writer  out, required, owned: release with segue_writer_release
  */
 segue_status segue_writer_create(segue_writer **writer);
@@ -398,7 +399,7 @@ typedef struct segue_item {
 
 /**
  * A reader at the start of a value: the way to read all of it without a handle for each part. Not for two threads at
- * a time (SEGUE_ERROR_BUSY).
+ * a time: while one is in a call with it, every other call, its release too, gives SEGUE_ERROR_BUSY.
  *   value   retained
  *   reader  out, required, owned: release with segue_reader_release
  */
@@ -406,10 +407,12 @@ segue_status segue_reader_create(const segue_value *value, segue_reader **reader
 /**
  * The next item, depth first. A dictionary gives key, value, key, value ...; behind the last item of a container
  * comes SEGUE_KIND_END (at the depth of the container).
- *   item  out, required
+ *   item      out, required
+ *   buffer    out, may be NULL: the bytes of a string, data or URL, without NUL behind, if there is room for them
+ *   capacity  bytes in buffer; for more than that (item.count) there is segue_reader_copy
  * Errors: NOT_FOUND when all is read.
  */
-segue_status segue_reader_next(segue_reader *reader, segue_item *item);
+segue_status segue_reader_next(segue_reader *reader, segue_item *item, uint8_t *buffer, size_t capacity);
 /**
  * Copies the bytes of the string, data or URL at which the reader stands, without NUL behind.
  *   buffer    out: at least item.count bytes; may be NULL if that is 0

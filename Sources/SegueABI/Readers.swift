@@ -25,7 +25,10 @@ public func segue_reader_create(
 }
 
 @_cdecl("segue_reader_next") @implementation
-public func segue_reader_next(_ reader: OpaquePointer?, _ item: UnsafeMutablePointer<segue_item>?) -> segue_status {
+public func segue_reader_next(
+  _ reader: OpaquePointer?, _ item: UnsafeMutablePointer<segue_item>?, _ buffer: UnsafeMutablePointer<UInt8>?,
+  _ capacity: Int
+) -> segue_status {
   handles.callAlone(reader, .reader) { (held) throws(SegueError) in
     guard let out = item else { throw SegueError(.invalidArgument, "item: is NULL") }
     guard let item = held.reader.next() else { throw SegueError(.notFound, "all is read") }
@@ -37,6 +40,10 @@ public func segue_reader_next(_ reader: OpaquePointer?, _ item: UnsafeMutablePoi
     // All numbers of the union begin at its start: a bool is its lowest byte.
     out.pointee.as.uint64 = item.kind == .bool ? UInt64(item.bits).littleEndian : item.bits
     if item.kind == .uuid { held.reader.uuid?.write(to: &out.pointee.as) }
+    // A capacity over PTRDIFF_MAX is negative here; no content is that long.
+    if let buffer, let count = held.reader.contentCount, capacity < 0 || capacity >= count {
+      held.reader.copyContent(to: buffer)
+    }
   }
 }
 
@@ -54,9 +61,7 @@ public func segue_reader_copy(
     }
     guard count > 0 else { return }
     let out = try Arguments.required(buffer, "buffer")
-    held.reader.withContent {
-      UnsafeMutableRawPointer(out).copyMemory(from: $0.baseAddress.unsafelyUnwrapped, byteCount: $0.count)
-    }
+    held.reader.copyContent(to: out)
   }
 }
 
@@ -75,3 +80,13 @@ public func segue_reader_take(
 
 @_cdecl("segue_reader_release") @implementation
 public func segue_reader_release(_ reader: OpaquePointer?) -> segue_status { handles.releaseAlone(reader, .reader) }
+
+extension ValueReader {
+  /// Copies the bytes of the string, data or URL at which it stands; there is room for them.
+  fileprivate func copyContent(to out: UnsafeMutablePointer<UInt8>) {
+    withContent {
+      guard let start = $0.baseAddress else { return }
+      UnsafeMutableRawPointer(out).copyMemory(from: start, byteCount: $0.count)
+    }
+  }
+}
