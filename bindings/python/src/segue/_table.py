@@ -113,7 +113,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_writer_finish", (Handle, Address), Status),
     ("segue_writer_release", (Handle,), Status),
     ("segue_reader_create", (Handle, Address), Status),
-    ("segue_reader_next", (Handle, Address), Status),
+    ("segue_reader_next", (Handle, Address, Address, Size), Status),
     ("segue_reader_copy", (Handle, Address, Size), Status),
     ("segue_reader_take", (Handle, Address), Status),
     ("segue_reader_release", (Handle,), Status),
