@@ -7,7 +7,7 @@ import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,26 @@ PATIENCE = 20.0
 Opener = Callable[..., segue.App]
 
 
+failed = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[failed] = report.failed
+    return report
+
+
 @pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
-    """Handles and callbacks are all given back."""
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Handles and callbacks are all given back. The traceback of a test that failed holds some."""
     gc.collect()
     handles, contexts = segue.live_handles(), _native.live_contexts()
     yield
+    request.node.funcargs.clear()
     gc.collect()
-    assert (segue.live_handles(), _native.live_contexts()) == (handles, contexts)
+    if not request.node.stash[failed]:
+        assert (segue.live_handles(), _native.live_contexts()) == (handles, contexts)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from ._log import follow_logger, logger
 from ._native import library
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending
-from .errors import CancelledError, InvalidArgumentError, InvalidStateError, error_of
+from .errors import CancelledError, InvalidArgumentError, InvalidatedError, InvalidStateError, error_of
 
 _A = TypeVar("_A", bound="App")
 _DELIVERIES = {"host": 0, "thread": 1}
@@ -167,7 +167,10 @@ class App(Hooked, _native.Handle):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self.close()
+        try:
+            self.close()
+        finally:  # handlers that closing has called, such as an async on_will_save
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def set_foreground(self, foreground: bool) -> None:
         """Says that the app came to the foreground or went to the background (R2.5)."""
@@ -201,7 +204,11 @@ class App(Hooked, _native.Handle):
         """Runs callbacks until `stop` or `close`."""
         self._stopped = False
         while not self._stopped:
-            self.dispatch()
+            try:
+                self.dispatch()
+            except InvalidatedError:
+                if not self._stopped:  # else another thread closes it
+                    raise
 
     def stop(self) -> None:
         """Makes `run` return; from a callback, a signal handler, or another thread."""
