@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import shutil
 import tempfile
@@ -23,6 +24,7 @@ PATIENCE = 20.0
 """Seconds after which something that is awaited will not come."""
 
 Opener = Callable[..., segue.App]
+Log = list[tuple[int, str]]
 
 
 failed = pytest.StashKey[bool]()
@@ -68,6 +70,22 @@ def opened(folder: str) -> Iterator[Opener]:
             return stack.enter_context(kind(identifier, runtime_folder=folder, **options))
 
         yield open_app
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    """What the logger `segue` is told. Only the text: a record holds on to what raised."""
+    lines: Log = []
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append((record.levelno, self.format(record)))
+
+    handler = Lines()
+    logger = logging.getLogger("segue")
+    logger.addHandler(handler)
+    yield lines
+    logger.removeHandler(handler)
 
 
 def run_until(apps: list[segue.App], condition: Callable[[], Any]) -> None:

@@ -8,6 +8,7 @@ import concurrent.futures
 import enum
 import inspect
 import select
+import threading
 import time
 import warnings
 import weakref
@@ -24,7 +25,7 @@ from ._log import follow_logger, logger
 from ._native import library
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending
-from .errors import CancelledError, InvalidArgumentError, InvalidatedError, InvalidStateError, error_of
+from .errors import BusyError, CancelledError, InvalidArgumentError, InvalidatedError, InvalidStateError, error_of
 
 _A = TypeVar("_A", bound="App")
 _DELIVERIES = {"host": 0, "thread": 1}
@@ -110,6 +111,9 @@ class App(Hooked, _native.Handle):
         self._tasks: set[asyncio.Future[Any]] = set()
         self._detach: Callable[[], None] | None = None
         self._stopped = False
+        self._woken = False
+        self._dispatcher: int | None = None
+        """The thread that is inside dispatch."""
         super().__init__(_native.created(library.segue_app_create, identifier, len(identifier)))
         self._set_text(library.segue_app_set_name, "name", name)
         self._set_text(library.segue_app_set_team_identifier, "team", team)
@@ -138,10 +142,14 @@ class App(Hooked, _native.Handle):
 
         Callbacks that end something run before it returns, none afterwards; what they raise is raised at the end.
         """
-        self._stopped = True
+        stopped, self._stopped = self._stopped, True
         if self._opened and not self._closed and not self._delivers_by_thread:
             library.segue_app_wake(self._handle)
-        library.segue_app_close(self._handle)
+        try:
+            library.segue_app_close(self._handle)
+        except BusyError:
+            self._stopped = stopped
+            raise
         self._closed = True
         self._left()
         self._raise_failure()
@@ -184,39 +192,38 @@ class App(Hooked, _native.Handle):
         timeout: seconds; 0: do not wait; None: wait for ever
         0 means that the time is up, or that `wake` was called. Raises what a callback raised. Ctrl-C works.
         """
-        delivered = self._dispatch_due()
-        if delivered or timeout == 0:
-            return delivered
-        # The wait is Python's, so that signal handlers run meanwhile.
+        may_wait = self._opened and not self._closed and not self._delivers_by_thread
+        if timeout == 0 or not may_wait or self._dispatcher == threading.get_ident():
+            return self._dispatch_due()
         end = None if timeout is None else time.monotonic() + timeout
-        left = None if timeout is None else timeout * 1000
-        while not self._closed:
-            readable = self._poll.poll(left)
-            delivered = self._dispatch_due()
-            if readable or delivered:
-                return delivered
+        while True:
+            # The wait is Python's, so that signal handlers run meanwhile.
             left = None if end is None else (end - time.monotonic()) * 1000
-            if left is not None and left <= 0:
-                break
-        return 0
+            self._poll.poll(None if left is None else max(0.0, left))
+            delivered = self._dispatch_due()
+            if delivered or self._woken or (left is not None and left <= 0):
+                self._woken = False
+                return delivered
 
     def run(self) -> None:
         """Runs callbacks until `stop` or `close`."""
-        self._stopped = False
-        while not self._stopped:
-            try:
+        try:
+            while not self._stopped:
                 self.dispatch()
-            except InvalidatedError:
-                if not self._stopped:  # else another thread closes it
-                    raise
+        except InvalidatedError:
+            if not self._stopped:  # else another thread closes it
+                raise
+        finally:
+            self._stopped = self._closed
 
     def stop(self) -> None:
-        """Makes `run` return; from a callback, a signal handler, or another thread."""
+        """Makes `run` return, or else the next one not begin; from a callback, a signal handler, or another thread."""
         self._stopped = True
         self.wake()
 
     def wake(self) -> None:
         """Makes a waiting `dispatch` return, or else the next one not wait."""
+        self._woken = True
         library.segue_app_wake(self._handle)
 
     def fileno(self) -> int:
@@ -235,7 +242,11 @@ class App(Hooked, _native.Handle):
 
     def _dispatch_due(self) -> int:
         delivered = _table.Size()
-        library.segue_app_dispatch(self._handle, 0, byref(delivered))
+        outer, self._dispatcher = self._dispatcher, threading.get_ident()
+        try:
+            library.segue_app_dispatch(self._handle, 0, byref(delivered))
+        finally:
+            self._dispatcher = outer
         _native.release_deferred()
         self._raise_failure()
         return delivered.value
@@ -313,7 +324,7 @@ class App(Hooked, _native.Handle):
                 if event.kind == OfferEventKind.GONE:
                     if told.pop(id, None) is None:
                         continue
-                elif told.get(id) is event.offer:
+                elif told.get(id) == event.offer:
                     continue
                 elif event.kind == OfferEventKind.APPEARED and id in told:
                     event = OfferEvent(OfferEventKind.CHANGED, event.offer)
@@ -470,7 +481,7 @@ class App(Hooked, _native.Handle):
     def _did_fail(self, type: str, error: Exception, continuation: Continuation) -> None:
         self._continuations.discard(continuation)
         if not continuation._awaited and self._handler("on_did_fail") is None:
-            logger.error("continuing %s failed: %s", type, error)  # R3.13
+            logger.error("continuing %s failed: %s", type, str(error))  # R3.13
         continuation._end(None, error)
         self._notify("on_did_fail", type, error, continuation)
 

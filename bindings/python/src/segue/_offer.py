@@ -72,6 +72,28 @@ class Offer(_native.Handle):
     def supports_continuation_streams(self) -> bool:
         return _native.take_bool(library.segue_offer_get_supports_continuation_streams, self._handle)
 
+    @property
+    def _facts(self) -> tuple[object, ...]:
+        return (
+            self.id,
+            self.type,
+            self.title,
+            self.device_name,
+            self.app_name,
+            self.bundle_identifier,
+            self.payload_version,
+            self.size_hint,
+            self.expiration_date,
+            self.supports_continuation_streams,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two offers say the same; age, which passes, and order aside."""
+        return self is other or self._facts == other._facts if isinstance(other, Offer) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     def __repr__(self) -> str:
         return f"<segue.Offer {self.type} {self.title!r} from {self.app_name} {self.id}>"
 
