@@ -163,8 +163,9 @@ static bool obey(struct editor *editor, char *input) {
     return false;
   } else if (input[0] >= '1' && input[0] <= '9') {
     go_to(editor, strtoul(input, NULL, 10) - 1);
-  } else if (input[0] == '/' && text->count > 0 && find(editor, input + 1)) {
-    /* the cursor stands there now */
+  } else if (input[0] == '/' && text->count > 0) {
+    if (!find(editor, input + 1))
+      printf("not found\n");
   } else if (input[0] == '=' && text->count > 0) {
     good = text_replace(text, editor->line, rest);
     editor->edited = true;
