@@ -37,7 +37,8 @@ let package = Package(
     room("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
     room("SegueRuntime", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "CLinux"]),
     room(
-      "SegueABI", imports: ["CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime"],
+      "SegueABI",
+      imports: ["CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime"],
       exclude: ["exports.map"]),
   ]
     + (embedded

@@ -14,7 +14,11 @@ extension AppEngine {
     guard !isClosed else { return }
     let closed = SegueError(.cancelled, "the app was closed")
     for continuation in incoming {
-      if case .continued = continuation.phase { answer(continuation.id, closed, now) } else { cancel(continuation.id, closed, now) }
+      if case .continued = continuation.phase {
+        answer(continuation.id, closed, now)
+      } else {
+        cancel(continuation.id, closed, now)
+      }
     }
     saves = []
     while !outgoing.isEmpty { endOutgoing(at: outgoing.count - 1, closed, now) }
@@ -32,7 +36,9 @@ extension AppEngine {
     if case .sent = outgoing[index].phase {
       endOutgoing(at: index, .unknown, error, now)
     } else {
-      send(.refused(outgoing[index].id, to: outgoing[index].receiver.id, SegueError(.handoffFailed, "the origin was closed")))
+      send(
+        .refused(
+          outgoing[index].id, to: outgoing[index].receiver.id, SegueError(.handoffFailed, "the origin was closed")))
       endOutgoing(at: index, .failed, error, now)
     }
   }

@@ -99,7 +99,9 @@ extension AppEngine {
   /// as long as anything is heard of it.
   func sendChecked(_ message: Message, _ now: Moment) {
     send(message)
-    if connection.pingAt == nil, connection.answerBy == nil { connection.pingAt = now.uptime + HubConnection.answerTime }
+    if connection.pingAt == nil, connection.answerBy == nil {
+      connection.pingAt = now.uptime + HubConnection.answerTime
+    }
   }
 
   func tickConnection(_ now: Moment) {

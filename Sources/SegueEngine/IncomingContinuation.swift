@@ -107,12 +107,18 @@ extension AppEngine {
       return fail(at: index, SegueError(.declined, reason), tell: .declined, now)
     }
     incoming[index].phase = .fetching
-    if connection.isWelcome { fetch(at: index, now) } else { incoming[index].hubBy = now.uptime + HubConnection.reconnectTime }
+    if connection.isWelcome {
+      fetch(at: index, now)
+    } else {
+      incoming[index].hubBy = now.uptime + HubConnection.reconnectTime
+    }
   }
 
   /// The app has answered continue: handled or not, and every restorable object restored or not (R3.4, R3.6).
   public func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Moment) {
-    guard let index = incoming.firstIndex(where: { $0.id == id }), case .continued = incoming[index].phase else { return }
+    guard let index = incoming.firstIndex(where: { $0.id == id }), case .continued = incoming[index].phase else {
+      return
+    }
     if !handled {
       finish(at: index, .declined, SegueError(.declined, "not handled"), now)
     } else if !restored {
@@ -219,7 +225,8 @@ extension AppEngine {
   func tickIncoming(_ now: Moment) {
     while let index = incoming.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       if case .continued = incoming[index].phase {
-        finish(at: index, .failed, SegueError(.remoteApplicationTimedOut, "the receiver's app did not answer in time"), now)
+        finish(
+          at: index, .failed, SegueError(.remoteApplicationTimedOut, "the receiver's app did not answer in time"), now)
       } else if incoming[index].deadline <= now.uptime {
         let error = SegueError(.remoteApplicationTimedOut, "not continued within its time")
         fail(at: index, error, tell: .failed, now)

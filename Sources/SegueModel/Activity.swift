@@ -79,7 +79,8 @@ public struct Activity: Sendable {
   }
 
   public mutating func setKeywords(_ keywords: Value?) throws(SegueError) {
-    self.keywords = try keywords.map { value throws(SegueError) in try Activity.stringSet(value, "keywords") }
+    self.keywords =
+      try keywords.map { value throws(SegueError) in try Activity.stringSet(value, "keywords") }
       ?? Activity.emptySet
     needsSave = true
   }

@@ -27,7 +27,9 @@ public struct Identifier: Hashable, Comparable, Sendable {
     var result: [UInt8] = []
     result.reserveCapacity(Self.size)
     for word in [high, low] {
-      for shift in stride(from: 56, through: 0, by: -8) { result.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
+      for shift in stride(from: 56, through: 0, by: -8) {
+        result.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+      }
     }
     return result
   }

@@ -17,8 +17,11 @@ enum WebURL {
   private static func hasHost(_ url: AbsoluteURL) -> Bool {
     let rest = url.text.utf8.dropFirst(url.scheme.count + 1)
     guard rest.starts(with: "//".utf8) else { return false }
-    let authority = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-    let afterUser = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] } ?? authority
+    let authority = rest.dropFirst(2).prefix {
+      $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+    }
+    let afterUser =
+      authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] } ?? authority
     guard let first = afterUser.first else { return false }
     return first != UInt8(ascii: ":")
   }

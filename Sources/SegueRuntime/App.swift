@@ -253,7 +253,11 @@ public final class App: Handled {
   func settle() {
     guard let engine else { return }
     for delivery in engine.takeDeliveries() {
-      if case .log(let severity, let message) = delivery { logs.append((severity, message)) } else { due.append(.delivery(delivery)) }
+      if case .log(let severity, let message) = delivery {
+        logs.append((severity, message))
+      } else {
+        due.append(.delivery(delivery))
+      }
     }
     let offered = engine.currentActivity
     if current?.id != offered {

@@ -47,7 +47,8 @@ public struct AppSettings: Sendable {
     let total = types.reduce(type.utf8.count) { $0 + $1.utf8.count }
     guard types.count < Limits.typesPerApp, total <= Self.typesLimit else {
       throw SegueError(
-        .limitExceeded, "type: an app declares \(Limits.typesPerApp) types of \(Self.typesLimit) bytes together at most")
+        .limitExceeded, "type: an app declares \(Limits.typesPerApp) types of \(Self.typesLimit) bytes together at most"
+      )
     }
     types.append(type)
   }

@@ -56,7 +56,9 @@ public final class Continuation: Handled {
   /// Restores these objects where the app's callbacks run. Throws INVALID_STATE before continue, or the second time.
   public func restore(_ restorables: [Restorable]) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
-      guard activity != nil else { throw SegueError(.invalidState, "continuation: there is no activity to restore from yet") }
+      guard activity != nil else {
+        throw SegueError(.invalidState, "continuation: there is no activity to restore from yet")
+      }
       guard case .none = restoration else { throw SegueError(.invalidState, "continuation: was restored already") }
       restoration = .waiting
       self.restorables = restorables

@@ -23,9 +23,14 @@ extension App {
     let delegate = self.delegate
     switch delivery {
     case .connection(let isReady):
-      return { delegate.map { delegate in delegate.call { delegate.connection(self, isReady: isReady) } ?? false } ?? false }
+      return {
+        delegate.map { delegate in delegate.call { delegate.connection(self, isReady: isReady) } ?? false } ?? false
+      }
     case .offer(let event, let offer):
-      return { delegate.map { delegate in delegate.call { delegate.offer(self, event.rawValue, Box(offer)) } ?? false } ?? false }
+      return {
+        delegate.map { delegate in delegate.call { delegate.offer(self, event.rawValue, Box(offer)) } ?? false }
+          ?? false
+      }
     case .willSave(let id, let number): return willSave(id, number)
     case .wasContinued(let id, let receipt):
       return tell(id) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
@@ -114,9 +119,10 @@ extension App {
   private func didFail(_ type: String, _ error: SegueError, _ continuation: Continuation) -> Turn {
     let delegate = self.delegate
     return {
-      let told = delegate.map { delegate in
-        delegate.call { delegate.didFail(self, type: type, Box(error), continuation) } ?? false
-      } ?? false
+      let told =
+        delegate.map { delegate in
+          delegate.call { delegate.didFail(self, type: type, Box(error), continuation) } ?? false
+        } ?? false
       // R3.13: no failure is silent.
       if !told { Log.write(.error, "\(type) could not be continued: \(error.message)") }
       continuation.end()

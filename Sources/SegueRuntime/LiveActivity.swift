@@ -67,13 +67,19 @@ public final class LiveActivity: Handled {
 
   /// Throws INVALIDATED, or INVALID_STATE without an open app.
   public func becomeCurrent() throws(SegueError) {
-    guard let app else { throw SegueError(.invalidState, "activity: was made without an app, so it cannot become current") }
-    guard lock.withLock({ isValid }) else { throw SegueError(.invalidated, "activity: was invalidated, which is for ever") }
+    guard let app else {
+      throw SegueError(.invalidState, "activity: was made without an app, so it cannot become current")
+    }
+    guard lock.withLock({ isValid }) else {
+      throw SegueError(.invalidated, "activity: was invalidated, which is for ever")
+    }
     try app.makeCurrent(self)
   }
 
   public func resignCurrent() throws(SegueError) {
-    guard lock.withLock({ isValid }) else { throw SegueError(.invalidated, "activity: was invalidated, which is for ever") }
+    guard lock.withLock({ isValid }) else {
+      throw SegueError(.invalidated, "activity: was invalidated, which is for ever")
+    }
     app?.resignCurrent(self)
   }
 

@@ -32,7 +32,8 @@ public final class RuntimeFolder {
     let isSafe = status.st_uid == geteuid() && status.st_mode & 0o077 == 0
     guard isSafe else {
       _ = close(fd)
-      let problem = status.st_uid == geteuid() ? "is open to other users (mode must be 0700)" : "belongs to another user"
+      let problem =
+        status.st_uid == geteuid() ? "is open to other users (mode must be 0700)" : "belongs to another user"
       throw SegueError(.unsafeFolder, "runtime folder \(self.path): \(problem)")
     }
     self.fd = Descriptors.own(fd)

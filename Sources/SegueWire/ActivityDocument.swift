@@ -26,7 +26,8 @@ public enum ActivityDocument {
       throw SegueError(.malformed, "document: does not start with tag 55799, so it is no activity document")
     }
     let value = try Value(cbor: UnsafeRawBufferPointer(rebasing: bytes[magic.count...]))
-    guard value.kind == .array, let elements = value.elements, elements.count >= 2, let version = elements[0].uint64 else {
+    guard value.kind == .array, let elements = value.elements, elements.count >= 2, let version = elements[0].uint64
+    else {
       throw SegueError(.malformed, "document: not an array of version and properties")
     }
     guard version == self.version else {

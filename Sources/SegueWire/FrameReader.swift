@@ -44,7 +44,9 @@ struct FrameReader {
       case .end, .reset: length == 0
       case .credit: length == 4
       }
-    guard isGood else { throw SegueError(.malformed, "link: a frame of kind \(kind.rawValue) with \(length) bytes on channel \(channel)") }
+    guard isGood else {
+      throw SegueError(.malformed, "link: a frame of kind \(kind.rawValue) with \(length) bytes on channel \(channel)")
+    }
     return Frame.Head(kind: kind, length: length, channel: channel)
   }
 

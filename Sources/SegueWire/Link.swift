@@ -84,7 +84,9 @@ public final class Link {
 
   /// How many bytes `write` takes now; 0 for a channel that is not open.
   public func room(in channel: Channel) -> Int {
-    guard let index = outgoing.firstIndex(where: { $0.channel == channel }), !outgoing[index].isFinished else { return 0 }
+    guard let index = outgoing.firstIndex(where: { $0.channel == channel }), !outgoing[index].isFinished else {
+      return 0
+    }
     return max(0, outgoing[index].credit - (outgoing[index].bytes.count - outgoing[index].start))
   }
 
@@ -222,7 +224,9 @@ public final class Link {
   /// Frames of channels that have something, in turn, until one data frame's worth is waiting.
   private func fillOutput() {
     while pendingBytes < Frame.dataSize, !outgoing.isEmpty {
-      guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else { return }
+      guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else {
+        return
+      }
       let index = (turn + ready) % outgoing.count
       turn = index + 1
       appendFrame(of: index, atMost: Frame.dataSize - pendingBytes)

@@ -107,7 +107,9 @@ struct MessageFields {
   }
 
   mutating func string(atMost limit: Int) throws(SegueError) -> String {
-    guard let string = next().string, string.utf8.count <= limit else { throw problem("text of \(limit) bytes at most") }
+    guard let string = next().string, string.utf8.count <= limit else {
+      throw problem("text of \(limit) bytes at most")
+    }
     return string
   }
 

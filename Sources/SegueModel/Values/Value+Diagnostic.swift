@@ -30,7 +30,9 @@ extension Value {
     return text
   }
 
-  private static func describe(_ kind: Kind, _ item: ValueReader.Item, _ reader: borrowing ValueReader, to text: inout String) {
+  private static func describe(
+    _ kind: Kind, _ item: ValueReader.Item, _ reader: borrowing ValueReader, to text: inout String
+  ) {
     switch kind {
     case .null: text += "null"
     case .bool: text += item.bool ? "true" : "false"
