@@ -43,6 +43,14 @@ async def first(events: AsyncIterator[segue.OfferEvent]) -> segue.OfferEvent:
     return await events.__anext__()
 
 
+async def offer_of(activity: segue.Activity, app: segue.App) -> segue.Offer:
+    """The offer of an activity, as soon as an app sees it."""
+    async for event in app.offer_events():
+        if event.offer.id == activity.id:
+            return event.offer
+    raise AssertionError("the app was closed")
+
+
 @in_a_loop
 async def test_an_offer_is_awaited_and_continued(folder: str) -> None:
     async with notes(folder) as origin, notes(folder) as receiver:
@@ -109,11 +117,8 @@ async def test_handlers_may_be_coroutines(folder: str) -> None:
             ended = asyncio.get_running_loop().create_future()
             activity.on_continuation_ended(ended.set_result)
             activity.become_current()
-            async for event in receiver.offer_events():
-                if event.offer.id == activity.id:
-                    continued = await receiver.continue_(event.offer)
-                    assert continued.user_info["line"] == 2
-                    break
+            continued = await receiver.continue_(await offer_of(activity, receiver))
+            assert continued.user_info["line"] == 2
             assert (await ended).outcome == outcome
         assert told == [2, Outcome.RESTORED, 2]
 
@@ -139,10 +144,9 @@ async def test_a_block_answers_when_it_is_done(folder: str) -> None:
             assert activity.title == "Shopping list"
             assert not receipt.done()
         assert (await receipt).outcome == Outcome.RESTORED
-        _, receipt = await offering(origin)
-        event = await first(receiver.offer_events())
+        again, receipt = await offering(origin)
         with pytest.raises(ZeroDivisionError):
-            async with receiver.continue_(event.offer):
+            async with receiver.continue_(await offer_of(again, receiver)):
                 raise ZeroDivisionError
         assert (await receipt).outcome == Outcome.DECLINED
 

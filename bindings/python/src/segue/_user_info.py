@@ -150,5 +150,5 @@ def set_user_info(activity: int, entries: Mapping[Any, Any] | None) -> None:
     if entries is None:
         library.segue_activity_set_user_info_cbor(activity, None, 0)
         return
-    data = encode(entries.copy() if isinstance(entries, UserInfo) else entries)
+    data = encode(entries.copy() if type(entries) is UserInfo else entries)
     library.segue_activity_set_user_info_cbor(activity, data, len(data))
