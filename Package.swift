@@ -46,6 +46,9 @@ let package = Package(
       : [
         .testTarget(name: "ModelTests", dependencies: ["SegueModel"], exclude: ["Vectors"]),
         .testTarget(name: "WireTests", dependencies: ["SegueWire"]),
+        .testTarget(name: "HandleTests", dependencies: ["SegueABI"]),
+        .systemLibrary(name: "CFFI", path: "Tests/CFFI", pkgConfig: "libffi"),
+        .testTarget(name: "ABITests", dependencies: ["CFFI"]),
         .testTarget(name: "EngineTests", dependencies: ["SegueEngine"]),
       ])
 )

@@ -3,6 +3,15 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
+/// There is no entry with this key. That it is UTF-8 is checked only now: a key that is found is.
+@inline(never)
+private func notFound(_ key: UnsafeRawBufferPointer) -> SegueError {
+  guard let text = String(validating: key, as: UTF8.self) else {
+    return SegueError(.invalidArgument, "key: is not UTF-8")
+  }
+  return SegueError(.notFound, "no entry with the key \(text)")
+}
+
 /// Looks up the entry whose key is a string, for a function of the kind segue_dictionary_get_….
 @inline(__always)
 private func get(
@@ -15,7 +24,7 @@ private func get(
       throw SegueError(.wrongKind, "dictionary: is \(held.value.kind.name)")
     }
     guard var reader = held.value.reader(atEntry: utf8), let item = reader.next() else {
-      throw SegueError(.notFound, "no entry with the key \(String(decoding: utf8, as: UTF8.self))")
+      throw notFound(utf8)
     }
     guard try body(item, &reader) else {
       let what = item.kind?.name ?? ""

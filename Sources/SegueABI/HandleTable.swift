@@ -107,8 +107,13 @@ struct HandleTable {
     _ object: Object, _ kind: HandleKind<Object>, _ body: (OpaquePointer) -> Result
   ) -> Result? {
     do throws(SegueError) {
-      guard let pointer = try make(object, kind) else { return nil }
-      defer { _ = release(pointer, kind) }
+      guard let pointer = try make(object, kind), let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index)
+      else { return nil }
+      slot.pointee.lend()
+      defer {
+        slot.pointee.endLending()
+        _ = release(pointer, kind)
+      }
       return body(pointer)
     } catch { return nil }
   }
@@ -128,20 +133,23 @@ struct HandleTable {
     }
   }
 
-  /// X_release; NULL is fine. With `refusal`, the last count is not taken: that error is the result.
-  func release<Object>(
+  /// X_release; NULL is fine.
+  func release<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
+    attempt { () throws(SegueError) in try takeCount(pointer, kind) }
+  }
+
+  /// What X_release does. With `refusal`, the last count of the host's is not taken: that error is thrown.
+  func takeCount<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, unlessLast refusal: SegueError? = nil
-  ) -> segue_status {
-    attempt { () throws(SegueError) in
-      guard let pointer else { return }
-      // The object must stay until the count is taken, or the slot might have become another's.
-      try use(pointer, kind) { (_) throws(SegueError) in
-        guard let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
-        switch slot.pointee.release(ticket.generation, unlessLast: refusal != nil) {
-        case .refused: if let refusal { throw refusal }
-        case .invalid: throw problem(pointer, kind.type)
-        default: break  // The pin above is still there, so it never is the last.
-        }
+  ) throws(SegueError) {
+    guard let pointer else { return }
+    // The object must stay until the count is taken, or the slot might have become another's.
+    try use(pointer, kind) { (_) throws(SegueError) in
+      guard let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
+      switch slot.pointee.release(ticket.generation, unlessLast: refusal != nil) {
+      case .refused: if let refusal { throw refusal }
+      case .invalid: throw problem(pointer, kind.type)
+      default: break  // The pin above is still there, so it never is the last.
       }
     }
   }

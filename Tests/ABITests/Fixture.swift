@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+/// What a call needs to be a good one, so that a test can spoil one argument of it: a live handle of each type that can
+/// be made without a second app, and fitting values for the rest.
+final class Fixture {
+  let library = SharedLibrary.shared
+  private var handles: [String: UInt] = [:]
+  /// Where outputs go that are not looked at: more than any of them needs.
+  private let scratch = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 16)
+  private var memory: [UnsafeMutableRawPointer] = []
+  private(set) var destroyed = 0
+  private lazy var destroy = Callback("segue_destroy") { [unowned self] _ in
+    destroyed += 1
+    return 0
+  }
+  private var callbacks: [String: Callback] = [:]
+
+  init() {
+    scratch.initializeMemory(as: UInt8.self, repeating: 0, count: 256)
+    make("segue_value", "segue_value_decode", [.pointer(bytes([0xA0])), .int(1)])
+    make("segue_writer", "segue_writer_create", [])
+    if let value = handles["segue_value"] { make("segue_reader", "segue_reader_create", [.handle(value)]) }
+    make("segue_activity", "segue_activity_create", [.null, .pointer(text("com.example.type")), .int(-1)])
+    make("segue_activity_delegate", "segue_activity_delegate_create", [.null, .null])
+    make("segue_app", "segue_app_create", [.pointer(text("com.example.app")), .int(-1)])
+    make("segue_app_delegate", "segue_app_delegate_create", [.null, .null])
+    make("segue_restorable", "segue_restorable_create", [argument(for: "segue_restore_state_function"), .null, .null])
+  }
+
+  /// Lets go of everything.
+  func end() {
+    for (type, handle) in handles { library.status("\(type)_release", .handle(handle)) }
+    handles = [:]
+    memory.forEach { $0.deallocate() }
+    memory = []
+    scratch.deallocate()
+  }
+
+  func handle(_ type: String) -> UInt? { handles[type] }
+
+  /// A handle that was valid once.
+  func stale(_ type: String) -> UInt? {
+    switch type {
+    case "segue_value": made("segue_value_decode", [.pointer(bytes([0xF6])), .int(1)]).map { released(type, $0) }
+    case "segue_writer": made("segue_writer_create", []).map { released(type, $0) }
+    case "segue_reader":
+      handles["segue_value"].flatMap { made("segue_reader_create", [.handle($0)]) }.map { released(type, $0) }
+    case "segue_activity":
+      made("segue_activity_create", [.null, .pointer(text("com.example.type")), .int(-1)]).map { released(type, $0) }
+    case "segue_app":
+      made("segue_app_create", [.pointer(text("com.example.app")), .int(-1)]).map { released(type, $0) }
+    case "segue_activity_delegate", "segue_app_delegate":
+      made("\(type)_create", [.null, .null]).map { released(type, $0) }
+    default: nil
+    }
+  }
+
+  /// A live handle of another type.
+  func foreign(to type: String) -> UInt? {
+    ["segue_value", "segue_writer", "segue_app"].first { $0 != type && handles[$0] != nil }.flatMap { handles[$0] }
+  }
+
+  /// Arguments with which the call is a good one, as far as that can be without a second app: nil for a handle that
+  /// there is none of.
+  func arguments(_ function: SignatureTable.Function) -> [Argument]? {
+    var found: [Argument] = []
+    for parameter in function.parameters {
+      guard let argument = argument(parameter, of: function) else { return nil }
+      found.append(argument)
+    }
+    return found
+  }
+
+  private func argument(_ parameter: SignatureTable.Parameter, of function: SignatureTable.Function) -> Argument? {
+    switch (parameter.role, parameter.isIn) {
+    case ("handle", true): return handles[parameter.handle ?? ""].map { .handle($0) }
+    case ("string", true): return .pointer(text(goodText(parameter, function)))
+    case ("data", true):
+      return .pointer(bytes(parameter.size == nil ? [0xA0] : [UInt8](repeating: 7, count: 16)))
+    case ("length", true):
+      return .int(function.parameters.contains { $0.name == parameter.of && $0.role == "data" } ? 1 : -1)
+    case ("callback", _): return argument(for: parameter.callback ?? "")
+    case ("context", _), ("memory", _): return .null
+    case ("handles", true): return .pointer(scratch)
+    case ("value", true) where parameter.type == "double": return .double(1)
+    case ("value", true) where parameter.name == "timeout_ms": return .int(0)
+    case ("value", true): return .int(parameter.name == "count" || parameter.name == "capacity" ? 0 : 1)
+    default: return .pointer(scratch)
+    }
+  }
+
+  private func goodText(_ parameter: SignatureTable.Parameter, _ function: SignatureTable.Function) -> String {
+    parameter.name == "url" ? "https://example.com/" : parameter.name == "folder" ? "/nowhere" : "com.example.text"
+  }
+
+  /// A callback of that type that does nothing and answers 0.
+  private func argument(for type: String) -> Argument {
+    if type == "segue_destroy" { return .pointer(destroy.code) }
+    let callback = callbacks[type] ?? Callback(type) { _ in 0 }
+    callbacks[type] = callback
+    return .pointer(callback.code)
+  }
+
+  func text(_ string: String) -> UnsafeRawPointer { bytes(Array(string.utf8) + [0]) }
+
+  /// Bytes that live as long as the fixture.
+  func bytes(_ content: [UInt8]) -> UnsafeRawPointer {
+    let copy = UnsafeMutableRawPointer.allocate(byteCount: max(content.count, 1), alignment: 1)
+    copy.copyMemory(from: content, byteCount: content.count)
+    memory.append(copy)
+    return UnsafeRawPointer(copy)
+  }
+
+  private func make(_ type: String, _ function: String, _ arguments: [Argument]) {
+    if let handle = made(function, arguments) { handles[type] = handle }
+  }
+
+  /// The handle that a function gives in its last parameter.
+  private func made(_ function: String, _ arguments: [Argument]) -> UInt? {
+    var handle: UInt = 0
+    let status = withUnsafeMutablePointer(to: &handle) { library.status(function, arguments + [.pointer($0)]) }
+    #expect(status == 0, "\(function): \(library.lastMessage)")
+    return status == 0 ? handle : nil
+  }
+
+  private func released(_ type: String, _ handle: UInt) -> UInt {
+    #expect(library.status("\(type)_release", .handle(handle)) == 0)
+    return handle
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+/// bindings/segue-api.json, as far as the tests use it.
+struct SignatureTable: Decodable, Sendable {
+  struct Parameter: Decodable, Sendable {
+    let name: String
+    let type: String
+    let role: String
+    let direction: String
+    let handle: String?
+    let callback: String?
+    let enumerator: String?
+    let of: String?
+    let size: Int?
+    let nullable: Bool?
+    let required: Bool?
+
+    var isIn: Bool { direction == "in" }
+  }
+
+  struct Function: Decodable, Sendable, CustomTestStringConvertible {
+    let name: String
+    let returns: String
+    let parameters: [Parameter]
+
+    var testDescription: String { name }
+  }
+
+  let handles: [String]
+  let functions: [Function]
+  let callbacks: [Function]
+
+  /// The root of the project, from where this file lies.
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  static let shared: SignatureTable = {
+    do {
+      let data = try Data(contentsOf: root.appending(path: "bindings/segue-api.json"))
+      return try JSONDecoder().decode(SignatureTable.self, from: data)
+    } catch {
+      fatalError("bindings/segue-api.json: \(error)")
+    }
+  }()
+
+  func function(_ name: String) -> Function? { functions.first { $0.name == name } }
+}
