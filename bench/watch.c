@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chooser that counts the offers of the device: says "ready" when it is registered, and "seen" at the COUNTth. */
+/* A chooser that counts the offers of the device: says "ready" when it is registered, and "seen N" at each STEPth. */
 #include "bench.h"
 
-static size_t seen, wanted;
+static size_t seen, step;
 
 static void say(const char *line) {
   puts(line);
@@ -13,8 +13,10 @@ static void on_offer(void *context, segue_app *app, segue_offer_event event, seg
   (void)context;
   (void)app;
   (void)offer;
-  if (event == SEGUE_OFFER_APPEARED && ++seen == wanted)
-    say("seen");
+  if (event == SEGUE_OFFER_APPEARED && ++seen % step == 0) {
+    printf("seen %zu\n", seen);
+    fflush(stdout);
+  }
 }
 
 static void on_connection(void *context, segue_app *app, segue_connection connection) {
@@ -24,11 +26,11 @@ static void on_connection(void *context, segue_app *app, segue_connection connec
     say("ready");
 }
 
-/* watch COUNT */
+/* watch STEP */
 int main(int count, char **arguments) {
   if (count != 2)
-    bench_fail("usage", "watch COUNT");
-  wanted = bench_count(arguments[1]);
+    bench_fail("usage", "watch STEP");
+  step = bench_count(arguments[1]);
   segue_app *app;
   segue_app_delegate *delegate;
   BENCH_CALL(segue_app_create("com.example.bench.watch", SEGUE_NUL_TERMINATED, &app));
