@@ -31,7 +31,7 @@
  *
  * HANDLES. segue_activity * and its like are tickets, not addresses: never dereference or do arithmetic on them. A handle
  * that is NULL, released, of another type or junk gives SEGUE_ERROR_INVALID_HANDLE. One object has one handle for
- * life, so handles may be compared. Handles are counted: create gives one count, X_retain adds one, X_release takes
+ * life, so handles may be compared (but two offers may describe one activity: compare segue_offer_get_id). Handles are counted: create gives one count, X_retain adds one, X_release takes
  * one. X_release(NULL) does nothing and succeeds; one release too many is SEGUE_ERROR_INVALID_HANDLE.
  *
  * OWNERSHIP. Each pointer parameter is described with one of these words:
@@ -54,12 +54,12 @@
  *
  * CALLBACKS are a function and a context. `destroy` is called exactly once with the context when the library will
  * never use it again, also when the registration fails. If the registering call fails, the callback never runs. No lock is held while
- * calling you; a callback may call any function but segue_app_close and segue_app_dispatch (SEGUE_ERROR_BUSY).
+ * calling you; a callback may call any function but segue_app_close and segue_app_dispatch of its own app (SEGUE_ERROR_BUSY).
  *
  * WHAT THE LIBRARY DOES TO YOUR PROCESS. Threads only as said above. It installs no signal handler, raises no
  * SIGPIPE, writes no environment variable and no locale, prints nothing (unless SEGUE_LOG asks for it). All its descriptors are
- * close-on-exec. After fork, every call in the child gives SEGUE_ERROR_FORKED (segue_free works); exec is fine. An
- * idle app wakes up never. It stays loaded once loaded (-z nodelete). Environment variables that it reads:
+ * close-on-exec. After fork of a process that has used the library, every call in the child gives
+ * SEGUE_ERROR_FORKED (segue_free works); exec is fine. An idle app wakes up never. It stays loaded once loaded (-z nodelete). Environment variables that it reads:
  *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else a private folder in the temporary one
  *   SEGUE_LOG          error | info | debug: also write log lines to standard error
  *
@@ -338,7 +338,8 @@ segue_status segue_dictionary_find(const segue_value *dictionary, const segue_va
 
 /**
  * Starts a value. Put one item, or begin a container, put its items, end it; then finish. A dictionary takes key,
- * value, key, value ... in any order of keys. A call that fails leaves the writer as it was. Not for two threads at a
+ * value, key, value ... in any order of keys. A call that fails leaves the item
+ * out and the writer as it was. Not for two threads at a
  * time: while one is in a call with it, every other call, its release too, gives SEGUE_ERROR_BUSY.
  *   writer  out, required, owned: release with segue_writer_release
  */
@@ -476,7 +477,7 @@ segue_status segue_activity_validate(const segue_activity *activity, segue_value
 
 /** Offered from now on, in place of the app's former current activity (R1.11, R1.12). Errors: INVALIDATED; INVALID_STATE (no app, or it is not open). */
 segue_status segue_activity_become_current(segue_activity *activity);
-/** No longer offered; may become current again. It is saved first. */
+/** No longer offered; may become current again. It is saved first. Errors: INVALIDATED. */
 segue_status segue_activity_resign_current(segue_activity *activity);
 /** Never offered again. What is offered of it vanishes everywhere. A second call is fine. */
 segue_status segue_activity_invalidate(segue_activity *activity);
@@ -669,7 +670,8 @@ typedef int32_t segue_delivery;
  */
 segue_status segue_app_create(const char *bundle_identifier, size_t length, segue_app **app);
 
-/** Only before segue_app_open (INVALID_STATE). Strings: copied, not empty, 255 bytes at most. */
+/* These describe an app: only before segue_app_open (else INVALID_STATE). Strings: copied, not empty, 255 bytes at most. */
+
 /** What people call it; else the bundle identifier. */
 segue_status segue_app_set_name(segue_app *app, const char *name, size_t length);
 /** Apps of one team continue each other's activities (R6.2). Without one, an app is a team of its bundle identifier. */
@@ -748,8 +750,8 @@ segue_status segue_app_describe(const segue_app *app, char **text, size_t *lengt
 typedef void (*segue_explain_function)(void *context, segue_app *app, const segue_value *reasons);
 
 /**
- * Answers "why is it not offered there?" (R6.5): not current, invalidated, expired, not eligible, no hub, no other app, and
- * for each app on this device: team differs, type not declared.
+ * Answers "why is it not offered there?" (R6.5). Reasons that concern all: "invalidated", "not current", "expired",
+ * "not eligible", "no hub", "no other app"; that concern one app: "not frontmost" (this one), "team differs", "type not declared".
  *   context  retained until destroy
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */

@@ -110,13 +110,7 @@ public func segue_app_close(_ app: OpaquePointer?) -> segue_status {
 public func segue_app_retain(_ app: OpaquePointer?) -> segue_status { handles.retain(app, .app) }
 
 @_cdecl("segue_app_release") @implementation
-public func segue_app_release(_ app: OpaquePointer?) -> segue_status {
-  attempt { () throws(SegueError) in
-    let isInCallback = try handles.use(optional: app, .app) { $0?.isInCallback ?? false }
-    let refusal = SegueError(.busy, "app: its last count cannot be taken inside one of its callbacks")
-    try handles.takeCount(app, .app, unlessLast: isInCallback ? refusal : nil)
-  }
-}
+public func segue_app_release(_ app: OpaquePointer?) -> segue_status { handles.release(app, .app) }
 
 @_cdecl("segue_app_dispatch") @implementation
 public func segue_app_dispatch(

@@ -38,7 +38,7 @@ struct HandleTable {
         return
       }
       let (slot, _) = try take(pointer, kind.type)
-      let step = slot.pointee.release(ticket.generation, unlessLast: false)
+      let step = slot.pointee.release(ticket.generation)
       // Before the slot can become another's.
       slot.pointee.giveBack()
       if case .last = step { ProcessState.slots?.clear(ticket) }
@@ -107,13 +107,8 @@ struct HandleTable {
     _ object: Object, _ kind: HandleKind<Object>, _ body: (OpaquePointer) -> Result
   ) -> Result? {
     do throws(SegueError) {
-      guard let pointer = try make(object, kind), let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index)
-      else { return nil }
-      slot.pointee.lend()
-      defer {
-        slot.pointee.endLending()
-        _ = release(pointer, kind)
-      }
+      guard let pointer = try make(object, kind) else { return nil }
+      defer { _ = release(pointer, kind) }
       return body(pointer)
     } catch { return nil }
   }
@@ -135,21 +130,13 @@ struct HandleTable {
 
   /// X_release; NULL is fine.
   func release<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attempt { () throws(SegueError) in try takeCount(pointer, kind) }
-  }
-
-  /// What X_release does. With `refusal`, the last count of the host's is not taken: that error is thrown.
-  func takeCount<Object>(
-    _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, unlessLast refusal: SegueError? = nil
-  ) throws(SegueError) {
-    guard let pointer else { return }
-    // The object must stay until the count is taken, or the slot might have become another's.
-    try use(pointer, kind) { (_) throws(SegueError) in
-      guard let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
-      switch slot.pointee.release(ticket.generation, unlessLast: refusal != nil) {
-      case .refused: if let refusal { throw refusal }
-      case .invalid: throw problem(pointer, kind.type)
-      default: break  // The pin above is still there, so it never is the last.
+    attempt { () throws(SegueError) in
+      guard let pointer else { return }
+      // The object must stay until the count is taken, or the slot might have become another's.
+      try use(pointer, kind) { (_) throws(SegueError) in
+        guard let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
+        // The pin is still there, so this never is the last step.
+        if case .invalid = slot.pointee.release(ticket.generation) { throw problem(pointer, kind.type) }
       }
     }
   }

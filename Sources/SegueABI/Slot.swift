@@ -17,8 +17,6 @@ struct Slot: ~Copyable {
   private static let generationShift: UInt64 = 40
 
   private let state: Atomic<UInt64>
-  /// How many of the counts are lent to callbacks that run.
-  private let lent: Atomic<UInt64>
   /// 1 while a call has the object alone (`take`).
   private let taken: Atomic<UInt8>
   /// The retained object. Written before a ticket is given out and after the last one is gone.
@@ -37,8 +35,6 @@ struct Slot: ~Copyable {
     case invalid
     /// The field that counts is full.
     case full
-    /// It is the last count, and was not to be taken.
-    case refused
     /// Another call has it alone.
     case busy
   }
@@ -95,10 +91,6 @@ struct Slot: ~Copyable {
     return word >> Self.generationShift == UInt64(generation) && word & Self.counts != 0
   }
 
-  /// One of the counts, which the caller has taken, is lent; it is released after `endLending`.
-  func lend() { lent.wrappingAdd(1, ordering: .relaxed) }
-  func endLending() { lent.wrappingSubtract(1, ordering: .relaxed) }
-
   func retain(_ generation: UInt) -> Step {
     var word = state.load(ordering: .relaxed)
     while true {
@@ -111,12 +103,10 @@ struct Slot: ~Copyable {
     }
   }
 
-  func release(_ generation: UInt, unlessLast: Bool) -> Step {
+  func release(_ generation: UInt) -> Step {
     var word = state.load(ordering: .relaxed)
     while true {
       guard word >> Self.generationShift == UInt64(generation), word & Self.counts != 0 else { return .invalid }
-      // What is lent goes by itself: the last count is the last of the host's.
-      guard !unlessLast || word & Self.counts > Self.oneCount &+ lent.load(ordering: .relaxed) else { return .refused }
       let desired = word &- Self.oneCount
       let (isExchanged, current) = state.weakCompareExchange(
         expected: word, desired: desired, successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)

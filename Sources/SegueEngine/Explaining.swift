@@ -39,6 +39,7 @@ extension AppEngine {
       case .teamDiffers: Reason("team differs", app: explanation.appName, "it is an app of another team")
       case .typeNotDeclared:
         Reason("type not declared", app: explanation.appName, "it does not declare the type of the activity")
+      case .notFrontmost: Reason("not frontmost", "the device offers its frontmost activity only, which is another")
       }
     }
     if appCount == 0 { reasons.append(Reason("no other app", "no other app is open on this device")) }

@@ -223,6 +223,9 @@ public final class HubEngine {
 
   private func explain(_ request: UInt64, _ activity: Identifier, type: String, to peer: Peer, _ app: AppIdentity) {
     var explanations: [Message.Explanation] = []
+    if let offer = peer.offer, offer.description.id == activity, !isOffered(offer) {
+      explanations.append(Message.Explanation(appName: app.name, obstacle: .notFrontmost))
+    }
     for other in peerList where other !== peer {
       guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: type) else {
         continue

@@ -34,7 +34,9 @@ public struct Activity: Sendable {
   }
 
   public init(type: String) throws(SegueError) {
-    try Text.check(type, "type", atMost: Limits.type)
+    guard !type.utf8.isEmpty, type.utf8.count <= Limits.type else {
+      throw SegueError(.invalidArgument, "type: has \(type.utf8.count) bytes; 1…\(Limits.type) are allowed")
+    }
     self.type = type
   }
 

@@ -4,6 +4,8 @@ public enum Routing {
     case isOrigin
     case teamDiffers
     case typeNotDeclared
+    /// The device offers another activity only (R1.12).
+    case notFrontmost
   }
 
   /// Nil: `receiver` sees the offers of `origin` of this type.

@@ -56,7 +56,7 @@ extension App {
   }
 
   /// Whether this thread is inside one of the app's callbacks.
-  public var isInCallback: Bool {
+  var isInCallback: Bool {
     monitor.lock()
     defer { monitor.unlock() }
     return dispatcher.isRunningHere

@@ -55,15 +55,28 @@ public final class RuntimeFolder {
   /// Locks a generation for this process.
   /// - Returns: the lock's descriptor, to be held while the generation is run; nil: another process has it.
   func lock(_ generation: UInt64) throws(SegueError) -> Int32? {
-    let lock = linux_openat(fd, "hub.\(generation).lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard lock >= 0 else { throw .system("\(path)/hub.\(generation).lock") }
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      let number = linux_errno()
+    let name = "hub.\(generation).lock"
+    while true {
+      let lock = linux_openat(fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      guard lock >= 0 else { throw .system("\(path)/\(name)") }
+      guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+        let number = linux_errno()
+        _ = close(lock)
+        if number == EWOULDBLOCK { return nil }
+        throw .system("\(path)/\(name)", number)
+      }
+      if isStill(lock, name) { return Descriptors.own(lock) }
+      // A hub that closed removed the file between our two calls: this lock is one that nobody else will meet.
       _ = close(lock)
-      if number == EWOULDBLOCK { return nil }
-      throw .system("\(path)/hub.\(generation).lock", number)
     }
-    return Descriptors.own(lock)
+  }
+
+  /// Whether a descriptor is of the file that has this name now.
+  private func isStill(_ descriptor: Int32, _ name: String) -> Bool {
+    var opened = stat()
+    var named = stat()
+    guard fstat(descriptor, &opened) == 0, fstatat(fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+    return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
   }
 
   /// A listening socket under a generation's name; it is there only once it listens.
@@ -84,11 +97,11 @@ public final class RuntimeFolder {
     return Descriptors.own(socket)
   }
 
-  /// A connection to a generation's hub; nil: nobody listens.
+  /// A connection to a generation's hub; nil: nobody listens, or another user does.
   public func connect(_ generation: UInt64) throws(SegueError) -> Int32? {
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("socket") }
-    guard linux_connect(socket, address("hub.\(generation)")) == 0 else {
+    guard linux_connect(socket, address("hub.\(generation)")) == 0, Socket.peerUser(socket) == geteuid() else {
       _ = close(socket)
       return nil
     }

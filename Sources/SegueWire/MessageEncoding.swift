@@ -140,6 +140,7 @@ extension Routing.Obstacle {
     case .isOrigin: 0
     case .teamDiffers: 1
     case .typeNotDeclared: 2
+    case .notFrontmost: 3
     }
   }
 
@@ -148,6 +149,7 @@ extension Routing.Obstacle {
     case 0: self = .isOrigin
     case 1: self = .teamDiffers
     case 2: self = .typeNotDeclared
+    case 3: self = .notFrontmost
     default: return nil
     }
   }

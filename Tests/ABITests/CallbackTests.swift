@@ -59,7 +59,6 @@ private let ready: UInt64 = 1
       guard arguments[2] == ready, calls.isEmpty else { return 0 }
       calls.append(library.status("segue_app_close", .handle(app)))
       calls.append(library.status("segue_app_dispatch", .handle(app), .int(0), .null))
-      calls.append(library.status("segue_app_release", .handle(app)))
       calls.append(library.status("segue_app_retain", .handle(app)))
       calls.append(library.status("segue_app_release", .handle(app)))
       calls.append(library.status("segue_app_set_foreground", .handle(app), .int(1)))
@@ -71,7 +70,7 @@ private let ready: UInt64 = 1
     #expect(library.status("segue_app_set_delegate", .handle(app), .handle(delegate)) == ok)
     #expect(library.status("segue_app_open", .handle(app)) == ok)
     dispatch(app) { !calls.isEmpty }
-    #expect(calls == [busy, busy, busy, ok, ok, ok, ok])
+    #expect(calls == [busy, busy, ok, ok, ok, ok])
 
     #expect(library.status("segue_app_delegate_release", .handle(delegate)) == ok)
     #expect(destroyed.count == 1)
@@ -82,6 +81,25 @@ private let ready: UInt64 = 1
     #expect(destroyed.count == 1)
     #expect(library.liveHandles == before)
     withExtendedLifetime((connection, destroy)) {}
+  }
+
+  @Test func `the last release inside a callback closes the app when that has returned`() throws {
+    let app = try app()
+    var calls: [Int32] = []
+    let connection = Callback("segue_connection_function") { [library] _ in
+      calls.append(library.status("segue_app_release", .handle(app)))
+      return 0
+    }
+    let delegate = try made("segue_app_delegate_create", .null, .null)
+    #expect(library.status("segue_app_delegate_on_connection", .handle(delegate), .pointer(connection.code)) == ok)
+    #expect(library.status("segue_app_set_delegate", .handle(app), .handle(delegate)) == ok)
+    #expect(library.status("segue_app_open", .handle(app)) == ok)
+    while library.status("segue_app_dispatch", .handle(app), .int(1_000), .null) == ok {}
+    #expect(calls == [ok])
+    #expect(library.status("segue_app_close", .handle(app)) == invalidHandle)
+    #expect(library.status("segue_app_delegate_release", .handle(delegate)) == ok)
+    #expect(library.liveHandles == before)
+    withExtendedLifetime(connection) {}
   }
 
   /// R1.15

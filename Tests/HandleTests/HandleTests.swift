@@ -30,12 +30,6 @@ private func make(_ ledger: Ledger = Ledger()) throws -> OpaquePointer {
 
 private func use(_ pointer: OpaquePointer?) -> segue_status { handles.call(pointer, kind) { _ in } }
 
-private func releaseUnlessLast(_ pointer: OpaquePointer?) -> segue_status {
-  attempt { () throws(SegueError) in
-    try handles.takeCount(pointer, kind, unlessLast: SegueError(.busy, "not now"))
-  }
-}
-
 private func lastMessage() -> String {
   var buffer = [CChar](repeating: 0, count: Int(SEGUE_MESSAGE_SIZE))
   _ = segue_last_error(&buffer, buffer.count)
@@ -119,20 +113,6 @@ private func lastMessage() -> String {
     junk += (0..<20_000).map { _ in random.next() }
     junk += (0..<20_000).map { _ in 0x5E << 56 | random.next() >> 8 }
     for word in junk { #expect(use(OpaquePointer(bitPattern: word)) == SEGUE_ERROR_INVALID_HANDLE) }
-    #expect(handles.release(pointer, kind) == SEGUE_OK)
-  }
-
-  @Test func `the last count can be refused`() throws {
-    let pointer = try make()
-    #expect(handles.retain(pointer, kind) == SEGUE_OK)
-    #expect(releaseUnlessLast(pointer) == SEGUE_OK)
-    #expect(releaseUnlessLast(pointer) == SEGUE_ERROR_BUSY)
-    _ = handles.call(pointer, kind) { object in
-      handles.lend(object, kind) { lent in
-        #expect(releaseUnlessLast(lent) == SEGUE_ERROR_BUSY, "what is lent is not the host's")
-      }
-    }
-    #expect(use(pointer) == SEGUE_OK)
     #expect(handles.release(pointer, kind) == SEGUE_OK)
   }
 
