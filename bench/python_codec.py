@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import cbor2
@@ -22,7 +22,7 @@ PAYLOAD: dict[str, Any] = {  # that of payload.h
     "document": "/home/anna/notes/shopping list.txt",
     "line": 1234,
     "scroll": 0.3712,
-    "edited": datetime.fromtimestamp(1700000000.25, timezone.utc),
+    "edited": datetime.fromtimestamp(1700000000.25, UTC),
     "selection": {"start": 17, "end": 344},
     "thumbnail": bytes(i * 37 & 255 for i in range(256)),
     "sections": [{"title": f"section {i}", "line": i * 100, "folded": i % 2 == 0} for i in range(8)],
