@@ -26,6 +26,7 @@ TAG_URL = 32
 TAG_UUID = 37
 TAG_SET = 258
 _SET_HEAD = b"\xd9\x01\x02"
+_URL_HEAD = b"\xd8\x20"
 
 
 def encode(value: Any) -> bytes:
@@ -93,7 +94,8 @@ def date_of(seconds: float) -> datetime | Timestamp:
 # ---- by cbor2 ----
 
 if hasattr(cbor2, "shareable_decoder") and not hasattr(cbor2, "CBORDecodeValueError"):
-    # cbor2 6: it refuses keys that are equal, and says where a value is a key or an element.
+    # cbor2 6 refuses, if asked to, all keys but strings and bytes, which is the fastest; or else keys that are equal,
+    # and says where a value is a key or an element.
 
     def _refuse_keys(entries: Any, immutable: bool) -> Any:
         if immutable:
@@ -112,7 +114,12 @@ if hasattr(cbor2, "shareable_decoder") and not hasattr(cbor2, "CBORDecodeValueEr
     _DECODERS = {TAG_URL: _url, TAG_SET: _set}
 
     def _decode_native(data: bytes) -> Any:
-        return cbor2.loads(data, allow_duplicate_keys=False, object_hook=_refuse_keys, semantic_decoders=_DECODERS)
+        try:
+            if _URL_HEAD in data or _SET_HEAD in data:  # perhaps; without decoders of ours it is faster
+                return cbor2.loads(data, strict_hashable_types=True, semantic_decoders=_DECODERS)
+            return cbor2.loads(data, strict_hashable_types=True)
+        except Exception:
+            return cbor2.loads(data, allow_duplicate_keys=False, object_hook=_refuse_keys, semantic_decoders=_DECODERS)
 
 else:
     # cbor2 5 keeps the first of two equal keys. Keys of these types are equal to none of another type.
