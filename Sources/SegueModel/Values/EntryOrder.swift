@@ -37,17 +37,23 @@ enum EntryOrder {
       break
     }
     if isAscending { return }
-    var entries: [Entry] = []
-    entries.reserveCapacity(count)
-    for index in 0..<count { entries.append(entry(index)) }
-    entries.sort { compare($0, $1) < 0 }
-    for index in 1..<max(count, 1) where compare(entries[index - 1], entries[index]) == 0 {
-      self = .twice(entries[index].start..<entries[index].keyEnd)
-      return
+    self = withUnsafeTemporaryAllocation(of: Entry.self, capacity: count) { room in
+      var entries = room
+      for index in 0..<count { entries.initializeElement(at: index, to: entry(index)) }
+      entries.sort { compare($0, $1) < 0 }
+      for index in 1..<max(count, 1) where compare(entries[index - 1], entries[index]) == 0 {
+        return .twice(entries[index].start..<entries[index].keyEnd)
+      }
+      let size = end - Int(marks[0])
+      let sorted = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
+        var target = UnsafeMutableRawBufferPointer(buffer)
+        for entry in entries {
+          target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[entry.start..<entry.end]))
+          target = UnsafeMutableRawBufferPointer(rebasing: target[(entry.end - entry.start)...])
+        }
+        used = size
+      }
+      return .other(sorted: sorted)
     }
-    var sorted: [UInt8] = []
-    sorted.reserveCapacity(end - Int(marks[0]))
-    for entry in entries { sorted.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[entry.start..<entry.end])) }
-    self = .other(sorted: sorted)
   }
 }

@@ -5,7 +5,10 @@ struct Normaliser {
   private var offset = 0
   private var writer = ValueWriter()
 
-  private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  private init(_ bytes: UnsafeRawBufferPointer) {
+    self.bytes = bytes
+    writer.reserve(bytes.count)
+  }
 
   static func encoding(of cbor: [UInt8]) throws(SegueError) -> [UInt8] {
     let result = cbor.withUnsafeBytes { bytes -> Result<[UInt8], SegueError> in
@@ -134,7 +137,7 @@ struct Normaliser {
     if head.isIndefinite {
       try writer.put(String(decoding: try chunks(head), as: UTF8.self))
     } else {
-      try writer.put(utf8: try content(head))
+      try writer.put(validUTF8: try content(head))
     }
   }
 

@@ -73,8 +73,20 @@ public struct ValueWriter: Sendable {
   /// INVALID_ARGUMENT unless it is UTF-8.
   public mutating func put(utf8: UnsafeRawBufferPointer) throws(SegueError) {
     guard UTF8Text.isValid(utf8) else { throw SegueError(.invalidArgument, "a string is not UTF-8") }
-    try prepare(content: utf8.count)
-    write(Head.Major.text, utf8)
+    try put(validUTF8: utf8)
+  }
+
+  /// For those who have looked.
+  mutating func put(validUTF8: UnsafeRawBufferPointer) throws(SegueError) {
+    try prepare(content: validUTF8.count)
+    write(Head.Major.text, validUTF8)
+  }
+
+  /// Makes room at once for a value that will have about `count` bytes.
+  mutating func reserve(_ count: Int) {
+    makeRoom(count)
+    open.reserveCapacity(8)
+    marks.reserveCapacity(64)
   }
 
   public mutating func put(data: UnsafeRawBufferPointer) throws(SegueError) {
@@ -169,7 +181,14 @@ public struct ValueWriter: Sendable {
 
   /// The value that was written; the writer is empty again. INVALID_STATE if nothing was put, or a container is open.
   public mutating func finish() throws(SegueError) -> Value {
-    let value = try written()
+    guard used == bytes.count, used > 0, open.isEmpty, !isUnusable else {
+      let value = try written()
+      reset()
+      return value
+    }
+    // Nothing but the value stands in the buffer: it is handed over.
+    let value = Value(trusted: bytes)
+    bytes = []
     reset()
     return value
   }
