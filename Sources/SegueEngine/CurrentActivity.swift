@@ -22,6 +22,9 @@ struct CurrentActivity {
 }
 
 extension AppEngine {
+  /// Bytes that may wait for the hub before changes of the offer are held back.
+  private static let putBacklog = 32 * 1024
+
   /// Offers an activity in place of the one that was (R1.11, R1.12). Nothing happens if it was invalidated.
   public func becomeCurrent(_ id: Identifier, _ now: Moment) {
     guard !isClosed, source.activity(id) != nil else { return }
@@ -101,6 +104,11 @@ extension AppEngine {
         offered.updateAt = mayAt
         return
       }
+    }
+    // A hub that does not keep up hears the last state only: it has to answer in time, too.
+    guard connection.link.map({ $0.pendingBytes < Self.putBacklog }) ?? true else {
+      offered.updateAt = now.uptime + Limits.offerUpdate
+      return
     }
     offered.updateAt = nil
     offered.lastPut = description

@@ -31,6 +31,8 @@ public final class App: Handled {
   var socket: Int32 = -1
   /// Of the hub that it is connected to; nil: to none.
   private var hubGeneration: UInt64?
+  /// How often in a row a hub has closed the connection before it said welcome.
+  private var refusals = 0
   private var watch: Watch?
   /// The socket is full: more goes out when it says so.
   var isWaitingToWrite = false
@@ -368,12 +370,28 @@ public final class App: Handled {
   }
 
   private func lostConnection() {
+    let generation = hubGeneration ?? 0
+    let wasWelcome = engine?.hubGeneration != nil
     dropConnection()
-    seek(minimum: 1)
+    seekAgain(generation, wasWelcome: wasWelcome)
+  }
+
+  /// The hub has closed the connection: it ends, or has no room. One that is there and turns us away again and again is
+  /// no better than one that says nothing.
+  private func seekAgain(_ generation: UInt64, wasWelcome: Bool) {
+    refusals = wasWelcome ? 0 : refusals + 1
+    switch refusals {
+    case 0...1: seek(minimum: 1)
+    case ..<Device.refusalLimit: device?.onLoop { [self] device in device.waitBriefly(self, for: generation) }
+    default:
+      refusals = 0
+      seek(minimum: generation + 1)
+    }
   }
 
   private func leaveHub(_ complaint: HubComplaint) {
     let generation = hubGeneration ?? 0
+    let wasWelcome = engine?.hubGeneration != nil
     dropConnection()
     settle()
     switch complaint {
@@ -383,7 +401,7 @@ public final class App: Handled {
       if error.status == .unsupportedVersion {
         device?.onLoop { [self] device in device.wait(self, instead: generation) }
       } else {
-        seek(minimum: 1)
+        seekAgain(generation, wasWelcome: wasWelcome)
       }
     }
   }

@@ -9,6 +9,11 @@ final class Device {
   /// Milliseconds after which what the system refused is tried again.
   private static let retryTime: Int64 = 1_000
 
+  /// Milliseconds before an app asks a hub again that has turned it away.
+  private static let refusalTime: Int64 = 50
+  /// Times that it is turned away before it looks for another hub: about as long as it waits for a silent one.
+  static let refusalLimit = 10
+
   let folder: RuntimeFolder
   /// Apps of this process; guarded by the library's lock.
   var users = 0
@@ -99,6 +104,11 @@ final class Device {
   /// Waits for another hub: the app cannot do with the one that there is, nor replace it.
   func wait(_ app: App, instead generation: UInt64) {
     wait(app, awaited: generation + 1, next: 1, in: 30 * Self.retryTime)
+  }
+
+  /// Waits before it asks the same hub again.
+  func waitBriefly(_ app: App, for generation: UInt64) {
+    wait(app, awaited: generation + 1, next: 1, in: Self.refusalTime)
   }
 
   private func wait(_ app: App, awaited: UInt64, next: UInt64, in time: Int64) {

@@ -20,9 +20,12 @@ public enum Descriptors {
   /// Closes a registered descriptor.
   public static func close(_ fd: Int32) {
     guard fd >= 0 else { return }
-    owned.remove(fd)
+    disown(fd)
     _ = CLinux.close(fd)
   }
+
+  /// Another closes it from now on.
+  static func disown(_ fd: Int32) { owned.remove(fd) }
 
   fileprivate static let owned = OwnedDescriptors()
 }

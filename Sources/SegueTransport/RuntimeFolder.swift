@@ -7,6 +7,8 @@ public final class RuntimeFolder {
   /// As it is named in messages, and what tells two folders apart.
   public let path: String
   private let fd: Int32
+  /// Reads the folder through `fd`, which stays open for it: also when there is no descriptor left.
+  private let entries: OpaquePointer
 
   /// Opens the folder, and makes it if need be.
   /// - Parameter path: absolute; nil: as the environment says.
@@ -36,10 +38,19 @@ public final class RuntimeFolder {
         status.st_uid == geteuid() ? "is open to other users (mode must be 0700)" : "belongs to another user"
       throw SegueError(.unsafeFolder, "runtime folder \(self.path): \(problem)")
     }
+    guard let entries = fdopendir(fd) else {
+      let number = linux_errno()
+      _ = close(fd)
+      throw .system("runtime folder \(self.path)", number)
+    }
     self.fd = Descriptors.own(fd)
+    self.entries = entries
   }
 
-  deinit { Descriptors.close(fd) }
+  deinit {
+    Descriptors.disown(fd)
+    closedir(entries)
+  }
 
   // MARK: Generations
 
@@ -122,15 +133,8 @@ public final class RuntimeFolder {
   private func address(_ name: String) -> String { "/proc/self/fd/\(fd)/\(name)" }
 
   private func forEachEntry(_ body: (String) -> Void) {
-    // A descriptor of its own: fdopendir takes it over, and shares no position with another call.
-    let copy = linux_openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-    guard copy >= 0 else { return }
-    guard let folder = fdopendir(copy) else {
-      _ = close(copy)
-      return
-    }
-    defer { closedir(folder) }
-    while let entry = readdir(folder) {
+    rewinddir(entries)
+    while let entry = readdir(entries) {
       withUnsafePointer(to: &entry.pointee.d_name) { name in
         name.withMemoryRebound(to: CChar.self, capacity: 256) { body(String(cString: $0)) }
       }

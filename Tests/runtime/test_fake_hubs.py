@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An app whose hub is older, newer, silent, or talks nonsense (docs/decisions/numbered-generations.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+import uuid
+
+import cbor2
+import pytest
+from wire import (
+    DATA,
+    GOODBYE,
+    HELLO,
+    MESSAGE,
+    OFFER,
+    PUT,
+    READY,
+    STATE,
+    UNSUPPORTED_VERSION,
+    WELCOME,
+    FakeHub,
+    frame,
+    message,
+    offer,
+)
+
+
+@pytest.fixture
+def fake(folder):
+    """fake(N): a hub of generation N that does what the test makes it do."""
+    hubs: list[FakeHub] = []
+
+    def hub(generation: int = 1) -> FakeHub:
+        hubs.append(FakeHub(folder, generation))
+        return hubs[-1]
+
+    yield hub
+    for one in hubs:
+        one.close()
+
+
+def greeted(hub: FakeHub):
+    connection = hub.accept()
+    assert connection.receive()[0] == HELLO
+    connection.send(message(WELCOME, 1, 1, "fake"))
+    return connection
+
+
+def test_a_proper_fake_hub_is_believed(start, fake):
+    """What the tests below stand on: this is how a hub talks."""
+    hub = fake()
+    app = start("app")
+    connection = greeted(hub)
+    connection.send(offer("one"), message(READY))
+    app.hears("appeared one")
+    app.ready()
+    app.tell("offer mine")
+    assert connection.receive_kind(PUT)[3] == "mine"
+
+
+def test_an_older_hub_is_replaced(start, fake, folder):
+    hub = fake(3)
+    app = start("app")
+    connection = hub.accept()
+    connection.receive()
+    connection.send(message(WELCOME, 0, 3, "old"))
+    app.hears("connection ready", 2.0)
+    assert (folder / "hub.4").exists()
+
+
+def test_a_newer_hub_is_not_replaced_but_waited_for(start, fake, folder):
+    """It says that it does not speak our version: a take-over would drive all newer apps away."""
+    hub = fake(3)
+    app = start("app")
+    connection = hub.accept()
+    connection.receive()
+    connection.send(message(GOODBYE, UNSUPPORTED_VERSION, "too old"))
+    assert connection.is_closed_within(2.0)
+    assert hub.connections_within(1.5) == 0
+    assert not (folder / "hub.4").exists()
+    # A hub of a higher generation may do: it is found as soon as its socket has its name.
+    (folder / "coming").mkdir(mode=0o700)
+    higher = FakeHub(folder / "coming", 4)
+    (folder / "coming" / "hub.4").rename(folder / "hub.4")
+    greeted(higher).send(message(READY))
+    app.hears("connection ready", 1.0)
+    higher.close()
+
+
+def test_a_silent_hub_is_replaced_after_half_a_second(start, fake, folder):
+    fake()
+    began = time.monotonic() * 1000
+    app = start("app")
+    assert 400 < float(app.hears("connection ready", 3.0)["at"]) - began < 1500
+    assert (folder / "hub.2").exists()
+
+
+def test_a_hub_that_falls_silent_is_replaced_when_something_is_to_be_said(start, fake, folder):
+    hub = fake()
+    app = start("app")
+    greeted(hub).send(message(READY))
+    app.ready().tell("offer one")
+    app.hears("connection searching", 3.0)
+    app.hears("connection ready", 3.0)
+    assert (folder / "hub.2").exists()
+
+
+def test_a_hub_that_closes_at_once_is_not_asked_over_and_over(start, fake):
+    """No busy loop; and in the end another hub takes its place."""
+    hub = fake()
+    app = start("app")
+    assert 1 <= hub.connections_within(0.4) <= 20
+    app.hears("connection ready", 3.0)
+
+
+NONSENSE = {
+    "noise": random.Random(4).randbytes(4096),
+    "half a frame": message(READY)[:5],
+    "a frame of 16 MiB": bytes([MESSAGE, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]) + b"x" * 100,
+    "a frame of 4 GB": b"\xff" * 8 + b"x" * 100,
+    "a bomb of arrays": frame(MESSAGE, b"\x81" * 60000),
+    "data of no channel": frame(DATA, b"x", channel=2),
+    "no array": frame(MESSAGE, cbor2.dumps("welcome")),
+}
+
+
+@pytest.mark.parametrize("welcomed", [False, True], ids=["before the welcome", "after it"])
+@pytest.mark.parametrize("bytes_", NONSENSE.values(), ids=NONSENSE.keys())
+def test_a_hub_that_talks_nonsense_is_left(start, fake, bytes_, welcomed):
+    """Half a frame looks like silence until something has to be said."""
+    hub = fake()
+    app = start("app")
+    if welcomed:
+        connection = greeted(hub)
+        connection.send(message(READY))
+        app.ready()
+    else:
+        connection = hub.accept()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        connection.send(bytes_)
+    app.tell("offer one")
+    if welcomed:
+        app.hears("connection searching", 3.0)
+    app.hears("connection ready", 3.0)
+    app.end()
+
+
+ABSURD = {
+    "a long title": offer("t" * 5000),
+    "a long type": offer(type="t" * 1000),
+    "a long app name": offer(app="n" * 5000),
+    "an absurd version": offer(version=2**63),
+    "an absurd size": offer(size=2**64 - 1),
+    "an absurd age": offer(age=2**64 - 1),
+    "an absurd time left": offer(remaining=2**64 - 1),
+    "an absurd rank": offer(rank=2**64 - 1),
+    "no time left": offer(remaining=0),
+    "a title that is no text": offer(title=b"\xff"),
+    "state that nobody asked for": message(STATE, uuid.uuid4(), uuid.uuid4(), 2, 2**64 - 1, False),
+    "a kind of the future": message(4711, {}),
+    "an offer that stops short": message(OFFER, uuid.uuid4()),
+}
+
+
+@pytest.mark.parametrize("bytes_", ABSURD.values(), ids=ABSURD.keys())
+def test_absurd_messages_harm_nobody(start, fake, bytes_):
+    """They are taken as far as they make sense, or the hub is left; the app lives and is of use."""
+    hub = fake()
+    app = start("app")
+    connection = greeted(hub)
+    connection.send(message(READY))
+    app.ready()
+    connection.send(bytes_)
+    connection.close()
+    hub.close()
+    app.hears("connection searching", 3.0)
+    app.hears("connection ready", 3.0)
+    app.ask("list", r"offers \d.*")
+    app.ask("describe", "described .*")
+    app.end()
+
+
+def test_state_that_lies_about_its_size_fails(start, fake):
+    """R3.2: more or less than was announced, or no activity at all."""
+    hub = fake()
+    app = start("app")
+    connection = greeted(hub)
+    connection.send(offer("one"), message(READY))
+    app.hears("appeared one")
+    for channel, (size, body) in enumerate([(4, b"toolong"), (9, b"short"), (4, b"evil"), (2**64 - 1, b"x")], start=1):
+        name = app.ask("continue one", "continuation (.*)")[2]
+        to = connection.receive_kind(11)
+        assert to[1] == uuid.UUID(name)
+        state = message(STATE, to[1], uuid.uuid4(), 2 * channel, size, False)
+        connection.send(state, frame(DATA, body, 2 * channel), frame(2, b"", 2 * channel))
+        app.hears(f"did_fail {name} (HANDOFF_FAILED|USER_INFO_TOO_LARGE) .*")

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hub whose peers send garbage, too much, or nothing: it goes on serving the others."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from pathlib import Path
+
+import cbor2
+import pytest
+from wire import (
+    CREDIT,
+    DATA,
+    END,
+    FETCH,
+    GOODBYE,
+    HELLO,
+    MESSAGE,
+    NOTED,
+    OFFER,
+    OUTCOME,
+    PING,
+    PUT,
+    READY,
+    REFUSED,
+    RESET,
+    STATE,
+    TYPE,
+    UNSUPPORTED_VERSION,
+    WELCOME,
+    WITHDRAW,
+    Connection,
+    frame,
+    hello,
+    message,
+)
+
+
+@pytest.fixture
+def pair(start):
+    hub, editor = start("hub").ready(), start("editor", "--limit", "10", "0").ready()
+    editor.ask("offer one", "offered")
+    hub.hears("appeared one")
+    yield hub, editor
+    # Whatever came, both live, and serve each other.
+    assert not any("gone" in line for line in hub.program.said)
+    editor.tell("title still here")
+    hub.hears("changed still here")
+    name = hub.ask("continue still here", "continuation (.*)")[2]
+    hub.hears(f"continue {name} .*")
+    editor.end()
+    hub.end()
+
+
+@pytest.fixture
+def connect(folder: Path):
+    opened: list[Connection] = []
+
+    def to_hub(*greeting: bytes) -> Connection:
+        opened.append(Connection.to(folder / "hub.1"))
+        opened[-1].send(*greeting)
+        return opened[-1]
+
+    yield to_hub
+    for connection in opened:
+        connection.close()
+
+
+def memory(pid: int) -> int:
+    """Bytes that are resident."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+
+HUGE = bytes([MESSAGE, 0xFF, 0xFF, 0xFF]) + b"\0\0\0\0"
+GARBAGE = {
+    "noise": random.Random(1).randbytes(4096),
+    "zeros": bytes(4096),
+    "text": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a frame of 16 MiB": HUGE + b"x" * 1000,
+    "a frame of 4 GB": b"\xff\xff\xff\xff" + b"\0\0\0\0" + b"x" * 1000,
+    "no CBOR": frame(MESSAGE, b"\xff" * 100),
+    "an empty message": frame(MESSAGE, b""),
+    "no array": frame(MESSAGE, cbor2.dumps({"hello": 1})),
+    "an empty array": frame(MESSAGE, cbor2.dumps([])),
+    "a bomb of arrays": frame(MESSAGE, b"\x81" * 60000),
+    "a count that lies": frame(MESSAGE, b"\x9b\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+    "another first message": message(PING, 1),
+    "a message on a channel": frame(MESSAGE, cbor2.dumps([PING, 1]), channel=3),
+    "data of no channel": frame(DATA, b"x", channel=1),
+    "hello of many types": hello(types=tuple(f"t{number}" for number in range(2000))),
+    "hello with a long name": hello(name="n" * 5000),
+    "hello of wrong kinds": message(HELLO, "1", 1.5, b"", 1, 2, 3, {}, None),
+    "negative version": message(HELLO, -1, -1, uuid.uuid4(), "a", "a", "a", [TYPE], False),
+}
+
+
+@pytest.mark.parametrize("bytes_", GARBAGE.values(), ids=GARBAGE.keys())
+def test_garbage_ends_the_connection_that_sent_it(pair, connect, bytes_):
+    assert connect(bytes_).is_closed_within(2.0)
+
+
+def a_put(**other: object) -> bytes:
+    fields = {"id": uuid.uuid4(), "type": TYPE, "title": "x", "version": 0, "size": 0, "age": 0, "remaining": None}
+    return message(PUT, *(fields | {"streams": False, "activation": 1} | other).values())
+
+
+MISUSE = {
+    "hello twice": hello(),
+    "put of a long title": a_put(title="t" * 5000),
+    "put of a long type": a_put(type="t" * 300),
+    "put of an absurd version": a_put(version=2**40),
+    "put of an absurd age": a_put(age=2**64 - 1),
+    "put that remains absurdly": a_put(remaining=2**64 - 1),
+    "put of an absurd size": a_put(size=2**64 - 1),
+    "put of an absurd activation": a_put(activation=2**64 - 1),
+    "put of wrong kinds": message(PUT, 1, 2, 3, 4, 5, 6, 7, 8, 9),
+    "put that stops short": message(PUT, uuid.uuid4()),
+    "state on a channel of the other side": message(STATE, uuid.uuid4(), uuid.uuid4(), 2, 10, False),
+    "state on channel 0": message(STATE, uuid.uuid4(), uuid.uuid4(), 0, 10, False),
+    "state of 2^64 bytes": message(STATE, uuid.uuid4(), uuid.uuid4(), 1, 2**64 - 1, False),
+    "state on channel 2^40": message(STATE, uuid.uuid4(), uuid.uuid4(), 2**40, 1, False),
+    "fetch for an absurd time": message(FETCH, uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 2**64 - 1, None),
+    "credit without end": frame(CREDIT, b"\xff" * 4, channel=2) * 1000,
+    "end of no channel": frame(END, b"", channel=7),
+    "reset of no channel": frame(RESET, b"", channel=2**32 - 1),
+    "an outcome of no kind": message(OUTCOME, uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 99, 2**63, "", None),
+    "a kind that is not known": message(4711, "from the future"),
+    "noise": random.Random(2).randbytes(4096),
+}
+
+
+@pytest.mark.parametrize("bytes_", MISUSE.values(), ids=MISUSE.keys())
+def test_an_app_that_misbehaves_harms_itself_only(pair, connect, bytes_):
+    """It may be dismissed or not; the fixture sees whether the others are served."""
+    peer = connect(hello())
+    peer.receive_kind(READY)
+    peer.send(bytes_, message(PING, 1))
+    peer.is_closed_within(0.05)
+
+
+def test_random_messages_after_a_proper_hello(pair, connect):
+    """Well-formed frames with messages made at random of things that messages are made of."""
+    chance = random.Random(3)
+    known: list[uuid.UUID] = []
+    for _ in range(100):
+        peer = connect(hello(chooser=chance.random() < 0.5))
+        peer.receive_kind(READY)
+        known = known[-20:] + [uuid.UUID(int=chance.getrandbits(128))]
+        parts = [0, 1, 2, 4, 2**32, 2**64 - 1, -1, 1.5, "", "x", TYPE, "t" * 2000, b"\0", None, True, [], {}, *known]
+        for _ in range(50):
+            fields = [chance.choice(parts) for _ in range(chance.randint(0, 10))]
+            kind = chance.choice([FETCH, STATE, REFUSED, OUTCOME, NOTED, PUT, WITHDRAW, WELCOME, GOODBYE, OFFER, 17])
+            try:
+                peer.send(message(kind, *fields), frame(chance.randint(1, 4), b"abcd", chance.randint(0, 5)))
+            except (BrokenPipeError, ConnectionResetError):
+                break
+        peer.close()
+
+
+def test_half_a_frame_and_nothing_more(pair, connect):
+    """A19: a connection that does not say hello is ended after 5 s; the others do not wait for that."""
+    began = time.monotonic()
+    peer = connect(hello()[:11])
+    assert peer.is_closed_within(7.0)
+    assert time.monotonic() - began > 4.5
+
+
+def test_silence_does_not_lock_apps_out(pair, connect, start):
+    """A19: a thousand connections that say nothing; an app registers as fast as ever, and the hub keeps few of them."""
+    silent = [connect() for _ in range(1000)]
+    began = time.monotonic()
+    newcomer = start("newcomer")
+    newcomer.hears("appeared one")
+    newcomer.ready()
+    assert time.monotonic() - began < 1.0
+    hub, _ = pair
+    assert len(list(Path(f"/proc/{hub.pid}/fd").iterdir())) < 150
+    assert silent[0].is_closed_within(1.0)
+    newcomer.end()
+
+
+def test_who_never_reads_costs_no_memory(pair, connect):
+    """R2.8: it would hear the last state; 100,000 changes are not kept for it."""
+    hub, editor = pair
+    peer = connect(hello(chooser=True))
+    peer.receive_kind(READY)
+    editor.ask("flood 2000", "changed all")
+    before = memory(hub.pid)
+    editor.ask("flood 100000", "changed all", 60.0)
+    editor.events()
+    hub.hears("changed change 100000", 30.0)
+    assert memory(hub.pid) - before < 8 * 1024 * 1024
+    # It reads at last: it learns how things are now.
+    titles = []
+    while not titles or titles[-1] != "change 100000":
+        titles.append(peer.receive_kind(OFFER)[3])
+    assert len(titles) < 10_000
+
+
+def test_who_asks_and_never_reads_is_given_up(pair, connect):
+    """A million questions whose answers nobody takes."""
+    hub, _ = pair
+    peer = connect(hello())
+    peer.receive_kind(READY)
+    peer.socket.settimeout(2.0)
+    before = memory(hub.pid)
+    questions = message(PING, 1) * 10_000
+    with pytest.raises((BrokenPipeError, ConnectionResetError, TimeoutError)):
+        for _ in range(100):
+            peer.send(questions)
+    assert memory(hub.pid) - before < 16 * 1024 * 1024
+
+
+def test_an_activity_that_it_may_not_see_is_not_given(pair, connect):
+    """R6.2: an app of another team that knows the names gets nothing, nor is the origin asked."""
+    hub, editor = pair
+    chooser = connect(hello("dock", chooser=True))
+    seen = chooser.receive_kind(OFFER)
+    activity, origin = seen[1], seen[9]
+    stranger = connect(hello("spy", team="OTHER"))
+    stranger.receive_kind(READY)
+    continuation = uuid.uuid4()
+    stranger.send(message(FETCH, continuation, origin, activity, 1000, None))
+    refused = stranger.receive_kind(REFUSED)
+    assert refused[1] == continuation
+    assert not any("will_save" in line for line in editor.events())
+
+
+def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
+    """Nobody but the origin answers for it."""
+    hub, editor = pair
+    editor.tell("on_save later")
+    name = hub.ask("continue one", "continuation (.*)")[2]
+    editor.hears("will_save")
+    forger = connect(hello("forger"))
+    forger.receive_kind(READY)
+    continuation, anyone = uuid.UUID(name), uuid.uuid4()
+    forged = message(STATE, continuation, anyone, 1, 4, False) + frame(DATA, b"evil", 1) + frame(END, b"", 1)
+    refusal = message(REFUSED, continuation, anyone, 20, "forged")
+    forger.send(forged, refusal, message(NOTED, continuation, anyone), message(PING, 7))
+    forger.receive_kind(5)
+    assert not any(f"continue {name}" in line or "did_fail" in line for line in hub.events() if "will" not in line)
+    editor.tell("saved", "on_save yes")
+    hub.hears(f"continue {name} .*")
+    editor.hears(f"ended {name} restored .*")
+
+
+def test_nobody_speaks_for_the_offer_of_another(pair, connect):
+    """An offer's name is taken, and only its app withdraws it."""
+    hub, _ = pair
+    chooser = connect(hello("dock", chooser=True))
+    activity = chooser.receive_kind(OFFER)[1]
+    forger = connect(hello("forger"))
+    forger.receive_kind(READY)
+    forger.send(a_put(id=activity, title="forged"), message(WITHDRAW, activity), message(PING, 7))
+    forger.receive_kind(5)
+    hub.ask("list", "offers 1 one")
+
+
+def test_an_app_of_another_protocol_is_told_so(pair, connect):
+    peer = connect(message(HELLO, 99, 98, uuid.uuid4(), "com.example.new", "new", "T", [TYPE], False))
+    assert peer.receive_kind(GOODBYE)[1] == UNSUPPORTED_VERSION
+    assert peer.is_closed_within(1.0)
