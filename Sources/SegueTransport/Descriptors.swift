@@ -17,6 +17,17 @@ public enum Descriptors {
     return own(fd)
   }
 
+  /// Throws SYSTEM if the process may not open so many more for now.
+  static func check(_ count: Int, for what: String) throws(SegueError) {
+    var probes: [Int32] = []
+    defer { for probe in probes { _ = CLinux.close(probe) } }
+    while probes.count < count {
+      let probe = linux_eventfd()
+      guard probe >= 0 else { throw .system(what) }
+      probes.append(probe)
+    }
+  }
+
   /// Closes a registered descriptor.
   public static func close(_ fd: Int32) {
     guard fd >= 0 else { return }

@@ -37,7 +37,8 @@ public final class HubSocket {
       }
       switch linux_errno() {
       case EINTR, ECONNABORTED: continue
-      case EMFILE, ENFILE: refuseOne()
+      // Said whether or not anybody waits.
+      case EMFILE, ENFILE: guard refuseOne() else { return nil }
       default: return nil
       }
     }
@@ -51,11 +52,13 @@ public final class HubSocket {
     Descriptors.close(reserve)
   }
 
-  private func refuseOne() {
+  /// False: nobody waits.
+  private func refuseOne() -> Bool {
     Descriptors.close(reserve)
     let connection = linux_accept(fd)
     if connection >= 0 { _ = CLinux.close(connection) }
     reserve = HubSocket.openReserve()
+    return connection >= 0
   }
 
   private static func openReserve() -> Int32 {

@@ -11,7 +11,11 @@ public final class Loop {
   private var isStopping = false
   private var thread: Thread?
 
+  /// Descriptors that libuv opens for its first loop, and some: without them it would not fail but abort the process.
+  private static let descriptorsNeeded = 12
+
   public init() throws(SegueError) {
+    try Descriptors.check(Self.descriptorsNeeded, for: "event loop")
     loop = .allocate(capacity: 1)
     async = .allocate(capacity: 1)
     let result = uv_loop_init(loop)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime folder, and what the system refuses: each is an error that says what is wrong, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+from pathlib import Path
+
+import pytest
+
+
+def refused(start, folder: Path | str, **environment: str) -> str:
+    """What opening says."""
+    app = start("app", folder=folder, **environment)
+    said = app.hears(r"error .*segue_app_open.* (?P<why>[A-Z_]+: .*)")["why"]
+    assert app.program.wait() == 3
+    return said
+
+
+def test_a_folder_is_made_for_its_user_only(start, folder):
+    place = folder / "new"
+    start("app", folder=place).ready()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+def test_without_segue_runtime_dir_it_is_in_that_of_xdg(start, folder):
+    app = start("app", SEGUE_RUNTIME_DIR="", XDG_RUNTIME_DIR=str(folder)).ready()
+    assert (folder / "segue" / "hub.1").is_socket()
+    app.end()
+
+
+def test_without_either_it_is_in_the_temporary_folder(start, folder):
+    app = start("app", SEGUE_RUNTIME_DIR="", XDG_RUNTIME_DIR="", TMPDIR=str(folder)).ready()
+    place = folder / f"segue-{os.geteuid()}"
+    assert (place / "hub.1").is_socket()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    app.end()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o710, 0o701, 0o777])
+def test_a_folder_that_is_open_to_others_is_refused(start, folder, mode):
+    place = folder / "open"
+    place.mkdir()
+    place.chmod(mode)
+    said = refused(start, place)
+    assert said.startswith("UNSAFE_FOLDER") and str(place) in said and "0700" in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_refused(start, folder):
+    place = folder / "foreign"
+    place.mkdir(mode=0o700)
+    os.chown(place, 65534, 65534)
+    said = refused(start, place)
+    assert said.startswith("UNSAFE_FOLDER") and "another user" in said
+
+
+def test_a_symbolic_link_is_refused(start, folder):
+    (folder / "real").mkdir(mode=0o700)
+    (folder / "link").symlink_to(folder / "real")
+    said = refused(start, folder / "link")
+    assert said.startswith("UNSAFE_FOLDER") and "symbolic link" in said
+
+
+def test_a_file_is_refused(start, folder):
+    (folder / "file").write_text("")
+    assert refused(start, folder / "file").startswith("UNSAFE_FOLDER")
+
+
+def test_a_relative_path_is_refused(start):
+    assert refused(start, "relative/path").startswith("INVALID_ARGUMENT")
+
+
+def test_a_folder_in_no_folder_is_refused(start, folder):
+    said = refused(start, folder / "missing" / "folder")
+    assert said.startswith("SYSTEM") and str(folder / "missing") in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become someone else")
+def test_a_parent_that_cannot_be_written_to_is_refused(start, folder, built):
+    """As a user who may not write there; the program must be theirs to run."""
+    for place in (folder, built):
+        place.chmod(0o755)
+    app = start("app", folder=folder / "new", under=["setpriv", "--reuid=65534", "--clear-groups"])
+    said = app.hears("error .*")[0]
+    assert "SYSTEM" in said and str(folder / "new") in said and "Permission denied" in said
+    assert app.program.wait() == 3
+
+
+def test_a_long_path_works(start, folder):
+    """A socket's address has 108 bytes; a path may have more."""
+    place = folder / ("long" * 30) / ("longer" * 30)
+    place.mkdir(parents=True)
+    place.chmod(0o700)
+    editor, viewer = start("editor", folder=place).ready(), start("viewer", folder=place).ready()
+    editor.tell("offer one")
+    viewer.hears("appeared one")
+    editor.end()
+    viewer.end()
+
+
+def test_what_is_left_of_a_dead_hub_is_tidied_up(start, folder):
+    """Sockets and locks of hubs that were killed do not pile up."""
+    for number in range(4):
+        start(f"app{number}").ready().kill()
+    survivor = start("survivor").ready()
+    assert sorted(path.name for path in folder.iterdir()) == ["hub.5", "hub.5.lock"]
+    survivor.end()
+    assert list(folder.iterdir()) == []
+
+
+def test_strange_names_in_the_folder_are_ignored(start, folder):
+    for name in ("hub.", "hub.x", "hub.-1", "hub.1.2", "hub.99999999999999999999999", "other", "hub.7.lock.old"):
+        (folder / name).write_text("")
+    start("app").ready().end()
+
+
+def test_a_file_in_place_of_a_socket_is_passed_over(start, folder):
+    (folder / "hub.3").write_text("no socket")
+    app = start("app").ready()
+    assert (folder / "hub.4").is_socket()
+    app.end()
+
+
+def test_the_highest_number_is_not_passed(start, folder):
+    """No generation comes after it: the app goes on looking, and nothing overflows."""
+    (folder / "hub.999999999999999999").write_text("")
+    app = start("app")
+    app.ask("list", "offers 0 ")
+    app.end()
+
+
+def test_a_process_without_descriptors_says_so_and_goes_on_when_there_are_some(start):
+    """EMFILE at each step of opening, and of connecting after that: the next descriptor is refused, then the second ..."""
+    refused = later = 0
+    for limit in range(4, 40):
+        app = start("app", under=["prlimit", f"--nofile={limit}:1024", "--"])
+        line = app.hears("error .*|open")[0]
+        if line.endswith(" open"):
+            later += 1
+            resource.prlimit(app.pid, resource.RLIMIT_NOFILE, (1024, 1024))
+            app.ready().end()
+            if later > 8:
+                break
+        else:
+            refused += 1
+            assert "SYSTEM" in line and "Too many open files" in line, line
+            assert app.program.wait() == 3
+    assert refused > 8 and later > 8
+
+
+def test_a_hub_without_descriptors_gives_way(start, folder):
+    """It can take nobody in: another becomes the hub, and its own app comes along."""
+    hub = start("hub").ready()
+    used = len(os.listdir(f"/proc/{hub.pid}/fd"))
+    resource.prlimit(hub.pid, resource.RLIMIT_NOFILE, (used, used))
+    editor = start("editor").ready()
+    editor.tell("offer one")
+    hub.hears("appeared one", 5.0)
+    assert (folder / "hub.2").is_socket()
+    editor.end()
+    hub.end()

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the library does to a process: threads and descriptors as promised, signals and output not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+
+def run(built: Path, folder: Path, program: str, *arguments: str, under: tuple[str, ...] = ()) -> str:
+    """A program that checks itself: what it says, which is nothing but its own words."""
+    done = subprocess.run(
+        [*under, built / program, *arguments],
+        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder), "SEGUE_LOG": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_signals_environment_and_output_are_the_hosts(built, folder):
+    """Dispositions, masks, environment and locale before and after; no output; threads with all signals blocked."""
+    assert run(built, folder, "manners", "quiet") == ""
+
+
+def test_a_broken_connection_raises_no_sigpipe(built, folder):
+    """The default of SIGPIPE is death; the hub closes on the app's words, over and over."""
+    assert run(built, folder, "manners", "pipe") == "alive\n"
+
+
+@pytest.mark.parametrize("delivery", ["host", "thread"])
+def test_opening_and_closing_a_thousand_times_leaves_nothing(built, folder, delivery):
+    assert run(built, folder, "manners", "reopen", delivery) == "1000\n"
+
+
+def switches(pid: int) -> int:
+    """Context switches of all threads of a process so far."""
+    count = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        count += sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", (task / "status").read_text())))
+    return count
+
+
+def test_an_idle_device_sleeps(start):
+    """Hub, two apps and three offers: once all has settled, ten seconds without a single context switch."""
+    apps = [start(name, *options).ready() for name, options in (("hub", ()), ("a", ()), ("b", ("--thread",)))]
+    for number, app in enumerate(apps):
+        app.tell(f"offer {number}")
+    for number, app in enumerate(apps):
+        for other in {0, 1, 2} - {number}:
+            if not any(line.endswith(f"appeared {other}") for line in app.program.said):
+                app.hears(f"appeared {other}")
+        app.hears("will_save")  # the last that a clock brings about: 2 s after the change
+    settled = [switches(app.pid) for app in apps]
+    deadline = time.monotonic() + 10
+    while True:  # what the saving brought about is over when nobody has moved for a second
+        time.sleep(1)
+        now = [switches(app.pid) for app in apps]
+        if now == settled:
+            break
+        settled = now
+        assert time.monotonic() < deadline, "it does not settle"
+    time.sleep(10)
+    assert [switches(app.pid) for app in apps] == settled
