@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the process before, while and after an app is open. "quiet": signals, environment, output; "pipe": the other
- * side closes on our words; "reopen": a thousand times, nothing is left. Says nothing unless something is wrong. */
+ * side closes on our words; "reopen": over and over, nothing is left. Says nothing unless something is wrong. */
 #include <dirent.h>
 #include <errno.h>
 #include <locale.h>
@@ -159,10 +159,10 @@ static void broken_pipe(void) {
   puts("alive");
 }
 
-static void reopen(segue_delivery delivery) {
+static void reopen(segue_delivery delivery, int times) {
   int descriptors = 0, threads = 0;
   size_t handles = 0;
-  for (int i = 0; i < 1000; i++) {
+  for (int i = 0; i < times; i++) {
     if (i == 10) { /* what is made once and kept has been made by now */
       descriptors = entries("/proc/self/fd");
       threads = entries("/proc/self/task");
@@ -183,7 +183,7 @@ static void reopen(segue_delivery delivery) {
   REQUIRE(left == handles && left == 1); /* the delegate */
   REQUIRE(entries("/proc/self/fd") == descriptors);
   REQUIRE(entries("/proc/self/task") == threads);
-  puts("1000");
+  printf("%d\n", times);
 }
 
 int main(int count, char **arguments) {
@@ -192,8 +192,8 @@ int main(int count, char **arguments) {
     quiet();
   else if (strcmp(what, "pipe") == 0)
     broken_pipe();
-  else if (strcmp(what, "reopen") == 0)
-    reopen(count > 2 && strcmp(arguments[2], "thread") == 0 ? SEGUE_DELIVER_THREAD : SEGUE_DELIVER_HOST);
+  else if (strcmp(what, "reopen") == 0 && count == 4)
+    reopen(strcmp(arguments[2], "thread") == 0 ? SEGUE_DELIVER_THREAD : SEGUE_DELIVER_HOST, atoi(arguments[3]));
   else
     return 2;
   return 0;

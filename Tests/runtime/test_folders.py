@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime folder, and what the system refuses: each is an error that says what is wrong, and leaves nothing behind."""
+"""The runtime folder, and what the system refuses: an error that says what is wrong, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_highest_number_is_not_passed(start, folder):
 
 
 def test_a_process_without_descriptors_says_so_and_goes_on_when_there_are_some(start):
-    """EMFILE at each step of opening, and of connecting after that: the next descriptor is refused, then the second ..."""
+    """EMFILE at each step of opening, and of connecting after that: the first descriptor is refused, the second ..."""
     refused = later = 0
     for limit in range(4, 40):
         app = start("app", under=["prlimit", f"--nofile={limit}:1024", "--"])

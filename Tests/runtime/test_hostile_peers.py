@@ -148,7 +148,7 @@ def test_random_messages_after_a_proper_hello(pair, connect):
     for _ in range(100):
         peer = connect(hello(chooser=chance.random() < 0.5))
         peer.receive_kind(READY)
-        known = known[-20:] + [uuid.UUID(int=chance.getrandbits(128))]
+        known = [*known[-20:], uuid.UUID(int=chance.getrandbits(128))]
         parts = [0, 1, 2, 4, 2**32, 2**64 - 1, -1, 1.5, "", "x", TYPE, "t" * 2000, b"\0", None, True, [], {}, *known]
         for _ in range(50):
             fields = [chance.choice(parts) for _ in range(chance.randint(0, 10))]
@@ -216,7 +216,7 @@ def test_who_asks_and_never_reads_is_given_up(pair, connect):
 
 def test_an_activity_that_it_may_not_see_is_not_given(pair, connect):
     """R6.2: an app of another team that knows the names gets nothing, nor is the origin asked."""
-    hub, editor = pair
+    _, editor = pair
     chooser = connect(hello("dock", chooser=True))
     seen = chooser.receive_kind(OFFER)
     activity, origin = seen[1], seen[9]
