@@ -26,7 +26,6 @@ TAG_URL = 32
 TAG_UUID = 37
 TAG_SET = 258
 _SET_HEAD = b"\xd9\x01\x02"
-_URL_HEAD = b"\xd8\x20"
 
 
 def encode(value: Any) -> bytes:
@@ -111,13 +110,16 @@ if hasattr(cbor2, "shareable_decoder") and not hasattr(cbor2, "CBORDecodeValueEr
             raise _Unusual
         return distinct
 
+    def _tag(tag: Any, immutable: bool) -> URL:
+        if tag.tag != TAG_URL:
+            raise _Unusual
+        return URL(tag.value)
+
     _DECODERS = {TAG_URL: _url, TAG_SET: _set}
 
     def _decode_native(data: bytes) -> Any:
         try:
-            if _URL_HEAD in data or _SET_HEAD in data:  # perhaps; without decoders of ours it is faster
-                return cbor2.loads(data, strict_hashable_types=True, semantic_decoders=_DECODERS)
-            return cbor2.loads(data, strict_hashable_types=True)
+            return cbor2.loads(data, strict_hashable_types=True, tag_hook=_tag)
         except Exception:
             return cbor2.loads(data, allow_duplicate_keys=False, object_hook=_refuse_keys, semantic_decoders=_DECODERS)
 
