@@ -106,7 +106,6 @@ public final class App: Handled {
 
   /// Called with the lock, and returns with it.
   private func giveUpOpening() {
-    wakeUp.close()
     guard let thread = deliveryThread else { return }
     deliveryThread = nil
     monitor.unlock()
@@ -154,7 +153,6 @@ public final class App: Handled {
     gate = nil
     self.device = nil
     deliveryThread = nil
-    wakeUp.close()
     state = .closed
     monitor.notifyAll()
     monitor.unlock()

@@ -36,7 +36,7 @@ extension App {
     dispatcher.enter()
     let count = dispatchLocked(timeout: timeout)
     dispatcher.leave()
-    if !due.isEmpty { wakeUp.signal() }
+    if due.isEmpty { wakeUp.settle() } else { wakeUp.signal() }
     monitor.notifyAll()
     let shallClose = dispatcher.shallClose
     unlockAndLog()

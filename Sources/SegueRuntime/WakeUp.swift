@@ -18,7 +18,8 @@ final class WakeUp {
     descriptor.store(try Descriptors.eventDescriptor(), ordering: .relaxed)
   }
 
-  func close() { Descriptors.close(descriptor.exchange(-1, ordering: .relaxed)) }
+  /// Not before: another thread may be in `wake`, and by then the number may be another file's.
+  deinit { Descriptors.close(fd) }
 
   /// Something is due.
   func signal() {
@@ -43,6 +44,15 @@ final class WakeUp {
     var count: UInt64 = 0
     _ = read(fd, &count, 8)
     return isRequested.exchange(false, ordering: .relaxed)
+  }
+
+  /// Nothing is due any more; what the host asked for stays.
+  func settle() {
+    guard isSignalled else { return }
+    isSignalled = false
+    var count: UInt64 = 0
+    _ = read(fd, &count, 8)
+    if isRequested.load(ordering: .relaxed) { write() }
   }
 
   private func write() {

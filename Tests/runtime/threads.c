@@ -201,21 +201,19 @@ struct dispatching {
   segue_app *app;
   segue_status status;
   size_t delivered;
-  int timeout;
-  atomic_int started, ended;
 };
 
 static void *dispatch_elsewhere(void *context) {
   struct dispatching *self = context;
-  self->started++;
-  self->status = segue_app_dispatch(self->app, self->timeout, &self->delivered);
-  self->ended++;
+  do /* the thread that waits for it to wait asks now and then itself */
+    self->status = segue_app_dispatch(self->app, -1, &self->delivered);
+  while (self->status == SEGUE_ERROR_BUSY);
   return NULL;
 }
 
 /** A thread that waits in dispatch: until somebody asks, "it waits" shows by BUSY. */
 static pthread_t wait_elsewhere(struct dispatching *self, segue_app *app) {
-  *self = (struct dispatching){.app = app, .timeout = -1};
+  *self = (struct dispatching){.app = app};
   pthread_t thread;
   REQUIRE(pthread_create(&thread, NULL, dispatch_elsewhere, self) == 0);
   while (segue_app_dispatch(app, 0, NULL) != SEGUE_ERROR_BUSY)
@@ -315,24 +313,32 @@ static void timeouts(void) {
   close_side(&self);
 }
 
-/* The last handle of an app goes inside one of its callbacks: refused, not taken. */
-static segue_status released_inside;
+/* The last handle of an app goes inside one of its callbacks: it closes once that has returned. */
 static void release_inside(void *context, segue_app *app, segue_connection connection) {
   (void)connection;
   ((struct side *)context)->ready++;
-  released_inside = segue_app_release(app);
+  OK(segue_app_release(app));
 }
 
 static void last_release_inside_a_callback(void) {
-  static struct side self;
-  OK(segue_app_create("com.example.release", NUL, &self.app));
-  OK(segue_app_delegate_create(&self, destroyed, &self.delegate));
-  OK(segue_app_delegate_on_connection(self.delegate, release_inside));
-  OK(segue_app_set_delegate(self.app, self.delegate));
-  OK(segue_app_open(self.app));
-  dispatch_until(&self, &self.ready, 1);
-  REQUIRE(released_inside == SEGUE_ERROR_BUSY);
-  close_side(&self);
+  static const segue_delivery deliveries[] = {SEGUE_DELIVER_HOST, SEGUE_DELIVER_THREAD};
+  for (int i = 0; i < 2; i++) {
+    static struct side sides[2];
+    struct side *self = &sides[i];
+    OK(segue_app_create("com.example.release", NUL, &self->app));
+    OK(segue_app_set_delivery(self->app, deliveries[i]));
+    OK(segue_app_delegate_create(self, destroyed, &self->delegate));
+    OK(segue_app_delegate_on_connection(self->delegate, release_inside));
+    OK(segue_app_set_delegate(self->app, self->delegate));
+    OK(segue_app_open(self->app));
+    if (deliveries[i] == SEGUE_DELIVER_HOST)
+      dispatch_until(self, &self->ready, 1);
+    else
+      wait_until(&self->ready, 1);
+    REQUIRE(segue_app_release(self->app) == SEGUE_ERROR_INVALID_HANDLE);
+    OK(segue_app_delegate_release(self->delegate));
+    wait_until(&self->destroyed, 1);
+  }
 }
 
 /* A delegate that is released is detached: its context goes, and nothing of it runs any more (R1.15). */
