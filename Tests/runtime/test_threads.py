@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads and callbacks (header: THREADS, CALLBACKS): what threads.c checks, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TESTS = re.findall(r'\{"(\w+)", \1\}', (HERE / "threads.c").read_text())
+
+
+def run(built: Path, folder: Path, *arguments: str, under: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*under, built / "threads", *arguments],
+        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_threads(built, folder, test):
+    done = run(built, folder, test)
+    assert done.returncode == 0, done.stderr
+
+
+def test_all_at_once(built, folder):
+    """R3.2 whatever races: six threads do everything to two apps, which every other time close in the middle of it."""
+    done = run(built, folder, "all_at_once", "10", "300")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_valgrind_finds_no_leak_and_no_bad_access(built, folder):
+    """Continuations and the end of two apps. Undefined values are not looked for: optimised Swift copies the unused
+    bits of enumerations, and tests words that hold some."""
+    kinds = "definite,indirect"
+    leaks = ("--leak-check=full", f"--show-leak-kinds={kinds}", f"--errors-for-leak-kinds={kinds}")
+    under = ("valgrind", "--quiet", "--undef-value-errors=no", *leaks, "--error-exitcode=9")
+    done = run(built, folder, "delivery_by_thread", under=under)
+    assert done.returncode == 0, done.stderr[:4000]
