@@ -826,7 +826,7 @@ segue_status segue_offer_get_device_name(const segue_offer *offer, char **name, 
 segue_status segue_offer_get_app_name(const segue_offer *offer, char **name, size_t *length);
 segue_status segue_offer_get_bundle_identifier(const segue_offer *offer, char **identifier, size_t *length);
 segue_status segue_offer_get_payload_version(const segue_offer *offer, uint32_t *version);
-/** Bytes of the last snapshot, 0 if there is none yet. */
+/** Bytes of user_info, as it is now. */
 segue_status segue_offer_get_size_hint(const segue_offer *offer, uint64_t *bytes);
 /** Since it became current or its app came to the foreground. */
 segue_status segue_offer_get_age_ms(const segue_offer *offer, uint64_t *age_ms);

@@ -92,7 +92,7 @@ extension AppEngine {
       offered.lastPut = nil
       return
     }
-    let description = OfferDescription(activity, id: offered.id, sizeHint: snapshots[offered.id]?.document.count)
+    let description = OfferDescription(activity, id: offered.id)
     let isActivation = offered.lastPut == nil || offered.lastActivation != offered.activation
     if !isActivation {
       guard offered.lastPut != description else {
@@ -150,11 +150,11 @@ extension AppEngine {
 }
 
 extension OfferDescription {
-  /// - Parameter sizeHint: bytes of the last document, if there is one.
-  init(_ activity: Activity, id: Identifier, sizeHint: Int?) {
+  init(_ activity: Activity, id: Identifier) {
     self.init(
       id: id, type: activity.type, title: activity.title, payloadVersion: activity.payloadVersion,
-      sizeHint: UInt64(max(sizeHint ?? 0, activity.userInfo?.encoding.count ?? 0)),
+      // What varies in size; the rest of a document is small.
+      sizeHint: UInt64(activity.userInfo?.encoding.count ?? 0),
       expirationDate: activity.expirationDate,
       supportsContinuationStreams: activity.supportsContinuationStreams)
   }
