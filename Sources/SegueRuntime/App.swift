@@ -374,6 +374,13 @@ public final class App: Handled {
     seekAgain(generation, wasWelcome: wasWelcome)
   }
 
+  /// The hub has no room for a connection.
+  func turnedAway(by generation: UInt64) {
+    monitor.lock()
+    seekAgain(generation, wasWelcome: false)
+    monitor.unlock()
+  }
+
   /// The hub has closed the connection: it ends, or has no room. One that is there and turns us away again and again is
   /// no better than one that says nothing.
   private func seekAgain(_ generation: UInt64, wasWelcome: Bool) {

@@ -86,9 +86,11 @@ final class Device {
       while true {
         let highest = folder.highestGeneration()
         if highest >= minimum {
-          if let socket = try folder.connect(highest) { return app.connected(socket, generation: highest) }
-          // Its socket is there, and nobody behind it.
-          minimum = highest + 1
+          switch try folder.visit(highest) {
+          case .connected(let socket): return app.connected(socket, generation: highest)
+          case .crowded: return app.turnedAway(by: highest)
+          case .nobody: minimum = highest + 1
+          }
         } else {
           guard try becomeHub(minimum) else {
             return wait(app, awaited: minimum, next: minimum + 1, in: Self.openingTime)
@@ -112,6 +114,8 @@ final class Device {
   }
 
   private func wait(_ app: App, awaited: UInt64, next: UInt64, in time: Int64) {
+    guard apps.contains(where: { $0 === app }) else { return }
+    waiting.removeAll { $0.app === app }
     waiting.append(Waiting(app: app, awaited: awaited, at: Clock.uptime + time, next: next))
     timer?.set(waiting.map { $0.at }.min())
   }

@@ -108,15 +108,28 @@ public final class RuntimeFolder {
     return Descriptors.own(socket)
   }
 
-  /// A connection to a generation's hub; nil: nobody listens, or another user does.
-  public func connect(_ generation: UInt64) throws(SegueError) -> Int32? {
+  /// What came of a visit to a hub.
+  public enum Visit {
+    case connected(Int32)
+    /// Nobody listens, or another user does.
+    case nobody
+    /// More wait to be let in than the system lines up.
+    case crowded
+  }
+
+  public func visit(_ generation: UInt64) throws(SegueError) -> Visit {
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("socket") }
-    guard linux_connect(socket, address("hub.\(generation)")) == 0, Socket.peerUser(socket) == geteuid() else {
+    guard linux_connect(socket, address("hub.\(generation)")) == 0 else {
+      let isCrowded = linux_errno() == EAGAIN
       _ = close(socket)
-      return nil
+      return isCrowded ? .crowded : .nobody
     }
-    return Descriptors.own(socket)
+    guard Socket.peerUser(socket) == geteuid() else {
+      _ = close(socket)
+      return .nobody
+    }
+    return .connected(Descriptors.own(socket))
   }
 
   /// Removes what older generations, and this one if it is over, have left.
