@@ -60,9 +60,9 @@ def test_an_idle_device_sleeps(start):
                 app.hears(f"appeared {other}")
         app.hears("will_save")  # the last that a clock brings about: 2 s after the change
     settled = [switches(app.pid) for app in apps]
-    deadline = time.monotonic() + 10
-    while True:  # what the saving brought about is over when nobody has moved for a second
-        time.sleep(1)
+    deadline = time.monotonic() + 30
+    while True:  # what the saving brought about is over when nobody has moved for a while, also on a busy machine
+        time.sleep(3)
         now = [switches(app.pid) for app in apps]
         if now == settled:
             break
