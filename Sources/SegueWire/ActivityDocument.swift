@@ -25,7 +25,7 @@ public enum ActivityDocument {
     guard bytes.starts(with: magic) else {
       throw SegueError(.malformed, "document: does not start with tag 55799, so it is no activity document")
     }
-    let value = try Value(cbor: UnsafeRawBufferPointer(rebasing: bytes[magic.count...]))
+    let value = try Value(cbor: UnsafeRawBufferPointer(rebasing: bytes[magic.count...]), bounds: .document)
     guard value.kind == .array, let elements = value.elements, elements.count >= 2, let version = elements[0].uint64
     else {
       throw SegueError(.malformed, "document: not an array of version and properties")
@@ -69,7 +69,17 @@ public enum ActivityDocument {
     let isDefault = activity.eligibility == .handoff
     try add("eligibility", isDefault ? nil : .unsigned(UInt64(activity.eligibility.rawValue)))
     try add("payload_version", activity.payloadVersion == 0 ? nil : .unsigned(UInt64(activity.payloadVersion)))
-    return try .array([.unsigned(version), .dictionary(entries)])
+    var writer = ValueWriter(.document)
+    try writer.begin(.array)
+    try writer.put(version)
+    try writer.begin(.dictionary)
+    for entry in entries {
+      try writer.put(entry.key)
+      try writer.put(entry.value)
+    }
+    try writer.end()
+    try writer.end()
+    return try writer.finish()
   }
 
   private static func activity(from properties: Value, userInfoLimit: Int) throws(SegueError) -> Activity {

@@ -244,16 +244,16 @@ def test_what_was_continued_is_the_receivers_own(pair):
     viewer.end()
 
 
-def test_a_payload_of_16_mb_arrives(start):
-    """The hub is in a third process, and holds none of it."""
+def test_a_payload_of_16_mib_arrives(start):
+    """Section 9: user_info at its hard limit; the hub is in a third process, and holds none of it."""
     start("hub").ready()
     editor = start("editor", "--limit", "2", str(16 * 1024 * 1024), "--limit", "10", "0").ready()
     viewer = start("viewer").ready()
     editor.tell("offer one")
     viewer.hears("appeared one")
-    editor.ask("payload 16000000", "payload set")
+    editor.ask(f"payload {16 * 1024 * 1024 - 11}", "payload set")  # and what the dictionary around it takes
     name = begin(viewer)
-    viewer.hears(rf"continue {name} 160000\d\d one")
+    viewer.hears(f"continue {name} {16 * 1024 * 1024} one")
     editor.hears(f"ended {name} restored OK fresh ")
 
 

@@ -6,10 +6,11 @@ struct CanonicalScan {
 
   private let base: UnsafeRawPointer
   private let end: Int
+  private let bounds: ValueBounds
 
-  static func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let base = bytes.baseAddress, bytes.count <= Limits.value else { return false }
-    return CanonicalScan(base: base, end: bytes.count).item(at: 0, depth: 0) == bytes.count
+  static func accepts(_ bytes: UnsafeRawBufferPointer, _ bounds: ValueBounds = .value) -> Bool {
+    guard let base = bytes.baseAddress, bytes.count <= bounds.size else { return false }
+    return CanonicalScan(base: base, end: bytes.count, bounds: bounds).item(at: 0, depth: 0) == bytes.count
   }
 
   /// The offset behind the item at `start`, around which there are `depth` containers.
@@ -51,14 +52,14 @@ struct CanonicalScan {
       let count = Int(truncatingIfNeeded: argument)
       return UTF8Text.isValid(base + offset, count) ? offset &+ count : Self.no
     case Head.Major.array:
-      guard depth < Limits.nesting, argument <= UInt64(end &- offset) else { return Self.no }
+      guard depth < bounds.nesting, argument <= UInt64(end &- offset) else { return Self.no }
       for _ in 0..<Int(truncatingIfNeeded: argument) {
         offset = item(at: offset, depth: depth &+ 1)
         guard offset >= 0 else { return Self.no }
       }
       return offset
     case Head.Major.map:
-      guard depth < Limits.nesting, argument <= UInt64((end &- offset) / 2) else { return Self.no }
+      guard depth < bounds.nesting, argument <= UInt64((end &- offset) / 2) else { return Self.no }
       return entries(Int(truncatingIfNeeded: argument), at: offset, depth: depth)
     case Head.Major.tag: return tagged(argument, at: offset, depth: depth)
     default:
@@ -107,7 +108,7 @@ struct CanonicalScan {
       guard initial == 0x50, end &- start > Identifier.size else { return Self.no }
       return start &+ 1 &+ Identifier.size
     case Head.Tag.set:
-      guard major == Head.Major.array, depth < Limits.nesting else { return Self.no }
+      guard major == Head.Major.array, depth < bounds.nesting else { return Self.no }
       return elementsOfSet(at: start, depth: depth)
     default: return Self.no
     }

@@ -3,10 +3,11 @@
 struct Normaliser {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
-  private var writer = ValueWriter()
+  private var writer: ValueWriter
 
-  private init(_ bytes: UnsafeRawBufferPointer) {
+  private init(_ bytes: UnsafeRawBufferPointer, _ bounds: ValueBounds) {
     self.bytes = bytes
+    writer = ValueWriter(bounds)
     writer.reserve(bytes.count)
   }
 
@@ -17,11 +18,13 @@ struct Normaliser {
     return try result.get()
   }
 
-  static func encoding(of cbor: UnsafeRawBufferPointer) throws(SegueError) -> [UInt8] {
-    guard cbor.count <= Limits.value else {
-      throw SegueError(.limitExceeded, "\(cbor.count) bytes are more than the \(Limits.value) that a value may have")
+  static func encoding(
+    of cbor: UnsafeRawBufferPointer, _ bounds: ValueBounds = .value
+  ) throws(SegueError) -> [UInt8] {
+    guard cbor.count <= bounds.size else {
+      throw SegueError(.limitExceeded, "\(cbor.count) bytes are more than the \(bounds.size) that a value may have")
     }
-    var normaliser = Normaliser(cbor)
+    var normaliser = Normaliser(cbor, bounds)
     try normaliser.item()
     guard normaliser.offset == cbor.count else {
       throw SegueError(.malformed, "bytes follow the value at offset \(normaliser.offset)")
@@ -61,7 +64,7 @@ struct Normaliser {
     }
   }
 
-  /// Recursive, but never deeper than `Limits.nesting`: `begin` refuses to.
+  /// Recursive, but never deeper than `ValueBounds.deepest`: `begin` refuses to.
   private mutating func item() throws(SegueError) { try item(try head()) }
 
   private mutating func item(_ head: AnyHead) throws(SegueError) {

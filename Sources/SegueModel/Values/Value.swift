@@ -9,8 +9,8 @@ public struct Value: Sendable {
 
   /// A value from one CBOR item, deterministic or not: lengths, sizes of numbers and order are normalised. MALFORMED or
   /// UNSUPPORTED_VALUE, with the offset in the message; LIMIT_EXCEEDED.
-  public init(cbor: UnsafeRawBufferPointer) throws(SegueError) {
-    encoding = CanonicalScan.accepts(cbor) ? Array(cbor) : try Normaliser.encoding(of: cbor)
+  public init(cbor: UnsafeRawBufferPointer, bounds: ValueBounds = .value) throws(SegueError) {
+    encoding = CanonicalScan.accepts(cbor, bounds) ? Array(cbor) : try Normaliser.encoding(of: cbor, bounds)
   }
 
   public init(cbor: [UInt8]) throws(SegueError) {

@@ -34,7 +34,8 @@ public struct ValueReader: ~Copyable, Sendable {
   private var offset = 0
   /// Items that follow in the innermost container, and in those around it, outermost first.
   private var left = 1
-  private var outer = InlineArray<64, Int>(repeating: 0)
+  /// As many as `ValueBounds.deepest`.
+  private var outer = InlineArray<66, Int>(repeating: 0)
   private var depth = 0
   /// The kind of the item at which the reader stands: nil before the first item, at an end, and behind all.
   private var kind: Kind?
@@ -96,7 +97,7 @@ public struct ValueReader: ~Copyable, Sendable {
 
   @inline(__always)
   private mutating func enterContainer(_ count: Int) {
-    // No value is deeper than `Limits.nesting`.
+    // No value is deeper than `ValueBounds.deepest`.
     outer[depth] = left
     depth &+= 1
     left = count

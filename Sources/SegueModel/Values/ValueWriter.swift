@@ -18,14 +18,15 @@ public struct ValueWriter: Sendable {
   private var used = 0
   /// The containers that are open, outermost first.
   private var open: [Container] = []
-  /// Offsets of the items of open dictionaries and sets. 32 bits are enough for `Limits.value`.
+  /// Offsets of the items of open dictionaries and sets. 32 bits are enough for `ValueBounds`.
   private var marks: [UInt32] = []
   private var isUnusable = false
+  private let bounds: ValueBounds
 
   /// Bytes of room that stay for the next value.
   private static let keptRoom = 64 * 1024
 
-  public init() {}
+  public init(_ bounds: ValueBounds = .value) { self.bounds = bounds }
 
   /// How many containers are open.
   public var depth: Int { open.count }
@@ -122,7 +123,7 @@ public struct ValueWriter: Sendable {
   /// Puts a value in whole.
   public mutating func put(_ value: Value) throws(SegueError) {
     // A value of n bytes is at most n deep: most need no look.
-    let deepest = Limits.nesting - open.count
+    let deepest = bounds.nesting - open.count
     if value.encoding.count > deepest, value.depth > deepest { throw Self.tooDeep }
     try prepare(value.encoding.count)
     value.encoding.withUnsafeBytes { write($0) }
@@ -133,7 +134,7 @@ public struct ValueWriter: Sendable {
     guard kind.isContainer else {
       throw SegueError(.invalidArgument, "only an array, a dictionary and a set can be begun")
     }
-    guard open.count < Limits.nesting else { throw Self.tooDeep }
+    guard open.count < bounds.nesting else { throw Self.tooDeep }
     try prepare(4)
     if kind == .set { write { Head.write(Head.Major.tag, Head.Tag.set, to: $0) } }
     open.append(Container(kind: kind, head: used, firstMark: marks.count))
@@ -160,7 +161,7 @@ public struct ValueWriter: Sendable {
       }
     }
     let headSize = Head.size(of: UInt64(count))
-    guard used &+ headSize &- 1 <= Limits.value else {
+    guard used &+ headSize &- 1 <= bounds.size else {
       isUnusable = true
       throw Self.tooLarge
     }
@@ -226,7 +227,7 @@ public struct ValueWriter: Sendable {
   /// The same for bytes with a head, and a tag of `tagSize`.
   @inline(__always)
   private mutating func prepare(_ tagSize: Int = 0, content count: Int) throws(SegueError) {
-    guard count <= Limits.value else { throw Self.tooLarge }
+    guard count <= bounds.size else { throw Self.tooLarge }
     try prepare(tagSize &+ Head.size(of: UInt64(truncatingIfNeeded: count)) &+ count)
   }
 
@@ -234,7 +235,7 @@ public struct ValueWriter: Sendable {
   /// shorter than `size`, so it is let in as long as there is one byte left: `end` checks again.
   @inline(__always)
   private mutating func prepare(_ size: Int) throws(SegueError) {
-    guard used &+ size <= Limits.value || (size <= 1 + Head.longest && used < Limits.value) else { throw Self.tooLarge }
+    guard used &+ size <= bounds.size || (size <= 1 + Head.longest && used < bounds.size) else { throw Self.tooLarge }
     try checkUsable()
     let innermost = open.count &- 1
     if innermost >= 0 {
