@@ -49,13 +49,22 @@ public final class Gate {
     _ = linux_epoll_ctl(fd, EPOLL_CTL_MOD, socket, events)
   }
 
-  /// - Parameter deadline: uptime in milliseconds. A later one than is set is not set: waking once too early costs
-  ///   less than a system call each time. Nil: the deadline that is set, if any, stays.
+  /// Milliseconds in which something else is likely to come up.
+  private static let soon: Int64 = 1_000
+
+  /// - Parameter deadline: uptime in milliseconds; nil: none. A later one than is set is not set, and one that comes
+  ///   soon anyway is not unset: waking once too early costs less than a system call each time. But nobody who sleeps
+  ///   is woken for nothing.
   public func setDeadline(_ deadline: Int64?) {
-    guard let deadline, self.deadline.map({ deadline < $0 }) ?? true else { return }
+    if let deadline {
+      guard self.deadline.map({ deadline < $0 }) ?? true else { return }
+    } else {
+      guard let set = self.deadline, set - Clock.uptime > Self.soon else { return }
+    }
     self.deadline = deadline
     var time = itimerspec()
-    let at = max(1, deadline)
+    // Zero unsets it.
+    let at = deadline.map { max(1, $0) } ?? 0
     time.it_value = timespec(tv_sec: Int(at / 1000), tv_nsec: Int(at % 1000) * 1_000_000)
     timerfd_settime(timer, Int32(TFD_TIMER_ABSTIME), &time, nil)
   }
