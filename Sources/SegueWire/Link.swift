@@ -162,7 +162,8 @@ public final class Link {
       guard let index = outgoing.firstIndex(where: { $0.channel == head.channel }) else { return nil }
       let more = Int(Frame.bigEndian(body))
       let (credit, overflow) = outgoing[index].credit.addingReportingOverflow(more)
-      guard !overflow, credit <= Int(UInt32.max) else { throw SegueError(.malformed, "link: credit without bound") }
+      // What was used up is granted again, so it never is more than at first.
+      guard !overflow, credit <= Link.window else { throw SegueError(.malformed, "link: credit without bound") }
       outgoing[index].credit = credit
       return .room(head.channel, more)
     }

@@ -1,0 +1,114 @@
+import SegueEngine
+import SegueModel
+
+/// An app of a `World`: its activities, what it was told, and how it answers.
+final class TestApp: ActivitySource {
+  private(set) var engine: AppEngine!
+  var isOpen = true
+  /// Its connection at the hub.
+  var number: HubEngine.PeerNumber?
+  /// What it was told, in a few words each.
+  private(set) var events: [String] = []
+  private(set) var receipts: [Receipt] = []
+  private(set) var continued: [(activity: Activity, from: ContinuedFrom)] = []
+  private(set) var reasons: [Reason] = []
+
+  // How it answers.
+  var answersSaves = true
+  /// Inside will_save.
+  var onSave: (TestApp) -> Void = { _ in }
+  var declineReason: String?
+  var handles = true
+  var restores = true
+  var answersContinue = true
+  private(set) var pendingSaves: [UInt64] = []
+
+  private var activities: [Identifier: Activity] = [:]
+  private var changes: [Identifier: Int64] = [:]
+
+  init(_ identity: AppIdentity, _ limits: Limits) {
+    engine = AppEngine(identity: identity, limits: limits, source: self)
+  }
+
+  func add(_ activity: Activity, as id: Identifier) { activities[id] = activity }
+
+  func change(_ id: Identifier, at now: Moment, _ change: (inout Activity) throws -> Void) rethrows {
+    try change(&activities[id]!)
+    changes[id] = now.uptime
+    engine.changed(id, now)
+  }
+
+  func invalidate(_ id: Identifier) { activities[id] = nil }
+
+  func takeEvents() -> [String] {
+    defer { events = [] }
+    return events
+  }
+
+  /// False: there was nothing.
+  func runDeliveries(_ now: Moment) -> Bool {
+    let due = engine.takeDeliveries()
+    for delivery in due { run(delivery, now) }
+    return !due.isEmpty
+  }
+
+  private func run(_ delivery: Delivery, _ now: Moment) {
+    switch delivery {
+    case .connection(let isReady): events.append(isReady ? "ready" : "searching")
+    case .offer(let event, let offer):
+      events.append("\(event) \(offer.description.title ?? offer.description.type)")
+    case .willSave(_, let save):
+      events.append("will_save")
+      onSave(self)
+      if answersSaves { engine.saved(save, now) } else { pendingSaves.append(save) }
+    case .wasContinued: events.append("was_continued")
+    case .continuationEnded(_, let receipt):
+      events.append("ended \(receipt.outcome)")
+      receipts.append(receipt)
+    case .continuation(let id): run(id, now)
+    case .explanation(_, let reasons): self.reasons = reasons
+    case .log: break
+    }
+  }
+
+  private func run(_ id: Identifier, _ now: Moment) {
+    switch engine.step(id) {
+    case .willContinue:
+      events.append("will_continue")
+      engine.announced(id, decline: declineReason, now)
+    case .continue(let activity, let from):
+      events.append("continue")
+      continued.append((activity, from))
+      if answersContinue { engine.answer(id, handled: handles, restored: restores, now) }
+    case .didFail(_, let error): events.append("did_fail \(error.status)")
+    case nil: break
+    }
+  }
+
+  // MARK: ActivitySource
+
+  func activity(_ id: Identifier) -> Activity? { activities[id] }
+  func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
+  func lastChange(of id: Identifier) -> Int64 { changes[id] ?? 0 }
+  func answersWillSave(_ id: Identifier) -> Bool { true }
+}
+
+extension World {
+  /// Makes a new activity current.
+  func offer(_ title: String, by app: TestApp, type: String = "com.example.note") throws -> Identifier {
+    let id = identifier()
+    var activity = try Activity(type: type)
+    try activity.setTitle(title)
+    app.add(activity, as: id)
+    tell(app) { $0.becomeCurrent(id, $1) }
+    return id
+  }
+
+  /// Continues the frontmost offer that an app sees.
+  func `continue`(in app: TestApp) throws -> Identifier {
+    let id = identifier()
+    let offer = app.engine.offers.all[0]
+    tell(app) { $0.continue(offer, id: id, timeout: nil, $1) }
+    return id
+  }
+}

@@ -1,0 +1,153 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// A device in virtual time: apps, and one hub at a time, joined by links without delay. It holds no rule of Handoff.
+final class World {
+  private(set) var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+  private(set) var hub: HubEngine?
+  private(set) var apps: [TestApp] = []
+  private var generation: UInt64 = 0
+  private var nextNumber: UInt64 = 1
+  private var numbers: UInt64 = 0
+
+  /// Identifiers that differ, in an order that does not matter.
+  func identifier() -> Identifier {
+    numbers += 1
+    return Identifier(high: 0x5e90e, low: numbers)
+  }
+
+  func startHub(frontmostOnly: Bool = false) {
+    generation += 1
+    hub = HubEngine(generation: generation, deviceName: "here", offersFrontmostOnly: frontmostOnly, now)
+    for app in apps where app.isOpen { connect(app) }
+    settle()
+  }
+
+  /// The hub dies without a word.
+  func killHub() {
+    hub = nil
+    for app in apps {
+      app.number = nil
+      app.engine.disconnected(now)
+    }
+    settle()
+  }
+
+  func open(
+    _ name: String, types: [String] = ["com.example.note"], team: String = "TEAM", chooser: Bool = false,
+    limits: Limits = Limits()
+  ) -> TestApp {
+    let identity = AppIdentity(
+      id: identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team, types: types,
+      isChooser: chooser)
+    let app = TestApp(identity, limits)
+    apps.append(app)
+    if hub != nil { connect(app) }
+    settle()
+    return app
+  }
+
+  /// The app's process dies.
+  func kill(_ app: TestApp) {
+    app.isOpen = false
+    disconnectFromHub(app)
+    settle()
+  }
+
+  func close(_ app: TestApp) {
+    app.engine.startClosing(now)
+    settle()
+    app.engine.finishClosing(now)
+    settle()
+    app.isOpen = false
+    disconnectFromHub(app)
+    settle()
+  }
+
+  /// Calls an engine, and lets everything come of it that takes no time.
+  func tell(_ app: TestApp, _ call: (AppEngine, Moment) -> Void) {
+    call(app.engine, now)
+    settle()
+  }
+
+  /// Lets time pass, stopping at each deadline.
+  func wait(_ milliseconds: Int64) {
+    let end = now.uptime + milliseconds
+    while true {
+      let next = (apps.map { $0.engine.nextDeadline } + [hub?.nextDeadline]).compactMap { $0 }.min() ?? end
+      let at = max(now.uptime, min(next, end))
+      now.date += Double(at - now.uptime) / 1000
+      now.uptime = at
+      for app in apps where app.isOpen { app.engine.tick(now) }
+      hub?.tick(now)
+      settle()
+      if at == end { return }
+      // A deadline that does not move would hold the time.
+      now.uptime += 1
+      now.date += 0.001
+    }
+  }
+
+  private func connect(_ app: TestApp) {
+    app.number = nextNumber
+    nextNumber += 1
+    _ = hub?.connected(app.number!, now)
+    app.engine.connected(now)
+  }
+
+  private func disconnectFromHub(_ app: TestApp) {
+    guard let number = app.number else { return }
+    hub?.disconnected(number, now)
+    app.number = nil
+  }
+
+  private func settle() {
+    var isQuiet = false
+    while !isQuiet {
+      isQuiet = true
+      for app in apps where app.isOpen {
+        if app.runDeliveries(now) { isQuiet = false }
+        guard let number = app.number, let link = app.engine.link, let hub else { continue }
+        for bytes in output(of: link) {
+          bytes.withUnsafeBytes { hub.receive($0, from: number, now) }
+          isQuiet = false
+        }
+      }
+      if flushHub() { isQuiet = false }
+      for app in apps { app.engine.checkInvariants() }
+      hub?.checkInvariants()
+    }
+  }
+
+  private func flushHub() -> Bool {
+    guard let hub else { return false }
+    var hasMoved = false
+    for number in hub.takePeersToFlush() {
+      guard let link = hub.link(of: number) else { continue }
+      for bytes in output(of: link) {
+        hasMoved = true
+        guard let app = apps.first(where: { $0.number == number }) else { continue }
+        bytes.withUnsafeBytes { app.engine.receive($0, now) }
+      }
+      hub.drained(number, now)
+    }
+    for number in hub.takePeersToClose() {
+      hub.disconnected(number, now)
+      guard let app = apps.first(where: { $0.number == number }) else { continue }
+      app.number = nil
+      app.engine.disconnected(now)
+      hasMoved = true
+    }
+    return hasMoved
+  }
+
+  private func output(of link: Link) -> [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    while link.takeOutput({
+      pieces.append(Array($0))
+      return $0.count
+    }) {}
+    return pieces
+  }
+}
