@@ -145,6 +145,7 @@ public final class App: Handled {
     monitor.lock()
     let ended = Array(continuations.values)
     let formerly = Array(activities.values)
+    let unexplained = explanations
     continuations = [:]
     activities = [:]
     current = nil
@@ -158,6 +159,8 @@ public final class App: Handled {
     monitor.unlock()
     for continuation in ended { continuation.end() }
     for activity in formerly { activity.leaveApp() }
+    // Their contexts are destroyed by the host's functions: not under the lock.
+    withExtendedLifetime(unexplained) {}
   }
 
   // MARK: Activities

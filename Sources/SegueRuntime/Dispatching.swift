@@ -144,9 +144,12 @@ extension App {
     var count = 0
     while all || left > 0, let item = due.popFirst() {
       left -= 1
-      let turn = turn(of: item)
-      unlockAndLog()
-      if turn() { count += 1 }
+      do {
+        // What it holds goes at the end of this scope, before the lock is taken: that may call the host too.
+        let turn = turn(of: item)
+        unlockAndLog()
+        if turn() { count += 1 }
+      }
       monitor.lock()
       if !all, case .open = state { continue }
       if !all { break }
