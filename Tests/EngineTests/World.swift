@@ -75,7 +75,8 @@ final class World {
   func wait(_ milliseconds: Int64) {
     let end = now.uptime + milliseconds
     while true {
-      let next = (apps.map { $0.engine.nextDeadline } + [hub?.nextDeadline]).compactMap { $0 }.min() ?? end
+      let next =
+        (apps.filter { $0.isOpen }.map { $0.engine.nextDeadline } + [hub?.nextDeadline]).compactMap { $0 }.min() ?? end
       let at = max(now.uptime, min(next, end))
       now.date += Double(at - now.uptime) / 1000
       now.uptime = at

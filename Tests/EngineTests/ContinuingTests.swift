@@ -1,0 +1,169 @@
+import SegueEngine
+import SegueModel
+import Testing
+
+@Suite struct ContinuingTests {
+  /// A hub, an editor that offers "Draft", and a viewer; what they were told so far is forgotten.
+  private func world(limits: Limits = Limits()) throws -> (
+    world: World, editor: TestApp, viewer: TestApp, id: Identifier
+  ) {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor", limits: limits)
+    let viewer = world.open("viewer")
+    let id = try world.offer("Draft", by: editor)
+    _ = editor.takeEvents()
+    _ = viewer.takeEvents()
+    return (world, editor, viewer, id)
+  }
+
+  @Test func `will_continue, will_save, continue, was_continued, one receipt (R3.1, R3.2, R3.6)`() throws {
+    let (world, editor, viewer, id) = try world()
+    editor.onSave = { try? $0.change(id, at: world.now) { try $0.setTitle("Saved") } }
+    let continuation = try world.continue(in: viewer)
+    #expect(viewer.takeEvents().filter { !$0.hasPrefix("changed") } == ["will_continue", "continue"])
+    #expect(editor.takeEvents() == ["will_save", "was_continued", "ended restored"])
+    #expect(viewer.continued.first?.activity.title == "Saved")
+    #expect(viewer.continued.first?.from.continuation == continuation)
+    #expect(editor.receipts.first?.continuation == continuation)
+    #expect(editor.receipts.first?.receiver.appName == "viewer")
+  }
+
+  @Test func `a clean activity is handed over without will_save (R1.7, R2.2)`() throws {
+    let (world, editor, viewer, _) = try world()
+    _ = try world.continue(in: viewer)
+    _ = try world.continue(in: viewer)
+    #expect(editor.takeEvents().count { $0 == "will_save" } == 1)
+  }
+
+  @Test func `a payload of a megabyte arrives whole`() throws {
+    let (world, editor, viewer, id) = try world()
+    let data = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    try editor.change(id, at: world.now) {
+      try $0.setUserInfo(.dictionary([(key: .string("d"), value: .data(data))]), limit: Limits.value)
+    }
+    _ = try world.continue(in: viewer)
+    #expect(viewer.continued.first?.activity.userInfo?["d"]?.data == data)
+  }
+
+  @Test func `declined before anything moves, with a reason that the origin sees (R3.7)`() throws {
+    let (world, editor, viewer, _) = try world()
+    viewer.declineReason = "too new"
+    _ = try world.continue(in: viewer)
+    #expect(viewer.takeEvents() == ["will_continue", "did_fail declined"])
+    #expect(editor.takeEvents() == ["ended declined"])
+    #expect(editor.receipts.first?.reason == "too new")
+  }
+
+  @Test func `not handled is declined, not restored is failed (R3.4, R3.6)`() throws {
+    let (world, editor, viewer, _) = try world()
+    viewer.handles = false
+    _ = try world.continue(in: viewer)
+    viewer.handles = true
+    viewer.restores = false
+    _ = try world.continue(in: viewer)
+    #expect(editor.takeEvents() == ["will_save", "ended declined", "ended failed"])
+  }
+
+  @Test func `a second continuation cancels the first (R3.3)`() throws {
+    let (world, editor, viewer, _) = try world()
+    editor.answersSaves = false
+    _ = try world.continue(in: viewer)
+    editor.answersSaves = true
+    _ = try world.continue(in: viewer)
+    #expect(viewer.takeEvents() == ["will_continue", "did_fail userCancelled", "will_continue"])
+    world.tell(editor) { $0.saved(editor.pendingSaves[0], $1) }
+    #expect(viewer.takeEvents() == ["continue"])
+    #expect(editor.receipts.map { $0.outcome } == [.failed, .restored])
+  }
+
+  @Test func `will_save unanswered for 5 s: the last snapshot, marked stale, or an error (R2.4)`() throws {
+    let (world, editor, viewer, id) = try world()
+    editor.answersSaves = false
+    _ = try world.continue(in: viewer)
+    world.wait(5_100)
+    #expect(viewer.takeEvents() == ["will_continue", "did_fail remoteApplicationTimedOut"])
+    editor.answersSaves = true
+    _ = try world.continue(in: viewer)
+    editor.answersSaves = false
+    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    _ = try world.continue(in: viewer)
+    world.wait(5_100)
+    #expect(editor.receipts.last?.isStale == true)
+    #expect(viewer.continued.last?.from.isStale == true)
+  }
+
+  @Test func `a continuation has one deadline (R3.9)`() throws {
+    var limits = Limits()
+    limits.save = 60_000
+    let (world, editor, viewer, _) = try world(limits: limits)
+    editor.answersSaves = false
+    _ = try world.continue(in: viewer)
+    world.wait(19_900)
+    #expect(viewer.takeEvents() == ["will_continue"])
+    world.wait(200)
+    #expect(viewer.takeEvents() == ["did_fail remoteApplicationTimedOut"])
+    #expect(editor.receipts.map { $0.outcome } == [.failed])
+  }
+
+  @Test func `the origin dies: did_fail; the receiver dies: one receipt (R3.2, R3.6)`() throws {
+    let (world, editor, viewer, _) = try world()
+    editor.answersSaves = false
+    _ = try world.continue(in: viewer)
+    world.kill(editor)
+    #expect(viewer.takeEvents().prefix(2) == ["will_continue", "gone Draft"])
+    let second = world.open("second")
+    _ = try world.offer("Again", by: second)
+    viewer.answersContinue = false
+    _ = try world.continue(in: viewer)
+    world.kill(viewer)
+    #expect(second.takeEvents().last == "ended unknown", "it had all of it, and said nothing")
+  }
+
+  @Test func `the hub dies: the next one goes on under the same name, or 4609 within 2 s (R3.14)`() throws {
+    let (world, editor, viewer, _) = try world()
+    editor.answersSaves = false
+    let continuation = try world.continue(in: viewer)
+    world.killHub()
+    world.wait(500)
+    world.startHub()
+    world.tell(editor) { $0.saved(editor.pendingSaves[0], $1) }
+    #expect(viewer.takeEvents().filter { $0 != "searching" && $0 != "ready" } == ["will_continue", "continue"])
+    #expect(editor.receipts.map { $0.continuation } == [continuation])
+    editor.answersSaves = true
+    world.killHub()
+    _ = try world.continue(in: viewer)
+    world.wait(2_100)
+    #expect(viewer.takeEvents().last == "did_fail connectionUnavailable")
+  }
+
+  @Test func `an outcome that the dying hub lost is told to the next (R3.6)`() throws {
+    let (world, editor, viewer, _) = try world()
+    viewer.answersContinue = false
+    let continuation = try world.continue(in: viewer)
+    world.killHub()
+    world.tell(viewer) { $0.answer(continuation, handled: true, restored: true, $1) }
+    world.startHub()
+    #expect(editor.receipts.map { $0.outcome } == [.restored])
+    world.wait(60_000)
+    #expect(editor.receipts.count == 1)
+  }
+
+  @Test func `closing ends what is under way (R3.14)`() throws {
+    let (world, editor, viewer, _) = try world()
+    editor.answersSaves = false
+    _ = try world.continue(in: viewer)
+    world.close(viewer)
+    #expect(viewer.takeEvents() == ["will_continue", "did_fail cancelled"])
+    #expect(editor.receipts.map { $0.outcome } == [.failed])
+  }
+
+  @Test func `invalidating keeps it from who does not have it yet (R1.11)`() throws {
+    let (world, editor, viewer, id) = try world()
+    editor.answersSaves = false
+    _ = try world.continue(in: viewer)
+    editor.invalidate(id)
+    world.tell(editor) { $0.invalidate(id, $1) }
+    #expect(viewer.takeEvents().contains("did_fail handoffFailed"))
+  }
+}

@@ -1,0 +1,112 @@
+import SegueModel
+import Testing
+
+@testable import SegueWire
+
+@Suite struct LinkTests {
+  private let app = Link(side: .connecting)
+  private let hub = Link(side: .accepting)
+
+  /// Moves what one end has to say to the other, in pieces of this size.
+  private func move(_ from: Link, _ to: Link, pieces: Int = .max) {
+    while from.takeOutput({ bytes in
+      let size = min(bytes.count, pieces)
+      to.receive(UnsafeRawBufferPointer(rebasing: bytes[..<size]))
+      return size
+    }) || from.pendingBytes > 0 {}
+  }
+
+  private func events(_ link: Link) throws -> [Link.Event] {
+    var events: [Link.Event] = []
+    while let event = try link.nextEvent() { events.append(event) }
+    return events
+  }
+
+  @Test func `messages come whole and in order, cut at every byte`() throws {
+    for size in [1, 2, 7, 8, 9, 1_000] {
+      for number in 0..<20 { app.send([UInt8](repeating: UInt8(number), count: number * 37)) }
+      move(app, hub, pieces: size)
+      let bodies = try events(hub).map { event -> [UInt8] in
+        guard case .message(let bytes) = event else { return [] }
+        return bytes
+      }
+      #expect(bodies == (0..<20).map { [UInt8](repeating: UInt8($0), count: $0 * 37) })
+    }
+  }
+
+  @Test(arguments: [
+    [UInt8](repeating: 0xff, count: 8),  // no such kind
+    [0, 0xff, 0xff, 0xff, 0, 0, 0, 0],  // a message of 16 MB
+    [0, 0, 0, 1, 0, 0, 0, 1],  // a message on a channel
+    [1, 0, 0, 0, 0, 0, 0, 2],  // no data
+    [1, 1, 0, 1, 0, 0, 0, 2],  // data over 64 KiB
+    [2, 0, 0, 1, 0, 0, 0, 2],  // an end with a body
+    [4, 0, 0, 3, 0, 0, 0, 2],  // credit of three bytes
+    [2, 0, 0, 0, 0, 0, 0, 2],  // the end of a channel that never was
+    [3, 0, 0, 0, 0, 0, 0, 0],  // channel 0 has no end
+  ]) func `a bad head is refused before its body is waited for (A9)`(head: [UInt8]) {
+    head.withUnsafeBytes { app.receive($0) }
+    #expect(throws: SegueError.self) { try events(app) }
+  }
+
+  @Test func `a slow reader stops the writer, and memory stays bounded`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    let all = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    var sent = 0
+    var received: [UInt8] = []
+    while received.count < all.count {
+      let room = min(app.room(in: channel), all.count - sent)
+      app.write(all[sent..<sent + room], to: channel)
+      sent += room
+      move(app, hub)
+      #expect(sent - received.count <= Link.window)
+      for case .data(_, let bytes) in try events(hub) {
+        received += bytes
+        hub.grant(bytes.count, to: channel)
+      }
+      move(hub, app)
+      _ = try events(app)
+    }
+    #expect(received == all)
+  }
+
+  @Test func `more than its credit is refused, and credit without bound`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    hub.grant(1, to: channel)
+    move(hub, app)
+    #expect(throws: SegueError.self) { try events(app) }
+  }
+
+  @Test func `a message waits behind one data frame at most`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    app.write([UInt8](repeating: 1, count: Link.window), to: channel)
+    // The socket takes the head of the first frame and is full.
+    _ = app.takeOutput { _ in 4 }
+    app.send([42])
+    #expect(app.pendingBytes <= Frame.dataSize + 2 * Frame.headSize + 1)
+  }
+
+  @Test func `late frames of a channel that was given up are passed over`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    app.write([1, 2, 3], to: channel)
+    hub.reset(channel)
+    app.finish(channel)
+    move(app, hub)
+    #expect(try events(hub).isEmpty)
+    move(hub, app)
+    _ = try events(app)
+  }
+
+  @Test func `channels are opened in order, by their own side`() throws {
+    let first = app.open()
+    let second = app.open()
+    try hub.accept(second)
+    #expect(throws: SegueError.self) { try hub.accept(first) }
+    #expect(throws: SegueError.self) { try hub.accept(hub.open()) }
+    #expect(throws: SegueError.self) { try hub.accept(0) }
+  }
+}

@@ -1,0 +1,60 @@
+import SegueModel
+import Testing
+
+@testable import SegueWire
+
+@Suite struct MessageTests {
+  private static let id = Identifier(high: 1, low: 2)
+  private static let receiver = Receiver(id: id, deviceName: "vm", appName: "Viewer", bundleIdentifier: "com.example.v")
+  private static let description = OfferDescription(
+    id: id, type: "com.example.note", title: "é", payloadVersion: 3, sizeHint: 700, expirationDate: nil,
+    supportsContinuationStreams: true)
+  private static let continuation = Message.Continuation(id: id, origin: id, activity: id)
+  private static let timing = OfferTiming(age: 5, remaining: 60_000)
+
+  static let all: [Message] = [
+    .hello(
+      AppIdentity(id: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"], isChooser: false),
+      version: 1, minimum: 1),
+    .welcome(version: 1, generation: 7, deviceName: "vm"), .goodbye(SegueError(.busy, "why")), .ping(1), .pong(2),
+    .put(description, timing, activation: 9), .withdraw(id),
+    .offer(
+      Offer(
+        description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,
+        activatedAt: 0), timing), .gone(id), .ready,
+    .fetch(continuation, milliseconds: 20_000, receiver: receiver),
+    .fetch(continuation, milliseconds: 1, receiver: nil),
+    .state(id, to: id, channel: 3, size: 9, isStale: true), .refused(id, to: id, SegueError(.handoffFailed, "gone")),
+    .outcome(continuation, .restored, nil, receiver: receiver), .noted(id, to: id), .vanished(id),
+    .explain(request: 1, id, type: "a"),
+    .explanation(request: 1, [Message.Explanation(appName: "n", obstacle: .teamDiffers)], appCount: 2),
+  ]
+
+  @Test func `every message is what it was`() throws {
+    for message in Self.all {
+      let bytes = try message.encoded()
+      let decoded = try #require(try Message(decoding: bytes))
+      #expect(try decoded.encoded() == bytes)
+    }
+  }
+
+  @Test func `no truncation and no flipped bit traps`() throws {
+    for message in Self.all {
+      let bytes = try message.encoded()
+      for count in bytes.indices { #expect(throws: SegueError.self) { try Message(decoding: Array(bytes[..<count])) } }
+      for bit in 0..<bytes.count * 8 {
+        var flipped = bytes
+        flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+        if let other = try? Message(decoding: flipped) { _ = try other.encoded() }
+      }
+    }
+  }
+
+  @Test func `newer peers may add elements and kinds`() throws {
+    let longer = try Value.array([.unsigned(4), .unsigned(77), .string("new")])
+    guard case .ping(77)? = try Message(decoding: longer.encoding) else { return #expect(Bool(false), "no ping") }
+    #expect(try Message(decoding: Value.array([.unsigned(1_000)]).encoding) == nil)
+    #expect(throws: SegueError.self) { try Message(decoding: Value.array([]).encoding) }
+    #expect(throws: SegueError.self) { try Message(decoding: Value.string("hello").encoding) }
+  }
+}
