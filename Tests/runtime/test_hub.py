@@ -203,7 +203,9 @@ def test_what_becomes_current_while_the_hub_is_stopped_is_seen(stopped):
     _, editor, viewer, since = stopped
     editor.ask("offer two", "offered")
     assert float(viewer.hears("appeared two", 4.0)["at"]) - since < 2500
-    viewer.hears("gone one", 4.0)
+    # Its withdrawal may have come through before the hub stood still.
+    if not any(line.endswith("gone one") for line in viewer.program.said):
+        viewer.hears("gone one", 4.0)
 
 
 def test_a_continuation_outlives_a_stopped_hub(stopped):
