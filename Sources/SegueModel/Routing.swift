@@ -10,9 +10,13 @@ public enum Routing {
 
   /// Nil: `receiver` sees the offers of `origin` of this type.
   public static func obstacle(for receiver: AppIdentity, origin: AppIdentity, type: String) -> Obstacle? {
-    if receiver.id == origin.id { return .isOrigin }
+    receiver.id == origin.id ? .isOrigin : obstacle(for: receiver, team: origin.team, type: type)
+  }
+
+  /// The same of an app of another device, of this team.
+  public static func obstacle(for receiver: AppIdentity, team: String, type: String) -> Obstacle? {
     if receiver.isChooser { return nil }
-    guard Text.isSame(receiver.team, origin.team) else { return .teamDiffers }
+    guard Text.isSame(receiver.team, team) else { return .teamDiffers }
     return receiver.declares(type) ? nil : .typeNotDeclared
   }
 }

@@ -30,7 +30,8 @@ final class HubHost {
     self.socket = socket
     self.loop = loop
     engine = HubEngine(
-      generation: generation, deviceName: DeviceName.current, offersFrontmostOnly: offersFrontmostOnly, Clock.now)
+      HubIdentity(id: Randomness.identifier(), deviceName: DeviceName.current), generation: generation,
+      offersFrontmostOnly: offersFrontmostOnly, Clock.now)
     timer = LoopTimer(on: loop) { [unowned(unsafe) self] in
       // `end` closes the timer and all watches before this object goes.
       self.engine.tick(Clock.now)

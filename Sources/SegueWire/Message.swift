@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What apps and hubs say to each other (docs/protocol.md, "Messages"). On the wire each is an array whose first
+/// What apps and hubs, and hubs and hubs, say to each other (docs/protocol.md, "Messages"). On the wire each is an array whose first
 /// element is the number of its kind. Readers take longer arrays (of newer peers) and unknown kinds as they come.
 public enum Message: Sendable {
   // Registration.
@@ -10,7 +10,9 @@ public enum Message: Sendable {
   case welcome(version: UInt64, generation: UInt64, deviceName: String)
   /// The connection closes, and this is why.
   case goodbye(SegueError)
-  /// Either way: are you there?
+  /// Hub → hub, both ways, first: this is who I am.
+  case link(HubIdentity, version: UInt64, minimum: UInt64)
+  /// Any way: are you there?
   case ping(UInt64)
   case pong(UInt64)
 
@@ -20,21 +22,21 @@ public enum Message: Sendable {
   case put(OfferDescription, OfferTiming, activation: UInt64)
   /// App → hub: it is offered no more.
   case withdraw(Identifier)
-  /// Hub → app: an offer, new or changed.
-  case offer(Offer, OfferTiming)
-  /// Hub → app: it is gone.
-  case gone(Identifier)
+  /// Hub → app: an offer, new or changed. Hub → hub: the same, with the way that it has come; its rank means nothing.
+  case offer(Offer, OfferTiming, Route?)
+  /// Hub → app or hub: it is gone. Hub → hub, without a withdrawal: it cannot be reached through me any more.
+  case gone(Identifier, Withdrawal?)
   /// Hub → app: all offers known at registration have been told.
   case ready
 
-  // Continuations. `to` and `from` are apps.
-  /// Receiver → hub → origin. The hub fills in the receiver.
+  // Continuations. Between the hub of the receiver and that of the origin there may be others. `to` is an app.
+  /// Receiver → hub → origin. The receiver's hub fills in the receiver.
   case fetch(Continuation, milliseconds: Int64, receiver: Receiver?)
   /// Origin → hub → receiver: the activity document comes on this channel.
   case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool)
   /// Origin or hub → receiver: there will be none.
   case refused(Identifier, to: Identifier, SegueError)
-  /// Receiver → hub → origin: how it ended. The hub fills in the receiver.
+  /// Receiver → hub → origin: how it ended. The receiver's hub fills in the receiver.
   case outcome(Continuation, Outcome, SegueError?, receiver: Receiver?)
   /// Origin (or hub, if the origin is gone) → receiver: the outcome is known.
   case noted(Identifier, to: Identifier)

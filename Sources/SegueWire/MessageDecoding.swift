@@ -23,6 +23,11 @@ extension Message {
       self = .welcome(
         version: try fields.unsigned(), generation: try fields.unsigned(), deviceName: try fields.name())
     case .goodbye: self = .goodbye(try fields.error())
+    case .link:
+      let version = try fields.unsigned()
+      let minimum = try fields.unsigned()
+      let hub = HubIdentity(id: try fields.identifier(), deviceName: try fields.name())
+      self = .link(hub, version: version, minimum: minimum)
     case .ping: self = .ping(try fields.unsigned())
     case .pong: self = .pong(try fields.unsigned())
     case .put:
@@ -35,8 +40,8 @@ extension Message {
         description: description, origin: try fields.identifier(), appName: try fields.name(),
         bundleIdentifier: try fields.name(), deviceName: try fields.name(), rank: try fields.unsigned(),
         activatedAt: 0)
-      self = .offer(offer, timing)
-    case .gone: self = .gone(try fields.identifier())
+      self = .offer(offer, timing, try fields.route())
+    case .gone: self = .gone(try fields.identifier(), try fields.withdrawal())
     case .ready: self = .ready
     case .fetch:
       let continuation = try fields.continuation()
@@ -75,6 +80,9 @@ struct MessageFields {
   private var index = 1
 
   init(_ elements: [Value]) { self.elements = elements }
+
+  /// Elements that were not taken yet.
+  private var count: Int { max(0, elements.count - index) }
 
   func problem(_ expected: String) -> SegueError {
     SegueError(
@@ -128,13 +136,34 @@ struct MessageFields {
   }
 
   mutating func receiver() throws(SegueError) -> Receiver? {
-    let value = next()
-    if value.kind == .null { return nil }
-    guard let elements = value.elements else { throw problem("a receiver") }
-    var fields = MessageFields([.null] + elements)
+    guard var fields = try part("a receiver") else { return nil }
     return Receiver(
       id: try fields.identifier(), deviceName: try fields.name(), appName: try fields.name(),
       bundleIdentifier: try fields.name())
+  }
+
+  /// The elements of an array inside the message; nil if it is null.
+  private mutating func part(_ what: String) throws(SegueError) -> MessageFields? {
+    let value = next()
+    if value.kind == .null { return nil }
+    guard let elements = value.elements else { throw problem(what) }
+    return MessageFields([self.elements.first ?? .null] + elements)
+  }
+
+  mutating func route() throws(SegueError) -> Route? {
+    guard var fields = try part("a route") else { return nil }
+    let team = try fields.name()
+    let activation = try fields.unsigned()
+    let revision = try fields.unsigned()
+    guard 1...Route.limit ~= fields.count else { throw problem("a route of 1 to \(Route.limit) hubs") }
+    var hubs: [Identifier] = []
+    while fields.count > 0 { hubs.append(try fields.identifier()) }
+    return Route(team: team, activation: activation, revision: revision, hubs: hubs)
+  }
+
+  mutating func withdrawal() throws(SegueError) -> Withdrawal? {
+    guard var fields = try part("a withdrawal") else { return nil }
+    return Withdrawal(hub: try fields.identifier(), revision: try fields.unsigned())
   }
 
   mutating func offerDescription() throws(SegueError) -> (OfferDescription, OfferTiming) {

@@ -21,6 +21,7 @@ extension Message {
     case vanished = 16
     case explain = 17
     case explanation = 18
+    case link = 19
   }
 
   /// The deterministic encoding of the message.
@@ -59,6 +60,12 @@ extension Message {
     case .goodbye(let error):
       try writer.start(.goodbye)
       try writer.put(error)
+    case .link(let hub, let version, let minimum):
+      try writer.start(.link)
+      try writer.put(version)
+      try writer.put(minimum)
+      try writer.put(hub.id)
+      try writer.put(hub.deviceName)
     case .ping(let number):
       try writer.start(.ping)
       try writer.put(number)
@@ -72,7 +79,7 @@ extension Message {
     case .withdraw(let id):
       try writer.start(.withdraw)
       try writer.put(id)
-    case .offer(let offer, let timing):
+    case .offer(let offer, let timing, let route):
       try writer.start(.offer)
       try writer.put(offer.description, timing)
       try writer.put(offer.origin)
@@ -80,9 +87,11 @@ extension Message {
       try writer.put(offer.bundleIdentifier)
       try writer.put(offer.deviceName)
       try writer.put(offer.rank)
-    case .gone(let id):
+      if let route { try writer.put(route) }
+    case .gone(let id, let withdrawal):
       try writer.start(.gone)
       try writer.put(id)
+      if let withdrawal { try writer.put(withdrawal) }
     case .ready:
       try writer.start(.ready)
     case .fetch(let continuation, let milliseconds, let receiver):
@@ -177,6 +186,22 @@ extension ValueWriter {
     try put(receiver.deviceName)
     try put(receiver.appName)
     try put(receiver.bundleIdentifier)
+    try end()
+  }
+
+  fileprivate mutating func put(_ route: Route) throws(SegueError) {
+    try begin(.array)
+    try put(route.team)
+    try put(route.activation)
+    try put(route.revision)
+    for hub in route.hubs { try put(hub) }
+    try end()
+  }
+
+  fileprivate mutating func put(_ withdrawal: Withdrawal) throws(SegueError) {
+    try begin(.array)
+    try put(withdrawal.hub)
+    try put(withdrawal.revision)
     try end()
   }
 

@@ -10,16 +10,23 @@ final class World {
   private var generation: UInt64 = 0
   private var nextNumber: UInt64 = 1
   private var numbers: UInt64 = 0
+  private let device: UInt64
+  /// Links to the hubs of other devices: how bytes get there.
+  var links: [(number: HubEngine.PeerNumber, send: ([UInt8]) -> Void, close: () -> Void)] = []
+
+  init(device: UInt64 = 0) { self.device = device }
 
   /// Identifiers that differ, in an order that does not matter.
   func identifier() -> Identifier {
     numbers += 1
-    return Identifier(high: 0x5e90e, low: numbers)
+    return Identifier(high: 0x5e90e, low: device << 32 | numbers)
   }
 
   func startHub(frontmostOnly: Bool = false) {
     generation += 1
-    hub = HubEngine(generation: generation, deviceName: "here", offersFrontmostOnly: frontmostOnly, now)
+    hub = HubEngine(
+      HubIdentity(id: identifier(), deviceName: "device \(device)"), generation: generation,
+      offersFrontmostOnly: frontmostOnly, now)
     for app in apps where app.isOpen { connect(app) }
     settle()
   }
@@ -90,9 +97,13 @@ final class World {
     }
   }
 
-  private func connect(_ app: TestApp) {
-    app.number = nextNumber
+  func takeNumber() -> HubEngine.PeerNumber {
     nextNumber += 1
+    return nextNumber - 1
+  }
+
+  private func connect(_ app: TestApp) {
+    app.number = takeNumber()
     _ = hub?.connected(app.number!, now)
     app.engine.connected(now)
   }
@@ -103,7 +114,7 @@ final class World {
     app.number = nil
   }
 
-  private func settle() {
+  func settle() {
     var isQuiet = false
     while !isQuiet {
       isQuiet = true
@@ -128,6 +139,7 @@ final class World {
       guard let link = hub.link(of: number) else { continue }
       for bytes in output(of: link) {
         hasMoved = true
+        if let link = links.first(where: { $0.number == number }) { link.send(bytes) }
         guard let app = apps.first(where: { $0.number == number }) else { continue }
         bytes.withUnsafeBytes { app.engine.receive($0, now) }
       }
@@ -135,6 +147,7 @@ final class World {
     }
     for number in hub.takePeersToClose() {
       hub.disconnected(number, now)
+      if let link = links.first(where: { $0.number == number }) { link.close() }
       guard let app = apps.first(where: { $0.number == number }) else { continue }
       app.number = nil
       app.engine.disconnected(now)

@@ -21,7 +21,14 @@ import Testing
     .offer(
       Offer(
         description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,
-        activatedAt: 0), timing), .gone(id), .ready,
+        activatedAt: 0), timing, nil),
+    .offer(
+      Offer(
+        description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 0,
+        activatedAt: 0), timing,
+      Route(team: "T", activation: 1, revision: 2, hubs: [id, Identifier(high: 3, low: 4)])),
+    .gone(id, nil), .gone(id, Withdrawal(hub: id, revision: 7)), .ready,
+    .link(HubIdentity(id: id, deviceName: "vm"), version: 1, minimum: 1),
     .fetch(continuation, milliseconds: 20_000, receiver: receiver),
     .fetch(continuation, milliseconds: 1, receiver: nil),
     .state(id, to: id, channel: 3, size: 9, isStale: true), .refused(id, to: id, SegueError(.handoffFailed, "gone")),

@@ -133,9 +133,9 @@ extension AppEngine {
     switch message {
     case .goodbye(let error): connection.complaint = .refused(error)
     case .ping(let number): send(.pong(number))
-    case .offer(let offer, let timing):
+    case .offer(let offer, let timing, _):
       offers.put(offer, timing, now) { event, offer in deliveries.append(.offer(event, offer)) }
-    case .gone(let id):
+    case .gone(let id, _):
       offers.remove(id) { event, offer in deliveries.append(.offer(event, offer)) }
     case .ready:
       connection.isReady = true
@@ -152,7 +152,7 @@ extension AppEngine {
     case .vanished(let id): vanished(id, now)
     case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount)
     // `pong` is a sign of life, which is all that it is for.
-    case .pong, .hello, .welcome, .put, .withdraw, .explain: break
+    case .pong, .link, .hello, .welcome, .put, .withdraw, .explain: break
     }
   }
 

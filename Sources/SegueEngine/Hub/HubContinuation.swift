@@ -1,110 +1,127 @@
 import SegueModel
 import SegueWire
 
-/// A continuation that two apps of this hub have under way.
+/// A continuation that is under way between two peers of this hub: apps, or hubs that lead to them.
 final class HubContinuation {
   let id: Identifier
   let activity: Identifier
-  /// Both outlive it: it is taken out when either goes.
-  unowned(unsafe) let receiver: Peer
-  unowned(unsafe) let origin: Peer
+  /// The app that continues.
+  let receiver: Identifier
+  /// The way to it, and to the origin. Both outlive it: it is taken out when either goes.
+  unowned(unsafe) let receiverPeer: Peer
+  unowned(unsafe) let originPeer: Peer
   /// Uptime at which it is forgotten, if nobody ends it.
   let expiresAt: Int64
+  /// The outcome was told; the origin has yet to note it.
+  var isOver = false
 
-  init(id: Identifier, activity: Identifier, receiver: Peer, origin: Peer, expiresAt: Int64) {
+  init(
+    id: Identifier, activity: Identifier, receiver: Identifier, receiverPeer: Peer, originPeer: Peer, expiresAt: Int64
+  ) {
     self.id = id
     self.activity = activity
     self.receiver = receiver
-    self.origin = origin
+    self.receiverPeer = receiverPeer
+    self.originPeer = originPeer
     self.expiresAt = expiresAt
   }
 }
 
-/// A fetch whose origin may not have registered with this hub yet.
+/// A fetch whose origin may not be known to this hub yet.
 struct HeldFetch {
   let continuation: Message.Continuation
   let milliseconds: Int64
-  /// Outlives it: held fetches of a peer go with the peer.
-  unowned(unsafe) let receiver: Peer
+  let receiver: Receiver
+  /// Outlives it: what is held of a peer goes with the peer.
+  unowned(unsafe) let peer: Peer
   let since: Int64
   let deadline: Int64
 }
 
-/// An outcome whose origin may not have registered with this hub yet.
+/// An outcome whose origin may not be known to this hub yet.
 struct HeldOutcome {
   let continuation: Message.Continuation
   let outcome: Outcome
   let error: SegueError?
   let receiver: Receiver
+  /// Outlives it: what is held of a peer goes with the peer.
+  unowned(unsafe) let peer: Peer
 }
 
 extension HubEngine {
-  /// Continuations that one app may have under way.
+  /// Continuations that one app may have under way, and one hub.
   static let continuationLimit = 128
+  static let hubContinuationLimit = 1_024
 
-  func fetch(_ continuation: Message.Continuation, milliseconds: Int64, by peer: Peer, _ app: AppIdentity) {
-    if !forward(continuation, milliseconds: milliseconds, by: peer, app) {
-      hold(continuation, milliseconds: milliseconds, by: peer)
+  func receiver(_ app: AppIdentity) -> Receiver {
+    Receiver(id: app.id, deviceName: identity.deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
+  }
+
+  func fetch(_ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer) {
+    if !forward(continuation, milliseconds: milliseconds, receiver, by: peer) {
+      hold(continuation, milliseconds: milliseconds, receiver, by: peer)
     }
   }
 
-  /// False: its origin is not here.
+  /// False: its origin is not known here.
   private func forward(
-    _ continuation: Message.Continuation, milliseconds: Int64, by peer: Peer, _ app: AppIdentity
+    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
   ) -> Bool {
-    guard let origin = apps[continuation.origin], let originApp = origin.app, let offer = offers[continuation.activity],
-      offer.peer === origin
-    else { return false }
+    guard let offer = offers[continuation.activity], offer.origin == continuation.origin else { return false }
     func refuse(_ status: Status, _ message: String) -> Bool {
-      send(.refused(continuation.id, to: app.id, SegueError(status, message)), to: peer)
+      send(.refused(continuation.id, to: receiver.id, SegueError(status, message)), to: peer)
       return true
     }
     // An app that may not see the offer may not have the activity either (R6.2), and neither learns that it exists.
-    guard Routing.obstacle(for: app, origin: originApp, type: offer.description.type) == nil, isOffered(offer) else {
-      return refuse(.handoffFailed, "the activity is no longer offered")
-    }
+    let mayHave = peer.app.map { offer.obstacle(for: $0) == nil } ?? true
+    guard mayHave, isOffered(offer) else { return refuse(.handoffFailed, "the activity is no longer offered") }
     if let known = continuations[continuation.id] {
-      guard known.receiver === peer, known.origin === origin else { return refuse(.handoffFailed, "the name is taken") }
-    } else {
-      guard peer.continuations.count < Self.continuationLimit else {
-        return refuse(.limitExceeded, "\(Self.continuationLimit) continuations of this app are under way")
+      guard known.receiverPeer === peer, known.originPeer === offer.peer else {
+        return refuse(.handoffFailed, "the name is taken")
       }
-      let record = HubContinuation(
-        id: continuation.id, activity: continuation.activity, receiver: peer, origin: origin,
-        expiresAt: now.uptime + milliseconds + Self.continuationGrace)
-      continuations[record.id] = record
-      continuationList.append(record)
-      peer.continuations.append(record)
-      origin.continuations.append(record)
+    } else if offer.peer === peer || !record(continuation, receiver, peer, offer.peer, milliseconds: milliseconds) {
+      return refuse(.limitExceeded, "too many continuations are under way")
     }
-    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver(app)), to: origin)
+    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver), to: offer.peer)
     return true
   }
 
-  private func receiver(_ app: AppIdentity) -> Receiver {
-    Receiver(id: app.id, deviceName: deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
+  /// Remembers the way, so that answers find it. False: too many are under way.
+  private func record(
+    _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, milliseconds: Int64
+  ) -> Bool {
+    guard peer.continuations.count < (peer.isHub ? Self.hubContinuationLimit : Self.continuationLimit) else {
+      return false
+    }
+    let record = HubContinuation(
+      id: continuation.id, activity: continuation.activity, receiver: receiver.id, receiverPeer: peer,
+      originPeer: origin, expiresAt: now.uptime + milliseconds + Self.continuationGrace)
+    continuations[record.id] = record
+    continuationList.append(record)
+    peer.continuations.append(record)
+    origin.continuations.append(record)
+    return true
   }
 
-  private func hold(_ continuation: Message.Continuation, milliseconds: Int64, by peer: Peer) {
+  private func hold(_ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer) {
     let deadline = min(settledAt, now.uptime + milliseconds)
     guard now.uptime < deadline, held.count < Self.continuationLimit else {
-      guard let app = peer.app else { return }
       let error = SegueError(.connectionUnavailable, "the origin is not connected")
-      return send(.refused(continuation.id, to: app.id, error), to: peer)
+      return send(.refused(continuation.id, to: receiver.id, error), to: peer)
     }
     held.removeAll { $0.continuation.id == continuation.id }
     held.append(
       HeldFetch(
-        continuation: continuation, milliseconds: milliseconds, receiver: peer, since: now.uptime, deadline: deadline))
+        continuation: continuation, milliseconds: milliseconds, receiver: receiver, peer: peer, since: now.uptime,
+        deadline: deadline))
   }
 
   /// An offer came: it may be what a fetch waits for.
   func resumeHeld() {
     guard !held.isEmpty else { return }
     held.removeAll { fetch in
-      guard let app = fetch.receiver.app else { return true }
       let remaining = max(1, fetch.milliseconds - (now.uptime - fetch.since))
-      return forward(fetch.continuation, milliseconds: remaining, by: fetch.receiver, app)
+      return forward(fetch.continuation, milliseconds: remaining, fetch.receiver, by: fetch.peer)
     }
   }
 
@@ -112,74 +129,112 @@ extension HubEngine {
     let due = held.filter { $0.deadline <= now.uptime }
     held.removeAll { $0.deadline <= now.uptime }
     for fetch in due {
-      guard let app = fetch.receiver.app else { continue }
       let error = SegueError(.connectionUnavailable, "the origin has not come back")
-      send(.refused(fetch.continuation.id, to: app.id, error), to: fetch.receiver)
+      send(.refused(fetch.continuation.id, to: fetch.receiver.id, error), to: fetch.peer)
     }
     guard settledAt <= now.uptime else { return }
     let lost = heldOutcomes
     heldOutcomes = []
-    for told in lost { noted(told.continuation.id, to: told.receiver.id) }
+    for told in lost { send(.noted(told.continuation.id, to: told.receiver.id), to: told.peer) }
   }
 
   func state(
     _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, from origin: Peer
   ) throws(SegueError) {
     try origin.link.accept(channel)
-    guard let continuation = continuations[id], continuation.origin === origin,
-      let receiver = continuation.receiver.app
-    else { return origin.link.reset(channel) }
-    let relay = Relay(
-      from: origin, channel: channel, to: continuation.receiver, outChannel: continuation.receiver.link.open())
+    guard let continuation = continuations[id], continuation.originPeer === origin, !continuation.isOver else {
+      return origin.link.reset(channel)
+    }
+    let peer = continuation.receiverPeer
+    guard peer.relays.count < Link.channelLimit else {
+      origin.link.reset(channel)
+      let error = SegueError(.limitExceeded, "\(Link.channelLimit) transfers are under way")
+      send(.refused(id, to: continuation.receiver, error), to: peer)
+      return vanished(id, beyond: peer)
+    }
+    let relay = Relay(from: origin, channel: channel, to: peer, outChannel: peer.link.open())
     origin.relays.append(relay)
-    continuation.receiver.relays.append(relay)
-    send(
-      .state(id, to: receiver.id, channel: relay.outChannel, size: size, isStale: isStale),
-      to: continuation.receiver)
+    peer.relays.append(relay)
+    send(.state(id, to: continuation.receiver, channel: relay.outChannel, size: size, isStale: isStale), to: peer)
   }
 
-  func refused(_ id: Identifier, to: Identifier, _ error: SegueError, by origin: Peer) {
-    guard let continuation = continuations[id], continuation.origin === origin else { return }
-    send(.refused(id, to: to, error), to: continuation.receiver)
+  func refused(_ id: Identifier, _ error: SegueError, by origin: Peer) {
+    guard let continuation = continuations[id], continuation.originPeer === origin else { return }
     remove(continuation)
+    send(.refused(id, to: continuation.receiver, error), to: continuation.receiverPeer)
   }
 
   func outcome(
-    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, from peer: Peer, _ app: AppIdentity
+    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, _ receiver: Receiver,
+    from peer: Peer
   ) {
-    if let known = continuations[continuation.id], known.receiver === peer { remove(known) }
-    held.removeAll { $0.continuation.id == continuation.id && $0.receiver === peer }
-    let told = HeldOutcome(continuation: continuation, outcome: outcome, error: error, receiver: receiver(app))
-    if let origin = apps[continuation.origin] { return tell(told, origin) }
+    held.removeAll { $0.continuation.id == continuation.id && $0.peer === peer }
+    let told = HeldOutcome(
+      continuation: continuation, outcome: outcome, error: error, receiver: receiver, peer: peer)
+    if tell(told) { return }
     guard now.uptime < settledAt, heldOutcomes.count < Self.continuationLimit else {
-      return send(.noted(continuation.id, to: app.id), to: peer)
+      return send(.noted(continuation.id, to: receiver.id), to: peer)
     }
     heldOutcomes.append(told)
   }
 
-  private func tell(_ told: HeldOutcome, _ origin: Peer) {
-    send(.outcome(told.continuation, told.outcome, told.error, receiver: told.receiver), to: origin)
+  /// False: the origin is not known here.
+  private func tell(_ told: HeldOutcome) -> Bool {
+    let continuation = told.continuation
+    if let known = continuations[continuation.id] {
+      // Another's continuation is none of its business.
+      guard known.receiverPeer === told.peer else { return true }
+    } else {
+      // Declined before anything moved, or begun with another hub.
+      let offer = offers[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
+      guard let origin = apps[continuation.origin] ?? offer?.peer, origin !== told.peer else { return false }
+      guard record(continuation, told.receiver, told.peer, origin, milliseconds: 0) else { return false }
+    }
+    guard let known = continuations[continuation.id] else { return false }
+    known.isOver = true
+    send(.outcome(continuation, told.outcome, told.error, receiver: told.receiver), to: known.originPeer)
+    return true
   }
 
   /// An app has registered: outcomes may have waited for it.
-  func tellHeldOutcomes(to origin: Peer, _ app: AppIdentity) {
-    for held in heldOutcomes where held.continuation.origin == app.id { tell(held, origin) }
-    heldOutcomes.removeAll { $0.continuation.origin == app.id }
+  func tellHeldOutcomes(of origin: Identifier) {
+    heldOutcomes.removeAll { $0.continuation.origin == origin && tell($0) }
   }
 
-  func noted(_ id: Identifier, to: Identifier) {
-    guard let receiver = apps[to] else { return }
-    send(.noted(id, to: to), to: receiver)
+  func noted(_ id: Identifier, by origin: Peer) {
+    guard let continuation = continuations[id], continuation.originPeer === origin, continuation.isOver else { return }
+    remove(continuation)
+    send(.noted(id, to: continuation.receiver), to: continuation.receiverPeer)
+  }
+
+  /// A hub says that the app at the other end of a continuation is gone.
+  func vanished(_ id: Identifier, beyond peer: Peer) {
+    guard let continuation = continuations[id],
+      continuation.receiverPeer === peer || continuation.originPeer === peer
+    else { return }
+    remove(continuation)
+    tellVanished(continuation, beyond: peer)
   }
 
   /// A peer is gone: the other side of each of its continuations hears of it.
   func leaveContinuations(_ peer: Peer) {
     for continuation in peer.continuations {
-      let other = continuation.receiver === peer ? continuation.origin : continuation.receiver
       remove(continuation)
-      if other !== peer { send(.vanished(continuation.id), to: other) }
+      tellVanished(continuation, beyond: peer)
     }
     for relay in peer.relays { end(relay, resetting: relay.from === peer ? relay.to : relay.from) }
+  }
+
+  private func tellVanished(_ continuation: HubContinuation, beyond peer: Peer) {
+    if continuation.receiverPeer === peer {
+      // Who was told how it ended needs no more.
+      if !continuation.isOver { send(.vanished(continuation.id), to: continuation.originPeer) }
+    } else if continuation.isOver {
+      // Nobody is left who could note it.
+      send(.noted(continuation.id, to: continuation.receiver), to: continuation.receiverPeer)
+    } else {
+      send(.vanished(continuation.id), to: continuation.receiverPeer)
+    }
   }
 
   func tickContinuations() {
@@ -189,7 +244,7 @@ extension HubEngine {
   private func remove(_ continuation: HubContinuation) {
     continuations[continuation.id] = nil
     continuationList.removeAll { $0 === continuation }
-    continuation.receiver.continuations.removeAll { $0 === continuation }
-    continuation.origin.continuations.removeAll { $0 === continuation }
+    continuation.receiverPeer.continuations.removeAll { $0 === continuation }
+    continuation.originPeer.continuations.removeAll { $0 === continuation }
   }
 }

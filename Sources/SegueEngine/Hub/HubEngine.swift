@@ -2,7 +2,8 @@ import SegueModel
 import SegueWire
 
 /// The rules of Handoff for a device's switchboard: who sees which offer, and who talks to whom about a continuation.
-/// It keeps no secret and no payload; all that it knows, apps tell again to the next hub.
+/// It is connected to the apps of its device, and linked with the hubs of others. It keeps no secret and no payload; all
+/// that it knows, apps and hubs tell again to the next hub.
 ///
 /// No I/O, no clock, no randomness. Its owner passes in connections, bytes and ticks, and then looks at
 /// `peersToFlush` and `peersToClose`.
@@ -22,8 +23,8 @@ public final class HubEngine {
   /// Milliseconds that a continuation is remembered beyond its deadline.
   static let continuationGrace: Int64 = 10_000
 
+  let identity: HubIdentity
   let generation: UInt64
-  let deviceName: String
   let startedAt: Int64
   /// Whether only the frontmost activity is offered (R1.12).
   let offersFrontmostOnly: Bool
@@ -31,14 +32,23 @@ public final class HubEngine {
   /// The moment of the call that is being served.
   var now: Moment
   var peers: [PeerNumber: Peer] = [:]
-  /// The same, in an order of their own, to go through.
+  /// Apps that are registered, in an order of their own, to go through.
   var peerList: [Peer] = []
+  /// Other hubs, also those that have not said who they are.
+  var hubList: [Peer] = []
   var apps: [Identifier: Peer] = [:]
+  /// The offer of each activity.
   var offers: [Identifier: HubOffer] = [:]
+  /// The ways on which it comes from other devices; `offers` has the best, unless an app of this device offers it.
+  var candidates: [Identifier: [HubOffer]] = [:]
+  var withdrawals = Withdrawals()
   var topics: [TopicKey: Topic] = [:]
   /// Peers that see everything.
   var choosers: [Peer] = []
   var nextSequence: UInt64 = 0
+  var nextRevision: UInt64 = 0
+  /// Uptime at which the other hubs are looked after.
+  var hubsCheckedAt: Int64?
   var strangers: [Peer] = []
   var continuations: [Identifier: HubContinuation] = [:]
   var continuationList: [HubContinuation] = []
@@ -52,9 +62,9 @@ public final class HubEngine {
   /// Peers to flush and then close.
   var closable: [Peer] = []
 
-  public init(generation: UInt64, deviceName: String, offersFrontmostOnly: Bool, _ now: Moment) {
+  public init(_ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, _ now: Moment) {
+    self.identity = identity
     self.generation = generation
-    self.deviceName = deviceName
     self.offersFrontmostOnly = offersFrontmostOnly
     startedAt = now.uptime
     self.now = now
@@ -69,7 +79,7 @@ public final class HubEngine {
       let silent = strangers.removeFirst()
       dismiss(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.strangerLimit) others came"))
     }
-    let peer = Peer(number: number, helloBy: now.uptime + Self.helloTime)
+    let peer = Peer(number: number, isHub: false, side: .accepting, helloBy: now.uptime + Self.helloTime)
     peers[number] = peer
     strangers.append(peer)
   }
@@ -78,6 +88,8 @@ public final class HubEngine {
     self.now = now
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes)
+    peer.hub?.heardAt = now.uptime
+    peer.hub?.isAsked = false
     do throws(SegueError) {
       while let event = try peer.link.nextEvent() {
         try handle(event, from: peer)
@@ -120,9 +132,9 @@ public final class HubEngine {
 
   public func link(of number: PeerNumber) -> Link? { peers[number]?.link }
 
-  /// Another hub takes over: all apps are sent there.
+  /// Another hub takes over: all apps are sent there, and links end.
   public func stepDown() {
-    for peer in peerList + strangers {
+    for peer in peerList + hubList + strangers {
       dismiss(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
     }
   }
@@ -139,6 +151,7 @@ public final class HubEngine {
     for peer in strangers { consider(peer.helloBy) }
     for fetch in held { consider(fetch.deadline) }
     if !heldOutcomes.isEmpty { consider(settledAt) }
+    if let hubsCheckedAt { consider(hubsCheckedAt) }
     for continuation in continuationList { consider(continuation.expiresAt) }
     return next
   }
@@ -150,6 +163,7 @@ public final class HubEngine {
     }
     tickHeld()
     tickContinuations()
+    tickHubs()
   }
 
   // MARK: Messages
@@ -184,6 +198,13 @@ public final class HubEngine {
     closable.append(peer)
   }
 
+  /// Closes without a word.
+  func close(_ peer: Peer) {
+    guard !peer.isClosing else { return }
+    peer.isClosing = true
+    closable.append(peer)
+  }
+
   private func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
     switch event {
     case .message(let bytes):
@@ -196,6 +217,7 @@ public final class HubEngine {
   }
 
   private func handle(_ message: Message, from peer: Peer) throws(SegueError) {
+    if peer.isHub { return try handle(message, fromHub: peer) }
     guard let app = peer.app else {
       guard case .hello(let app, let version, let minimum) = message else {
         throw SegueError(.malformed, "the first message must be hello")
@@ -208,16 +230,16 @@ public final class HubEngine {
       put(description, timing, activation: activation, by: peer, app)
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { withdraw(offer) }
     case .fetch(let continuation, let milliseconds, _):
-      fetch(continuation, milliseconds: milliseconds, by: peer, app)
+      fetch(continuation, milliseconds: milliseconds, receiver(app), by: peer)
     case .state(let id, _, let channel, let size, let isStale):
       try state(id, channel: channel, size: size, isStale: isStale, from: peer)
-    case .refused(let id, let to, let error): refused(id, to: to, error, by: peer)
+    case .refused(let id, _, let error): refused(id, error, by: peer)
     case .outcome(let continuation, let outcome, let error, _):
-      self.outcome(continuation, outcome, error, from: peer, app)
-    case .noted(let id, let to): noted(id, to: to)
+      self.outcome(continuation, outcome, error, receiver(app), from: peer)
+    case .noted(let id, _): noted(id, by: peer)
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
-    case .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break
+    case .link, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break
     }
   }
 
@@ -244,5 +266,14 @@ public final class HubEngine {
     precondition(peerList.indices.allSatisfy { peerList[$0].index == $0 && peerList[$0].app != nil })
     precondition(continuations.count == continuationList.count)
     precondition(strangers.count <= Self.strangerLimit)
+    precondition(hubList.indices.allSatisfy { hubList[$0].index == $0 && hubList[$0].isHub })
+    for peer in hubList {
+      guard let hub = peer.hub else { continue }
+      for (index, offer) in hub.offers.enumerated() {
+        precondition(offer.distant?.index == index && offer.peer === peer)
+        precondition(candidates[offer.description.id]?.contains { $0 === offer } ?? false)
+        precondition(offers[offer.description.id] != nil, "what can be reached is offered")
+      }
+    }
   }
 }

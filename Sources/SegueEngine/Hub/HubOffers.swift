@@ -1,13 +1,13 @@
 import SegueModel
 import SegueWire
 
-/// Offers, and who sees them (R2.6).
+/// The offers of this device's apps, and who sees what (R2.6).
 extension HubEngine {
   func put(
     _ description: OfferDescription, _ timing: OfferTiming, activation: UInt64, by peer: Peer, _ app: AppIdentity
   ) {
-    // Nobody speaks for an activity of another app.
-    if let taken = offers[description.id], taken.peer !== peer { return }
+    // Nobody speaks for an activity of another app of this device.
+    if let taken = offers[description.id], taken.distant == nil, taken.peer !== peer { return }
     let description = description.expiring(timing.expirationDate(now: now))
     let former = frontmost()
     if let offer = peer.offer, offer.description.id == description.id,
@@ -24,44 +24,57 @@ extension HubEngine {
       if let offer = peer.offer { withdraw(offer) }
       let offer = HubOffer(
         peer: peer, description: description, activatedAt: now.uptime - timing.age, activation: activation,
-        sequence: takeSequence())
+        sequence: takeSequence(), revision: 0)
       peer.offer = offer
-      offers[description.id] = offer
-      let key = Topic.key(team: app.team, type: description.type)
-      let topic = topics[key] ?? Topic()
-      topics[key] = topic
-      offer.index = topic.offers.count
-      topic.offers.append(offer)
+      if let distant = offers[description.id] {
+        take(distant)
+        dropIfEmpty(distant.topic)
+      }
+      enter(offer)
       tellAll(of: offer)
     }
     frontmostChanged(from: former)
     resumeHeld()
   }
 
+  /// An app of this device offers it no longer.
   func withdraw(_ offer: HubOffer) {
-    guard let app = offer.peer.app, offer.peer.offer === offer else { return }
+    guard offer.peer.offer === offer else { return }
     let former = frontmost()
     offer.peer.offer = nil
-    offers[offer.description.id] = nil
-    let key = Topic.key(team: app.team, type: offer.description.type)
-    if let topic = topics[key] {
-      let last = topic.offers.removeLast()
-      if last !== offer {
-        topic.offers[offer.index] = last
-        last.index = offer.index
-      }
-    }
+    take(offer)
     tellAll(of: offer)
-    dropIfEmpty(key)
-    if former !== offer { frontmostChanged(from: former) } else { frontmostChanged(from: nil) }
+    dropIfEmpty(offer.topic)
+    choose(offer.description.id)
+    frontmostChanged(from: former === offer ? nil : former)
   }
 
-  private func takeSequence() -> UInt64 {
+  /// Makes it the offer of its activity.
+  func enter(_ offer: HubOffer) {
+    offers[offer.description.id] = offer
+    let key = offer.topic
+    let topic = topics[key] ?? Topic()
+    topics[key] = topic
+    offer.index = topic.offers.count
+    topic.offers.append(offer)
+  }
+
+  /// Takes out what `enter` put in. The topic stays, until `dropIfEmpty`.
+  func take(_ offer: HubOffer) {
+    offers[offer.description.id] = nil
+    guard let topic = topics[offer.topic] else { return }
+    let last = topic.offers.removeLast()
+    guard last !== offer else { return }
+    topic.offers[offer.index] = last
+    last.index = offer.index
+  }
+
+  func takeSequence() -> UInt64 {
     nextSequence += 1
     return nextSequence
   }
 
-  /// The offer that was activated last; only known if the device offers no other.
+  /// The offer of this device that was activated last; only known if it offers no other.
   private func frontmost() -> HubOffer? {
     guard offersFrontmostOnly else { return nil }
     var frontmost: HubOffer?
@@ -81,15 +94,24 @@ extension HubEngine {
 
   func isOffered(_ offer: HubOffer) -> Bool {
     if offer.description.expirationDate.map({ $0 <= now.date }) ?? false { return false }
-    return !offersFrontmostOnly || frontmost() === offer
+    return !offersFrontmostOnly || offer.distant != nil || frontmost() === offer
   }
 
-  /// Tells everybody who sees it how it is now.
-  private func tellAll(of offer: HubOffer) {
-    guard let app = offer.peer.app else { return }
-    for peer in choosers where peer !== offer.peer { tell(peer, of: offer.description.id) }
-    guard let topic = topics[Topic.key(team: app.team, type: offer.description.type)] else { return }
-    for peer in topic.subscribers where peer !== offer.peer { tell(peer, of: offer.description.id) }
+  // MARK: Telling
+
+  /// Tells everybody who sees it, or saw it, how it is now.
+  func tellAll(of offer: HubOffer) {
+    let id = offer.description.id
+    if offer.distant == nil {
+      nextRevision += 1
+      offer.revision = nextRevision
+      if offers[id] !== offer || !isOffered(offer) {
+        withdrawals.note(id, Withdrawal(hub: identity.id, revision: nextRevision), at: now.uptime)
+      }
+    }
+    for peer in choosers where peer !== offer.peer { tell(peer, of: id) }
+    for peer in topics[offer.topic]?.subscribers ?? [] where peer !== offer.peer { tell(peer, of: id) }
+    for peer in hubList where peer.hub != nil { tell(peer, of: id) }
   }
 
   private func tell(_ peer: Peer, of id: Identifier) {
@@ -100,10 +122,10 @@ extension HubEngine {
 
   /// Tells as much of what is pending as the peer takes for now: a slow one costs no memory (R2.8: it hears the last state).
   func tellPending(_ peer: Peer) {
-    guard peer.app != nil, !peer.isClosing else { return }
+    guard peer.isRegistered, !peer.isClosing else { return }
     var told = 0
     while told < peer.pending.count, peer.link.pendingBytes < Self.offerBacklog {
-      tellNow(peer, peer.pending[told])
+      if let hub = peer.hub { tellNow(peer, hub, peer.pending[told]) } else { tellNow(peer, peer.pending[told]) }
       told += 1
     }
     peer.pending.removeFirst(told)
@@ -113,14 +135,25 @@ extension HubEngine {
   }
 
   private func tellNow(_ peer: Peer, _ id: Identifier) {
-    guard let offer = offers[id], offer.peer !== peer, isOffered(offer), let origin = offer.peer.app else {
-      return send(.gone(id), to: peer)
+    guard let offer = offers[id], offer.peer !== peer, isOffered(offer), let told = told(offer) else {
+      return send(.gone(id, nil), to: peer)
     }
-    let timing = OfferTiming(
-      activatedAt: offer.activatedAt, expirationDate: offer.description.expirationDate, now: now)
-    let told = Offer(
-      description: offer.description, origin: origin.id, appName: origin.name,
-      bundleIdentifier: origin.bundleIdentifier, deviceName: deviceName, rank: offer.rank, activatedAt: 0)
-    send(.offer(told, timing), to: peer)
+    send(.offer(told, timing(of: offer), nil), to: peer)
+  }
+
+  func timing(of offer: HubOffer) -> OfferTiming {
+    OfferTiming(activatedAt: offer.activatedAt, expirationDate: offer.description.expirationDate, now: now)
+  }
+
+  func told(_ offer: HubOffer) -> Offer? {
+    if let distant = offer.distant {
+      return Offer(
+        description: offer.description, origin: distant.origin, appName: distant.appName,
+        bundleIdentifier: distant.bundleIdentifier, deviceName: distant.deviceName, rank: offer.rank, activatedAt: 0)
+    }
+    guard let app = offer.peer.app else { return nil }
+    return Offer(
+      description: offer.description, origin: app.id, appName: app.name, bundleIdentifier: app.bundleIdentifier,
+      deviceName: identity.deviceName, rank: offer.rank, activatedAt: 0)
   }
 }

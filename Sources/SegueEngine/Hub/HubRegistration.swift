@@ -20,17 +20,17 @@ extension HubEngine {
     peerList.append(peer)
     apps[app.id] = peer
     send(
-      .welcome(version: ProtocolVersion.current, generation: generation, deviceName: deviceName), to: peer)
+      .welcome(version: ProtocolVersion.current, generation: generation, deviceName: identity.deviceName), to: peer)
     subscribe(peer, app)
     peer.isReadyDue = true
     tellPending(peer)
-    tellHeldOutcomes(to: peer, app)
+    tellHeldOutcomes(of: app.id)
   }
 
   private func subscribe(_ peer: Peer, _ app: AppIdentity) {
     if app.isChooser {
       choosers.append(peer)
-      peer.pending = peerList.compactMap { $0.offer?.description.id }
+      peer.pending = offeredIdentifiers
       return
     }
     for type in app.types {
@@ -45,6 +45,7 @@ extension HubEngine {
 
   /// Takes a peer out of everything, and tells those who had to do with it. A second time: nothing.
   func forget(_ peer: Peer) {
+    if peer.isHub { return forgetHub(peer) }
     strangers.removeAll { $0 === peer }
     guard let app = peer.app, apps[app.id] === peer, peer.index < peerList.count, peerList[peer.index] === peer else {
       return
@@ -62,7 +63,8 @@ extension HubEngine {
       topics[key]?.subscribers.removeAll { $0 === peer }
       dropIfEmpty(key)
     }
-    held.removeAll { $0.receiver === peer }
+    held.removeAll { $0.peer === peer }
+    heldOutcomes.removeAll { $0.peer === peer }
     leaveContinuations(peer)
     peer.pending = []
   }

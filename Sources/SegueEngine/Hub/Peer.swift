@@ -1,15 +1,19 @@
 import SegueModel
 import SegueWire
 
-/// A connection to the hub, and the app behind it.
+/// A connection to the hub, and who is behind it: an app of this device, or the hub of another.
 final class Peer {
   let number: HubEngine.PeerNumber
-  let link = Link(side: .accepting)
-  /// Uptime by which it must have said hello.
+  let link: Link
+  /// Uptime by which it must have said who it is.
   let helloBy: Int64
-  /// Nil: it has not said hello.
+  /// Whether it was connected as another hub's; apps cannot become one.
+  let isHub: Bool
+  /// Nil: it has not said hello, or is a hub.
   var app: AppIdentity?
-  /// Where it stands in the hub's list.
+  /// Nil: it has not said who it is, or is an app.
+  var hub: LinkedHub?
+  /// Where it stands in the hub's list of apps, or of hubs.
   var index = 0
   /// What the app offers.
   var offer: HubOffer?
@@ -23,50 +27,31 @@ final class Peer {
   var continuations: [HubContinuation] = []
   var relays: [Relay] = []
 
-  init(number: HubEngine.PeerNumber, helloBy: Int64) {
+  /// - Parameter side: which end of the connection this hub has; apps always connect to it.
+  init(number: HubEngine.PeerNumber, isHub: Bool, side: LinkSide, helloBy: Int64) {
     self.number = number
+    self.isHub = isHub
     self.helloBy = helloBy
+    link = Link(side: side)
   }
+
+  var isRegistered: Bool { app != nil || hub != nil }
 }
 
-/// A current activity of an app on this device.
-final class HubOffer {
-  /// Outlives the offer: it drops it when it goes.
-  unowned(unsafe) let peer: Peer
-  var description: OfferDescription
-  var activatedAt: Int64
-  var activation: UInt64
-  var sequence: UInt64
-  /// Where it stands in its topic.
-  var index = 0
-
-  init(
-    peer: Peer, description: OfferDescription, activatedAt: Int64, activation: UInt64, sequence: UInt64
-  ) {
-    self.peer = peer
-    self.description = description
-    self.activatedAt = activatedAt
-    self.activation = activation
-    self.sequence = sequence
-  }
-
-  /// The later activated, the higher; those of one millisecond in the order in which we heard of them.
-  var rank: UInt64 {
-    // The start of the clock is no bound: ages may reach back before it. 2^40 ms are 34 years.
-    let shifted = UInt64(clamping: activatedAt + 1 << 40)
-    return shifted << 20 | sequence & 0xfffff
-  }
-}
-
-/// What offers and apps must have in common: team and type, as bytes.
-typealias TopicKey = [UInt8]
-
-/// The offers of one team and type, and the apps that see them.
-final class Topic {
+/// Another hub that this one is linked with.
+final class LinkedHub {
+  let identity: HubIdentity
+  /// Uptime at which the last was heard of it.
+  var heardAt: Int64
+  /// It was asked for a sign of life since then.
+  var isAsked = false
+  /// Offers that come by it, in no order.
   var offers: [HubOffer] = []
-  var subscribers: [Peer] = []
+  /// Offers that it was told of. Never iterated.
+  var told: Set<Identifier> = []
 
-  static func key(team: String, type: String) -> TopicKey {
-    Array(team.utf8) + [0xff] + Array(type.utf8)
+  init(_ identity: HubIdentity, heardAt: Int64) {
+    self.identity = identity
+    self.heardAt = heardAt
   }
 }

@@ -1,0 +1,89 @@
+import SegueModel
+import SegueWire
+
+/// A current activity, of an app of this device or of another.
+final class HubOffer {
+  /// The app, or the hub that it comes by. Outlives the offer: it drops it when it goes.
+  unowned(unsafe) let peer: Peer
+  var description: OfferDescription
+  var activatedAt: Int64
+  var activation: UInt64
+  var sequence: UInt64
+  /// Rises with each change that its hub makes known.
+  var revision: UInt64
+  /// Where it stands in its topic.
+  var index = 0
+  /// Where it comes from; nil: it is of this device.
+  let distant: Distant?
+
+  /// What an app of another device says of itself, and the way to it.
+  final class Distant {
+    let origin: Identifier
+    let appName: String
+    let bundleIdentifier: String
+    let deviceName: String
+    let team: String
+    /// From the hub that it comes by to the origin's.
+    let hubs: [Identifier]
+    /// Where it stands among the offers that come by that hub.
+    var index = 0
+
+    init(_ offer: Offer, _ route: Route) {
+      origin = offer.origin
+      appName = offer.appName
+      bundleIdentifier = offer.bundleIdentifier
+      deviceName = offer.deviceName
+      team = route.team
+      hubs = route.hubs
+    }
+
+    /// The hub of its origin.
+    var home: Identifier { hubs[hubs.count - 1] }
+  }
+
+  init(
+    peer: Peer, description: OfferDescription, activatedAt: Int64, activation: UInt64, sequence: UInt64,
+    revision: UInt64, distant: Distant? = nil
+  ) {
+    self.peer = peer
+    self.description = description
+    self.activatedAt = activatedAt
+    self.activation = activation
+    self.sequence = sequence
+    self.revision = revision
+    self.distant = distant
+  }
+
+  /// The later activated, the higher; those of one millisecond in the order in which we heard of them.
+  var rank: UInt64 {
+    // The start of the clock is no bound: ages may reach back before it. 2^40 ms are 34 years.
+    let shifted = UInt64(clamping: activatedAt + 1 << 40)
+    return shifted << 20 | sequence & 0xfffff
+  }
+
+  /// The app where it lives.
+  var origin: Identifier? { distant?.origin ?? peer.app?.id }
+
+  private var team: String { distant?.team ?? peer.app?.team ?? "" }
+  var topic: TopicKey { Topic.key(team: team, type: description.type) }
+
+  /// Why an app may not continue it (R6.2); nil: it may.
+  func obstacle(for app: AppIdentity) -> Routing.Obstacle? {
+    if let distant { return Routing.obstacle(for: app, team: distant.team, type: description.type) }
+    guard let origin = peer.app else { return .isOrigin }
+    return Routing.obstacle(for: app, origin: origin, type: description.type)
+  }
+}
+
+/// What offers and apps must have in common: team and type, as bytes.
+typealias TopicKey = [UInt8]
+
+/// The offers of one team and type, and the apps that see them.
+final class Topic {
+  var offers: [HubOffer] = []
+  var subscribers: [Peer] = []
+
+  static func key(team: String, type: String) -> TopicKey {
+    Array(team.utf8) + [0xff] + Array(type.utf8)
+  }
+}

@@ -1,0 +1,105 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// Several devices in virtual time, their hubs linked with each other. Bytes are under way for a time.
+final class LinkedWorlds {
+  let worlds: [World]
+  /// Milliseconds that bytes are under way.
+  var delay: Int64 = 20
+  private var packets: [Packet] = []
+  private var wires: [Wire] = []
+
+  private final class Wire {
+    let ends: [(world: World, number: HubEngine.PeerNumber)]
+    var isOpen = true
+    /// Bytes are swallowed.
+    var isSilent = false
+    init(_ ends: [(world: World, number: HubEngine.PeerNumber)]) { self.ends = ends }
+  }
+
+  private struct Packet {
+    let wire: Wire
+    let to: Int
+    /// Nil: the end.
+    let bytes: [UInt8]?
+    let at: Int64
+  }
+
+  init(_ count: Int) {
+    worlds = (0..<count).map { World(device: UInt64($0 + 1)) }
+    for world in worlds { world.startHub() }
+  }
+
+  var now: Int64 { worlds[0].now.uptime }
+
+  func link(_ a: Int, _ b: Int) {
+    let wire = Wire([(worlds[a], worlds[a].takeNumber()), (worlds[b], worlds[b].takeNumber())])
+    wires.append(wire)
+    for (index, end) in wire.ends.enumerated() {
+      end.world.links.append(
+        (
+          number: end.number, send: { [unowned self] in self.send($0, on: wire, to: 1 - index) },
+          close: { [unowned self] in self.send(nil, on: wire, to: 1 - index) }
+        ))
+      end.world.hub?.connectedHub(end.number, side: index == 0 ? .connecting : .accepting, end.world.now)
+      end.world.settle()
+    }
+  }
+
+  func linkAll() {
+    for a in worlds.indices { for b in worlds.indices where a < b { link(a, b) } }
+  }
+
+  /// The connections between two devices break, as both notice.
+  func cut(_ a: Int, _ b: Int) {
+    for wire in between(a, b) where wire.isOpen { close(wire) }
+  }
+
+  /// Nothing passes any more, and nobody is told.
+  func silence(_ a: Int, _ b: Int) {
+    for wire in between(a, b) { wire.isSilent = true }
+  }
+
+  func wait(_ milliseconds: Int64) {
+    let end = now + milliseconds
+    while now < end {
+      let next = packets.map { $0.at }.min() ?? end
+      let step = max(1, min(next - now, end - now, 50))
+      for world in worlds { world.wait(step) }
+      deliver()
+    }
+  }
+
+  private func between(_ a: Int, _ b: Int) -> [Wire] {
+    wires.filter { wire in [a, b].allSatisfy { index in wire.ends.contains { $0.world === worlds[index] } } }
+  }
+
+  private func close(_ wire: Wire) {
+    wire.isOpen = false
+    for end in wire.ends {
+      end.world.hub?.disconnected(end.number, end.world.now)
+      end.world.links.removeAll { $0.number == end.number }
+      end.world.settle()
+    }
+  }
+
+  private func send(_ bytes: [UInt8]?, on wire: Wire, to end: Int) {
+    guard wire.isOpen, !wire.isSilent else { return }
+    packets.append(Packet(wire: wire, to: end, bytes: bytes, at: now + delay))
+  }
+
+  private func deliver() {
+    while let index = packets.firstIndex(where: { $0.at <= now }) {
+      let packet = packets.remove(at: index)
+      guard packet.wire.isOpen, !packet.wire.isSilent else { continue }
+      guard let bytes = packet.bytes else {
+        close(packet.wire)
+        continue
+      }
+      let end = packet.wire.ends[packet.to]
+      bytes.withUnsafeBytes { end.world.hub?.receive($0, from: end.number, end.world.now) }
+      end.world.settle()
+    }
+  }
+}
