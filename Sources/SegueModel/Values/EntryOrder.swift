@@ -1,11 +1,5 @@
-/// How the elements of a set, or the entries of a dictionary by their keys, stand: the sorting of `ValueWriter`.
+/// The order in which the elements of a set, or the entries of a dictionary by their keys, stand.
 enum EntryOrder {
-  case ascending
-  /// The bytes of a key or element that another one equals.
-  case twice(Range<Int>)
-  /// The same items in order.
-  case other(sorted: [UInt8])
-
   private struct Entry {
     let start: Int
     /// Behind the element or key.
@@ -14,14 +8,19 @@ enum EntryOrder {
     let end: Int
   }
 
+  /// Brings items into bytewise order (RFC 8949 §4.2.1). Gives the bytes of a key or element that another one equals, if
+  /// there is one; the items then stand as before.
+  ///
   /// - Parameters:
+  ///   - base: where the offsets count from.
   ///   - marks: offsets of the items, one behind the other.
   ///   - width: items that belong together: 2 for key and value, 1 for an element.
   ///   - end: offset behind the last item.
-  init(bytes: UnsafeRawBufferPointer, marks: UnsafeBufferPointer<UInt32>, width: Int, end: Int) {
-    self = .ascending
-    guard let base = bytes.baseAddress else { return }
+  static func sort(
+    _ base: UnsafeMutableRawPointer, marks: UnsafeBufferPointer<UInt32>, width: Int, end: Int
+  ) -> Range<Int>? {
     let count = marks.count / width
+    guard count > 1 else { return nil }
     func entry(_ index: Int) -> Entry {
       let first = index * width
       let next = first + width < marks.count ? Int(marks[first + width]) : end
@@ -31,29 +30,38 @@ enum EntryOrder {
       ByteOrder.compare(
         base + left.start, left.keyEnd &- left.start, base + right.start, right.keyEnd &- right.start)
     }
-    var isAscending = true
-    for index in 1..<max(count, 1) where compare(entry(index - 1), entry(index)) >= 0 {
-      isAscending = false
-      break
+    var last = entry(0)
+    var ascending = 1
+    while ascending < count {
+      let next = entry(ascending)
+      if compare(last, next) >= 0 { break }
+      last = next
+      ascending += 1
     }
-    if isAscending { return }
-    self = withUnsafeTemporaryAllocation(of: Entry.self, capacity: count) { room in
+    if ascending == count { return nil }
+    return withUnsafeTemporaryAllocation(of: Entry.self, capacity: count) { room in
       var entries = room
       for index in 0..<count { entries.initializeElement(at: index, to: entry(index)) }
       entries.sort { compare($0, $1) < 0 }
-      for index in 1..<max(count, 1) where compare(entries[index - 1], entries[index]) == 0 {
-        return .twice(entries[index].start..<entries[index].keyEnd)
+      for index in 1..<count where compare(entries[index - 1], entries[index]) == 0 {
+        return entries[index].start..<entries[index].keyEnd
       }
-      let size = end - Int(marks[0])
-      let sorted = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
-        var target = UnsafeMutableRawBufferPointer(buffer)
-        for entry in entries {
-          target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[entry.start..<entry.end]))
-          target = UnsafeMutableRawBufferPointer(rebasing: target[(entry.end - entry.start)...])
-        }
-        used = size
+      rearrange(base, entries, first: Int(marks[0]), end: end)
+      return nil
+    }
+  }
+
+  private static func rearrange(
+    _ base: UnsafeMutableRawPointer, _ entries: UnsafeMutableBufferPointer<Entry>, first: Int, end: Int
+  ) {
+    withUnsafeTemporaryAllocation(byteCount: end - first, alignment: 1) { copy in
+      guard let source = copy.baseAddress else { return }
+      source.copyMemory(from: base + first, byteCount: end - first)
+      var target = base + first
+      for entry in entries {
+        target.copyMemory(from: source + (entry.start - first), byteCount: entry.end - entry.start)
+        target += entry.end - entry.start
       }
-      return .other(sorted: sorted)
     }
   }
 }

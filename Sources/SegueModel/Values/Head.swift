@@ -71,6 +71,15 @@ struct Head {
     }
   }
 
+  /// Reads a head of bytes that may be bad: nil unless it is within the first `count` of them and states its argument.
+  @inline(__always)
+  init?(_ pointer: UnsafeRawPointer, upTo count: Int) {
+    guard count > 0 else { return nil }
+    let information = pointer.load(as: UInt8.self) & 31
+    guard information < 24 || (information <= 27 && count > 1 << Int(information & 3)) else { return nil }
+    self.init(trusted: pointer)
+  }
+
   /// Bytes of the shortest head with this argument.
   static func size(of argument: UInt64) -> Int {
     if argument < 24 { return 1 }

@@ -1,5 +1,5 @@
 /// The slow path of decoding: reads any well-formed CBOR item and writes it again in its deterministic encoding, or says
-/// what is wrong at which offset. What a count or length claims is compared with what is there before it is believed.
+/// what is wrong at which offset. `CanonicalCopy` leaves it what is rare: lengths that are not stated, and errors. What a count or length claims is compared with what is there before it is believed.
 struct Normaliser {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0

@@ -10,12 +10,20 @@ public struct Value: Sendable {
   /// A value from one CBOR item, deterministic or not: lengths, sizes of numbers and order are normalised. MALFORMED or
   /// UNSUPPORTED_VALUE, with the offset in the message; LIMIT_EXCEEDED.
   public init(cbor: UnsafeRawBufferPointer, bounds: ValueBounds = .value) throws(SegueError) {
-    encoding = CanonicalScan.accepts(cbor, bounds) ? Array(cbor) : try Normaliser.encoding(of: cbor, bounds)
+    if CanonicalScan.accepts(cbor, bounds) {
+      encoding = Array(cbor)
+    } else if let copy = CanonicalCopy.encoding(of: cbor, bounds) {
+      encoding = copy
+    } else {
+      encoding = try Normaliser.encoding(of: cbor, bounds)
+    }
   }
 
   public init(cbor: [UInt8]) throws(SegueError) {
     if cbor.withUnsafeBytes({ CanonicalScan.accepts($0) }) {
       encoding = cbor
+    } else if let copy = cbor.withUnsafeBytes({ CanonicalCopy.encoding(of: $0) }) {
+      encoding = copy
     } else {
       encoding = try Normaliser.encoding(of: cbor)
     }

@@ -290,24 +290,16 @@ public struct ValueWriter: Sendable {
     guard count > 1 else { return }
     let width = container.kind == .dictionary ? 2 : 1
     let end = used
-    let order = bytes.withUnsafeBytes { buffer in
-      marks.withUnsafeBufferPointer { marks in
-        EntryOrder(
-          bytes: buffer, marks: UnsafeBufferPointer(rebasing: marks[container.firstMark...]), width: width, end: end)
+    let twice = bytes.withUnsafeMutableBytes { buffer -> Range<Int>? in
+      guard let base = buffer.baseAddress else { return nil }
+      return marks.withUnsafeBufferPointer { marks in
+        let own = UnsafeBufferPointer(rebasing: marks[container.firstMark...])
+        return EntryOrder.sort(base, marks: own, width: width, end: end)
       }
     }
-    switch order {
-    case .ascending: return
-    case .twice(let range):
-      let name = Value(trusted: Array(bytes[range])).diagnostic
-      let what = container.kind == .dictionary ? "the key" : "the element"
-      throw SegueError(.invalidArgument, "\(what) \(name) stands there twice")
-    case .other(let sorted):
-      bytes.withUnsafeMutableBytes { buffer in
-        sorted.withUnsafeBytes {
-          UnsafeMutableRawBufferPointer(rebasing: buffer[container.content..<end]).copyMemory(from: $0)
-        }
-      }
-    }
+    guard let twice else { return }
+    let name = Value(trusted: Array(bytes[twice])).diagnostic
+    let what = container.kind == .dictionary ? "the key" : "the element"
+    throw SegueError(.invalidArgument, "\(what) \(name) stands there twice")
   }
 }

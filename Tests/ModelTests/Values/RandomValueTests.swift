@@ -60,4 +60,29 @@ struct RandomValueTests {
       }
     }
   }
+
+  @Test(arguments: seeds)
+  func `The middle path gives what the slow path gives, or nothing`(seed: UInt64) throws {
+    var source = RandomValues(seed: seed)
+    var taken = 0
+    for _ in 0..<50 {
+      var cbor = source.loose(try source.value(depth: 2))
+      for _ in 0..<40 {
+        if let copy = cbor.withUnsafeBytes({ CanonicalCopy.encoding(of: $0) }) {
+          taken += 1
+          #expect(try normalised(cbor).get().encoding == copy, "seed \(seed): \(hexadecimal(cbor))")
+        }
+        let place = Int.random(in: 0..<cbor.count, using: &source.random)
+        cbor[place] = UInt8.random(in: 0...255, using: &source.random)
+      }
+    }
+    #expect(taken > 50)
+  }
+
+  @Test
+  func `The middle path takes what other encoders write: long forms, any order`() throws {
+    let loose = bytes("a3 616c 1a000000ff 6161 fb3ff8000000000000 6164 c1 fb41d954fc40000000")
+    let copy = try #require(loose.withUnsafeBytes { CanonicalCopy.encoding(of: $0) })
+    #expect(hexadecimal(copy) == hexadecimal(bytes("a3 6161 f93e00 6164 c1 1a6553f100 616c 18ff")))
+  }
 }
