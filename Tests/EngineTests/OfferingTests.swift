@@ -1,6 +1,8 @@
-import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
+
+@testable import SegueEngine
 
 @Suite struct OfferingTests {
   @Test func `a current activity is offered to apps of the team that declare its type (R1.11, R2.6)`() throws {
@@ -69,6 +71,49 @@ import Testing
     #expect(viewer.engine.offers.all.map { $0.description.title } == ["Two", "One"])
     world.tell(one) { $0.setForeground(true, $1) }
     #expect(viewer.engine.offers.all.map { $0.description.title } == ["One", "Two"])
+  }
+
+  /// With a search through all for each, it would take minutes.
+  @Test(.timeLimit(.minutes(1))) func `a chooser sees thousands of offers come, change and go (R2.6, R2.7)`() throws {
+    let count: UInt64 = 10_000
+    let now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+    var list = OfferList()
+    var appeared = 0
+    var changed = 0
+    var gone: [UInt64] = []
+    func put(_ number: UInt64, title: String, rank: UInt64) throws {
+      let description = OfferDescription(
+        id: Identifier(high: 0, low: number), type: "com.example.note", title: title, payloadVersion: 0, sizeHint: 0,
+        expirationDate: nil, supportsContinuationStreams: false)
+      let offer = Offer(
+        description: description, origin: Identifier(high: 1, low: number), appName: "a", bundleIdentifier: "a",
+        deviceName: "here", rank: rank, activatedAt: 0)
+      let expires = number % 2 == 0 ? now.date + Double(number) / 1000 : nil
+      let timing = OfferTiming(activatedAt: now.uptime, expirationDate: expires, now: now)
+      list.put(offer, timing, now) { event, _ in
+        if event == .appeared { appeared += 1 } else { changed += 1 }
+      }
+    }
+    // In an order of ranks that comes neither from the front nor from the back.
+    for number in 0..<count { try put(number, title: "one", rank: number * 7_919 % count) }
+    #expect(list.all.map { $0.rank } == (0..<count).reversed())
+    for number in 0..<count { try put(number, title: "two", rank: number) }
+    #expect(
+      list.all.map { $0.description.id.bytes } == (0..<count).reversed().map { Identifier(high: 0, low: $0).bytes })
+    #expect(appeared == Int(count) && changed == Int(count))
+    // Half of them expire, in their order.
+    let later = Moment(uptime: now.uptime + Int64(count), date: now.date + Double(count) / 1000)
+    list.tick(later) { _, offer in gone.append(offer.rank) }
+    #expect(gone == stride(from: 0, to: count, by: 2).map { $0 })
+    gone = []
+    // Another hub knows one of the others, which stays in front; the rest goes after a while, frontmost first.
+    list.loseHub(later)
+    try put(5, title: "two", rank: 1)
+    list.meetHub(later)
+    #expect(list.all.first?.description.id == Identifier(high: 0, low: 5))
+    list.tick(Moment(uptime: later.uptime + 1_500, date: later.date)) { _, offer in gone.append(offer.rank) }
+    #expect(gone == stride(from: 1, to: count, by: 2).reversed().filter { $0 != 5 })
+    #expect(list.all.count == 1)
   }
 
   @Test func `a device that offers the frontmost only hides the others, and says so (R1.12, R6.5)`() throws {

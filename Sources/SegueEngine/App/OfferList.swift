@@ -3,6 +3,8 @@ import SegueWire
 
 /// The offers that an app sees (R2.7). They outlive their hub for a while, so that none is gone and back when another
 /// hub takes over (R2.8).
+///
+/// A chooser may see thousands: each change costs a search in halves, and moves those in front of it.
 public struct OfferList {
   /// Milliseconds that offers are kept without a hub.
   static let withoutHub: Int64 = 3_000
@@ -11,103 +13,127 @@ public struct OfferList {
 
   private struct Entry {
     var offer: Offer
-    /// The present hub has told it.
-    var isConfirmed: Bool
-    /// Uptime at which it expires.
-    var expiresAt: Int64?
+    /// Its places in `order` and `expiries`; nil: it does not expire.
+    var place: Place
+    var expiry: Expiry?
+  }
+
+  /// Where an offer stands: the highest is the frontmost.
+  private struct Place: Comparable {
+    /// The hub that told it, counted from the first: what the present one has not confirmed comes last.
+    let hub: UInt64
+    let rank: UInt64
+    /// The order in which they came, the other way round: of two with one rank the older one is in front.
+    let arrival: UInt64
+    let id: Identifier
+
+    static func < (left: Place, right: Place) -> Bool {
+      if left.hub != right.hub { return left.hub < right.hub }
+      if left.rank != right.rank { return left.rank < right.rank }
+      return left.arrival > right.arrival
+    }
+  }
+
+  private struct Expiry: Comparable {
+    /// Uptime.
+    let at: Int64
+    let arrival: UInt64
+    let id: Identifier
+
+    static func < (left: Expiry, right: Expiry) -> Bool {
+      left.at != right.at ? left.at > right.at : left.arrival > right.arrival
+    }
   }
 
   typealias Report = (Delivery.OfferEvent, Offer) -> Void
 
-  /// Frontmost first.
-  private var entries: [Entry] = []
+  /// To look one up; the order is in `order`.
+  private var entries: [Identifier: Entry] = [:]
+  /// The frontmost last, since it is the front that changes most.
+  private var order = SortedArray<Place>()
+  /// What expires first is last.
+  private var expiries = SortedArray<Expiry>()
+  private var hub: UInt64 = 0
+  private var nextArrival: UInt64 = 0
   /// Uptime at which what is not confirmed goes.
   private var purgeAt: Int64?
-  private var nextExpiry: Int64?
 
   /// Frontmost first; what the hub has not confirmed comes last.
-  public var all: [Offer] { entries.map { $0.offer } }
+  public var all: [Offer] { order.elements.reversed().compactMap { entries[$0.id]?.offer } }
 
-  public subscript(id: Identifier) -> Offer? { index(of: id).map { entries[$0].offer } }
+  public subscript(id: Identifier) -> Offer? { entries[id]?.offer }
 
   var nextDeadline: Int64? {
-    guard let purgeAt, let nextExpiry else { return purgeAt ?? nextExpiry }
-    return min(purgeAt, nextExpiry)
+    guard let purgeAt, let expiry = expiries.elements.last else { return purgeAt ?? expiries.elements.last?.at }
+    return min(purgeAt, expiry.at)
   }
 
   mutating func put(_ offer: Offer, _ timing: OfferTiming, _ now: Moment, report: Report) {
+    let id = offer.description.id
+    let before = take(id)
     let date = timing.expirationDate(now: now)
-    let known = index(of: offer.description.id)
     let offer = Offer(
-      description: offer.description.expiring(known.flatMap { steady(date, at: $0) } ?? date),
+      description: offer.description.expiring(steady(date, before?.offer.description.expirationDate)),
       origin: offer.origin, appName: offer.appName, bundleIdentifier: offer.bundleIdentifier,
       deviceName: offer.deviceName, rank: offer.rank, activatedAt: now.uptime - timing.age)
-    let before = known.map { entries[$0] }
-    if let known { entries.remove(at: known) }
-    let expiresAt = date.map { now.uptime(of: $0) }
-    let place = entries.firstIndex { !$0.isConfirmed || $0.offer.rank < offer.rank } ?? entries.count
-    entries.insert(Entry(offer: offer, isConfirmed: true, expiresAt: expiresAt), at: place)
-    updateNextExpiry()
+    nextArrival += 1
+    let place = Place(hub: hub, rank: offer.rank, arrival: nextArrival, id: id)
+    let expiry = date.map { Expiry(at: now.uptime(of: $0), arrival: nextArrival, id: id) }
+    entries[id] = Entry(offer: offer, place: place, expiry: expiry)
+    order.insert(place)
+    if let expiry { expiries.insert(expiry) }
     guard let before else { return report(.appeared, offer) }
     // Another hub counts ranks anew: that alone is no change.
-    let isSame = before.isConfirmed ? before.offer == offer : before.offer.description == offer.description
+    let isSame =
+      before.place.hub == hub ? before.offer == offer : before.offer.description == offer.description
     if !isSame { report(.changed, offer) }
   }
 
   mutating func remove(_ id: Identifier, report: Report) {
-    guard let index = index(of: id) else { return }
-    let offer = entries.remove(at: index).offer
-    updateNextExpiry()
-    report(.gone, offer)
+    guard let entry = take(id) else { return }
+    report(.gone, entry.offer)
   }
 
   mutating func loseHub(_ now: Moment) {
-    for index in entries.indices { entries[index].isConfirmed = false }
+    hub += 1
     purgeAt = entries.isEmpty ? nil : now.uptime + Self.withoutHub
   }
 
   mutating func meetHub(_ now: Moment) {
-    let isComplete = entries.allSatisfy { $0.isConfirmed }
+    // The last in the order is confirmed, so all are.
+    let isComplete = order.elements.first.map { $0.hub == hub } ?? true
     purgeAt = isComplete ? nil : now.uptime + Self.withNewHub
   }
 
   mutating func tick(_ now: Moment, report: Report) {
     if let at = purgeAt, at <= now.uptime {
       purgeAt = nil
-      removeAll(report: report) { !$0.isConfirmed }
+      let gone = order.elements.prefix { $0.hub != hub }
+      for place in gone.reversed() { remove(place.id, report: report) }
     }
-    if let at = nextExpiry, at <= now.uptime {
-      removeAll(report: report) { $0.offer.description.expirationDate.map { $0 <= now.date } ?? false }
-      for index in entries.indices {
-        entries[index].expiresAt = entries[index].offer.description.expirationDate.map { now.uptime(of: $0) }
+    while let expiry = expiries.elements.last, expiry.at <= now.uptime {
+      if let date = entries[expiry.id]?.offer.description.expirationDate, date > now.date {
+        // The clock was set back.
+        expiries.remove(expiry)
+        let later = Expiry(at: max(now.uptime + 1, now.uptime(of: date)), arrival: expiry.arrival, id: expiry.id)
+        entries[expiry.id]?.expiry = later
+        expiries.insert(later)
+      } else {
+        remove(expiry.id, report: report)
       }
-      updateNextExpiry()
     }
   }
 
-  private mutating func removeAll(report: Report, where isGone: (Entry) -> Bool) {
-    let gone = entries.filter(isGone)
-    guard !gone.isEmpty else { return }
-    entries.removeAll(where: isGone)
-    updateNextExpiry()
-    for entry in gone { report(.gone, entry.offer) }
+  private mutating func take(_ id: Identifier) -> Entry? {
+    guard let entry = entries.removeValue(forKey: id) else { return nil }
+    order.remove(entry.place)
+    if let expiry = entry.expiry { expiries.remove(expiry) }
+    return entry
   }
 
   /// The date as it was, if the new one differs by no more than clocks and roundings do.
-  private func steady(_ date: Double?, at index: Int) -> Double? {
-    guard let date, let before = entries[index].offer.description.expirationDate, abs(date - before) < 1 else {
-      return nil
-    }
+  private func steady(_ date: Double?, _ before: Double?) -> Double? {
+    guard let date, let before, abs(date - before) < 1 else { return date }
     return before
-  }
-
-  private func index(of id: Identifier) -> Int? { entries.firstIndex { $0.offer.description.id == id } }
-
-  private mutating func updateNextExpiry() {
-    nextExpiry = nil
-    for entry in entries {
-      guard let at = entry.expiresAt else { continue }
-      nextExpiry = min(nextExpiry ?? at, at)
-    }
   }
 }
