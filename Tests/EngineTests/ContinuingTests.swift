@@ -93,6 +93,30 @@ import Testing
     #expect(viewer.continued.last?.from.isStale == true)
   }
 
+  /// Keywords have no limit of their own, so a document can be too large although user_info is not.
+  @Test func `an activity that cannot be saved: the receiver hears why, and no older state passes for it (R2.2)`()
+    throws
+  {
+    let (world, editor, viewer, id) = try world()
+    _ = try world.continue(in: viewer)
+    #expect(viewer.takeEvents() == ["will_continue", "continue"])
+    let keywords = try Value.set([.string(String(repeating: "k", count: Limits.value - 100))])
+    let userInfo = try Value.dictionary([(key: .string("a"), value: .data([UInt8](repeating: 1, count: 128 * 1024)))])
+    try editor.change(id, at: world.now) {
+      try $0.setUserInfo(userInfo, limit: Limits.value)
+      try $0.setKeywords(keywords)
+    }
+    for _ in 0..<2 {
+      _ = try world.continue(in: viewer)
+      #expect(viewer.takeEvents() == ["will_continue", "did_fail limitExceeded"])
+      #expect(editor.receipts.last?.outcome == .failed)
+      #expect(editor.receipts.last?.status == .limitExceeded)
+    }
+    try editor.change(id, at: world.now) { try $0.setKeywords(nil) }
+    _ = try world.continue(in: viewer)
+    #expect(viewer.takeEvents() == ["will_continue", "continue"])
+  }
+
   @Test func `a continuation has one deadline (R3.9)`() throws {
     var limits = Limits()
     limits.save = 60_000

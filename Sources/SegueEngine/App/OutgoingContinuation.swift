@@ -63,12 +63,18 @@ extension AppEngine {
     guard let index = outgoing.firstIndex(where: { $0.id == id }) else { return }
     guard let snapshot = snapshots[outgoing[index].activity] else {
       let error = SegueError(.remoteApplicationTimedOut, "the origin did not save in time, and has no older snapshot")
-      send(.refused(id, to: outgoing[index].receiver.id, error))
-      return endOutgoing(at: index, .failed, error, now)
+      return refuse(id, error, now)
     }
     outgoing[index].document = snapshot.document
     outgoing[index].isStale = isStale
     startSending(at: index, now)
+  }
+
+  /// There is no state to send.
+  func refuse(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+    guard let index = outgoing.firstIndex(where: { $0.id == id }) else { return }
+    send(.refused(id, to: outgoing[index].receiver.id, error))
+    endOutgoing(at: index, .failed, error, now)
   }
 
   private func startSending(at index: Int, _ now: Moment) {

@@ -40,19 +40,19 @@ extension AppEngine {
         deliveries.append(.willSave(activity: id, save: number))
         return
       }
-      takeSnapshot(id)
+      takeSnapshot(id, for: continuation.map { [$0] } ?? [], now)
     } else if snapshots[id] == nil {
-      takeSnapshot(id)
+      takeSnapshot(id, for: continuation.map { [$0] } ?? [], now)
+    } else if let continuation {
+      sendState(to: continuation, isStale: false, now)
     }
-    if let continuation { sendState(to: continuation, isStale: false, now) }
   }
 
   /// The app has answered will_save.
   public func saved(_ number: UInt64, _ now: Moment) {
     guard let index = saves.firstIndex(where: { $0.number == number }) else { return }
     let save = saves.remove(at: index)
-    takeSnapshot(save.activity)
-    for continuation in save.waiting { sendState(to: continuation, isStale: false, now) }
+    takeSnapshot(save.activity, for: save.waiting, now)
     if current?.id == save.activity { putCurrent(now) }
   }
 
@@ -67,12 +67,19 @@ extension AppEngine {
     }
   }
 
-  private func takeSnapshot(_ id: Identifier) {
-    guard let activity = source.activity(id) else { return }
+  /// Takes a snapshot, and sends it to those who wait; if it cannot be taken, they hear why.
+  private func takeSnapshot(_ id: Identifier, for waiting: [Identifier], _ now: Moment) {
     do throws(SegueError) {
+      guard let activity = source.activity(id) else {
+        throw SegueError(.handoffFailed, "the activity was invalidated")
+      }
       snapshots[id] = Snapshot(document: try ActivityDocument.encode(activity))
+      for continuation in waiting { sendState(to: continuation, isStale: false, now) }
     } catch {
       log(.error, "no snapshot: \(error.message)")
+      // Still unsaved: an older snapshot must not pass for the present state.
+      source.setNeedsSave(true, of: id)
+      for continuation in waiting { refuse(continuation, error, now) }
     }
   }
 }
