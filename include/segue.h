@@ -696,7 +696,9 @@ segue_status segue_app_open(segue_app *app);
 /**
  * Saves and withdraws the current activity, ends its continuations with CANCELLED, and leaves; pending callbacks that
  * end something run before it returns, none afterwards. A hub in this process goes on for the process's other apps,
- * else moves to another process. A second call is fine. Errors: BUSY (inside a callback).
+ * else moves to another process. A second call is fine. It waits for a callback of the app that runs on another thread;
+ * and up to 250 ms, if the hub does not read, for what is still to be said.
+ * Errors: BUSY (inside a callback of this app; inside one of another app, for whose end a callback of this one waits).
  */
 segue_status segue_app_close(segue_app *app);
 /** Adds a count. */
@@ -711,7 +713,10 @@ segue_status segue_app_release(segue_app *app);
  * Errors: BUSY (inside a callback; another thread is in it); INVALID_STATE (not open; delivery by thread); INVALIDATED (closed).
  */
 segue_status segue_app_dispatch(segue_app *app, int32_t timeout_ms, size_t *delivered);
-/** Makes a waiting segue_app_dispatch return, or else the next one not wait. Safe in a signal handler. */
+/**
+ * Makes a waiting segue_app_dispatch return, or else the next one not wait. Safe in a signal handler, as long as nobody
+ * releases the app meanwhile: it takes no lock, allocates nothing, keeps errno, and leaves no message if it fails.
+ */
 segue_status segue_app_wake(segue_app *app);
 /**
  * A descriptor that is readable while segue_app_dispatch has something to do: for poll, asyncio, GLib, Qt. It stays
@@ -865,6 +870,7 @@ segue_status segue_continuation_decline(segue_continuation *continuation, const 
  * The restoration handler: inside continue, or later; once (else INVALID_STATE). Each object's function runs where the app's
  * callbacks run, in order. Called before the answer (return value or segue_continuation_complete), it counts for the outcome.
  *   restorables  retained: count handles
+ * Errors: INVALID_STATE (before continue, or a second time); INVALIDATED (the app is closed).
  */
 segue_status segue_continuation_restore(segue_continuation *continuation, segue_restorable *const *restorables,
                                         size_t count);
@@ -872,7 +878,7 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
 segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
 /** id  out: SEGUE_ID_SIZE bytes, the same at both ends */
 segue_status segue_continuation_get_id(const segue_continuation *continuation, uint8_t *id);
-/** Bytes of the payload: total is 0 until it is known. */
+/** Bytes of the payload: total is 0 until it is known. Once the continuation has ended, the last figures. */
 segue_status segue_continuation_get_progress(const segue_continuation *continuation, uint64_t *received,
                                              uint64_t *total);
 /** offer  out, required, owned: release with segue_offer_release */

@@ -25,6 +25,7 @@
 extern char *secure_getenv(const char *name);
 
 static inline int linux_errno(void) { return errno; }
+static inline void linux_set_errno(int number) { errno = number; }
 static inline int linux_openat(int folder, const char *path, int flags, mode_t mode) {
   return openat(folder, path, flags, mode);
 }

@@ -124,7 +124,7 @@ public func segue_app_dispatch(
 
 @_cdecl("segue_app_wake") @implementation
 public func segue_app_wake(_ app: OpaquePointer?) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in app.wake() }
+  handles.callQuietly(app, .app) { app in app.wake() }
 }
 
 @_cdecl("segue_app_fd") @implementation

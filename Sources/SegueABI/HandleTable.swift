@@ -64,6 +64,23 @@ struct HandleTable {
     return (slot, memory)
   }
 
+  /// The same for a call that a signal handler may make: it takes no lock, allocates nothing, and leaves no message, since
+  /// the thread may just be writing or reading its last one. The handle must be held by somebody until it returns.
+  func callQuietly<Object>(
+    _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) -> Void
+  ) -> segue_status {
+    guard ProcessState.isReady else { return ProcessState.isForked ? SEGUE_ERROR_FORKED : SEGUE_ERROR_INVALID_HANDLE }
+    guard let pointer, let ticket = Ticket(pointer), ticket.type == kind.type.rawValue,
+      let slot = SlotStore.find(ticket.index), case .done = slot.pointee.pin(ticket.generation)
+    else { return SEGUE_ERROR_INVALID_HANDLE }
+    defer { unpin(slot, ticket) }
+    guard slot.pointee.type == kind.type.rawValue, let memory = slot.pointee.object else {
+      return SEGUE_ERROR_INVALID_HANDLE
+    }
+    Unmanaged<Object>.fromOpaque(memory)._withUnsafeGuaranteedRef(body)
+    return SEGUE_OK
+  }
+
   /// For a handle beside the first one, inside `call`.
   @inline(__always)
   func use<Object, Result>(

@@ -15,6 +15,11 @@ enum ProcessState {
   /// Set under `lock`, before `stage` says ready; constant from then on.
   nonisolated(unsafe) private(set) static var slots: SlotStore?
 
+  // Both are safe in a signal handler.
+  /// Set up, and not forked.
+  static var isReady: Bool { stage.load(ordering: .acquiring) == ready }
+  static var isForked: Bool { stage.load(ordering: .acquiring) == forked }
+
   /// Each exported function that can fail begins with this.
   @inline(__always)
   static func check() throws(SegueError) {

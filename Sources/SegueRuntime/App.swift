@@ -9,6 +9,8 @@ import SegueWire
 public final class App: Handled {
   enum State {
     case created
+    /// Another thread is in `open`, which may still fail.
+    case opening
     case open
     case closing
     case closed
@@ -20,22 +22,16 @@ public final class App: Handled {
   public private(set) var settings: AppSettings
   var engine: AppEngine?
   var delegate: AppDelegate?
-  private var device: Device?
+  /// Where it looks for a hub, while it is open.
+  private(set) var device: Device?
 
   // The activities that can be offered, and the one that is.
   private var activities: [Identifier: LiveActivity] = [:]
   private var current: LiveActivity?
 
-  // The connection to the hub.
   var gate: Gate?
-  var socket: Int32 = -1
-  /// Of the hub that it is connected to; nil: to none.
-  private var hubGeneration: UInt64?
-  /// How often in a row a hub has closed the connection before it said welcome.
-  private var refusals = 0
-  private var watch: Watch?
-  /// The socket is full: more goes out when it says so.
-  var isWaitingToWrite = false
+  /// The connection to the hub: Connecting.swift.
+  var connection = Connection()
 
   // What the host is to be told.
   var due = DueQueue()
@@ -44,13 +40,17 @@ public final class App: Handled {
   let wakeUp = WakeUp()
   var dispatcher = Dispatcher()
   private var deliveryThread: Thread?
-  private var logs: [(severity: Severity, message: String)] = []
+  var logs: [(severity: Severity, message: String)] = []
 
   public init(_ settings: AppSettings) { self.settings = settings }
 
   public override func lastHandleReleased() {
-    // Inside a callback it closes when that returns.
-    if isInCallback { dispatcherShallClose() } else { try? close() }
+    do throws(SegueError) {
+      try close()
+    } catch {
+      // Inside a callback, of this app or of one whose end it would wait for: it closes when that returns.
+      dispatcherShallClose()
+    }
   }
 
   // MARK: Before it opens
@@ -75,61 +75,95 @@ public final class App: Handled {
   public func setDelegate(_ delegate: AppDelegate?) {
     delegate?.give()
     monitor.lock()
-    defer { monitor.unlock() }
+    let former = self.delegate
     self.delegate = delegate
+    monitor.unlock()
+    // What it holds is destroyed by the host's functions: not under the lock.
+    withExtendedLifetime(former) {}
   }
 
-  /// Throws INVALID_STATE if it has been open, UNSAFE_FOLDER or SYSTEM.
+  /// Throws INVALID_STATE if it has been open, UNSAFE_FOLDER or SYSTEM; then it can be tried again.
   public func open() throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
     guard case .created = state else { throw SegueError(.invalidState, "app: has been opened before") }
-    let gate = try Gate()
-    try wakeUp.open()
-    if case .thread = settings.delivery {
-      // It looks at `state` once this call has returned; `close` joins it before this object can go.
-      deliveryThread = try Thread { [unowned(unsafe) self] in self.deliverUntilClosed() }
-    }
-    let device: Device
+    state = .opening
     do throws(SegueError) {
+      let gate = try Gate()
+      try wakeUp.open()
+      if case .thread = settings.delivery {
+        // It looks at `state` once this call has returned. Whoever closes the app joins it before this object can go;
+        // if it closes the app itself, it keeps it.
+        deliveryThread = try Thread { [unowned(unsafe) self] in self.deliverUntilClosed() }
+      }
       device = try Library.shared.open(self)
+      engine = AppEngine(
+        identity: settings.identity(Randomness.identifier()), limits: ProcessLimits.current, source: self)
+      self.gate = gate
+      state = .open
     } catch {
       giveUpOpening()
       throw error
     }
-    engine = AppEngine(
-      identity: settings.identity(Randomness.identifier()), limits: ProcessLimits.current, source: self)
-    self.gate = gate
-    self.device = device
-    state = .open
   }
 
   /// Called with the lock, and returns with it.
   private func giveUpOpening() {
-    guard let thread = deliveryThread else { return }
-    deliveryThread = nil
-    monitor.unlock()
-    thread.join()
-    monitor.lock()
+    if let thread = deliveryThread {
+      deliveryThread = nil
+      monitor.unlock()
+      thread.join()
+      monitor.lock()
+    }
+    state = .created
+    monitor.notifyAll()
   }
 
-  /// Ends everything in order (R3.14). Throws BUSY inside a callback.
+  /// Ends everything in order (R3.14). Throws BUSY inside a callback, and where it would wait for one that waits for the
+  /// callback in which this thread is.
   public func close() throws(SegueError) {
     guard !isInCallback else { throw SegueError(.busy, "app: cannot be closed inside one of its callbacks") }
+    try Closings.shared.wait(for: self)
     monitor.lock()
-    while case .closing = state { monitor.wait() }
-    guard case .open = state, let device, let engine else {
-      state = .closed
-      return monitor.unlock()
+    while true {
+      switch state {
+      case .opening, .closing:
+        monitor.wait()
+        continue
+      case .created, .closed:
+        state = .closed
+        monitor.unlock()
+        return Closings.shared.ended()
+      case .open: break
+      }
+      break
     }
     state = .closing
     wakeUp.wake()
     while dispatcher.isBusy { monitor.wait() }
     let thread = deliveryThread
+    deliveryThread = nil
     monitor.unlock()
     thread?.join()
+    Closings.shared.ended()
+    endAll()
+  }
 
+  /// The same on the app's own thread, outside of callbacks. It cannot wait for itself, so nobody else may.
+  func closeOnDeliveryThread() {
     monitor.lock()
+    guard case .open = state else { return monitor.unlock() }
+    state = .closing
+    deliveryThread?.detach()
+    deliveryThread = nil
+    monitor.unlock()
+    endAll()
+  }
+
+  /// The rest of closing: the state is `closing`, and nobody else runs callbacks.
+  private func endAll() {
+    monitor.lock()
+    guard let device, let engine else { return monitor.unlock() }
     dispatcher.enter()
     engine.startClosing(Clock.now)
     settle()
@@ -138,7 +172,8 @@ public final class App: Handled {
     settle()
     runDue(all: true)
     dispatcher.leave()
-    monitor.unlock()
+    sayLastWords()
+    unlockAndLog()
 
     Library.shared.close(self, of: device)
 
@@ -153,11 +188,10 @@ public final class App: Handled {
     self.engine = nil
     gate = nil
     self.device = nil
-    deliveryThread = nil
     state = .closed
     monitor.notifyAll()
     monitor.unlock()
-    for continuation in ended { continuation.end() }
+    for continuation in ended { continuation.end(isAppClosed: true) }
     for activity in formerly { activity.leaveApp() }
     // Their contexts are destroyed by the host's functions: not under the lock.
     withExtendedLifetime(unexplained) {}
@@ -170,7 +204,7 @@ public final class App: Handled {
     monitor.lock()
     defer { monitor.unlock() }
     switch state {
-    case .created, .open: activities[activity.id] = activity
+    case .created, .opening, .open: activities[activity.id] = activity
     case .closing, .closed: throw SegueError(.invalidated, "app: is closed")
     }
   }
@@ -225,13 +259,21 @@ public final class App: Handled {
   func perform(_ body: (AppEngine, Moment) -> Void) throws(SegueError) {
     monitor.lock()
     guard case .open = state, let engine else {
-      let isNew = if case .created = state { true } else { false }
+      let error = notOpen
       monitor.unlock()
-      throw isNew ? SegueError(.invalidState, "app: is not open yet") : SegueError(.invalidated, "app: is closed")
+      throw error
     }
     body(engine, Clock.now)
     settle()
     unlockAndLog()
+  }
+
+  /// What is wrong with an app that is not open.
+  var notOpen: SegueError {
+    switch state {
+    case .created, .opening: SegueError(.invalidState, "app: is not open yet")
+    case .open, .closing, .closed: SegueError(.invalidated, "app: is closed")
+    }
   }
 
   /// The same while it closes too; after that, nothing is left to do.
@@ -270,151 +312,7 @@ public final class App: Handled {
     }
     flush()
     gate?.setDeadline(engine.nextDeadline)
-    if let complaint = engine.takeComplaint() { leaveHub(complaint) }
+    if let complaint = engine.takeComplaint() { heed(complaint) }
     if !due.isEmpty, !dispatcher.isRunningHere { wakeUp.signal() }
-  }
-
-  // MARK: The hub, on the library thread
-
-  func start(on loop: Loop) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    guard let gate, watch == nil else { return }
-    do throws(SegueError) {
-      watch = try Watch(gate.fd, on: loop) { [unowned(unsafe) self] _, _ in
-        // `end` closes the watch before this object goes.
-        self.pump()
-      }
-    } catch {
-      logs.append((.error, error.message))
-    }
-  }
-
-  func connected(_ socket: Int32, generation: UInt64) {
-    monitor.lock()
-    dropConnection()
-    self.socket = socket
-    hubGeneration = generation
-    isWaitingToWrite = false
-    gate?.setSocket(socket)
-    engine?.connected(Clock.now)
-    settle()
-    // A host that waits for the former socket takes the new one.
-    wakeUp.kick(if: dispatcher.isWaiting)
-    unlockAndLog()
-  }
-
-  /// Of the hub that it is connected to; nil: to none.
-  var generation: UInt64? {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return hubGeneration
-  }
-
-  /// Leaves the hub for another that the device has found.
-  func disconnect() {
-    monitor.lock()
-    dropConnection()
-    settle()
-    unlockAndLog()
-  }
-
-  /// Nothing of it happens on the library thread after this.
-  func end() {
-    monitor.lock()
-    flush()
-    watch?.close()
-    watch = nil
-    dropConnection()
-    monitor.unlock()
-  }
-
-  /// The socket or the deadline is due.
-  private func pump() {
-    monitor.lock()
-    pumpLocked()
-    unlockAndLog()
-  }
-
-  func pumpLocked() {
-    guard let engine else { return }
-    let now = Clock.now
-    gate?.clearDeadline(now.uptime)
-    if socket >= 0 {
-      let result = Socket.read(socket) { bytes in engine.receive(bytes, now) }
-      if case .closed = result { lostConnection() }
-    }
-    if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
-    settle()
-  }
-
-  private func flush() {
-    guard socket >= 0, let link = engine?.link else { return }
-    while link.takeOutput({ Socket.write($0, to: socket) }) {}
-    isWaitingToWrite = link.hasOutput
-    showSocket()
-  }
-
-  /// The library thread watches the socket unless a host thread waits for it.
-  func showSocket() {
-    gate?.show(reading: !dispatcher.isWaiting, writing: isWaitingToWrite && !dispatcher.isWaiting)
-  }
-
-  private func dropConnection() {
-    guard socket >= 0 else { return }
-    gate?.setSocket(nil)
-    Descriptors.close(socket)
-    socket = -1
-    hubGeneration = nil
-    engine?.disconnected(Clock.now)
-    wakeUp.kick(if: dispatcher.isWaiting)
-  }
-
-  private func lostConnection() {
-    let generation = hubGeneration ?? 0
-    let wasWelcome = engine?.hubGeneration != nil
-    dropConnection()
-    seekAgain(generation, wasWelcome: wasWelcome)
-  }
-
-  /// The hub has no room for a connection.
-  func turnedAway(by generation: UInt64) {
-    monitor.lock()
-    seekAgain(generation, wasWelcome: false)
-    monitor.unlock()
-  }
-
-  /// The hub has closed the connection: it ends, or has no room. One that is there and turns us away again and again is
-  /// no better than one that says nothing.
-  private func seekAgain(_ generation: UInt64, wasWelcome: Bool) {
-    refusals = wasWelcome ? 0 : refusals + 1
-    switch refusals {
-    case 0...1: seek(minimum: 1)
-    case ..<Device.refusalLimit: device?.onLoop { [self] device in device.waitBriefly(self, for: generation) }
-    default:
-      refusals = 0
-      seek(minimum: generation + 1)
-    }
-  }
-
-  private func leaveHub(_ complaint: HubComplaint) {
-    let generation = hubGeneration ?? 0
-    let wasWelcome = engine?.hubGeneration != nil
-    dropConnection()
-    settle()
-    switch complaint {
-    case .stalled, .older: seek(minimum: generation + 1)
-    case .refused(let error):
-      logs.append((.info, "the hub of generation \(generation) says goodbye: \(error.message)"))
-      if error.status == .unsupportedVersion {
-        device?.onLoop { [self] device in device.wait(self, instead: generation) }
-      } else {
-        seekAgain(generation, wasWelcome: wasWelcome)
-      }
-    }
-  }
-
-  private func seek(minimum: UInt64) {
-    device?.onLoop { [self] device in device.seek(self, minimum: minimum) }
   }
 }

@@ -15,6 +15,7 @@ public final class Continuation: Handled {
   private let lock = Lock()
   private var isAnnouncing = false
   private var declineReason: String?
+  /// From its arrival until it is answered and restored, or the continuation has ended.
   private var activity: LiveActivity?
   private var restorables: [Restorable] = []
   private var restoration = Restoration.none
@@ -22,6 +23,8 @@ public final class Continuation: Handled {
   /// How the app answered; nil: it has not.
   private var handled: Bool?
   private var isAnswered = false
+  private var isAppClosed = false
+  private var lastProgress = (received: 0, total: 0)
 
   private enum Restoration {
     case none
@@ -40,7 +43,8 @@ public final class Continuation: Handled {
   public func cancel() { app.cancel(self) }
 
   /// Bytes of the payload that came, and how many there will be (0: not known yet).
-  public var progress: (received: Int, total: Int) { app.progress(of: self) }
+  /// Once it has ended: the last figures.
+  public var progress: (received: Int, total: Int) { app.progress(of: self) ?? lock.withLock { lastProgress } }
 
   /// Throws INVALID_STATE outside of will_continue.
   public func decline(_ reason: String) throws(SegueError) {
@@ -53,23 +57,33 @@ public final class Continuation: Handled {
     }
   }
 
-  /// Restores these objects where the app's callbacks run. Throws INVALID_STATE before continue, or the second time.
+  /// Restores these objects where the app's callbacks run. Throws INVALID_STATE before continue, or the second time;
+  /// INVALIDATED when the app is closed, and lets go of the objects.
   public func restore(_ restorables: [Restorable]) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
+      try checkAppIsOpen()
+      guard case .none = restoration else { throw SegueError(.invalidState, "continuation: was restored already") }
       guard activity != nil else {
         throw SegueError(.invalidState, "continuation: there is no activity to restore from yet")
       }
-      guard case .none = restoration else { throw SegueError(.invalidState, "continuation: was restored already") }
       restoration = .waiting
       self.restorables = restorables
     }
-    app.restoreSoon(self)
+    do throws(SegueError) {
+      try app.restoreSoon(self)
+    } catch {
+      end(isAppClosed: true)
+      throw error
+    }
   }
 
-  /// Answers continue. Throws INVALID_STATE before continue, or the second time.
+  /// Answers continue. Throws INVALID_STATE before continue, or the second time; INVALIDATED when the app is closed.
   public func complete(handled: Bool) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
-      guard activity != nil else { throw SegueError(.invalidState, "continuation: there is nothing to answer yet") }
+      try checkAppIsOpen()
+      guard activity != nil || self.handled != nil else {
+        throw SegueError(.invalidState, "continuation: there is nothing to answer yet")
+      }
       guard self.handled == nil else { throw SegueError(.invalidState, "continuation: was answered already") }
       self.handled = handled
     }
@@ -90,6 +104,8 @@ public final class Continuation: Handled {
 
   func arrived(_ activity: LiveActivity) { lock.withLock { self.activity = activity } }
 
+  func progressed(_ progress: (received: Int, total: Int)) { lock.withLock { lastProgress = progress } }
+
   /// Runs the host's functions, on the thread of its callbacks.
   func runRestoration() {
     let (activity, restorables) = lock.withLock {
@@ -106,12 +122,23 @@ public final class Continuation: Handled {
     answerIfDue()
   }
 
-  /// The app is closed: nobody restores anything any more.
-  func end() {
-    lock.withLock {
-      restorables = []
-      activity = nil
+  /// It has failed, or its app is closed: nobody restores anything any more.
+  func end(isAppClosed: Bool) {
+    let held = lock.withLock {
+      defer {
+        self.isAppClosed = isAppClosed
+        restorables = []
+        activity = nil
+      }
+      return (restorables, activity)
     }
+    // Contexts are destroyed by the host's functions: not under the lock.
+    withExtendedLifetime(held) {}
+  }
+
+  /// Called with the lock.
+  private func checkAppIsOpen() throws(SegueError) {
+    guard !isAppClosed else { throw SegueError(.invalidated, "continuation: its app is closed") }
   }
 
   private func answerIfDue() {
@@ -122,5 +149,15 @@ public final class Continuation: Handled {
       return (handled, isRestored)
     }
     if let answer { app.answer(self, handled: answer.handled, restored: answer.restored) }
+    letGoIfDone()
+  }
+
+  /// Answered and restored: nothing here needs the activity any more.
+  private func letGoIfDone() {
+    let held: LiveActivity? = lock.withLock {
+      guard isAnswered, case .done = restoration else { return nil }
+      return activity.take()
+    }
+    withExtendedLifetime(held) {}
   }
 }

@@ -19,17 +19,21 @@ extension App {
     performIfOpen { $0.cancel(continuation.id, error, $1) }
   }
 
-  func progress(of continuation: Continuation) -> (received: Int, total: Int) {
+  /// Nil: it has ended.
+  func progress(of continuation: Continuation) -> (received: Int, total: Int)? {
     monitor.lock()
     defer { monitor.unlock() }
-    return engine?.progress(of: continuation.id) ?? (0, 0)
+    return engine?.progress(of: continuation.id)
   }
 
-  func restoreSoon(_ continuation: Continuation) {
+  /// Throws INVALIDATED once the app is closed: no callback runs any more.
+  func restoreSoon(_ continuation: Continuation) throws(SegueError) {
     monitor.lock()
+    defer { monitor.unlock() }
+    // While it closes, what is due still runs.
+    guard engine?.isClosed == false else { throw SegueError(.invalidated, "app: is closed") }
     due.append(.restoration(continuation))
     if !dispatcher.isRunningHere { wakeUp.signal() }
-    monitor.unlock()
   }
 
   func answer(_ continuation: Continuation, handled: Bool, restored: Bool) {

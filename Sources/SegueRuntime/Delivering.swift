@@ -53,7 +53,13 @@ extension App {
   }
 
   private func willSave(_ id: Identifier, _ number: UInt64) -> Turn {
-    guard let activity = liveActivity(id) else { return Self.nothing }
+    guard let activity = liveActivity(id) else {
+      // It was invalidated, and its save with it; should the engine still wait, it need not.
+      return {
+        self.saved(number)
+        return false
+      }
+    }
     let save = PendingSave(app: self, activity: activity, number: number)
     guard let delegate = activity.currentDelegate else {
       return {
@@ -62,11 +68,10 @@ extension App {
       }
     }
     return {
-      activity.beginSaving()
+      save.begin()
       let reply = delegate.call { delegate.willSave(activity, save) }
       let isAnsweredLater = if case .later? = reply { true } else { false }
-      activity.endSaving(isAnsweredLater: isAnsweredLater && !save.isOver)
-      if !isAnsweredLater { save.answer() }
+      save.returned(isAnsweredLater: isAnsweredLater)
       return reply != nil
     }
   }
@@ -74,13 +79,16 @@ extension App {
   // MARK: Continuations
 
   private func step(of id: Identifier) -> Turn {
-    guard let engine, let continuation = continuations[id], let step = engine.step(id) else { return Self.nothing }
+    guard let engine, let continuation = continuations[id] else { return Self.nothing }
+    if let progress = engine.progress(of: id) { continuation.progressed(progress) }
+    guard let step = engine.step(id) else { return Self.nothing }
     switch step {
     case .willContinue(let offer): return willContinue(offer, continuation)
     case .continue(let state, let from): return `continue`(state, from, continuation)
     case .didFail(let type, let error):
       continuations[id] = nil
-      return didFail(type, error, continuation)
+      let delegate = self.delegate
+      return { Self.didFail(type, error, continuation, self, delegate) }
     }
   }
 
@@ -102,8 +110,10 @@ extension App {
       do throws(SegueError) {
         activity = try LiveActivity(state, app: self, continuedFrom: from)
       } catch {
-        // The app closes: its continuations end with it.
-        return false
+        // The app closes. The engine takes it for continued, and tells the origin that it failed; the host hears so, too
+        // (R3.2).
+        let error = SegueError(.cancelled, "the app was closed")
+        return Self.didFail(state.type, error, continuation, self, delegate)
       }
       continuation.arrived(activity)
       let reply = delegate?.call { delegate?.continue(self, activity, continuation) }.flatMap { $0 }
@@ -116,17 +126,14 @@ extension App {
     }
   }
 
-  private func didFail(_ type: String, _ error: SegueError, _ continuation: Continuation) -> Turn {
-    let delegate = self.delegate
-    return {
-      let told =
-        delegate.map { delegate in
-          delegate.call { delegate.didFail(self, type: type, Box(error), continuation) } ?? false
-        } ?? false
-      // R3.13: no failure is silent.
-      if !told { Log.write(.error, "\(type) could not be continued: \(error.message)") }
-      continuation.end()
-      return told
-    }
+  /// - Returns: whether a callback of the host ran.
+  private static func didFail(
+    _ type: String, _ error: SegueError, _ continuation: Continuation, _ app: App, _ delegate: AppDelegate?
+  ) -> Bool {
+    let told = delegate?.call { delegate?.didFail(app, type: type, Box(error), continuation) ?? false } ?? false
+    // R3.13: no failure is silent.
+    if !told { Log.write(.error, "\(type) could not be continued: \(error.message)") }
+    continuation.end(isAppClosed: false)
+    return told
   }
 }

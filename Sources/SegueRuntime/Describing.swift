@@ -31,7 +31,7 @@ extension App {
 
   private var stateName: String {
     switch state {
-    case .created: "not open yet"
+    case .created, .opening: "not open yet"
     case .open: "open"
     case .closing: "closing"
     case .closed: "closed"

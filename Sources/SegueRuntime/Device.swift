@@ -52,10 +52,8 @@ final class Device {
         // `end` closes the timer before this object goes.
         self.retry()
       }
-      watch.start(on: loop) { [unowned(unsafe) self] in self.folderChanged() }
     }
     apps.append(app)
-    app.start(on: loop)
     seek(app, minimum: 1)
   }
 
@@ -82,12 +80,15 @@ final class Device {
     // It may have found one since it asked.
     if let generation = app.generation, generation >= minimum { return }
     do throws(SegueError) {
+      // Both have been done already unless the system refused.
+      try watch.start(on: loop) { [unowned(unsafe) self] in self.folderChanged() }
+      try app.start(on: loop)
       var minimum = minimum
       while true {
         let highest = folder.highestGeneration()
         if highest >= minimum {
           switch try folder.visit(highest) {
-          case .connected(let socket): return app.connected(socket, generation: highest)
+          case .connected(let socket): return try app.connected(socket, generation: highest)
           case .crowded: return app.turnedAway(by: highest)
           case .nobody: minimum = highest + 1
           }

@@ -2,22 +2,29 @@ import CLinux
 import SegueEngine
 import SegueModel
 import SegueTransport
+import Synchronization
 
-/// Who runs an app's callbacks. Guarded by the app's lock, but for what a thread asks of itself.
-struct Dispatcher {
-  private var thread: pthread_t?
+/// Who runs an app's callbacks. Guarded by the app's lock, but for `holder`.
+struct Dispatcher: ~Copyable {
+  private let thread = Atomic<pthread_t>(0)
   /// It sleeps until something is due, and reads the socket itself meanwhile.
   var isWaiting = false
   /// A callback let go of the last handle of the app.
   var shallClose = false
 
-  var isBusy: Bool { thread != nil }
+  var isBusy: Bool { holder != nil }
+
+  /// The thread that is in dispatch. A thread that asks whether it is itself needs no lock.
+  var holder: pthread_t? {
+    let thread = self.thread.load(ordering: .relaxed)
+    return thread == 0 ? nil : thread
+  }
 
   /// This thread is in dispatch, so it needs no signal.
-  var isRunningHere: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+  var isRunningHere: Bool { holder == pthread_self() }
 
-  mutating func enter() { thread = pthread_self() }
-  mutating func leave() { thread = nil }
+  func enter() { thread.store(pthread_self(), ordering: .relaxed) }
+  func leave() { thread.store(0, ordering: .relaxed) }
 }
 
 extension App {
@@ -40,7 +47,8 @@ extension App {
     monitor.notifyAll()
     let shallClose = dispatcher.shallClose
     unlockAndLog()
-    if shallClose { try close() }
+    // BUSY: another thread closes it already.
+    if shallClose { try? close() }
     return count
   }
 
@@ -56,11 +64,7 @@ extension App {
   }
 
   /// Whether this thread is inside one of the app's callbacks.
-  var isInCallback: Bool {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return dispatcher.isRunningHere
-  }
+  var isInCallback: Bool { dispatcher.isRunningHere }
 
   func dispatcherShallClose() {
     monitor.lock()
@@ -71,28 +75,21 @@ extension App {
   /// The app's own thread (SEGUE_DELIVER_THREAD).
   func deliverUntilClosed() {
     monitor.lock()
-    while case .open = state {
+    while case .open = state, !dispatcher.shallClose {
       dispatcher.enter()
       _ = dispatchLocked(timeout: -1)
       dispatcher.leave()
       monitor.notifyAll()
-      if dispatcher.shallClose {
-        // A callback let go of the app. It cannot wait for the thread that it runs on.
-        dispatcher.shallClose = false
-        Thread.detached { [self] in try? close() }
-      }
       unlockAndLog()
       monitor.lock()
     }
+    let shallClose = dispatcher.shallClose
     monitor.unlock()
+    if shallClose { closeOnDeliveryThread() }
   }
 
   private func checkDeliversToHost() throws(SegueError) {
-    switch state {
-    case .created: throw SegueError(.invalidState, "app: is not open yet")
-    case .closing, .closed: throw SegueError(.invalidated, "app: is closed")
-    case .open: break
-    }
+    guard case .open = state else { throw notOpen }
     guard case .host = settings.delivery else {
       throw SegueError(.invalidState, "app: its callbacks run on a thread of the library")
     }
@@ -122,12 +119,17 @@ extension App {
   }
 
   /// Sleeps until the socket, the host or another thread has something, or the time is up. Gives the lock up meanwhile.
+  ///
+  /// Meanwhile the library thread may close the socket, and its number may become another file's before `poll` has it.
+  /// That does no harm: whoever closes it then writes to `wakeUp`, which nobody but this thread reads, so `poll` returns
+  /// whatever the number stands for; and what is read afterwards is the socket that there is by then, without waiting.
   private func waitForSomething(milliseconds: Int32) {
     dispatcher.isWaiting = true
     showSocket()
     var descriptors = [
       pollfd(fd: wakeUp.fd, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: socket, events: Int16(POLLIN) | (isWaitingToWrite ? Int16(POLLOUT) : 0), revents: 0),
+      pollfd(
+        fd: connection.socket, events: Int16(POLLIN) | (connection.isWaitingToWrite ? Int16(POLLOUT) : 0), revents: 0),
     ]
     unlockAndLog()
     poll(&descriptors, 2, milliseconds)

@@ -8,7 +8,7 @@ struct DueQueue {
     case restoration(Continuation)
   }
 
-  private var items: [Item] = []
+  private var items: [Item?] = []
   private var first = 0
 
   var isEmpty: Bool { first == items.count }
@@ -25,6 +25,7 @@ struct DueQueue {
         first = 0
       }
     }
-    return items[first]
+    // Not kept until the others have gone: that may be much later, and under the lock.
+    return items[first].take()
   }
 }

@@ -14,6 +14,15 @@ final class HubHost {
   private var timer: LoopTimer?
   private var connections: [HubEngine.PeerNumber: Connection] = [:]
   private var nextNumber: HubEngine.PeerNumber = 1
+  /// Uptime at which it listens again.
+  private var listensAt: Int64?
+
+  /// Milliseconds in which it does not listen because the system has nothing left for a connection.
+  private static let pause: Int64 = 250
+  /// Milliseconds that apps have to read what they are told last.
+  private static let lastWordsTime: Int64 = 250
+  /// Reads of each connection for what its app said last: as much as the largest socket holds, and its end.
+  private static let lastReads = 8
 
   private final class Connection {
     let fd: Int32
@@ -35,19 +44,51 @@ final class HubHost {
     timer = LoopTimer(on: loop) { [unowned(unsafe) self] in
       // `end` closes the timer and all watches before this object goes.
       self.engine.tick(Clock.now)
+      self.listenAgain()
       self.flush()
     }
+    do throws(SegueError) {
+      try listen()
+    } catch {
+      end(removingFiles: true)
+      throw error
+    }
+  }
+
+  private func listen() throws(SegueError) {
     listening = try Watch(socket.fd, on: loop) { [unowned(unsafe) self] _, _ in self.accept() }
   }
 
   /// The process has no app left that needs it.
   func close() {
     // What its own apps said last is still in the sockets: the words, and then the end.
-    for _ in 0..<2 { for number in Array(connections.keys) { receive(number) } }
-    flush()
+    for _ in 0..<Self.lastReads { for number in Array(connections.keys) { receive(number) } }
+    let isLast = engine.appCount == 0
     engine.stepDown()
-    flush()
-    end(removingFiles: engine.appCount == 0)
+    sayLastWords()
+    end(removingFiles: isLast)
+  }
+
+  /// What apps are still to be told goes out, if they read.
+  private func sayLastWords() {
+    let deadline = Clock.uptime + Self.lastWordsTime
+    while true {
+      flushPeers()
+      var waiting: [pollfd] = []
+      for (number, connection) in connections {
+        flush(number)
+        guard engine.link(of: number)?.hasOutput ?? false else { continue }
+        waiting.append(pollfd(fd: connection.fd, events: Int16(POLLOUT), revents: 0))
+      }
+      let left = deadline - Clock.uptime
+      guard !waiting.isEmpty, left > 0 else { return }
+      poll(&waiting, nfds_t(waiting.count), Int32(clamping: left))
+      // Who is gone takes no more, and would be ready for ever.
+      let gone = Int16(POLLERR) | Int16(POLLHUP)
+      for one in waiting where one.revents & gone != 0 {
+        for (number, connection) in connections where connection.fd == one.fd { close(number) }
+      }
+    }
   }
 
   /// A hub of a higher generation has taken over, and tidies up.
@@ -59,13 +100,18 @@ final class HubHost {
 
   /// Sends what the engine has to say, as far as the sockets take it.
   func flush() {
+    flushPeers()
+    for number in engine.takePeersToClose() { close(number) }
+    let deadline = engine.nextDeadline
+    timer?.set(listensAt.map { min($0, deadline ?? $0) } ?? deadline)
+  }
+
+  private func flushPeers() {
     while true {
       let peers = engine.takePeersToFlush()
-      guard !peers.isEmpty else { break }
+      guard !peers.isEmpty else { return }
       for number in peers { flush(number) }
     }
-    for number in engine.takePeersToClose() { close(number) }
-    timer?.set(engine.nextDeadline)
   }
 
   private func end(removingFiles: Bool) {
@@ -80,7 +126,17 @@ final class HubHost {
   }
 
   private func accept() {
-    while let fd = socket.accept() {
+    while true {
+      let fd: Int32
+      switch socket.accept() {
+      case .connection(let connection): fd = connection
+      case .nobody: return
+      case .exhausted:
+        listening?.close()
+        listening = nil
+        listensAt = Clock.uptime + Self.pause
+        return flush()
+      }
       let number = nextNumber
       nextNumber += 1
       engine.connected(number, Clock.now)
@@ -102,9 +158,23 @@ final class HubHost {
     }
   }
 
+  /// After a pause because the system had nothing left for a connection.
+  private func listenAgain() {
+    guard let at = listensAt, at <= Clock.uptime else { return }
+    listensAt = nil
+    do throws(SegueError) {
+      try listen()
+      accept()
+    } catch {
+      listensAt = Clock.uptime + Self.pause
+    }
+  }
+
   private func receive(_ number: HubEngine.PeerNumber) {
     guard let connection = connections[number] else { return }
-    let result = Socket.read(connection.fd) { bytes in engine.receive(bytes, from: number, Clock.now) }
+    let now = Clock.now
+    let result = Socket.read(connection.fd) { bytes in engine.receive(bytes, from: number, now) }
+    socket.showLife(now.uptime)
     if case .closed = result { close(number) }
   }
 

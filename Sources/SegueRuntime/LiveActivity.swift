@@ -15,9 +15,14 @@ public final class LiveActivity: Handled {
   private var isCurrent = false
   private var lastChange = Clock.uptime
   private var delegate: ActivityDelegate?
-  /// The thread on which will_save runs; while it is answered later, every thread counts (R1.7).
-  private var savingThread: pthread_t?
-  private var isSavedLater = false
+  private var saving: Saving?
+
+  /// A will_save that runs, or is answered later.
+  private struct Saving {
+    let number: UInt64
+    /// On which will_save runs; nil: it is answered later, and every thread counts (R1.7).
+    var thread: pthread_t?
+  }
 
   /// Throws INVALIDATED if the app is closed.
   public init(_ state: Activity, app: App?, continuedFrom: ContinuedFrom? = nil) throws(SegueError) {
@@ -60,7 +65,12 @@ public final class LiveActivity: Handled {
 
   public func setDelegate(_ delegate: ActivityDelegate?) {
     delegate?.give()
-    lock.withLock { self.delegate = delegate }
+    let former = lock.withLock {
+      defer { self.delegate = delegate }
+      return self.delegate
+    }
+    // What it holds is destroyed by the host's functions: not under the lock.
+    withExtendedLifetime(former) {}
   }
 
   // MARK: Being current
@@ -116,19 +126,23 @@ public final class LiveActivity: Handled {
     }
   }
 
-  func beginSaving() {
-    lock.withLock { savingThread = pthread_self() }
+  /// will_save is about to run on this thread; one that was not answered so far does not count any more.
+  func beginSaving(_ number: UInt64) {
+    lock.withLock { saving = Saving(number: number, thread: pthread_self()) }
   }
 
-  /// will_save has returned.
-  func endSaving(isAnsweredLater: Bool) {
-    lock.withLock {
-      savingThread = nil
-      isSavedLater = isAnsweredLater
-    }
+  /// will_save has returned, and is answered later.
+  func continueSaving(_ number: UInt64) {
+    lock.withLock { if saving?.number == number { saving?.thread = nil } }
+  }
+
+  /// will_save has been answered.
+  func endSaving(_ number: UInt64) {
+    lock.withLock { if saving?.number == number { saving = nil } }
   }
 
   private var isSaving: Bool {
-    isSavedLater || savingThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+    guard let saving else { return false }
+    return saving.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? true
   }
 }

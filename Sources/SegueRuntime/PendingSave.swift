@@ -23,17 +23,25 @@ public final class PendingSave: Handled {
   /// Nobody is left who could answer.
   public override func lastHandleReleased() { _ = answer() }
 
-  var isOver: Bool { lock.withLock { isAnswered } }
+  /// will_save is about to run.
+  func begin() { activity.beginSaving(number) }
+
+  /// will_save has returned.
+  func returned(isAnsweredLater: Bool) {
+    guard isAnsweredLater else { return _ = answer() }
+    // If another thread answers meanwhile, its answer comes before or after, not in between.
+    lock.withLock { if !isAnswered { activity.continueSaving(number) } }
+  }
 
   /// False: it was answered before.
   @discardableResult
   func answer() -> Bool {
     let isFirst = lock.withLock {
       defer { isAnswered = true }
+      if !isAnswered { activity.endSaving(number) }
       return !isAnswered
     }
     guard isFirst else { return false }
-    activity.endSaving(isAnsweredLater: false)
     app.saved(number)
     return true
   }

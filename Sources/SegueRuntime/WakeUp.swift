@@ -31,10 +31,12 @@ final class WakeUp {
   /// A host that waits shall look again at what it waits for.
   func kick(if isWaiting: Bool) { if isWaiting { write() } }
 
-  /// The host asked for it. Safe in a signal handler.
+  /// The host asked for it. Safe in a signal handler: no lock, no memory, and `errno` stays.
   func wake() {
+    let errno = linux_errno()
     isRequested.store(true, ordering: .relaxed)
     write()
+    linux_set_errno(errno)
   }
 
   /// Nothing is due.

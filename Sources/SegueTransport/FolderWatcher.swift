@@ -19,16 +19,13 @@ public final class FolderWatcher {
 
   deinit { Descriptors.close(fd) }
 
-  public func start(on loop: Loop, _ body: @escaping () -> Void) {
-    do throws(SegueError) {
-      watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
-        // `close` comes before this object goes.
-        self.drain()
-        body()
-      }
-    } catch {
-      // The loop takes every descriptor that inotify gives.
-      preconditionFailure(error.message)
+  /// Nothing happens if it has started.
+  public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
+    guard watch == nil else { return }
+    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
+      // `close` comes before this object goes.
+      self.drain()
+      body()
     }
   }
 

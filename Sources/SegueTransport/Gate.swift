@@ -33,12 +33,18 @@ public final class Gate {
     Descriptors.close(fd)
   }
 
-  /// Nil: no socket; the former one is its owner's to close.
-  public func setSocket(_ socket: Int32?) {
-    if self.socket >= 0 { _ = linux_epoll_ctl(fd, EPOLL_CTL_DEL, self.socket, 0) }
-    self.socket = socket ?? -1
+  /// Takes a socket in; there is none.
+  public func setSocket(_ socket: Int32) throws(SegueError) {
+    guard linux_epoll_ctl(fd, EPOLL_CTL_ADD, socket, linux_epollin()) == 0 else { throw .system("watching a socket") }
+    self.socket = socket
     socketEvents = linux_epollin()
-    if let socket { _ = linux_epoll_ctl(fd, EPOLL_CTL_ADD, socket, socketEvents) }
+  }
+
+  /// The socket is its owner's to close.
+  public func dropSocket() {
+    guard socket >= 0 else { return }
+    _ = linux_epoll_ctl(fd, EPOLL_CTL_DEL, socket, 0)
+    socket = -1
   }
 
   /// What of the socket the gate shows: nothing while another thread waits for it.

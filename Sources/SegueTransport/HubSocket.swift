@@ -9,6 +9,9 @@ public final class HubSocket {
   private let lock: Int32
   /// Given up to say no to a connection when there is no descriptor left; else it would stay, and wake us for ever.
   private var reserve: Int32
+  /// Milliseconds between two signs of life.
+  private static let signInterval: Int64 = 100
+  private var lastSign: Int64 = 0
 
   /// Nil: another process has the generation.
   public init?(_ generation: UInt64, in folder: RuntimeFolder) throws(SegueError) {
@@ -26,22 +29,42 @@ public final class HubSocket {
     folder.removeGenerations(upTo: generation, including: false)
   }
 
-  /// The next connection of this user's processes; nil: there is none for now.
-  public func accept() -> Int32? {
+  /// What came of looking for a connection.
+  public enum Arrival {
+    /// One of this user's processes.
+    case connection(Int32)
+    /// Nobody waits.
+    case nobody
+    /// The system has nothing left for one, not even to say no. Whoever waits still waits: better not be told of it for a
+    /// while.
+    case exhausted
+  }
+
+  public func accept() -> Arrival {
     while true {
       let connection = linux_accept(fd)
       if connection >= 0 {
-        if Socket.peerUser(connection) == geteuid() { return Descriptors.own(connection) }
+        if Socket.peerUser(connection) == geteuid() { return .connection(Descriptors.own(connection)) }
         _ = CLinux.close(connection)
         continue
       }
       switch linux_errno() {
       case EINTR, ECONNABORTED: continue
-      // Said whether or not anybody waits.
-      case EMFILE, ENFILE: guard refuseOne() else { return nil }
-      default: return nil
+      case EAGAIN: return .nobody
+      case EMFILE, ENFILE:
+        // Said whether or not anybody waits.
+        guard reserve >= 0 || takeReserve() else { return .exhausted }
+        guard refuseOne() else { return .nobody }
+      default: return .exhausted
       }
     }
+  }
+
+  /// The hub has served somebody: whoever waits for it may see that it is only busy.
+  public func showLife(_ uptime: Int64) {
+    guard uptime - lastSign >= Self.signInterval else { return }
+    lastSign = uptime
+    futimens(lock, nil)
   }
 
   /// - Parameter removingFiles: nobody needs to learn from the dead socket that this generation is over.
@@ -57,8 +80,14 @@ public final class HubSocket {
     Descriptors.close(reserve)
     let connection = linux_accept(fd)
     if connection >= 0 { _ = CLinux.close(connection) }
-    reserve = HubSocket.openReserve()
+    _ = takeReserve()
     return connection >= 0
+  }
+
+  /// False: there is no descriptor left.
+  private func takeReserve() -> Bool {
+    reserve = HubSocket.openReserve()
+    return reserve >= 0
   }
 
   private static func openReserve() -> Int32 {

@@ -24,13 +24,24 @@ public final class Loop {
       async.deallocate()
       throw .system("event loop", -result)
     }
-    uv_async_init(loop, async) { handle in
+    let made = uv_async_init(loop, async) { handle in
       Unmanaged<Loop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().runJobs()
     }
+    guard made == 0 else {
+      free()
+      throw .system("event loop", -made)
+    }
     async.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-    thread = try Thread { [unowned(unsafe) self] in
-      // `stop` joins before this object can go.
-      uv_run(self.loop, UV_RUN_DEFAULT)
+    do throws(SegueError) {
+      thread = try Thread { [unowned(unsafe) self] in
+        // `stop` joins before this object can go.
+        uv_run(self.loop, UV_RUN_DEFAULT)
+      }
+    } catch {
+      closeAsync()
+      uv_run(loop, UV_RUN_DEFAULT)
+      free()
+      throw error
     }
   }
 
@@ -61,12 +72,18 @@ public final class Loop {
 
   /// Ends the thread, once all watches and timers are closed; not from that thread.
   public func stop() {
-    post { [unowned(unsafe) self] in
-      // The loop ends when this last handle has closed.
-      uv_close(UnsafeMutableRawPointer(self.async).assumingMemoryBound(to: uv_handle_t.self), nil)
-    }
+    post { [unowned(unsafe) self] in self.closeAsync() }
     lock.withLock { isStopping = true }
     thread?.join()
+    free()
+  }
+
+  /// The loop ends when this last handle has closed.
+  private func closeAsync() {
+    uv_close(UnsafeMutableRawPointer(async).assumingMemoryBound(to: uv_handle_t.self), nil)
+  }
+
+  private func free() {
     uv_loop_close(loop)
     loop.deallocate()
     async.deallocate()

@@ -82,6 +82,14 @@ public final class RuntimeFolder {
     }
   }
 
+  /// Milliseconds since the hub of a generation last served somebody; nil: there is no such hub. From any thread.
+  public func signOfLife(_ generation: UInt64) -> Double? {
+    var status = stat()
+    guard fstatat(fd, "hub.\(generation).lock", &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    let date = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
+    return (Clock.date - date) * 1000
+  }
+
   /// Whether a descriptor is of the file that has this name now.
   private func isStill(_ descriptor: Int32, _ name: String) -> Bool {
     var opened = stat()

@@ -30,16 +30,11 @@ public final class Thread {
     }
   }
 
-  /// Runs something on a thread that nobody waits for; if the system gives none, here.
-  public static func detached(_ run: @escaping () -> Void) {
-    do throws(SegueError) {
-      pthread_detach(try Thread(run).thread)
-    } catch {
-      run()
-    }
-  }
-
+  /// Waits for its end. Either this or `detach`, once.
   public func join() { pthread_join(thread, nil) }
+
+  /// Nobody waits for it.
+  public func detach() { pthread_detach(thread) }
 
   public var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
 }

@@ -33,9 +33,12 @@ public final class Link {
   public static let channelLimit = 256
 
   private var input = FrameReader()
-  /// Frames of messages and of control that are ready to go.
+  /// Whole frames that go out next, in this order: a few, so that what is urgent does not wait long.
   private var output: [UInt8] = []
   private var outputStart = 0
+  /// Frames of messages and of control that wait for that.
+  private var waiting: [UInt8] = []
+  private var waitingStart = 0
   private var outgoing: [Outgoing] = []
   private var incoming: [Incoming] = []
   private var nextChannel: Channel
@@ -68,10 +71,16 @@ public final class Link {
   // MARK: Sending
 
   /// Queues a message; it is at most 64 KiB long (its maker knows).
-  public func send(_ message: [UInt8]) {
+  /// - Parameter isUrgent: before those that wait; for what does not depend on them.
+  public func send(_ message: [UInt8], isUrgent: Bool = false) {
     precondition(message.count <= Frame.messageLimit)
-    Frame.append(.message, channel: 0, length: message.count, to: &output)
-    output.append(contentsOf: message)
+    if isUrgent {
+      Frame.append(.message, channel: 0, length: message.count, to: &output)
+      output.append(contentsOf: message)
+    } else {
+      Frame.append(.message, channel: 0, length: message.count, to: &waiting)
+      waiting.append(contentsOf: message)
+    }
   }
 
   /// A new channel, to be named to the peer in a message that is sent before any byte of it.
@@ -112,7 +121,7 @@ public final class Link {
     } else {
       return
     }
-    Frame.append(.reset, channel: channel, length: 0, to: &output)
+    Frame.append(.reset, channel: channel, length: 0, to: &waiting)
   }
 
   // MARK: Receiving
@@ -131,8 +140,8 @@ public final class Link {
   public func grant(_ count: Int, to channel: Channel) {
     guard let index = incoming.firstIndex(where: { $0.channel == channel }), count > 0 else { return }
     incoming[index].credit += count
-    Frame.append(.credit, channel: channel, length: 4, to: &output)
-    Frame.appendBigEndian(UInt32(clamping: count), to: &output)
+    Frame.append(.credit, channel: channel, length: 4, to: &waiting)
+    Frame.appendBigEndian(UInt32(clamping: count), to: &waiting)
   }
 
   /// Bytes from the peer.
@@ -196,10 +205,11 @@ public final class Link {
 
   // MARK: Output
 
-  public var hasOutput: Bool { outputStart < output.count || outgoing.contains { isReady($0) } }
+  public var hasOutput: Bool { pendingBytes > 0 || outgoing.contains { isReady($0) } }
 
   /// Bytes of messages that wait to be taken.
-  public var pendingBytes: Int { output.count - outputStart }
+  public var pendingBytes: Int { stagedBytes + waiting.count - waitingStart }
+  private var stagedBytes: Int { output.count - outputStart }
 
   /// Gives the bytes that are next to go out to `body`, which returns how many of them went.
   /// - Returns: false when there is nothing (left), or `body` took less than all.
@@ -224,13 +234,38 @@ public final class Link {
 
   /// Frames of channels that have something, in turn, until one data frame's worth is waiting.
   private func fillOutput() {
-    while pendingBytes < Frame.dataSize, !outgoing.isEmpty {
+    stageMessages()
+    while stagedBytes < Frame.dataSize, !outgoing.isEmpty {
       guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else {
         return
       }
       let index = (turn + ready) % outgoing.count
       turn = index + 1
-      appendFrame(of: index, atMost: Frame.dataSize - pendingBytes)
+      appendFrame(of: index, atMost: Frame.dataSize - stagedBytes)
+    }
+  }
+
+  /// Whole frames that wait, until one data frame's worth goes out next.
+  private func stageMessages() {
+    guard waitingStart < waiting.count, stagedBytes < Frame.dataSize else { return }
+    var end = waitingStart
+    while end < waiting.count, stagedBytes + end - waitingStart < Frame.dataSize {
+      end += Frame.headSize + Int(Frame.bigEndian(waiting[end..<end + 4]) & 0xff_ffff)
+    }
+    if end == waiting.count, waitingStart == 0, stagedBytes == 0 {
+      swap(&output, &waiting)
+      outputStart = 0
+      waiting.removeAll(keepingCapacity: waiting.capacity <= Frame.dataSize)
+      return
+    }
+    output.append(contentsOf: waiting[waitingStart..<end])
+    waitingStart = end
+    if waitingStart == waiting.count {
+      waiting.removeAll(keepingCapacity: waiting.capacity <= Frame.dataSize)
+      waitingStart = 0
+    } else if waitingStart > Frame.messageLimit {
+      waiting.removeSubrange(..<waitingStart)
+      waitingStart = 0
     }
   }
 

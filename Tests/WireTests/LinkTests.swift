@@ -89,6 +89,25 @@ import Testing
     #expect(app.pendingBytes <= Frame.dataSize + 2 * Frame.headSize + 1)
   }
 
+  @Test func `what is urgent overtakes messages that wait, but for one data frame's worth`() throws {
+    for number in 0..<64 { app.send([UInt8](repeating: UInt8(number), count: 1_000)) }
+    // The first has begun to go out, so it cannot be overtaken.
+    _ = app.takeOutput { _ in 1 }
+    app.send([0xff], isUrgent: true)
+    #expect(app.pendingBytes == 64 * 1_008 + 9 - 1)
+    var bytes = [UInt8](repeating: 0, count: 1)
+    bytes[0] = 0  // the byte that went: the kind of the first frame
+    bytes.withUnsafeBytes { hub.receive($0) }
+    move(app, hub)
+    let order = try events(hub).map { event -> UInt8 in
+      guard case .message(let bytes) = event else { return 0 }
+      return bytes[0]
+    }
+    #expect(order.count == 65)
+    #expect(order.firstIndex(of: 0xff)! <= 17)
+    #expect(order.filter { $0 != 0xff } == (0..<64).map { UInt8($0) })
+  }
+
   @Test func `late frames of a channel that was given up are passed over`() throws {
     let channel = app.open()
     try hub.accept(channel)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import time
 import uuid
@@ -95,6 +96,29 @@ def test_a_silent_hub_is_replaced_after_half_a_second(start, fake, folder):
     began = time.monotonic() * 1000
     app = start("app")
     assert 400 < float(app.hears("connection ready", 3.0)["at"]) - began < 1500
+    assert (folder / "hub.2").exists()
+
+
+def test_a_hub_that_is_busy_is_waited_for(start, fake, folder):
+    """It serves others, which shows at its lock: nobody opens the next generation, as thousands would on a machine that
+    is too slow for all of them. Once that sign is old, it is replaced."""
+    hub = fake()
+    (folder / "hub.1.lock").write_text("")
+    app = start("app")
+    connection = hub.accept()
+    assert connection.receive()[0] == HELLO
+    silent = time.monotonic()
+    while time.monotonic() < silent + 1.5:
+        os.utime(folder / "hub.1.lock")
+        assert hub.connections_within(0.1) == 0
+    connection.send(message(WELCOME, 1, 1, "fake"), message(READY))
+    app.ready()
+    assert not (folder / "hub.2").exists()
+    app.tell("offer one")
+    assert app.ask("describe", r"described .*", 2.0)
+    began = time.monotonic() * 1000
+    app.hears("connection searching", 3.0)
+    assert float(app.hears("connection ready", 1.0)["at"]) - began < 2000
     assert (folder / "hub.2").exists()
 
 

@@ -15,7 +15,7 @@ struct HubConnection {
   var isReady = false
   var generation: UInt64 = 0
   var deviceName = ""
-  /// When the hub is asked for a sign of life, and when it counts as stalled.
+  /// When the hub is asked for a sign of life, and when it counts as silent.
   var pingAt: Int64?
   var answerBy: Int64?
   var nextPing: UInt64 = 1
@@ -25,8 +25,10 @@ struct HubConnection {
 
 /// Why an app wants another hub than the one that it is connected to.
 public enum HubComplaint: Sendable {
-  /// It does not answer, or talks nonsense: only a higher generation will do.
-  case stalled
+  /// It does not answer: only a higher generation will do, unless it is seen to live (`AppEngine.waitForHub`).
+  case silent
+  /// It talks nonsense: only a higher generation will do.
+  case nonsense
   /// It speaks an older protocol than this app: the app should be the hub.
   case older
   /// It refused us, and said why.
@@ -82,14 +84,15 @@ extension AppEngine {
       }
     } catch {
       log(.error, "the hub talks nonsense: \(error.message)")
-      connection.complaint = .stalled
+      connection.complaint = .nonsense
     }
   }
 
-  func send(_ message: Message) {
+  /// - Parameter isUrgent: before all messages that wait.
+  func send(_ message: Message, isUrgent: Bool = false) {
     guard let link = connection.link else { return }
     do throws(SegueError) {
-      link.send(try message.encoded())
+      link.send(try message.encoded(), isUrgent: isUrgent)
     } catch {
       log(.error, "not sent: \(error.message)")
     }
@@ -108,13 +111,18 @@ extension AppEngine {
     if let pingAt = connection.pingAt, pingAt <= now.uptime {
       connection.pingAt = nil
       connection.answerBy = now.uptime + HubConnection.answerTime
-      send(.ping(connection.nextPing))
+      send(.ping(connection.nextPing), isUrgent: true)
       connection.nextPing += 1
     }
     guard let answerBy = connection.answerBy, answerBy <= now.uptime else { return }
     connection.answerBy = nil
-    log(.info, "the hub of generation \(connection.generation) does not answer")
-    connection.complaint = .stalled
+    connection.complaint = .silent
+  }
+
+  /// The hub does not answer, but is known to live: it gets as long again.
+  public func waitForHub(_ now: Moment) {
+    guard connection.link != nil else { return }
+    connection.answerBy = now.uptime + HubConnection.answerTime
   }
 
   private func handle(_ event: Link.Event, _ now: Moment) throws(SegueError) {
@@ -132,7 +140,7 @@ extension AppEngine {
     guard connection.isWelcome else { return greeted(by: message, now) }
     switch message {
     case .goodbye(let error): connection.complaint = .refused(error)
-    case .ping(let number): send(.pong(number))
+    case .ping(let number): send(.pong(number), isUrgent: true)
     case .offer(let offer, let timing, _):
       offers.put(offer, timing, now) { event, offer in deliveries.append(.offer(event, offer)) }
     case .gone(let id, _):

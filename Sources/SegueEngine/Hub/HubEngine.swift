@@ -168,10 +168,10 @@ public final class HubEngine {
 
   // MARK: Messages
 
-  func send(_ message: Message, to peer: Peer) {
+  func send(_ message: Message, to peer: Peer, isUrgent: Bool = false) {
     guard !peer.isClosing else { return }
     do throws(SegueError) {
-      peer.link.send(try message.encoded())
+      peer.link.send(try message.encoded(), isUrgent: isUrgent)
     } catch {
       // Only an explanation could be too long, and that is cut before.
       return
@@ -225,7 +225,7 @@ public final class HubEngine {
       return register(app, peer, version: version, minimum: minimum)
     }
     switch message {
-    case .ping(let number): send(.pong(number), to: peer)
+    case .ping(let number): send(.pong(number), to: peer, isUrgent: true)
     case .put(let description, let timing, let activation):
       put(description, timing, activation: activation, by: peer, app)
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { withdraw(offer) }

@@ -1,0 +1,219 @@
+import CLinux
+import SegueEngine
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// An app's connection to the hub. Guarded by the app's lock.
+struct Connection {
+  /// Negative: there is none.
+  var socket: Int32 = -1
+  /// Of the hub at its other end.
+  var generation: UInt64?
+  /// How often in a row a hub has closed the connection before it said welcome.
+  var refusals = 0
+  /// How often in a row a hub that does not answer was given more time.
+  var extensions = 0
+  /// On the library thread, from when the device takes the app in until it lets it go.
+  var watch: Watch?
+  /// The socket is full: more goes out when it says so.
+  var isWaitingToWrite = false
+}
+
+/// An app and its hub; mostly on the library thread.
+extension App {
+  /// Times that a hub which is busy, but lives, is given more time: about 10 s.
+  private static let extensionLimit = 20
+  /// Milliseconds within which a hub that lives has served somebody: as long as it is given to answer.
+  private static let signTime = 500.0
+  /// Milliseconds that the last words of an app may take to get into a socket that is full.
+  private static let lastWordsTime: Int64 = 250
+
+  /// Begins to listen to the socket and the deadlines, unless it has begun.
+  func start(on loop: Loop) throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard let gate, connection.watch == nil else { return }
+    connection.watch = try Watch(gate.fd, on: loop) { [unowned(unsafe) self] _, _ in
+      // `end` closes the watch before this object goes.
+      self.pump()
+    }
+  }
+
+  /// Takes over a socket; if that fails, it is closed.
+  func connected(_ socket: Int32, generation: UInt64) throws(SegueError) {
+    monitor.lock()
+    defer { unlockAndLog() }
+    dropConnection()
+    do throws(SegueError) {
+      try gate?.setSocket(socket)
+    } catch {
+      Descriptors.close(socket)
+      throw error
+    }
+    connection.socket = socket
+    connection.generation = generation
+    connection.extensions = 0
+    connection.isWaitingToWrite = false
+    engine?.connected(Clock.now)
+    settle()
+    // A host that waits for the former socket takes the new one.
+    wakeUp.kick(if: dispatcher.isWaiting)
+  }
+
+  /// Of the hub that it is connected to; nil: to none.
+  var generation: UInt64? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return connection.generation
+  }
+
+  /// Leaves the hub for another that the device has found.
+  func disconnect() {
+    monitor.lock()
+    dropConnection()
+    settle()
+    unlockAndLog()
+  }
+
+  /// Nothing of it happens on the library thread after this.
+  func end() {
+    monitor.lock()
+    flush()
+    connection.watch?.close()
+    connection.watch = nil
+    dropConnection()
+    unlockAndLog()
+  }
+
+  /// What the app has still to say goes out before it closes, if the hub reads. Not on the library thread, where a hub
+  /// of this process reads. Called with the lock, which it gives up while it waits.
+  func sayLastWords() {
+    let deadline = Clock.uptime + Self.lastWordsTime
+    while connection.socket >= 0, connection.isWaitingToWrite {
+      let left = deadline - Clock.uptime
+      guard left > 0 else { return }
+      var descriptor = pollfd(fd: connection.socket, events: Int16(POLLOUT), revents: 0)
+      unlockAndLog()
+      // The number may be closed meanwhile, and even be another's: then it returns too early or too late, no more.
+      poll(&descriptor, 1, Int32(clamping: left))
+      monitor.lock()
+      flush()
+    }
+  }
+
+  /// The socket or the deadline is due.
+  private func pump() {
+    monitor.lock()
+    pumpLocked()
+    unlockAndLog()
+  }
+
+  func pumpLocked() {
+    guard let engine else { return }
+    let now = Clock.now
+    gate?.clearDeadline(now.uptime)
+    if connection.socket >= 0 {
+      let result = Socket.read(connection.socket) { bytes in
+        connection.extensions = 0
+        engine.receive(bytes, now)
+      }
+      if case .closed = result { lostConnection() }
+    }
+    if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
+    settle()
+  }
+
+  func flush() {
+    guard connection.socket >= 0, let link = engine?.link else { return }
+    while link.takeOutput({ Socket.write($0, to: connection.socket) }) {}
+    connection.isWaitingToWrite = link.hasOutput
+    showSocket()
+  }
+
+  /// The library thread watches the socket unless a host thread waits for it.
+  func showSocket() {
+    gate?.show(reading: !dispatcher.isWaiting, writing: connection.isWaitingToWrite && !dispatcher.isWaiting)
+  }
+
+  private func dropConnection() {
+    guard connection.socket >= 0 else { return }
+    gate?.dropSocket()
+    Descriptors.close(connection.socket)
+    connection.socket = -1
+    connection.generation = nil
+    connection.isWaitingToWrite = false
+    engine?.disconnected(Clock.now)
+    wakeUp.kick(if: dispatcher.isWaiting)
+  }
+
+  // MARK: Another hub
+
+  private func lostConnection() {
+    let generation = connection.generation ?? 0
+    let wasWelcome = engine?.hubGeneration != nil
+    dropConnection()
+    seekAgain(generation, wasWelcome: wasWelcome)
+  }
+
+  /// The hub has no room for a connection.
+  func turnedAway(by generation: UInt64) {
+    monitor.lock()
+    seekAgain(generation, wasWelcome: false)
+    monitor.unlock()
+  }
+
+  /// The hub has closed the connection: it ends, or has no room. One that is there and turns us away again and again is
+  /// no better than one that says nothing.
+  private func seekAgain(_ generation: UInt64, wasWelcome: Bool) {
+    connection.refusals = wasWelcome ? 0 : connection.refusals + 1
+    let isPatient =
+      connection.refusals < Device.refusalLimit
+      || connection.refusals < Device.refusalLimit * Self.extensionLimit && hubLives(generation)
+    if connection.refusals <= 1 {
+      seek(minimum: 1)
+    } else if isPatient {
+      device?.onLoop { [self] device in device.waitBriefly(self, for: generation) }
+    } else {
+      connection.refusals = 0
+      seek(minimum: generation + 1)
+    }
+  }
+
+  /// The engine wants another hub.
+  func heed(_ complaint: HubComplaint) {
+    let generation = connection.generation ?? 0
+    if case .silent = complaint {
+      if connection.extensions < Self.extensionLimit, hubLives(generation) {
+        connection.extensions += 1
+        engine?.waitForHub(Clock.now)
+        gate?.setDeadline(engine?.nextDeadline)
+        return
+      }
+      logs.append((.info, "the hub of generation \(generation) does not answer"))
+    }
+    let wasWelcome = engine?.hubGeneration != nil
+    dropConnection()
+    settle()
+    switch complaint {
+    case .silent, .nonsense, .older: seek(minimum: generation + 1)
+    case .refused(let error):
+      logs.append((.info, "the hub of generation \(generation) says goodbye: \(error.message)"))
+      if error.status == .unsupportedVersion {
+        device?.onLoop { [self] device in device.wait(self, instead: generation) }
+      } else {
+        seekAgain(generation, wasWelcome: wasWelcome)
+      }
+    }
+  }
+
+  /// Whether a hub has served anybody in the time that it was given to answer.
+  private func hubLives(_ generation: UInt64) -> Bool {
+    guard let age = device?.folder.signOfLife(generation) else { return false }
+    return age < Self.signTime
+  }
+
+  private func seek(minimum: UInt64) {
+    device?.onLoop { [self] device in device.seek(self, minimum: minimum) }
+  }
+}
