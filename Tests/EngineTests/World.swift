@@ -127,8 +127,8 @@ final class World {
         }
       }
       if flushHub() { isQuiet = false }
-      for app in apps { app.engine.checkInvariants() }
-      hub?.checkInvariants()
+      for app in apps { if let broken = app.engine.brokenInvariant { fatalError("\(broken)") } }
+      if let broken = hub?.brokenInvariant { fatalError("\(broken)") }
     }
   }
 

@@ -84,11 +84,16 @@ public final class AppEngine {
     deliveries.append(.log(severity, message))
   }
 
-  /// What must always be true of it; run after each simulated step (R11.1).
-  public func checkInvariants() {
-    precondition(incoming.count { !$0.isOver } <= 1, "R3.3: one continuation at a time")
-    precondition(outgoing.count <= Self.outgoingLimit)
-    precondition(!isClosed || (current == nil && incoming.allSatisfy { $0.isOver } && outgoing.isEmpty))
-    precondition(saves.allSatisfy { save in saves.count { $0.activity == save.activity } == 1 }, "one save an activity")
+  /// What is not as it must always be; nil: nothing. Asked after each simulated step (R11.1).
+  public var brokenInvariant: StaticString? {
+    if incoming.count(where: { !$0.isOver }) > 1 { return "R3.3: two continuations at a time" }
+    if outgoing.count > Self.outgoingLimit { return "app: too many continuations of its activities" }
+    if isClosed, current != nil || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver }) {
+      return "R3.14: it is closed, and something has not ended"
+    }
+    for save in saves where saves.count(where: { $0.activity == save.activity }) != 1 {
+      return "R2.3: two saves of one activity"
+    }
+    return nil
   }
 }

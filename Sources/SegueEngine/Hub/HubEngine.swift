@@ -259,21 +259,4 @@ public final class HubEngine {
     let appCount = UInt64(max(0, peerList.count - 1))
     send(.explanation(request: request, explanations, appCount: appCount), to: peer)
   }
-
-  /// What must always be true of it; run after each simulated step (R11.1).
-  public func checkInvariants() {
-    precondition(peers.count >= peerList.count)
-    precondition(peerList.indices.allSatisfy { peerList[$0].index == $0 && peerList[$0].app != nil })
-    precondition(continuations.count == continuationList.count)
-    precondition(strangers.count <= Self.strangerLimit)
-    precondition(hubList.indices.allSatisfy { hubList[$0].index == $0 && hubList[$0].isHub })
-    for peer in hubList {
-      guard let hub = peer.hub else { continue }
-      for (index, offer) in hub.offers.enumerated() {
-        precondition(offer.distant?.index == index && offer.peer === peer)
-        precondition(candidates[offer.description.id]?.contains { $0 === offer } ?? false)
-        precondition(offers[offer.description.id] != nil, "what can be reached is offered")
-      }
-    }
-  }
 }
