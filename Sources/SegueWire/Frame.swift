@@ -21,6 +21,8 @@ enum Frame {
     case reset = 3
     /// The receiver of a channel takes this many more bytes; body: 4 bytes, big-endian.
     case credit = 4
+    /// On links between hubs: all bytes up to this number have come; body: 8 bytes, big-endian.
+    case ack = 5
   }
 
   struct Head {
@@ -43,9 +45,12 @@ enum Frame {
     bytes.append(UInt8(truncatingIfNeeded: number))
   }
 
-  static func bigEndian(_ bytes: some Collection<UInt8>) -> UInt32 {
-    var number: UInt32 = 0
-    for byte in bytes { number = number << 8 | UInt32(byte) }
+  static func bigEndian(_ bytes: some Collection<UInt8>) -> UInt32 { UInt32(truncatingIfNeeded: bigEndian64(bytes)) }
+
+  /// Of up to 8 bytes.
+  static func bigEndian64(_ bytes: some Collection<UInt8>) -> UInt64 {
+    var number: UInt64 = 0
+    for byte in bytes { number = number << 8 | UInt64(byte) }
     return number
   }
 }

@@ -43,6 +43,7 @@ struct FrameReader {
       case .data: length <= Frame.dataLimit && length > 0
       case .end, .reset: length == 0
       case .credit: length == 4
+      case .ack: length == 8 && channel == 0
       }
     guard isGood else {
       throw SegueError(.malformed, "link: a frame of kind \(kind.rawValue) with \(length) bytes on channel \(channel)")

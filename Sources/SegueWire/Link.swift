@@ -13,6 +13,9 @@ public enum LinkSide: Sendable {
 /// Bytes in by `receive`, bytes out by `takeOutput`; what they mean comes out of `nextEvent`. Messages overtake the
 /// bytes of channels, and channels take turns. What waits to go out is bounded by the credit of the peer for channels;
 /// for messages whoever sends looks at `pendingBytes`.
+///
+/// A link can outlive its connection (R7.4): from `keep` on it keeps what it sent until the peer has said that it came,
+/// so that `resume` can go on over another connection without loss or repetition.
 public final class Link {
   public typealias Channel = UInt32
 
@@ -33,12 +36,15 @@ public final class Link {
   public static let channelLimit = 256
 
   private var input = FrameReader()
-  /// Whole frames that go out next, in this order: a few, so that what is urgent does not wait long.
+  /// Whole frames that go out next, in this order: a few, so that what is urgent does not wait long. Behind those that
+  /// went and are kept.
   private var output: [UInt8] = []
+  /// Where in `output` those begin that have yet to go.
   private var outputStart = 0
   /// Frames of messages and of control that wait for that.
   private var waiting: [UInt8] = []
   private var waitingStart = 0
+  private var kept: Kept?
   private var outgoing: [Outgoing] = []
   private var incoming: [Incoming] = []
   private var nextChannel: Channel
@@ -61,6 +67,22 @@ public final class Link {
     let channel: Channel
     /// Bytes that the peer may still send.
     var credit = Link.window
+  }
+
+  /// Bytes after which the peer is told that they came.
+  private static let ackSize: UInt64 = 32 * 1024
+  /// Bytes that may be kept while bytes of channels go out: more wait until the peer has said that some came.
+  private static let keptLimit = 512 * 1024
+
+  /// Numbers of bytes are counted from the call of `keep`.
+  private struct Kept {
+    /// The number of the first byte of `output`; what went before `keep` has negative ones.
+    var first: Int64
+    /// Bytes of whole frames that came.
+    var received: UInt64 = 0
+    var acknowledged: UInt64 = 0
+    /// What is still to go first on a new connection, and does not count.
+    var lead: [UInt8] = []
   }
 
   public init(side: LinkSide) {
@@ -152,6 +174,7 @@ public final class Link {
   /// What came, in order. Nil: more bytes are needed. After an error the connection is of no further use.
   public func nextEvent() throws(SegueError) -> Event? {
     while let (head, body) = try input.next() {
+      count(head)
       if let event = try event(of: head, body) { return event }
     }
     return nil
@@ -162,6 +185,9 @@ public final class Link {
     case .message: return .message(body)
     case .data: return try data(body, of: head.channel)
     case .end: return try removeIncoming(head.channel) ? .end(head.channel) : nil
+    case .ack:
+      try drop(upTo: Frame.bigEndian64(body))
+      return nil
     case .reset:
       if try removeIncoming(head.channel) { return .reset(head.channel) }
       guard let index = outgoing.firstIndex(where: { $0.channel == head.channel }) else { return nil }
@@ -205,7 +231,9 @@ public final class Link {
 
   // MARK: Output
 
-  public var hasOutput: Bool { pendingBytes > 0 || outgoing.contains { isReady($0) } }
+  public var hasOutput: Bool {
+    pendingBytes > 0 || !(kept?.lead.isEmpty ?? true) || (mayFill && outgoing.contains { isReady($0) })
+  }
 
   /// Bytes of messages that wait to be taken.
   public var pendingBytes: Int { stagedBytes + waiting.count - waitingStart }
@@ -214,12 +242,17 @@ public final class Link {
   /// Gives the bytes that are next to go out to `body`, which returns how many of them went.
   /// - Returns: false when there is nothing (left), or `body` took less than all.
   public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
+    if let lead = kept?.lead, !lead.isEmpty {
+      let taken = max(0, min(lead.withUnsafeBytes { body($0) }, lead.count))
+      kept?.lead.removeFirst(taken)
+      return taken == lead.count
+    }
     fillOutput()
     guard outputStart < output.count else { return false }
     let offered = output.count - outputStart
     let taken = output.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
     outputStart += max(0, min(taken, offered))
-    if outputStart == output.count {
+    if kept == nil, outputStart == output.count {
       // A large buffer was for a burst; it is not kept.
       output.removeAll(keepingCapacity: output.capacity <= Frame.dataSize)
       outputStart = 0
@@ -235,7 +268,7 @@ public final class Link {
   /// Frames of channels that have something, in turn, until one data frame's worth is waiting.
   private func fillOutput() {
     stageMessages()
-    while stagedBytes < Frame.dataSize, !outgoing.isEmpty {
+    while stagedBytes < Frame.dataSize, !outgoing.isEmpty, mayFill {
       guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else {
         return
       }
@@ -252,7 +285,7 @@ public final class Link {
     while end < waiting.count, stagedBytes + end - waitingStart < Frame.dataSize {
       end += Frame.headSize + Int(Frame.bigEndian(waiting[end..<end + 4]) & 0xff_ffff)
     }
-    if end == waiting.count, waitingStart == 0, stagedBytes == 0 {
+    if end == waiting.count, waitingStart == 0, output.isEmpty {
       swap(&output, &waiting)
       outputStart = 0
       waiting.removeAll(keepingCapacity: waiting.capacity <= Frame.dataSize)
@@ -285,5 +318,57 @@ public final class Link {
     guard outgoing[index].isFinished else { return }
     Frame.append(.end, channel: channel, length: 0, to: &output)
     outgoing.remove(at: index)
+  }
+
+  // MARK: Going on over another connection
+
+  private var mayFill: Bool { kept == nil || outputStart < Link.keptLimit }
+
+  /// From the next byte on, what goes out is kept and what comes is counted. Both sides call it between the same two frames
+  /// of each direction.
+  public func keep() {
+    // Nothing that is urgent overtakes what does not count.
+    output.append(contentsOf: waiting[waitingStart...])
+    waiting = []
+    waitingStart = 0
+    kept = Kept(first: Int64(-output.count))
+  }
+
+  /// Bytes of whole frames that have come since `keep`.
+  public var received: UInt64 { kept?.received ?? 0 }
+
+  /// Goes on over the connection of another link, which has done no more than to find out how far the peer has come.
+  /// Throws MALFORMED if that cannot be.
+  public func resume(over other: Link, peerReceived: UInt64) throws(SegueError) {
+    guard let first = kept?.first, Int64(clamping: peerReceived) >= first else {
+      throw SegueError(.malformed, "link: bytes are asked for that were said to have come")
+    }
+    try drop(upTo: peerReceived)
+    outputStart = 0
+    input = other.input
+    kept?.lead = Array(other.output[other.outputStart...] + other.waiting[other.waitingStart...])
+  }
+
+  private func count(_ head: Frame.Head) {
+    guard let received = kept?.received else { return }
+    let total = received + UInt64(Frame.headSize + head.length)
+    kept?.received = total
+    guard let kept, total - kept.acknowledged >= Link.ackSize else { return }
+    self.kept?.acknowledged = total
+    Frame.append(.ack, channel: 0, length: 8, to: &output)
+    Frame.appendBigEndian(UInt32(truncatingIfNeeded: total >> 32), to: &output)
+    Frame.appendBigEndian(UInt32(truncatingIfNeeded: total), to: &output)
+  }
+
+  /// All bytes below this number have come. It may be old news, sent again.
+  private func drop(upTo number: UInt64) throws(SegueError) {
+    guard let first = kept?.first, let number = Int64(exactly: number), number <= first + Int64(outputStart) else {
+      throw SegueError(.malformed, "link: bytes came that were not sent")
+    }
+    guard number > first else { return }
+    let count = Int(number - first)
+    output.removeFirst(count)
+    outputStart -= count
+    kept?.first = number
   }
 }

@@ -12,6 +12,9 @@ public enum Message: Sendable {
   case goodbye(SegueError)
   /// Hub → hub, both ways, first: this is who I am.
   case link(HubIdentity, version: UInt64, minimum: UInt64)
+  /// Hub → hub, both ways, second: my number for what we share, yours as far as I know it (0: not at all), and the bytes
+  /// of it that have come. If both agree, that goes on; else something new begins (R7.4).
+  case resume(mine: UInt64, yours: UInt64, received: UInt64)
   /// Any way: are you there?
   case ping(UInt64)
   case pong(UInt64)

@@ -28,6 +28,8 @@ extension Message {
       let minimum = try fields.unsigned()
       let hub = HubIdentity(id: try fields.identifier(), deviceName: try fields.name())
       self = .link(hub, version: version, minimum: minimum)
+    case .resume:
+      self = .resume(mine: try fields.unsigned(), yours: try fields.unsigned(), received: try fields.unsigned())
     case .ping: self = .ping(try fields.unsigned())
     case .pong: self = .pong(try fields.unsigned())
     case .put:

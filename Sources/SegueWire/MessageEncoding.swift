@@ -22,6 +22,7 @@ extension Message {
     case explain = 17
     case explanation = 18
     case link = 19
+    case resume = 20
   }
 
   /// The deterministic encoding of the message.
@@ -66,6 +67,11 @@ extension Message {
       try writer.put(minimum)
       try writer.put(hub.id)
       try writer.put(hub.deviceName)
+    case .resume(let mine, let yours, let received):
+      try writer.start(.resume)
+      try writer.put(mine)
+      try writer.put(yours)
+      try writer.put(received)
     case .ping(let number):
       try writer.start(.ping)
       try writer.put(number)

@@ -52,8 +52,15 @@ final class LinkedWorlds {
   }
 
   /// The connections between two devices break, as both notice.
-  func cut(_ a: Int, _ b: Int) {
-    for wire in between(a, b) where wire.isOpen { close(wire) }
+  /// - Parameter count: how many of the bytes that are under way still arrive, at each end.
+  func cut(_ a: Int, _ b: Int, after count: Int = 0) {
+    for wire in between(a, b) where wire.isOpen {
+      for end in 0...1 {
+        let bytes = packets.filter { $0.wire === wire && $0.to == end }.flatMap { $0.bytes ?? [] }.prefix(count)
+        deliver(Array(bytes), on: wire, to: end)
+      }
+      close(wire)
+    }
   }
 
   /// Nothing passes any more, and nobody is told.
@@ -97,9 +104,13 @@ final class LinkedWorlds {
         close(packet.wire)
         continue
       }
-      let end = packet.wire.ends[packet.to]
-      bytes.withUnsafeBytes { end.world.hub?.receive($0, from: end.number, end.world.now) }
-      end.world.settle()
+      deliver(bytes, on: packet.wire, to: packet.to)
     }
+  }
+
+  private func deliver(_ bytes: [UInt8], on wire: Wire, to index: Int) {
+    let end = wire.ends[index]
+    bytes.withUnsafeBytes { end.world.hub?.receive($0, from: end.number, end.world.now) }
+    end.world.settle()
   }
 }

@@ -106,7 +106,41 @@ import Testing
     #expect(titles(viewer).isEmpty)
   }
 
-  @Test func `a continuation whose way breaks fails, and its origin does not guess (R3.2, R3.6)`() throws {
+  @Test func `a link that is cut again and again goes on where it was, without loss or repetition (R7.4)`() throws {
+    for seed in 0..<UInt64(25) {
+      var random = Seeded(state: seed)
+      let devices = LinkedWorlds(2)
+      devices.delay = 40
+      devices.link(0, 1)
+      let editor = devices.worlds[0].open("editor")
+      let viewer = devices.worlds[1].open("viewer")
+      let id = try devices.worlds[0].offer("Draft", by: editor)
+      let text = String(repeating: "Once upon a time. ", count: 12_000)
+      try editor.change(id, at: devices.worlds[0].now) {
+        try $0.setUserInfo(try Value.dictionary([(.string("text"), .string(text))]), limit: Limits.value)
+      }
+      devices.wait(1_000)
+      _ = viewer.takeEvents()
+      _ = try devices.worlds[1].continue(in: viewer)
+      for _ in 0..<8 {
+        devices.wait(Int64.random(in: 1...200, using: &random))
+        if devices.worlds[0].links.isEmpty {
+          devices.link(0, 1)
+        } else {
+          devices.cut(0, 1, after: Int.random(in: 0...40_000, using: &random))
+        }
+      }
+      if devices.worlds[0].links.isEmpty { devices.link(0, 1) }
+      devices.wait(5_000)
+      let told = viewer.takeEvents().filter { !$0.hasSuffix("Draft") }
+      #expect(told == ["will_continue", "continue"], "seed \(seed)")
+      #expect(viewer.continued.first?.activity.userInfo?.encoding.count ?? 0 > text.utf8.count, "seed \(seed)")
+      #expect(editor.receipts.map { $0.outcome } == [.restored], "seed \(seed)")
+      #expect(titles(viewer) == ["Draft"], "seed \(seed)")
+    }
+  }
+
+  @Test func `a continuation whose way breaks for good fails, and its origin does not guess (R3.2, R3.6)`() throws {
     let devices = LinkedWorlds(2)
     devices.link(0, 1)
     let editor = devices.worlds[0].open("editor")
@@ -117,10 +151,10 @@ import Testing
     _ = try devices.worlds[1].continue(in: viewer)
     devices.wait(100)
     devices.cut(0, 1)
-    devices.wait(1_000)
+    devices.wait(21_000)
     #expect(
       viewer.takeEvents().filter { !$0.hasSuffix("Draft") } == [
-        "ready", "will_continue", "did_fail connectionUnavailable",
+        "ready", "will_continue", "did_fail remoteApplicationTimedOut",
       ])
     #expect(editor.receipts.map { $0.outcome } == [.failed])
   }

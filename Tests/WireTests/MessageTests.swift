@@ -29,6 +29,7 @@ import Testing
       Route(team: "T", activation: 1, revision: 2, hubs: [id, Identifier(high: 3, low: 4)])),
     .gone(id, nil), .gone(id, Withdrawal(hub: id, revision: 7)), .ready,
     .link(HubIdentity(id: id, deviceName: "vm"), version: 1, minimum: 1),
+    .resume(mine: 1, yours: 2, received: .max),
     .fetch(continuation, milliseconds: 20_000, receiver: receiver),
     .fetch(continuation, milliseconds: 1, receiver: nil),
     .state(id, to: id, channel: 3, size: 9, isStale: true), .refused(id, to: id, SegueError(.handoffFailed, "gone")),

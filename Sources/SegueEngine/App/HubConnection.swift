@@ -160,7 +160,7 @@ extension AppEngine {
     case .vanished(let id): vanished(id, now)
     case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount)
     // `pong` is a sign of life, which is all that it is for.
-    case .pong, .link, .hello, .welcome, .put, .withdraw, .explain: break
+    case .pong, .link, .resume, .hello, .welcome, .put, .withdraw, .explain: break
     }
   }
 

@@ -49,6 +49,7 @@ public final class HubEngine {
   var nextRevision: UInt64 = 0
   /// Uptime at which the other hubs are looked after.
   var hubsCheckedAt: Int64?
+  var nextHubNumber: UInt64 = 1
   var strangers: [Peer] = []
   var continuations: [Identifier: HubContinuation] = [:]
   var continuationList: [HubContinuation] = []
@@ -59,8 +60,8 @@ public final class HubEngine {
 
   /// Peers whose links may have got output since they were last taken.
   var flushable: [Peer] = []
-  /// Peers to flush and then close.
-  var closable: [Peer] = []
+  /// Connections to flush and then close.
+  var closable: [PeerNumber] = []
 
   public init(_ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, _ now: Moment) {
     self.identity = identity
@@ -88,6 +89,12 @@ public final class HubEngine {
     self.now = now
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes)
+    read(peer)
+    // Another may have taken the connection over.
+    if let successor = peers[number], successor !== peer { read(successor) }
+  }
+
+  private func read(_ peer: Peer) {
     peer.hub?.heardAt = now.uptime
     peer.hub?.isAsked = false
     do throws(SegueError) {
@@ -105,6 +112,7 @@ public final class HubEngine {
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
     guard let peer = peers.removeValue(forKey: number) else { return }
+    if let hub = peer.hub, !peer.isClosing { return suspend(peer, hub) }
     peer.isClosing = true
     forget(peer)
   }
@@ -127,7 +135,7 @@ public final class HubEngine {
   /// Peers whose connection closes once their output is flushed.
   public func takePeersToClose() -> [PeerNumber] {
     defer { closable = [] }
-    return closable.map { $0.number }
+    return closable
   }
 
   public func link(of number: PeerNumber) -> Link? { peers[number]?.link }
@@ -192,17 +200,21 @@ public final class HubEngine {
   /// Says goodbye, and closes.
   func dismiss(_ peer: Peer, _ error: SegueError) {
     guard !peer.isClosing else { return }
+    guard peer.hub?.resumeBy == nil else {
+      peer.isClosing = true
+      return forget(peer)
+    }
     if let message = try? Message.goodbye(error).encoded() { peer.link.send(message) }
     peer.isClosing = true
     flush(peer)
-    closable.append(peer)
+    closable.append(peer.number)
   }
 
   /// Closes without a word.
   func close(_ peer: Peer) {
     guard !peer.isClosing else { return }
     peer.isClosing = true
-    closable.append(peer)
+    closable.append(peer.number)
   }
 
   private func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
@@ -239,7 +251,7 @@ public final class HubEngine {
     case .noted(let id, _): noted(id, by: peer)
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
-    case .link, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break
+    case .link, .resume, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break
     }
   }
 

@@ -111,7 +111,7 @@ extension HubEngine {
     }
     for peer in choosers where peer !== offer.peer { tell(peer, of: id) }
     for peer in topics[offer.topic]?.subscribers ?? [] where peer !== offer.peer { tell(peer, of: id) }
-    for peer in hubList where peer.hub != nil { tell(peer, of: id) }
+    for peer in hubList where peer.isLinked { tell(peer, of: id) }
   }
 
   private func tell(_ peer: Peer, of id: Identifier) {

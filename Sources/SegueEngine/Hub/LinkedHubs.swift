@@ -7,6 +7,8 @@ extension HubEngine {
   static let hubAskTime: Int64 = 10_000
   /// Milliseconds after which a hub that was not heard of is given up.
   static let hubSilenceTime: Int64 = 30_000
+  /// Milliseconds for a cut link to be resumed (R7.4).
+  static let resumeTime: Int64 = 60_000
 
   /// A connection to another hub is there. Whoever gives it to us vouches for whom it leads to.
   /// - Parameter side: which end of it this hub has; the other has the other.
@@ -21,13 +23,7 @@ extension HubEngine {
   }
 
   func handle(_ message: Message, fromHub peer: Peer) throws(SegueError) {
-    guard let hub = peer.hub else {
-      guard case .link(let hub, let version, let minimum) = message else {
-        if case .goodbye = message { return close(peer) }
-        throw SegueError(.malformed, "the first message of a hub must be link")
-      }
-      return meet(hub, peer, version: version, minimum: minimum)
-    }
+    guard let hub = peer.hub else { return try meet(message, peer) }
     switch message {
     case .goodbye: close(peer)
     case .ping(let number): send(.pong(number), to: peer)
@@ -48,12 +44,28 @@ extension HubEngine {
       self.outcome(continuation, outcome, error, receiver, from: peer)
     case .noted(let id, _): noted(id, by: peer)
     case .vanished(let id): vanished(id, beyond: peer)
-    case .link: throw SegueError(.malformed, "link came twice")
+    case .link, .resume: throw SegueError(.malformed, "link or resume came twice")
     case .pong, .hello, .welcome, .put, .withdraw, .ready, .explain, .explanation: break
     }
   }
 
-  private func meet(_ hub: HubIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
+  // MARK: Who it is, and what the two hubs share
+
+  /// The other hub says who it is, then what it knows of us.
+  private func meet(_ message: Message, _ peer: Peer) throws(SegueError) {
+    switch message {
+    case .goodbye: close(peer)
+    case .link(let hub, let version, let minimum):
+      guard peer.greeted == nil else { throw SegueError(.malformed, "link came twice") }
+      greet(hub, peer, version: version, minimum: minimum)
+    case .resume(let theirs, let ours, let received):
+      guard let identity = peer.greeted else { throw SegueError(.malformed, "the first message must be link") }
+      try share(identity, peer, theirs: theirs, ours: ours, received: received)
+    default: throw SegueError(.malformed, "a hub must say who it is first")
+    }
+  }
+
+  private func greet(_ hub: HubIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
     guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
       let ours = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
       return dismiss(
@@ -62,15 +74,75 @@ extension HubEngine {
     guard hub.id != identity.id else {
       return dismiss(peer, SegueError(.invalidState, "the link leads back to the hub that it comes from"))
     }
-    // Two ways to one hub: the newer counts, and one of the two hubs says so.
-    if identity.id < hub.id, let former = hubList.first(where: { $0.hub?.identity.id == hub.id }) {
-      dismiss(former, SegueError(.invalidState, "the same two hubs were linked again"))
-      forget(former)
+    peer.greeted = hub
+    guard let known = linkedHub(hub.id), let shared = known.hub else {
+      peer.sharedNumber = nextHubNumber
+      nextHubNumber += 1
+      return send(.resume(mine: peer.sharedNumber, yours: 0, received: 0), to: peer)
     }
-    peer.hub = LinkedHub(hub, heardAt: now.uptime)
+    // Of two connections to one hub the newer counts; what still comes by the older one will come again.
+    detach(known, shared, for: Self.helloTime)
+    if let other = shared.successor { dismiss(other, SegueError(.invalidState, "the same two hubs were linked again")) }
+    shared.successor = peer
+    peer.sharedNumber = shared.number
+    send(.resume(mine: shared.number, yours: shared.theirNumber, received: known.link.received), to: peer)
+  }
+
+  private func share(
+    _ identity: HubIdentity, _ peer: Peer, theirs: UInt64, ours: UInt64, received: UInt64
+  ) throws(SegueError) {
+    if let known = linkedHub(identity.id), let shared = known.hub {
+      if shared.successor === peer, shared.number == ours, shared.theirNumber == theirs {
+        return try resume(known, shared, over: peer, received: received)
+      }
+      // It knows nothing of what we shared, so that is over. If two connections came at once, one hub says which stays.
+      if shared.resumeBy != nil || self.identity.id < identity.id {
+        dismiss(known, SegueError(.invalidState, "the same two hubs were linked again"))
+        forget(known)
+      }
+    }
+    peer.link.keep()
+    peer.hub = LinkedHub(identity, number: peer.sharedNumber, theirNumber: theirs, heardAt: now.uptime)
     peer.pending = offeredIdentifiers
     tellPending(peer)
     checkHubs(by: now.uptime + Self.hubAskTime)
+  }
+
+  /// What was cut goes on over the connection of `peer`, which is then that of `known`.
+  private func resume(_ known: Peer, _ shared: LinkedHub, over peer: Peer, received: UInt64) throws(SegueError) {
+    try known.link.resume(over: peer.link, peerReceived: received)
+    removeFromList(peer)
+    peer.isClosing = true
+    known.number = peer.number
+    peers[peer.number] = known
+    shared.resumeBy = nil
+    shared.successor = nil
+    shared.heardAt = now.uptime
+    shared.isAsked = false
+    known.pending = offeredIdentifiers
+    tellPending(known)
+    flush(known)
+    checkHubs(by: now.uptime + Self.hubAskTime)
+  }
+
+  private func linkedHub(_ id: Identifier) -> Peer? { hubList.first { $0.hub?.identity.id == id && !$0.isClosing } }
+
+  /// The connection is gone without a word: what came by it is not offered any more, but the rest may go on over another.
+  func suspend(_ peer: Peer, _ hub: LinkedHub, for time: Int64 = HubEngine.resumeTime) {
+    guard hub.resumeBy == nil else { return }
+    hub.resumeBy = now.uptime + time
+    hub.told = []
+    peer.pending = []
+    dropAll(by: hub)
+    checkHubs(by: now.uptime + time)
+  }
+
+  /// Its connection is no longer listened to.
+  private func detach(_ peer: Peer, _ hub: LinkedHub, for time: Int64) {
+    guard hub.resumeBy == nil else { return }
+    peers[peer.number] = nil
+    closable.append(peer.number)
+    suspend(peer, hub, for: time)
   }
 
   /// All offers that are known, of this device and of others.
@@ -84,13 +156,16 @@ extension HubEngine {
     return identifiers
   }
 
+  private func removeFromList(_ peer: Peer) {
+    let last = hubList.removeLast()
+    guard last !== peer else { return }
+    hubList[peer.index] = last
+    last.index = peer.index
+  }
+
   func forgetHub(_ peer: Peer) {
     guard peer.index < hubList.count, hubList[peer.index] === peer else { return }
-    let last = hubList.removeLast()
-    if last !== peer {
-      hubList[peer.index] = last
-      last.index = peer.index
-    }
+    removeFromList(peer)
     if let hub = peer.hub { dropAll(by: hub) }
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
@@ -114,9 +189,17 @@ extension HubEngine {
         }
         continue
       }
-      if hub.heardAt + Self.hubSilenceTime <= now.uptime {
-        dismiss(peer, SegueError(.remoteApplicationTimedOut, "nothing heard for \(Self.hubSilenceTime) ms"))
+      if let resumeBy = hub.resumeBy {
+        guard resumeBy <= now.uptime else {
+          checkHubs(by: resumeBy)
+          continue
+        }
+        peer.isClosing = true
         forget(peer)
+        continue
+      }
+      if hub.heardAt + Self.hubSilenceTime <= now.uptime {
+        detach(peer, hub, for: Self.resumeTime)
         continue
       }
       if !hub.isAsked, hub.heardAt + Self.hubAskTime <= now.uptime {

@@ -3,7 +3,8 @@ import SegueWire
 
 /// A connection to the hub, and who is behind it: an app of this device, or the hub of another.
 final class Peer {
-  let number: HubEngine.PeerNumber
+  /// Of its connection, the last one if it has none now.
+  var number: HubEngine.PeerNumber
   let link: Link
   /// Uptime by which it must have said who it is.
   let helloBy: Int64
@@ -11,8 +12,12 @@ final class Peer {
   let isHub: Bool
   /// Nil: it has not said hello, or is a hub.
   var app: AppIdentity?
-  /// Nil: it has not said who it is, or is an app.
+  /// Nil: it has not said who it is and what it knows of us, or is an app.
   var hub: LinkedHub?
+  /// A hub that has said who it is, but not yet what it knows of us.
+  var greeted: HubIdentity?
+  /// What this hub will count as their common number.
+  var sharedNumber: UInt64 = 0
   /// Where it stands in the hub's list of apps, or of hubs.
   var index = 0
   /// What the app offers.
@@ -35,12 +40,21 @@ final class Peer {
     link = Link(side: side)
   }
 
-  var isRegistered: Bool { app != nil || hub != nil }
+  /// It hears of offers.
+  var isRegistered: Bool { app != nil || isLinked }
+  var isLinked: Bool { hub.map { $0.resumeBy == nil } ?? false }
 }
 
 /// Another hub that this one is linked with.
 final class LinkedHub {
   let identity: HubIdentity
+  /// The number of what the two hubs share, as this one counts and as the other does.
+  let number: UInt64
+  let theirNumber: UInt64
+  /// Without a connection: the uptime at which it is given up (R7.4).
+  var resumeBy: Int64?
+  /// The connection over which it may go on: of a hub that has said who it is, but not yet what it knows of us.
+  var successor: Peer?
   /// Uptime at which the last was heard of it.
   var heardAt: Int64
   /// It was asked for a sign of life since then.
@@ -50,8 +64,10 @@ final class LinkedHub {
   /// Offers that it was told of. Never iterated.
   var told: Set<Identifier> = []
 
-  init(_ identity: HubIdentity, heardAt: Int64) {
+  init(_ identity: HubIdentity, number: UInt64, theirNumber: UInt64, heardAt: Int64) {
     self.identity = identity
+    self.number = number
+    self.theirNumber = theirNumber
     self.heardAt = heardAt
   }
 }
