@@ -3,7 +3,7 @@ enum WebURL {
   /// Nil is fine; else absolute, RFC 3986, http or https with a host (R1.5).
   static func check(_ url: String?, _ name: String) throws(SegueError) {
     guard let url else { return }
-    try Text.check(url, name, atMost: Limits.url)
+    try Text.check(Optional(url), name, atMost: Limits.url)
     guard let uri = AbsoluteURL(url) else {
       throw SegueError(.invalidURL, "\(name): not an absolute URL by RFC 3986")
     }

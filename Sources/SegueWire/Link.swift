@@ -225,8 +225,9 @@ public final class Link {
 
   /// Late frames of a channel that we gave up are fine; of one that never was they are not.
   private func checkWasOpen(_ channel: Channel) throws(SegueError) {
-    let limit = channel & 1 == peerParity ? highestAccepted + 1 : nextChannel
-    guard channel != 0, channel < limit else { throw SegueError(.malformed, "link: no channel \(channel)") }
+    // The peer's highest may be the highest of all, so nothing is added to it.
+    let wasOpen = channel & 1 == peerParity ? channel <= highestAccepted : channel < nextChannel
+    guard channel != 0, wasOpen else { throw SegueError(.malformed, "link: no channel \(channel)") }
   }
 
   // MARK: Output

@@ -55,6 +55,21 @@ import Testing
     #expect(editor.receipts.first?.reason == "too new")
   }
 
+  @Test func `an offer that has expired is not even asked for (A18, R1.6)`() throws {
+    let (world, editor, viewer, id) = try world()
+    let date = world.now.date + 60
+    try editor.change(id, at: world.now) { try $0.setExpirationDate(date) }
+    world.wait(1_000)
+    let offer = viewer.engine.offers.all[0]
+    // Nobody is there who could refuse.
+    world.killHub()
+    world.wait(60_000)
+    _ = viewer.takeEvents()
+    world.tell(viewer) { $0.continue(offer, id: world.identifier(), timeout: nil, $1) }
+    #expect(viewer.takeEvents() == ["will_continue", "did_fail handoffFailed"])
+    #expect(editor.receipts.isEmpty)
+  }
+
   @Test func `not handled is declined, not restored is failed (R3.4, R3.6)`() throws {
     let (world, editor, viewer, _) = try world()
     viewer.handles = false

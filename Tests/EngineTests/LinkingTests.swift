@@ -77,7 +77,7 @@ import Testing
     #expect(titles(viewer).isEmpty)
   }
 
-  @Test func `a link to itself is refused`() throws {
+  @Test func `a link to itself is refused (A12)`() throws {
     let devices = LinkedWorlds(1)
     devices.link(0, 0)
     devices.wait(1_000)

@@ -49,6 +49,14 @@ import Testing
     #expect(throws: SegueError.self) { try events(app) }
   }
 
+  @Test func `no number of a channel is too high (A9)`() throws {
+    try hub.accept(.max)
+    let late: [UInt8] = [1, 0, 0, 1, 0, 0, 0, 3, 7]
+    late.withUnsafeBytes { hub.receive($0) }
+    #expect(try events(hub).isEmpty, "a byte of a channel that was given up long ago")
+    #expect(throws: SegueError.self) { try hub.accept(1) }
+  }
+
   @Test func `a slow reader stops the writer, and memory stays bounded`() throws {
     let channel = app.open()
     try hub.accept(channel)

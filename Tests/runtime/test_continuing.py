@@ -101,7 +101,7 @@ def test_continue_may_be_answered_later(pair):
 
 
 def test_an_app_that_never_answers_is_answered_for_by_the_deadline(pair):
-    """R3.9"""
+    """R3.9, A20"""
     editor, viewer = pair
     viewer.tell("on_continue later")
     name = begin(viewer, "one/400")
@@ -177,7 +177,7 @@ def test_the_last_snapshot_stands_in_and_is_called_stale(pair):
 
 
 def test_it_has_one_deadline(pair):
-    """R3.9: 20 s by default; here 200 ms, which is before the origin's 300."""
+    """R3.9, A20: 20 s by default; here 200 ms, which is before the origin's 300."""
     editor, viewer = pair
     editor.tell("on_save later")
     name = begin(viewer, "one/200")

@@ -13,10 +13,13 @@ import cbor2
 import pytest
 from wire import (
     DATA,
+    FETCH,
     GOODBYE,
     HELLO,
     MESSAGE,
     OFFER,
+    PING,
+    PONG,
     PUT,
     READY,
     STATE,
@@ -205,6 +208,31 @@ def test_absurd_messages_harm_nobody(start, fake, bytes_):
     app.ask("list", r"offers \d.*")
     app.ask("describe", "described .*")
     app.end()
+
+
+def test_an_offer_expires_though_its_hub_does_not_say_so(start, fake):
+    """A18: the date is the receiver's to keep, too."""
+    hub = fake()
+    app = start("app")
+    greeted(hub).send(offer("kept", remaining=60_000), offer("short", remaining=300), message(READY))
+    app.hears("appeared short")
+    app.hears("gone short", 3.0)
+    app.ask("list", "offers 1 kept")
+
+
+def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(start, fake):
+    """A20: it answers pings, and no more; the deadline ends it."""
+    hub = fake()
+    app = start("app")
+    connection = greeted(hub)
+    connection.send(offer("one"), message(READY))
+    app.hears("appeared one")
+    name = app.ask("continue one/1500", "continuation (.*)")[2]
+    began = time.monotonic()
+    connection.receive_kind(FETCH)
+    connection.send(message(PONG, connection.receive_kind(PING)[1]))
+    app.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 5.0)
+    assert 1.0 < time.monotonic() - began < 3.0
 
 
 def test_state_that_lies_about_its_size_fails(start, fake):

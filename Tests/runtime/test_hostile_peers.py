@@ -99,6 +99,7 @@ GARBAGE = {
 
 @pytest.mark.parametrize("bytes_", GARBAGE.values(), ids=GARBAGE.keys())
 def test_garbage_ends_the_connection_that_sent_it(pair, connect, bytes_):
+    """A9: lengths and counts that lie, nesting without end."""
     assert connect(bytes_).is_closed_within(2.0)
 
 
@@ -128,13 +129,15 @@ MISUSE = {
     "reset of no channel": frame(RESET, b"", channel=2**32 - 1),
     "an outcome of no kind": message(OUTCOME, uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 99, 2**63, "", None),
     "a kind that is not known": message(4711, "from the future"),
+    "data after the highest of all channels": message(STATE, uuid.uuid4(), uuid.uuid4(), 2**32 - 1, 1, False)
+    + frame(DATA, b"x", channel=3),
     "noise": random.Random(2).randbytes(4096),
 }
 
 
 @pytest.mark.parametrize("bytes_", MISUSE.values(), ids=MISUSE.keys())
 def test_an_app_that_misbehaves_harms_itself_only(pair, connect, bytes_):
-    """It may be dismissed or not; the fixture sees whether the others are served."""
+    """A9: it may be dismissed or not; the fixture sees whether the others are served."""
     peer = connect(hello())
     peer.receive_kind(READY)
     peer.send(bytes_, message(PING, 1))
@@ -201,7 +204,7 @@ def test_who_never_reads_costs_no_memory(pair, connect):
 
 
 def test_who_asks_and_never_reads_is_given_up(pair, connect):
-    """A million questions whose answers nobody takes."""
+    """A8: a million questions whose answers nobody takes cost bounded memory."""
     hub, _ = pair
     peer = connect(hello())
     peer.receive_kind(READY)
@@ -230,7 +233,7 @@ def test_an_activity_that_it_may_not_see_is_not_given(pair, connect):
 
 
 def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
-    """Nobody but the origin answers for it."""
+    """A13: nobody but the origin answers for it, whatever it says of itself."""
     hub, editor = pair
     editor.tell("on_save later")
     name = hub.ask("continue one", "continuation (.*)")[2]
@@ -249,7 +252,7 @@ def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
 
 
 def test_nobody_speaks_for_the_offer_of_another(pair, connect):
-    """An offer's name is taken, and only its app withdraws it."""
+    """A13: an offer's name is taken, and only its app withdraws it."""
     hub, _ = pair
     chooser = connect(hello("dock", chooser=True))
     activity = chooser.receive_kind(OFFER)[1]
@@ -261,6 +264,7 @@ def test_nobody_speaks_for_the_offer_of_another(pair, connect):
 
 
 def test_an_app_of_another_protocol_is_told_so(pair, connect):
+    """A14, as far as there is one version: there is nothing to fall back to."""
     peer = connect(message(HELLO, 99, 98, uuid.uuid4(), "com.example.new", "new", "T", [TYPE], False))
     assert peer.receive_kind(GOODBYE)[1] == UNSUPPORTED_VERSION
     assert peer.is_closed_within(1.0)

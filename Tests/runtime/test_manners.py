@@ -41,6 +41,28 @@ def test_opening_and_closing_over_and_over_leaves_nothing(built, folder, deliver
     assert run(built, folder, "manners", "reopen", delivery, times) == times + "\n"
 
 
+def test_the_log_has_nothing_of_a_state_and_the_folder_nothing_at_all(start, folder):
+    """SECURITY.md, "What it leaves behind": of everything that a life with failures makes the library log."""
+    hub, viewer = start("hub", SEGUE_LOG="debug").ready(), start("viewer", SEGUE_LOG="debug").ready()
+    hub.tell("offer SECRET-title", "payload 5000", "keep SECRET-kept")
+    viewer.hears(".*SECRET-title")
+    for answer in ("yes", "no"):
+        viewer.tell(f"on_continue {answer}", "continue SECRET-title")
+        hub.hears("ended .*")
+    hub.tell("invalidate", "title SECRET-late")
+    viewer.hears("gone SECRET-title")
+    files = list(folder.iterdir())
+    assert sorted(path.name for path in files) == ["hub.1", "hub.1.lock"]
+    assert all(path.is_socket() or path.stat().st_size == 0 for path in files)
+    hub.kill()
+    viewer.hears("connection ready")
+    logged = [line for app in (hub, viewer) for line in app.program.said if line.startswith("segue: ")]
+    assert any("debug" in line for line in logged)
+    assert not [line for line in logged if "SECRET" in line]
+    viewer.end()
+    assert list(folder.iterdir()) == []
+
+
 def switches(pid: int) -> int:
     """Context switches of all threads of a process so far."""
     count = 0

@@ -400,6 +400,80 @@ static void *continues(void *context) {
   return NULL;
 }
 
+/* R1.13: one activity, all threads. What a getter gave is its caller's, whatever others do meanwhile. */
+enum { WRITERS = 3, READERS = 3, ROUNDS = 20000 };
+static segue_activity *shared;
+
+static void *sets(void *context) {
+  char text[64], url[64];
+  for (int i = 0; i < ROUNDS; i++) {
+    int letter = 'a' + (i + (int)(intptr_t)context) % 26;
+    memset(text, letter, sizeof text); /* all of one letter, and of a length of its own */
+    size_t length = 1 + (size_t)(letter - 'a');
+    OK(segue_activity_set_title(shared, text, length));
+    OK(segue_activity_set_persistent_identifier(shared, text, length));
+    int written = snprintf(url, sizeof url, "https://%.*s/", (int)length, text);
+    OK(segue_activity_set_webpage_url(shared, url, (size_t)written));
+    OK(segue_activity_set_needs_save(shared, i % 2));
+    OK(segue_activity_set_payload_version(shared, (uint32_t)i));
+    OK(segue_activity_set_expiration_date(shared, i % 2 ? SEGUE_NO_DATE : i));
+  }
+  return NULL;
+}
+
+static bool is_whole(const char *text, size_t length) {
+  if (strlen(text) != length || length != 1 + (size_t)(text[0] - 'a'))
+    return false;
+  for (size_t i = 1; i < length; i++)
+    if (text[i] != text[0])
+      return false;
+  return true;
+}
+
+static void *gets(void *context) {
+  (void)context;
+  char *kept = NULL, first = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    char *title, *identifier, *url;
+    size_t length;
+    double date;
+    OK(segue_activity_get_title(shared, &title, &length));
+    REQUIRE(is_whole(title, length));
+    OK(segue_activity_get_persistent_identifier(shared, &identifier, &length));
+    REQUIRE(is_whole(identifier, length));
+    OK(segue_activity_get_webpage_url(shared, &url, &length));
+    REQUIRE(strncmp(url, "https://", 8) == 0 && url[length - 1] == '/' && length == 9 + 1 + (size_t)(url[8] - 'a'));
+    OK(segue_activity_get_expiration_date(shared, &date));
+    /* What was read twenty rounds ago, too. */
+    if (i % 20 == 0) {
+      REQUIRE(kept == NULL || (kept[0] == first && is_whole(kept, strlen(kept))));
+      segue_free(kept);
+      kept = title, first = title[0];
+    } else {
+      segue_free(title);
+    }
+    segue_free(identifier);
+    segue_free(url);
+  }
+  segue_free(kept);
+  return NULL;
+}
+
+static void properties_from_all_threads(void) {
+  static struct side self;
+  open_side(&self, "com.example.shared", SEGUE_DELIVER_THREAD);
+  shared = offer(&self, "a");
+  OK(segue_activity_set_persistent_identifier(shared, "a", NUL));
+  OK(segue_activity_set_webpage_url(shared, "https://a/", NUL));
+  pthread_t threads[WRITERS + READERS];
+  for (int i = 0; i < WRITERS + READERS; i++)
+    REQUIRE(pthread_create(&threads[i], NULL, i < WRITERS ? sets : gets, (void *)(intptr_t)i) == 0);
+  for (int i = 0; i < WRITERS + READERS; i++)
+    pthread_join(threads[i], NULL);
+  OK(segue_activity_release(shared));
+  close_side(&self);
+}
+
 static void *dispatches(void *context) {
   struct party *party = context;
   while (!party->over)
@@ -456,6 +530,7 @@ int main(int count, char **arguments) {
       {"timeouts", timeouts},
       {"last_release_inside_a_callback", last_release_inside_a_callback},
       {"released_delegate", released_delegate},
+      {"properties_from_all_threads", properties_from_all_threads},
   };
   alarm(120); /* a deadlock is a failure, too; SIGALRM ends the process unless a test has taken it */
   const char *wanted = count > 1 ? arguments[1] : "";

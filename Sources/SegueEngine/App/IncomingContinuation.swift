@@ -106,6 +106,11 @@ extension AppEngine {
     if let reason {
       return fail(at: index, SegueError(.declined, reason), tell: .declined, now)
     }
+    // Whoever holds an offer may hold it too long; its date is not for the origin alone to keep (A18).
+    let offer = offers[incoming[index].offer.description.id] ?? incoming[index].offer
+    if let date = offer.description.expirationDate, date <= now.date {
+      return fail(at: index, SegueError(.handoffFailed, "the offer has expired"), tell: nil, now)
+    }
     incoming[index].phase = .fetching
     if connection.isWelcome {
       fetch(at: index, now)

@@ -1,0 +1,32 @@
+import SegueModel
+import Testing
+
+@Suite struct IdentifierTests {
+  private let identifier = Identifier(high: 0x0001_0203_0405_0607, low: 0x0809_0a0b_0c0d_0eff)
+  private let bytes: [UInt8] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255]
+
+  @Test func `it is its sixteen bytes, in their order`() {
+    #expect(identifier.bytes == bytes)
+    #expect(Identifier(bytes: bytes) == identifier)
+    let written = withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { buffer in
+      identifier.write(to: buffer.baseAddress!)
+      return Array(buffer)
+    }
+    #expect(written == bytes)
+  }
+
+  @Test func `other numbers of bytes are none (A9)`() {
+    for count in [0, 1, 15] { #expect(Identifier(bytes: bytes[..<count]) == nil) }
+    #expect(Identifier(bytes: bytes + [0]) == nil)
+  }
+
+  @Test func `they order as their bytes do`() {
+    let ordered: [(UInt64, UInt64)] = [(0, 0), (0, 1), (0, .max), (1, 0), (1, 1), (.max, 0)]
+    for (index, left) in ordered.enumerated() {
+      for (other, right) in ordered.enumerated() {
+        let isLess = Identifier(high: left.0, low: left.1) < Identifier(high: right.0, low: right.1)
+        #expect(isLess == (index < other))
+      }
+    }
+  }
+}

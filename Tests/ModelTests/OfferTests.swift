@@ -1,0 +1,56 @@
+import SegueModel
+import Testing
+
+@Suite struct OfferTests {
+  private static let id = Identifier(high: 1, low: 2)
+
+  private func description(
+    id: Identifier = id, type: String = "t", title: String? = "title", version: UInt32 = 1, size: UInt64 = 700,
+    expiring: Double? = nil, streams: Bool = false
+  ) -> OfferDescription {
+    OfferDescription(
+      id: id, type: type, title: title, payloadVersion: version, sizeHint: size, expirationDate: expiring,
+      supportsContinuationStreams: streams)
+  }
+
+  private func offer(
+    _ described: OfferDescription, origin: Identifier = id, app: String = "a", bundle: String = "b",
+    device: String = "d", rank: UInt64 = 1, at: Int64 = 5
+  ) -> Offer {
+    Offer(
+      description: described, origin: origin, appName: app, bundleIdentifier: bundle, deviceName: device, rank: rank,
+      activatedAt: at)
+  }
+
+  @Test func `a change of anything that a receiver sees is one (R2.8)`() {
+    let plain = description()
+    let other = Identifier(high: 1, low: 3)
+    for changed in [
+      description(id: other), description(type: "u"), description(title: nil), description(title: "other"),
+      description(version: 2), description(expiring: 1), description(streams: true), description(size: 1_024),
+    ] {
+      #expect(plain != changed)
+      #expect(offer(plain) != offer(changed))
+    }
+    for changed in [
+      offer(plain, origin: other), offer(plain, app: "x"), offer(plain, bundle: "x"), offer(plain, device: "x"),
+      offer(plain, rank: 2),
+    ] { #expect(offer(plain) != changed) }
+  }
+
+  @Test func `a size that moves within its order of magnitude is none, nor is the age (R2.1, R2.8)`() {
+    #expect(description(size: 512) == description(size: 1_023))
+    #expect(description(size: 0) != description(size: 1))
+    #expect(offer(description(), at: 5) == offer(description(), at: 6))
+  }
+
+  @Test func `titles are compared as bytes (R1.2)`() {
+    #expect(description(title: "\u{e9}") != description(title: "e\u{301}"))
+  }
+
+  @Test func `the same offer by another clock differs in its date alone (R1.6)`() {
+    let moved = description(version: 3, streams: true).expiring(12)
+    #expect(moved == description(version: 3, expiring: 12, streams: true))
+    #expect(moved.sizeHint == 700)
+  }
+}

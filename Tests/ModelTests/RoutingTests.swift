@@ -1,0 +1,37 @@
+import SegueModel
+import Testing
+
+/// Who may continue what (R6.2), and why not (R6.5).
+@Suite struct RoutingTests {
+  private func app(
+    _ number: UInt64, team: String = "TEAM", types: [String] = ["com.example.note"], chooser: Bool = false
+  ) -> AppIdentity {
+    AppIdentity(
+      id: Identifier(high: 0, low: number), bundleIdentifier: "b", name: "n", team: team, types: types,
+      isChooser: chooser)
+  }
+
+  @Test func `an app of the team that declares the type may, no other, and never the origin (R2.6, R6.2)`() {
+    let origin = app(1)
+    func obstacle(_ receiver: AppIdentity, type: String = "com.example.note") -> Routing.Obstacle? {
+      Routing.obstacle(for: receiver, origin: origin, type: type)
+    }
+    #expect(obstacle(app(2)) == nil)
+    #expect(obstacle(app(2, types: ["a", "com.example.note"])) == nil)
+    #expect(obstacle(app(1)) == .isOrigin)
+    #expect(obstacle(app(1, chooser: true)) == .isOrigin)
+    #expect(obstacle(app(2, team: "OTHER")) == .teamDiffers)
+    #expect(obstacle(app(2, types: ["a"])) == .typeNotDeclared)
+    #expect(obstacle(app(2), type: "com.example.notes") == .typeNotDeclared)
+    #expect(obstacle(app(2, team: "OTHER", types: [], chooser: true)) == nil)
+    #expect(Routing.obstacle(for: app(1), team: "TEAM", type: "com.example.note") == nil)
+  }
+
+  @Test func `teams and types are compared as bytes (R1.2, R6.2)`() {
+    let composed = app(2, team: "\u{e9}", types: ["\u{e9}"])
+    let decomposed = "e\u{301}"
+    #expect(Routing.obstacle(for: composed, team: "\u{e9}", type: "\u{e9}") == nil)
+    #expect(Routing.obstacle(for: composed, team: decomposed, type: "\u{e9}") == .teamDiffers)
+    #expect(Routing.obstacle(for: composed, team: "\u{e9}", type: decomposed) == .typeNotDeclared)
+  }
+}
