@@ -1,3 +1,4 @@
+import SegueModel
 extension HubEngine {
   /// What is not as it must always be; nil: nothing. Asked after each simulated step (R11.1).
   public var brokenInvariant: StaticString? {
