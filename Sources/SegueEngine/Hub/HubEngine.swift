@@ -156,7 +156,7 @@ public final class HubEngine {
   public var nextDeadline: Int64? {
     var next: Int64?
     func consider(_ deadline: Int64) { next = min(next ?? deadline, deadline) }
-    for peer in strangers { consider(peer.helloBy) }
+    for peer in strangers where !peer.isClosing { consider(peer.helloBy) }
     for fetch in held { consider(fetch.deadline) }
     if !heldOutcomes.isEmpty { consider(settledAt) }
     if let hubsCheckedAt { consider(hubsCheckedAt) }
