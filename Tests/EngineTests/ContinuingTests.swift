@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
 
 @Suite struct ContinuingTests {
@@ -204,5 +205,31 @@ import Testing
     editor.invalidate(id)
     world.tell(editor) { $0.invalidate(id, $1) }
     #expect(viewer.takeEvents().contains("did_fail handoffFailed"))
+  }
+
+  @Test func `asking for one continuation again and again does not cost its origin the hub`() throws {
+    let (world, editor, _, id) = try world()
+    let hub = try #require(world.hub)
+    let number = world.takeNumber()
+    let link = Link(side: .connecting)
+    hub.connected(number, world.now)
+    func say(_ message: Message) throws {
+      link.send(try message.encoded())
+      while link.takeOutput({
+        hub.receive($0, from: number, world.now)
+        return $0.count
+      }) {}
+    }
+    let asker = AppIdentity(
+      id: world.identifier(), bundleIdentifier: "com.example.asker", name: "asker", team: "TEAM",
+      types: ["com.example.note"], isChooser: false)
+    try say(.hello(asker, version: 1, minimum: 1))
+    let continuation = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
+    try say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
+    world.settle()
+    // More often than there may be channels.
+    for _ in 0...Link.channelLimit { try say(.fetch(continuation, milliseconds: 1_000, receiver: nil)) }
+    world.settle()
+    #expect(editor.number != nil && editor.engine.isReady)
   }
 }

@@ -18,6 +18,8 @@ struct OutgoingContinuation {
   /// Uptime at which nothing more can come of it.
   let deadline: Int64
   var phase = Phase.saving
+  /// The channel on which the present hub was sent the state; 0: none yet.
+  var channel: Link.Channel = 0
   var document: [UInt8] = []
   var isStale = false
 }
@@ -83,7 +85,10 @@ extension AppEngine {
       outgoing[index].phase = .sending(0, sent: 0)
       return
     }
+    // Whoever asks again waits for this one only: however often that is, one channel is open for it.
+    link.reset(outgoing[index].channel)
     let channel = link.open()
+    outgoing[index].channel = channel
     outgoing[index].phase = .sending(channel, sent: 0)
     send(
       .state(
@@ -158,6 +163,7 @@ extension AppEngine {
   /// What was under way goes on through the next hub, if its receiver asks again.
   func outgoingLostHub() {
     for index in outgoing.indices {
+      outgoing[index].channel = 0
       if case .sending = outgoing[index].phase { outgoing[index].phase = .sending(0, sent: 0) }
     }
   }
