@@ -1,158 +1,158 @@
 import Foundation
 import Testing
 
-private let ok: Int32 = 0
-private let busy: Int32 = 11
-private let invalidHandle: Int32 = 2
 private let ready: UInt64 = 1
 
-/// Callbacks as dynamic languages make them, and what may be called inside of one.
-@Suite(.serialized) final class CallbackTests {
-  private let library = SharedLibrary.shared
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "segue-abi-\(UUID().uuidString)")
-  private let before = SharedLibrary.shared.liveHandles
+extension OneAtATime {
+  /// Callbacks as dynamic languages make them, and what may be called inside of one.
+  @Suite final class CallbackTests {
+    private let library = SharedLibrary.shared
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "segue-abi-\(UUID().uuidString)")
+    private let before = SharedLibrary.shared.liveHandles
 
-  init() throws {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
-
-  private func made(_ function: String, _ arguments: Argument...) throws -> UInt {
-    var handle: UInt = 0
-    let status = withUnsafeMutablePointer(to: &handle) { library.status(function, arguments + [.pointer($0)]) }
-    try #require(status == ok, "\(function): \(library.lastMessage)")
-    return handle
-  }
-
-  private func withText<Result>(_ text: String, _ body: (Argument) throws -> Result) rethrows -> Result {
-    try text.withCString { try body(.pointer(UnsafeRawPointer($0))) }
-  }
-
-  private func app() throws -> UInt {
-    let app = try withText("com.example.callbacks") { try made("segue_app_create", $0, .int(-1)) }
-    let status = withText(folder.path) { library.status("segue_app_set_runtime_folder", .handle(app), $0, .int(-1)) }
-    try #require(status == ok)
-    return app
-  }
-
-  /// Dispatches until the condition holds; the time limit is for failures only.
-  private func dispatch(_ app: UInt, until condition: () -> Bool) {
-    let deadline = Date(timeIntervalSinceNow: 30)
-    while !condition(), Date() < deadline {
-      #expect(library.status("segue_app_dispatch", .handle(app), .int(1000), .null) == ok)
+    init() throws {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
     }
-    #expect(condition(), "nothing came")
-  }
 
-  @Test func `a callback may call anything but close and dispatch`() throws {
-    let app = try app()
-    var calls: [Int32] = []
-    let destroyed = Counter()
-    let destroy = Callback("segue_destroy") { _ in
-      destroyed.count += 1
-      return 0
-    }
-    let connection = Callback("segue_connection_function") { [library] arguments in
-      #expect(arguments[1] == UInt64(app), "one object has one handle for life")
-      guard arguments[2] == ready, calls.isEmpty else { return 0 }
-      calls.append(library.status("segue_app_close", .handle(app)))
-      calls.append(library.status("segue_app_dispatch", .handle(app), .int(0), .null))
-      calls.append(library.status("segue_app_retain", .handle(app)))
-      calls.append(library.status("segue_app_release", .handle(app)))
-      calls.append(library.status("segue_app_set_foreground", .handle(app), .int(1)))
-      calls.append(library.status("segue_app_wake", .handle(app)))
-      return 0
-    }
-    let delegate = try made("segue_app_delegate_create", .null, .pointer(destroy.code))
-    #expect(library.status("segue_app_delegate_on_connection", .handle(delegate), .pointer(connection.code)) == ok)
-    #expect(library.status("segue_app_set_delegate", .handle(app), .handle(delegate)) == ok)
-    #expect(library.status("segue_app_open", .handle(app)) == ok)
-    dispatch(app) { !calls.isEmpty }
-    #expect(calls == [busy, busy, ok, ok, ok, ok])
+    deinit { try? FileManager.default.removeItem(at: folder) }
 
-    #expect(library.status("segue_app_delegate_release", .handle(delegate)) == ok)
-    #expect(destroyed.count == 1)
-    #expect(library.status("segue_app_close", .handle(app)) == ok)
-    #expect(library.status("segue_app_close", .handle(app)) == ok)
-    #expect(library.status("segue_app_release", .handle(app)) == ok)
-    #expect(library.status("segue_app_close", .handle(app)) == invalidHandle)
-    #expect(destroyed.count == 1)
-    #expect(library.liveHandles == before)
-    withExtendedLifetime((connection, destroy)) {}
-  }
+    private func made(_ function: String, _ arguments: Argument...) throws -> UInt {
+      var handle: UInt = 0
+      let status = withUnsafeMutablePointer(to: &handle) { library.status(function, arguments + [.pointer($0)]) }
+      try #require(status == ok, "\(function): \(library.lastMessage)")
+      return handle
+    }
 
-  @Test func `the last release inside a callback closes the app when that has returned`() throws {
-    let app = try app()
-    var calls: [Int32] = []
-    let connection = Callback("segue_connection_function") { [library] _ in
-      calls.append(library.status("segue_app_release", .handle(app)))
-      return 0
+    private func withText<Result>(_ text: String, _ body: (Argument) throws -> Result) rethrows -> Result {
+      try text.withCString { try body(.pointer(UnsafeRawPointer($0))) }
     }
-    let delegate = try made("segue_app_delegate_create", .null, .null)
-    #expect(library.status("segue_app_delegate_on_connection", .handle(delegate), .pointer(connection.code)) == ok)
-    #expect(library.status("segue_app_set_delegate", .handle(app), .handle(delegate)) == ok)
-    #expect(library.status("segue_app_open", .handle(app)) == ok)
-    while library.status("segue_app_dispatch", .handle(app), .int(1_000), .null) == ok {}
-    #expect(calls == [ok])
-    #expect(library.status("segue_app_close", .handle(app)) == invalidHandle)
-    #expect(library.status("segue_app_delegate_release", .handle(delegate)) == ok)
-    #expect(library.liveHandles == before)
-    withExtendedLifetime(connection) {}
-  }
 
-  /// R1.15
-  @Test func `a delegate released inside its own callback is destroyed after it, once`() throws {
-    let app = try app()
-    let destroyed = Counter()
-    var inside: [Int] = []
-    var delegate: UInt = 0
-    let destroy = Callback("segue_destroy") { _ in
-      destroyed.count += 1
-      return 0
+    private func app() throws -> UInt {
+      let app = try withText("com.example.callbacks") { try made("segue_app_create", $0, .int(-1)) }
+      let status = withText(folder.path) { library.status("segue_app_set_runtime_folder", .handle(app), $0, .int(-1)) }
+      try #require(status == ok)
+      return app
     }
-    let connection = Callback("segue_connection_function") { [library] _ in
-      #expect(library.status("segue_app_delegate_release", .handle(delegate)) == (inside.isEmpty ? ok : invalidHandle))
-      inside.append(destroyed.count)
-      return 0
-    }
-    delegate = try made("segue_app_delegate_create", .null, .pointer(destroy.code))
-    #expect(library.status("segue_app_delegate_on_connection", .handle(delegate), .pointer(connection.code)) == ok)
-    #expect(library.status("segue_app_set_delegate", .handle(app), .handle(delegate)) == ok)
-    #expect(library.status("segue_app_open", .handle(app)) == ok)
-    dispatch(app) { !inside.isEmpty }
-    #expect(inside == [0])
-    #expect(destroyed.count == 1)
-    #expect(library.status("segue_app_release", .handle(app)) == ok)
-    #expect(destroyed.count == 1)
-    #expect(library.liveHandles == before)
-    withExtendedLifetime((connection, destroy)) {}
-  }
 
-  @Test func `the log's context is destroyed when it is replaced`() {
-    let destroyed = Counter()
-    var lines = 0
-    let destroy = Callback("segue_destroy") { _ in
-      destroyed.count += 1
-      return 0
+    /// Dispatches until the condition holds; the time limit is for failures only.
+    private func dispatch(_ app: UInt, until condition: () -> Bool) {
+      let deadline = Date(timeIntervalSinceNow: 30)
+      while !condition(), Date() < deadline {
+        #expect(library.status("segue_app_dispatch", .handle(app), .int(1000), .null) == ok)
+      }
+      #expect(condition(), "nothing came")
     }
-    let log = Callback("segue_log_function") { _ in
-      lines += 1
-      return 0
+
+    @Test func `a callback may call anything but close and dispatch`() throws {
+      let app = try app()
+      var calls: [Int32] = []
+      let destroyed = Counter()
+      let destroy = Callback("segue_destroy") { _ in
+        destroyed.count += 1
+        return 0
+      }
+      let connection = Callback("segue_connection_function") { [library] arguments in
+        #expect(arguments[1] == UInt64(app), "one object has one handle for life")
+        guard arguments[2] == ready, calls.isEmpty else { return 0 }
+        calls.append(library.status("segue_app_close", .handle(app)))
+        calls.append(library.status("segue_app_dispatch", .handle(app), .int(0), .null))
+        calls.append(library.status("segue_app_retain", .handle(app)))
+        calls.append(library.status("segue_app_release", .handle(app)))
+        calls.append(library.status("segue_app_set_foreground", .handle(app), .int(1)))
+        calls.append(library.status("segue_app_wake", .handle(app)))
+        return 0
+      }
+      let delegate = try made("segue_app_delegate_create", .null, .pointer(destroy.code))
+      #expect(library.status("segue_app_delegate_on_connection", .handle(delegate), .pointer(connection.code)) == ok)
+      #expect(library.status("segue_app_set_delegate", .handle(app), .handle(delegate)) == ok)
+      #expect(library.status("segue_app_open", .handle(app)) == ok)
+      dispatch(app) { !calls.isEmpty }
+      #expect(calls == [busy, busy, ok, ok, ok, ok])
+
+      #expect(library.status("segue_app_delegate_release", .handle(delegate)) == ok)
+      #expect(destroyed.count == 1)
+      #expect(library.status("segue_app_close", .handle(app)) == ok)
+      #expect(library.status("segue_app_close", .handle(app)) == ok)
+      #expect(library.status("segue_app_release", .handle(app)) == ok)
+      #expect(library.status("segue_app_close", .handle(app)) == invalidHandle)
+      #expect(destroyed.count == 1)
+      #expect(library.liveHandles == before)
+      withExtendedLifetime((connection, destroy)) {}
     }
-    let set = { [library] (level: Int32, function: Argument) in
-      library.status("segue_log_set", .int(level), function, .null, .pointer(destroy.code))
+
+    @Test func `the last release inside a callback closes the app when that has returned`() throws {
+      let app = try app()
+      var calls: [Int32] = []
+      let connection = Callback("segue_connection_function") { [library] _ in
+        calls.append(library.status("segue_app_release", .handle(app)))
+        return 0
+      }
+      let delegate = try made("segue_app_delegate_create", .null, .null)
+      #expect(library.status("segue_app_delegate_on_connection", .handle(delegate), .pointer(connection.code)) == ok)
+      #expect(library.status("segue_app_set_delegate", .handle(app), .handle(delegate)) == ok)
+      #expect(library.status("segue_app_open", .handle(app)) == ok)
+      while library.status("segue_app_dispatch", .handle(app), .int(1_000), .null) == ok {}
+      #expect(calls == [ok])
+      #expect(library.status("segue_app_close", .handle(app)) == invalidHandle)
+      #expect(library.status("segue_app_delegate_release", .handle(delegate)) == ok)
+      #expect(library.liveHandles == before)
+      withExtendedLifetime(connection) {}
     }
-    #expect(set(3, .pointer(log.code)) == ok)
-    #expect(destroyed.count == 0)
-    #expect(set(3, .pointer(log.code)) == ok)
-    #expect(destroyed.count == 1)
-    #expect(set(1, .null) == ok)
-    #expect(destroyed.count == 3, "the former one, and the context of no function")
-    #expect(set(9, .pointer(log.code)) == 1)
-    #expect(destroyed.count == 4)
-    withExtendedLifetime((log, destroy)) {}
+
+    /// R1.15
+    @Test func `a delegate released inside its own callback is destroyed after it, once`() throws {
+      let app = try app()
+      let destroyed = Counter()
+      var inside: [Int] = []
+      var delegate: UInt = 0
+      let destroy = Callback("segue_destroy") { _ in
+        destroyed.count += 1
+        return 0
+      }
+      let connection = Callback("segue_connection_function") { [library] _ in
+        #expect(
+          library.status("segue_app_delegate_release", .handle(delegate)) == (inside.isEmpty ? ok : invalidHandle))
+        inside.append(destroyed.count)
+        return 0
+      }
+      delegate = try made("segue_app_delegate_create", .null, .pointer(destroy.code))
+      #expect(library.status("segue_app_delegate_on_connection", .handle(delegate), .pointer(connection.code)) == ok)
+      #expect(library.status("segue_app_set_delegate", .handle(app), .handle(delegate)) == ok)
+      #expect(library.status("segue_app_open", .handle(app)) == ok)
+      dispatch(app) { !inside.isEmpty }
+      #expect(inside == [0])
+      #expect(destroyed.count == 1)
+      #expect(library.status("segue_app_release", .handle(app)) == ok)
+      #expect(destroyed.count == 1)
+      #expect(library.liveHandles == before)
+      withExtendedLifetime((connection, destroy)) {}
+    }
+
+    @Test func `the log's context is destroyed when it is replaced`() {
+      let destroyed = Counter()
+      var lines = 0
+      let destroy = Callback("segue_destroy") { _ in
+        destroyed.count += 1
+        return 0
+      }
+      let log = Callback("segue_log_function") { _ in
+        lines += 1
+        return 0
+      }
+      let set = { [library] (level: Int32, function: Argument) in
+        library.status("segue_log_set", .int(level), function, .null, .pointer(destroy.code))
+      }
+      #expect(set(3, .pointer(log.code)) == ok)
+      #expect(destroyed.count == 0)
+      #expect(set(3, .pointer(log.code)) == ok)
+      #expect(destroyed.count == 1)
+      #expect(set(1, .null) == ok)
+      #expect(destroyed.count == 3, "the former one, and the context of no function")
+      #expect(set(9, .pointer(log.code)) == 1)
+      #expect(destroyed.count == 4)
+      withExtendedLifetime((log, destroy)) {}
+    }
   }
 }
 

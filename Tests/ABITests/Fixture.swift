@@ -2,12 +2,20 @@ import Foundation
 import Testing
 
 /// What a call needs to be a good one, so that a test can spoil one argument of it: a live handle of each type that can
-/// be made without a second app, and fitting values for the rest.
+/// be made without a second app, and fitting values for the rest. A `Pair` lends the handles of the other types.
 final class Fixture {
   let library = SharedLibrary.shared
+  /// Its own, to be released.
   private var handles: [String: UInt] = [:]
-  /// Where outputs go that are not looked at: more than any of them needs.
-  private let scratch = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 16)
+  private let lent: [String: UInt]
+  /// Bytes for one output: more than any of them needs.
+  private static let room = 64
+  /// Parameters that a function has at most.
+  private static let most = 8
+  /// Stands where nothing was written.
+  private static let untouched: UInt8 = 0xA5
+  /// A place for each output, by the position of its parameter.
+  private let outputs = UnsafeMutableRawPointer.allocate(byteCount: room * most, alignment: 16)
   private var memory: [UnsafeMutableRawPointer] = []
   private(set) var destroyed = 0
   private lazy var destroy = Callback("segue_destroy") { [unowned self] _ in
@@ -16,8 +24,9 @@ final class Fixture {
   }
   private var callbacks: [String: Callback] = [:]
 
-  init() {
-    scratch.initializeMemory(as: UInt8.self, repeating: 0, count: 256)
+  init(lent: [String: UInt] = [:]) {
+    self.lent = lent
+    clearOutputs()
     make("segue_value", "segue_value_decode", [.pointer(bytes([0xA0])), .int(1)])
     make("segue_writer", "segue_writer_create", [])
     if let value = handles["segue_value"] { make("segue_reader", "segue_reader_create", [.handle(value)]) }
@@ -34,10 +43,39 @@ final class Fixture {
     handles = [:]
     memory.forEach { $0.deallocate() }
     memory = []
-    scratch.deallocate()
+    outputs.deallocate()
   }
 
-  func handle(_ type: String) -> UInt? { handles[type] }
+  func handle(_ type: String) -> UInt? { lent[type] ?? handles[type] }
+
+  /// Fills the places of all outputs with the mark of what was not written.
+  func clearOutputs() {
+    outputs.initializeMemory(as: UInt8.self, repeating: Self.untouched, count: Self.room * Self.most)
+  }
+
+  /// Whether nothing was written since `clearOutputs`.
+  var outputsAreUntouched: Bool {
+    UnsafeRawBufferPointer(start: outputs, count: Self.room * Self.most).allSatisfy { $0 == Self.untouched }
+  }
+
+  /// What a successful call wrote as its output at that position; nil: nothing.
+  func output(_ index: Int) -> UInt? {
+    let word = (outputs + index * Self.room).load(as: UInt.self)
+    return word == UInt(0x0101_0101_0101_0101) * UInt(Self.untouched) ? nil : word
+  }
+
+  /// Releases and frees what a successful call gave.
+  func takeBack(_ function: SignatureTable.Function) {
+    for (index, parameter) in function.parameters.enumerated() where !parameter.isIn {
+      guard let given = output(index), given != 0 else { continue }
+      switch parameter.role {
+      case "handle": #expect(library.status("\(parameter.handle ?? "")_release", .handle(given)) == ok)
+      case "string": library.call("segue_free", .handle(given))
+      case "data" where parameter.size == nil: library.call("segue_free", .handle(given))
+      default: break
+      }
+    }
+  }
 
   /// A handle that was valid once.
   func stale(_ type: String) -> UInt? {
@@ -50,6 +88,9 @@ final class Fixture {
       made("segue_activity_create", [.null, .pointer(text("com.example.type")), .int(-1)]).map { released(type, $0) }
     case "segue_app":
       made("segue_app_create", [.pointer(text("com.example.app")), .int(-1)]).map { released(type, $0) }
+    case "segue_restorable":
+      made("segue_restorable_create", [argument(for: "segue_restore_state_function"), .null, .null])
+        .map { released(type, $0) }
     case "segue_activity_delegate", "segue_app_delegate":
       made("\(type)_create", [.null, .null]).map { released(type, $0) }
     default: nil
@@ -65,16 +106,18 @@ final class Fixture {
   /// there is none of.
   func arguments(_ function: SignatureTable.Function) -> [Argument]? {
     var found: [Argument] = []
-    for parameter in function.parameters {
-      guard let argument = argument(parameter, of: function) else { return nil }
+    for (index, parameter) in function.parameters.enumerated() {
+      guard let argument = argument(parameter, of: function, at: index) else { return nil }
       found.append(argument)
     }
     return found
   }
 
-  private func argument(_ parameter: SignatureTable.Parameter, of function: SignatureTable.Function) -> Argument? {
+  private func argument(
+    _ parameter: SignatureTable.Parameter, of function: SignatureTable.Function, at index: Int
+  ) -> Argument? {
     switch (parameter.role, parameter.isIn) {
-    case ("handle", true): return handles[parameter.handle ?? ""].map { .handle($0) }
+    case ("handle", true): return handle(parameter.handle ?? "").map { .handle($0) }
     case ("string", true): return .pointer(text(goodText(parameter, function)))
     case ("data", true):
       return .pointer(bytes(parameter.size == nil ? [0xA0] : [UInt8](repeating: 7, count: 16)))
@@ -82,11 +125,11 @@ final class Fixture {
       return .int(function.parameters.contains { $0.name == parameter.of && $0.role == "data" } ? 1 : -1)
     case ("callback", _): return argument(for: parameter.callback ?? "")
     case ("context", _), ("memory", _): return .null
-    case ("handles", true): return .pointer(scratch)
+    case ("handles", true): return .pointer(outputs)  // none of them
     case ("value", true) where parameter.type == "double": return .double(1)
     case ("value", true) where parameter.name == "timeout_ms": return .int(0)
     case ("value", true): return .int(parameter.name == "count" || parameter.name == "capacity" ? 0 : 1)
-    default: return .pointer(scratch)
+    default: return .pointer(outputs + index * Self.room)
     }
   }
 

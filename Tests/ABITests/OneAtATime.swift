@@ -1,0 +1,4 @@
+import Testing
+
+/// The suites count the handles of the whole process, so no two tests may run at a time.
+@Suite(.serialized) enum OneAtATime {}

@@ -1,0 +1,205 @@
+import Foundation
+import Testing
+
+/// Two apps in this process, one of which continues the other's activity, and what is left of that: a live handle of
+/// each type that only callbacks and lists give. Each handle holds one count of the pair's.
+final class Pair {
+  static let title = "Shopping list"
+  private static let yes: UInt64 = 1
+  private static let later: UInt64 = 2
+  static let restoredOutcome: Int32 = 1
+
+  let library = SharedLibrary.shared
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "segue-abi-\(UUID().uuidString)")
+  /// By type: of the app, the receiver; of the activity, the origin's.
+  private(set) var handles: [String: UInt] = [:]
+  private var origin: UInt = 0
+  private var receiver: UInt { handles["segue_app"] ?? 0 }
+  private var callbacks: [Callback] = []
+  private(set) var restored = 0
+  private var failures = 0
+
+  init() throws {
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    try makeOrigin()
+    try makeReceiver()
+    var count = 0
+    dispatch { [library, receiver] in
+      withUnsafeMutablePointer(to: &count) {
+        _ = library.status("segue_app_get_offers", .handle(receiver), .null, .int(0), .pointer($0))
+      }
+      return count > 0
+    }
+    handles["segue_offer"] = try made { place in
+      library.status("segue_app_get_offers", .handle(receiver), .pointer(place), .int(1), .pointer(scratch))
+    }
+    try fail()
+    try hand()
+    try #require(Set(handles.keys).isSuperset(of: Self.given), "\(handles.keys.sorted())")
+  }
+
+  /// The types that no function makes without a second app, and the one that is handed to a continuation.
+  static let given: Set = [
+    "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
+  ]
+
+  func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
+
+  /// Lets go of everything; each handle once.
+  func end() {
+    for (type, handle) in handles.sorted(by: { $0.key > $1.key }) {
+      #expect(library.status("\(type)_release", .handle(handle)) == ok, "\(type)")
+    }
+    #expect(library.status("segue_app_release", .handle(origin)) == ok)
+    scratch.deallocate()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  // MARK: - Making
+
+  private let scratch = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 16)
+
+  private func made(_ body: (UnsafeMutablePointer<UInt>) -> Int32) throws -> UInt {
+    var handle: UInt = 0
+    try #require(body(&handle) == ok, "\(library.lastMessage)")
+    return handle
+  }
+
+  private func made(_ function: String, _ arguments: Argument...) throws -> UInt {
+    try made { library.status(function, arguments + [.pointer($0)]) }
+  }
+
+  private func with(_ text: String, _ body: (Argument) throws -> UInt) rethrows -> UInt {
+    try text.withCString { try body(.pointer(UnsafeRawPointer($0))) }
+  }
+
+  private func set(_ function: String, _ handle: UInt, _ text: String) throws {
+    let status = text.withCString {
+      library.status(function, .handle(handle), .pointer(UnsafeRawPointer($0)), .int(-1))
+    }
+    try #require(status == ok, "\(function): \(library.lastMessage)")
+  }
+
+  /// `body` gets the arguments of the callback.
+  private func on(_ function: String, _ type: String, _ delegate: UInt, _ body: @escaping ([UInt64]) -> UInt64) throws {
+    let callback = Callback(type, body)
+    callbacks.append(callback)
+    try #require(library.status(function, .handle(delegate), .pointer(callback.code)) == ok)
+  }
+
+  /// Keeps a handle that a callback was lent.
+  private func keep(_ type: String, _ handle: UInt64) {
+    guard handles[type] == nil else { return }
+    #expect(library.status("\(type)_retain", .word(handle)) == ok)
+    handles[type] = UInt(handle)
+  }
+
+  private func app(_ identifier: String) throws -> UInt {
+    let app = try with(identifier) { try made("segue_app_create", $0, .int(-1)) }
+    try set("segue_app_set_team_identifier", app, "team")
+    try set("segue_app_set_runtime_folder", app, folder.path)
+    try set("segue_app_add_activity_type", app, "com.example.type")
+    return app
+  }
+
+  private func makeOrigin() throws {
+    origin = try app("com.example.origin")
+    let delegate = try made("segue_activity_delegate_create", .null, .null)
+    handles["segue_activity_delegate"] = delegate
+    try on("segue_activity_delegate_on_will_save", "segue_will_save_function", delegate) { [unowned self] in
+      // One is kept; whatever else the activity is saved for is answered at once.
+      guard handles["segue_save"] == nil else { return Self.yes }
+      keep("segue_save", $0[2])
+      return Self.later
+    }
+    try on("segue_activity_delegate_on_continuation_ended", "segue_receipt_function", delegate) {
+      [unowned self] arguments in
+      // That of the cancelled attempt may come at any time.
+      var outcome: Int32 = 0
+      withUnsafeMutablePointer(to: &outcome) {
+        _ = library.status("segue_receipt_get_outcome", .word(arguments[2]), .pointer($0))
+      }
+      if outcome == Self.restoredOutcome { keep("segue_receipt", arguments[2]) }
+      return 0
+    }
+    try #require(library.status("segue_app_open", .handle(origin)) == ok)
+    let activity = try made("segue_activity_create", .handle(origin), .null, .int(0))
+    handles["segue_activity"] = activity
+    try set("segue_activity_set_title", activity, Self.title)
+    try #require(library.status("segue_activity_set_delegate", .handle(activity), .handle(delegate)) == ok)
+    try #require(library.status("segue_activity_become_current", .handle(activity)) == ok)
+  }
+
+  private func makeReceiver() throws {
+    let delegate = try made("segue_app_delegate_create", .null, .null)
+    handles["segue_app_delegate"] = delegate
+    try on("segue_app_delegate_on_continue", "segue_continue_function", delegate) { [unowned self] arguments in
+      withUnsafePointer(to: handles["segue_restorable"]) {
+        let status = library.status("segue_continuation_restore", .word(arguments[3]), .pointer($0), .int(1))
+        #expect(status == ok, "\(library.lastMessage)")
+      }
+      return Self.yes
+    }
+    try on("segue_app_delegate_on_did_fail", "segue_did_fail_function", delegate) { [unowned self] in
+      keep("segue_error", $0[4])
+      failures += 1
+      return 0
+    }
+    let restore = Callback("segue_restore_state_function") { [unowned self] _ in
+      restored += 1
+      return 1
+    }
+    callbacks.append(restore)
+    handles["segue_restorable"] = try made("segue_restorable_create", .pointer(restore.code), .null, .null)
+    let receiver = try app("com.example.receiver")
+    handles["segue_app"] = receiver
+    try #require(library.status("segue_app_set_delegate", .handle(receiver), .handle(delegate)) == ok)
+    try #require(library.status("segue_app_open", .handle(receiver)) == ok)
+  }
+
+  // MARK: - Continuing
+
+  private func begin() throws -> UInt {
+    try made("segue_app_continue", .handle(receiver), .handle(handles["segue_offer"] ?? 0), .int(0))
+  }
+
+  /// A continuation that is cancelled, for its error.
+  private func fail() throws {
+    let continuation = try begin()
+    try #require(library.status("segue_continuation_cancel", .handle(continuation)) == ok)
+    dispatch { failures == 1 }
+    try #require(library.status("segue_continuation_release", .handle(continuation)) == ok)
+    // It may have asked for a save, or not; what follows is to have its own.
+    if let save = handles.removeValue(forKey: "segue_save") {
+      try #require(library.status("segue_save_release", .handle(save)) == ok)
+    }
+    try #require(
+      library.status("segue_activity_set_needs_save", .handle(handles["segue_activity"] ?? 0), .int(1)) == ok)
+  }
+
+  /// The whole way; the answer to will_save comes when that has returned.
+  private func hand() throws {
+    handles["segue_continuation"] = try begin()
+    dispatch { handles["segue_save"] != nil }
+    try #require(library.status("segue_save_complete", .handle(handles["segue_save"] ?? 0)) == ok)
+    dispatch { restored == 1 && handles["segue_receipt"] != nil }
+  }
+
+  /// Waits for either app and runs its callbacks, until the condition holds; the time limit is for failures only.
+  func dispatch(until condition: () -> Bool) {
+    let deadline = Date(timeIntervalSinceNow: 30)
+    var descriptors = [origin, receiver].map { app in
+      var descriptor: Int32 = -1
+      withUnsafeMutablePointer(to: &descriptor) { _ = library.status("segue_app_fd", .handle(app), .pointer($0)) }
+      return pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    }
+    while !condition(), Date() < deadline {
+      poll(&descriptors, 2, 1000)
+      for app in [origin, receiver] {
+        #expect(library.status("segue_app_dispatch", .handle(app), .int(0), .null) == ok)
+      }
+    }
+    #expect(condition(), "nothing came")
+  }
+}
