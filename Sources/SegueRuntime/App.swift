@@ -313,6 +313,6 @@ public final class App: Handled {
     flush()
     gate?.setDeadline(engine.nextDeadline)
     if let complaint = engine.takeComplaint() { heed(complaint) }
-    if !due.isEmpty, !dispatcher.isRunningHere { wakeUp.signal() }
+    if !due.isEmpty { signalDue() }
   }
 }

@@ -33,7 +33,7 @@ extension App {
     // While it closes, what is due still runs.
     guard engine?.isClosed == false else { throw SegueError(.invalidated, "app: is closed") }
     due.append(.restoration(continuation))
-    if !dispatcher.isRunningHere { wakeUp.signal() }
+    signalDue()
   }
 
   func answer(_ continuation: Continuation, handled: Bool, restored: Bool) {

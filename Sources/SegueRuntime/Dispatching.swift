@@ -43,7 +43,7 @@ extension App {
     dispatcher.enter()
     let count = dispatchLocked(timeout: timeout)
     dispatcher.leave()
-    if due.isEmpty { wakeUp.settle() } else { wakeUp.signal() }
+    if due.isEmpty { wakeUp.settle() } else { signalDue() }
     monitor.notifyAll()
     let shallClose = dispatcher.shallClose
     unlockAndLog()
@@ -60,7 +60,12 @@ extension App {
     monitor.lock()
     defer { monitor.unlock() }
     try checkDeliversToHost()
-    return wakeUp.fd
+    return wakeUp.give()
+  }
+
+  /// Tells who runs callbacks that some are due. A thread that is in dispatch sees for itself.
+  func signalDue() {
+    if !dispatcher.isRunningHere { wakeUp.signal(isAwaited: dispatcher.isWaiting) }
   }
 
   /// Whether this thread is inside one of the app's callbacks.
@@ -105,6 +110,8 @@ extension App {
     while case .open = state {
       let count = runDue(all: false)
       if count > 0 { return count }
+      // What was due called nobody, and more came up meanwhile.
+      if !due.isEmpty { continue }
       if wakeUp.clear() { return 0 }
       let left = deadline.map { $0 - Clock.uptime }
       if let left, left <= 0, timeout != 0 { return 0 }
@@ -135,6 +142,7 @@ extension App {
     poll(&descriptors, 2, milliseconds)
     monitor.lock()
     dispatcher.isWaiting = false
+    if descriptors[0].revents != 0 { wakeUp.foundReadable() }
     if descriptors[1].revents != 0 { pumpLocked() } else { showSocket() }
   }
 

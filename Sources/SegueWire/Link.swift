@@ -67,6 +67,8 @@ public final class Link {
     let channel: Channel
     /// Bytes that the peer may still send.
     var credit = Link.window
+    /// Bytes that were used up, but not granted again.
+    var used = 0
   }
 
   /// Bytes after which the peer is told that they came.
@@ -158,12 +160,19 @@ public final class Link {
     incoming.append(Incoming(channel: channel))
   }
 
-  /// Lets the peer send this many more bytes, because as many were used up.
+  /// Bytes of a channel that are used up before the peer hears of it: a small document costs no frame of credit.
+  static let grantSize = window / 2
+
+  /// So many bytes were used up: the peer may send as many more, and hears of it when enough have come together.
   public func grant(_ count: Int, to channel: Channel) {
     guard let index = incoming.firstIndex(where: { $0.channel == channel }), count > 0 else { return }
-    incoming[index].credit += count
+    incoming[index].used += count
+    let used = incoming[index].used
+    guard used >= Link.grantSize else { return }
+    incoming[index].used = 0
+    incoming[index].credit += used
     Frame.append(.credit, channel: channel, length: 4, to: &waiting)
-    Frame.appendBigEndian(UInt32(clamping: count), to: &waiting)
+    Frame.appendBigEndian(UInt32(clamping: used), to: &waiting)
   }
 
   /// Bytes from the peer.

@@ -82,9 +82,24 @@ import Testing
   @Test func `more than its credit is refused, and credit without bound`() throws {
     let channel = app.open()
     try hub.accept(channel)
-    hub.grant(1, to: channel)
+    hub.grant(Link.grantSize, to: channel)
     move(hub, app)
     #expect(throws: SegueError.self) { try events(app) }
+  }
+
+  @Test func `credit is given in large pieces: a small document costs none`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    app.write([UInt8](repeating: 1, count: Link.grantSize), to: channel)
+    move(app, hub)
+    _ = try events(hub)
+    hub.grant(Link.grantSize - 1, to: channel)
+    #expect(!hub.hasOutput)
+    #expect(app.room(in: channel) == Link.window - Link.grantSize)
+    hub.grant(1, to: channel)
+    move(hub, app)
+    _ = try events(app)
+    #expect(app.room(in: channel) == Link.window)
   }
 
   @Test func `a message waits behind one data frame at most`() throws {
