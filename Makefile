@@ -73,6 +73,13 @@ fuzz: deps lib ## bad input at random, for about ten minutes
 soak: deps lib ## the same work over and over, for about half an hour
 	@Tests/run --group soak
 
+# SEED=7 draws again what was drawn then.
+mutants: ## breaks each rule on purpose, and the rooms at random: the tests must notice; about fifteen minutes
+	@Tests/mutants/run $(if $(SEED),--seed $(SEED))
+
+coverage: ## lines of model, wire and engine that their tests reach; about three minutes
+	@Tests/coverage
+
 bench: deps lib ## the figures of bench/README.md, in about two minutes
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bench/run
@@ -119,4 +126,4 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps lib demo test fuzz soak bench wheel install uninstall format lint clean
+.PHONY: help deps lib demo test fuzz soak mutants coverage bench wheel install uninstall format lint clean

@@ -31,6 +31,85 @@ import Testing
     #expect(try roundTrip(largest)?.encoding == largest.encoding)
   }
 
+  /// An activity with nothing at its default.
+  private func full() throws -> Activity {
+    var activity = try Activity(type: "com.example.editing")
+    try activity.setTitle("Shopping é")
+    try activity.setUserInfo(userInfo(depth: 2), limit: 100)
+    try activity.setRequiredUserInfoKeys(.set([.string("a")]))
+    try activity.setKeywords(.set([.string("milk")]))
+    try activity.setWebpageURL("https://example.com/")
+    try activity.setReferrerURL("https://example.org/")
+    try activity.setTargetContentIdentifier("target")
+    try activity.setPersistentIdentifier("persistent")
+    try activity.setExpirationDate(1_234.5)
+    activity.setSupportsContinuationStreams(true)
+    for what in [Activity.Eligibility.search, .publicIndexing] { activity.setEligible(what, true) }
+    activity.setEligible(.handoff, false)
+    activity.setPayloadVersion(.max)
+    return activity
+  }
+
+  @Test func `every property arrives as it was, and the activity is clean (R3.12)`() throws {
+    let activity = try full()
+    let there = try ActivityDocument.decode(ActivityDocument.encode(activity), userInfoLimit: 100)
+    #expect(there.type == activity.type && there.title == activity.title && there.userInfo == activity.userInfo)
+    #expect(there.requiredUserInfoKeys == activity.requiredUserInfoKeys && there.keywords == activity.keywords)
+    #expect(there.webpageURL == activity.webpageURL && there.referrerURL == activity.referrerURL)
+    #expect(there.targetContentIdentifier == "target" && there.persistentIdentifier == "persistent")
+    #expect(there.expirationDate == 1_234.5 && there.supportsContinuationStreams)
+    #expect(there.eligibility == [.search, .publicIndexing] && there.payloadVersion == .max)
+    #expect(!there.needsSave)
+  }
+
+  @Test func `what is at its default is left out, and comes back`() throws {
+    let activity = try Activity(type: "t")
+    #expect(try ActivityDocument.describe(activity) == #"55799([1, {"type": "t"}])"#)
+    let there = try ActivityDocument.decode(ActivityDocument.encode(activity), userInfoLimit: 0)
+    #expect(there.title == nil && there.userInfo == nil && there.requiredUserInfoKeys == nil)
+    #expect(there.keywords.count == 0 && there.eligibility == .handoff && there.payloadVersion == 0)
+    #expect(there.expirationDate == nil && !there.supportsContinuationStreams && !there.needsSave)
+  }
+
+  @Test func `its receiver's limits hold, too (section 9)`() throws {
+    let activity = try full()
+    let size = try #require(activity.userInfo?.encoding.count)
+    let document = try ActivityDocument.encode(activity)
+    #expect(try ActivityDocument.decode(document, userInfoLimit: size).userInfo == activity.userInfo)
+    #expect(throws: SegueError.self) { try ActivityDocument.decode(document, userInfoLimit: size - 1) }
+  }
+
+  /// A document of these properties.
+  private func status(version: UInt64 = 1, _ properties: [(String, Value)]) throws -> Status {
+    let entries = try Value.dictionary(properties.map { (key: .string($0.0), value: $0.1) })
+    let document = [0xd9, 0xd9, 0xf7] + (try Value.array([.unsigned(version), entries]).encoding)
+    do {
+      _ = try ActivityDocument.decode(document, userInfoLimit: 100)
+      return .ok
+    } catch { return (error as? SegueError)?.status ?? .system }
+  }
+
+  @Test func `properties that are none are refused (A9)`() throws {
+    let type = ("type", Value.string("t"))
+    #expect(try status([type]) == .ok)
+    #expect(try status([type, ("of the future", .null)]) == .ok)
+    #expect(try status(version: 2, [type]) == .unsupportedVersion)
+    #expect(try status([]) == .malformed)
+    #expect(try status([("type", .string(""))]) == .invalidArgument)
+    #expect(try status([type, ("title", .integer(1))]) == .malformed)
+    #expect(try status([type, ("title", .string(String(repeating: "x", count: 1_025)))]) == .limitExceeded)
+    #expect(try status([type, ("webpage_url", .string("no page"))]) == .invalidURL)
+    #expect(try status([type, ("expiration_date", .double(1))]) == .malformed)
+    #expect(try status([type, ("payload_version", .unsigned(1 << 32))]) == .malformed)
+    #expect(try status([type, ("user_info", .null)]) == .wrongKind)
+    let bytes: [[UInt8]] = [
+      [], [0xa0], [0xd9, 0xd9, 0xf7], [0xd9, 0xd9, 0xf7, 0x80], [0xd9, 0xd9, 0xf7, 0x82, 1, 1],
+    ]
+    for document in bytes {
+      #expect(throws: SegueError.self) { try ActivityDocument.decode(document, userInfoLimit: 100) }
+    }
+  }
+
   /// A stranger's document is no deeper than ours.
   @Test func `A document that is deeper than any of ours is refused`() {
     let deep = [UInt8](repeating: 0x81, count: 70) + [1]

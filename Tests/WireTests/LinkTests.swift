@@ -87,6 +87,77 @@ import Testing
     #expect(throws: SegueError.self) { try events(app) }
   }
 
+  @Test func `a peer that sends more than its credit is refused (A9)`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    func data(_ count: Int) -> [UInt8] {
+      [1, UInt8(count >> 16), UInt8(count >> 8 & 0xff), UInt8(count & 0xff), 0, 0, 0, UInt8(channel)]
+        + [UInt8](repeating: 7, count: count)
+    }
+    data(Link.window).withUnsafeBytes { hub.receive($0) }
+    #expect(try events(hub).count == 1)
+    data(1).withUnsafeBytes { hub.receive($0) }
+    #expect(throws: SegueError.self) { try events(hub) }
+  }
+
+  @Test func `a peer has 256 channels open at a time (A9)`() throws {
+    var last: Link.Channel = 0
+    for _ in 0..<Link.channelLimit {
+      last = app.open()
+      try hub.accept(last)
+    }
+    let more = app.open()
+    #expect(throws: SegueError.self) { try hub.accept(more) }
+    hub.reset(last)
+    try hub.accept(more)
+  }
+
+  @Test func `a channel ends once, and is then forgotten on both sides`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    app.write([1, 2, 3], to: channel)
+    app.finish(channel)
+    #expect(app.room(in: channel) == 0, "nothing follows")
+    move(app, hub)
+    guard case .data(channel, [1, 2, 3])? = try hub.nextEvent() else { return #expect(Bool(false)) }
+    guard case .end(channel)? = try hub.nextEvent() else { return #expect(Bool(false)) }
+    #expect(try hub.nextEvent() == nil)
+    hub.grant(Link.window, to: channel)
+    hub.reset(channel)
+    #expect(!hub.hasOutput, "there is nothing left to speak of")
+    app.reset(channel)
+    #expect(!app.hasOutput)
+  }
+
+  @Test func `either side gives a channel up, and the other hears of it`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    app.write([1], to: channel)
+    app.reset(channel)
+    move(app, hub)
+    guard case .reset(channel)? = try hub.nextEvent() else { return #expect(Bool(false)) }
+    let second = app.open()
+    try hub.accept(second)
+    hub.reset(second)
+    move(hub, app)
+    guard case .reset(second)? = try app.nextEvent() else { return #expect(Bool(false)) }
+    #expect(app.room(in: second) == 0)
+  }
+
+  @Test func `channels take turns`() throws {
+    let channels = [app.open(), app.open(), app.open()]
+    for channel in channels {
+      try hub.accept(channel)
+      app.write([UInt8](repeating: UInt8(channel), count: 2 * Frame.dataSize), to: channel)
+    }
+    move(app, hub)
+    let order = try events(hub).compactMap { event -> Link.Channel? in
+      guard case .data(let channel, _) = event else { return nil }
+      return channel
+    }
+    #expect(Array(order.prefix(3)) == channels)
+  }
+
   @Test func `credit is given in large pieces: a small document costs none`() throws {
     let channel = app.open()
     try hub.accept(channel)

@@ -24,6 +24,36 @@ struct WritingTests {
     }
   }
 
+  /// RFC 8949 §4.2.1 and appendix A: the shortest form that is the same number.
+  @Test(
+    arguments: [
+      (0.0, "f90000"), (-0.0, "f98000"), (1, "f93c00"), (1.5, "f93e00"), (65_504, "f97bff"), (65_505, "fa477fe100"),
+      (100_000, "fa47c35000"), (3.402_823_466_385_288_6e38, "fa7f7fffff"), (1e300, "fb7e37e43c8800759c"),
+      (5.960_464_477_539_063e-8, "f90001"), (2.980_232_238_769_531_3e-8, "fa33000000"),
+      (0.000_061_035_156_25, "f90400"), (-4, "f9c400"), (-4.1, "fbc010666666666666"), (1.1, "fb3ff199999999999a"),
+      (.infinity, "f97c00"), (-.infinity, "f9fc00"), (.nan, "f97e00"), (-.nan, "f97e00"),
+    ] as [(Double, String)])
+  func `A double has its shortest form (R1.2)`(number: Double, form: String) throws {
+    let value = Value.double(number)
+    #expect(hexadecimal(value.encoding) == form)
+    #expect(value.double?.bitPattern == (number.isNaN ? Double.nan : number).bitPattern)
+    #expect(try decoded(form).get() == value)
+  }
+
+  @Test(
+    arguments: [
+      (0, "00"), (23, "17"), (24, "1818"), (255, "18ff"), (256, "190100"), (65_535, "19ffff"), (65_536, "1a00010000"),
+      (4_294_967_295, "1affffffff"), (4_294_967_296, "1b0000000100000000"), (-1, "20"), (-24, "37"), (-25, "3818"),
+      (-256, "38ff"), (-257, "390100"), (.max, "1b7fffffffffffffff"), (.min, "3b7fffffffffffffff"),
+    ] as [(Int64, String)])
+  func `An integer has its shortest form (R1.2)`(number: Int64, form: String) throws {
+    let value = Value.integer(number)
+    #expect(hexadecimal(value.encoding) == form)
+    #expect(value.int64 == number && value.uint64 == UInt64(exactly: number))
+    #expect(try decoded(form).get() == value)
+    #expect(Value.unsigned(.max).uint64 == .max && Value.unsigned(.max).int64 == nil)
+  }
+
   @Test func `A call that fails leaves the writer as it was`() throws {
     var writer = ValueWriter()
     #expect(status { () throws(SegueError) in try writer.end() } == .invalidState)

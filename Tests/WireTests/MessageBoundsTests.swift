@@ -1,0 +1,168 @@
+import SegueModel
+import Testing
+
+@testable import SegueWire
+
+/// What a message from outside may say at most (A9, section 9): each bound itself is let in, one more is not.
+@Suite struct MessageBoundsTests {
+  private static let id = Value.uuid(Identifier(high: 1, low: 2))
+  private static let name = Value.string("n")
+
+  private func decoded(_ elements: [Value]) throws -> Message? { try Message(decoding: Value.array(elements).encoding) }
+
+  private func isRefused(_ elements: [Value]) -> Bool {
+    do {
+      _ = try decoded(elements)
+      return false
+    } catch { return (error as? SegueError)?.status == .malformed }
+  }
+
+  private func text(_ count: Int) -> Value { .string(String(repeating: "x", count: count)) }
+
+  private func hello(name: Value = Self.name, team: Value = Self.name, types: [Value] = []) throws -> [Value] {
+    [.unsigned(1), .unsigned(1), .unsigned(1), Self.id, Self.name, name, team, try .array(types), .bool(false)]
+  }
+
+  private func put(
+    type: Value = Self.name, title: Value = .null, version: Value = .unsigned(0), age: Value = .unsigned(0),
+    remaining: Value = .null
+  ) -> [Value] {
+    [
+      .unsigned(6), Self.id, type, title, version, .unsigned(0), age, remaining, .bool(false), .unsigned(1),
+    ]
+  }
+
+  private func offer(route: Value) -> [Value] {
+    [.unsigned(8)] + put()[1...8] + [Self.id, Self.name, Self.name, Self.name, .unsigned(0), route]
+  }
+
+  private func fetch(milliseconds: UInt64) -> [Value] {
+    [.unsigned(11), Self.id, Self.id, Self.id, .unsigned(milliseconds), .null]
+  }
+
+  @Test func `names have 255 bytes (A9, section 9)`() throws {
+    #expect(try decoded(hello(name: text(255), team: text(255))) != nil)
+    #expect(try isRefused(hello(name: text(256))))
+    #expect(try isRefused(hello(team: text(256))))
+    #expect(try isRefused(hello(name: .integer(1))))
+  }
+
+  @Test func `an app declares 256 types, each of 255 bytes (A9)`() throws {
+    let types = (0..<256).map { Value.string("\($0)") }
+    guard case .hello(let app, _, _)? = try decoded(hello(types: types)) else { return #expect(Bool(false)) }
+    #expect(app.types == (0..<256).map { "\($0)" })
+    #expect(try isRefused(hello(types: types + [.string("one more")])))
+    #expect(try decoded(hello(types: [text(255)])) != nil)
+    #expect(try isRefused(hello(types: [text(256)])))
+    #expect(try isRefused(hello(types: [.null])))
+  }
+
+  @Test func `titles have 1 KiB, types 255 bytes, versions 32 bits (A9, section 9)`() throws {
+    guard case .put(let offer, _, 1)? = try decoded(put(title: text(1_024), version: .unsigned(UInt64(UInt32.max))))
+    else { return #expect(Bool(false)) }
+    #expect(offer.title?.utf8.count == 1_024 && offer.payloadVersion == .max)
+    #expect(isRefused(put(title: text(1_025))))
+    #expect(isRefused(put(title: .unsigned(1))))
+    #expect(try decoded(put(type: text(255))) != nil)
+    #expect(isRefused(put(type: text(256))))
+    #expect(isRefused(put(version: .unsigned(1 << 32))))
+    #expect(isRefused(put(remaining: .string("soon"))))
+  }
+
+  @Test func `a span of time is a year at most, an expiration a century (A9)`() throws {
+    let year: Int64 = 366 * 86_400_000
+    for (said, meant) in [(UInt64(5), Int64(5)), (UInt64(year), year), (UInt64(year) + 1, year), (.max, year)] {
+      guard case .fetch(_, let milliseconds, _)? = try decoded(fetch(milliseconds: said)) else {
+        return #expect(Bool(false))
+      }
+      #expect(milliseconds == meant)
+      guard case .put(_, let timing, _)? = try decoded(put(age: .unsigned(said), remaining: .unsigned(said))) else {
+        return #expect(Bool(false))
+      }
+      #expect(timing.age == meant)
+      #expect(timing.remaining == (said == .max ? 100 * year : Int64(said)))
+    }
+    guard case .put(_, let timing, _)? = try decoded(put()) else { return #expect(Bool(false)) }
+    #expect(timing.remaining == nil)
+  }
+
+  @Test func `an offer has passed 1 to 16 hubs (A9)`() throws {
+    func route(_ hubs: Int) throws -> Value {
+      try .array(
+        [Self.name, .unsigned(1), .unsigned(2)] + (0..<hubs).map { .uuid(Identifier(high: 0, low: UInt64($0))) })
+    }
+    guard case .offer(_, _, let way?)? = try decoded(offer(route: route(16))) else { return #expect(Bool(false)) }
+    #expect(way.hubs.map { $0 } == (0..<16).map { Identifier(high: 0, low: UInt64($0)) })
+    #expect(way.team == "n" && way.activation == 1 && way.revision == 2)
+    #expect(try isRefused(offer(route: route(17))))
+    #expect(try isRefused(offer(route: route(0))))
+    #expect(isRefused(offer(route: .string("this way"))))
+    guard case .offer(_, _, nil)? = try decoded(offer(route: .null)) else { return #expect(Bool(false)) }
+  }
+
+  @Test func `an outcome is one of four, and its error may be of the future`() throws {
+    func outcome(_ number: UInt64, status: UInt64) -> [Value] {
+      [.unsigned(14), Self.id, Self.id, Self.id, .unsigned(number), .unsigned(status), .string("why"), .null]
+    }
+    for (number, meant) in [(UInt64(1), Outcome.restored), (2, .declined), (3, .failed), (4, .unknown)] {
+      guard case .outcome(_, meant, nil, nil)? = try decoded(outcome(number, status: 0)) else {
+        return #expect(Bool(false))
+      }
+    }
+    for number in [0, 5, UInt64(Int32.max) + 1, .max] { #expect(isRefused(outcome(number, status: 0))) }
+    guard case .outcome(_, .failed, let error?, _)? = try decoded(outcome(3, status: 4_711)) else {
+      return #expect(Bool(false))
+    }
+    #expect(error == SegueError(.handoffFailed, "why"))
+    guard case .outcome(_, .failed, let known?, _)? = try decoded(outcome(3, status: 22)) else {
+      return #expect(Bool(false))
+    }
+    #expect(known.status == .remoteApplicationTimedOut)
+    var long = outcome(3, status: 20)
+    long[6] = text(1_025)
+    #expect(isRefused(long))
+  }
+
+  @Test func `channels have 32 bits`() throws {
+    func state(_ channel: UInt64) -> [Value] {
+      [.unsigned(12), Self.id, Self.id, .unsigned(channel), .unsigned(.max), .bool(true)]
+    }
+    guard case .state(_, _, .max, .max, true)? = try decoded(state(UInt64(UInt32.max))) else {
+      return #expect(Bool(false))
+    }
+    #expect(isRefused(state(1 << 32)))
+  }
+
+  @Test func `explanations come in pairs, and those of the future are left out`() throws {
+    func explanation(_ parts: [Value]) throws -> [Value] {
+      [.unsigned(18), .unsigned(1), .unsigned(7), try .array(parts)]
+    }
+    let all = (0..<5).flatMap { [Value.string("app\($0)"), .unsigned($0)] }
+    guard case .explanation(1, let list, 7)? = try decoded(explanation(all)) else { return #expect(Bool(false)) }
+    #expect(list.map { $0.obstacle } == [.isOrigin, .teamDiffers, .typeNotDeclared, .notFrontmost])
+    #expect(list.map { $0.appName } == (0..<4).map { "app\($0)" })
+    #expect(try isRefused(explanation([.string("app")])))
+    #expect(try isRefused(explanation([.unsigned(1), .unsigned(1)])))
+    #expect(try isRefused(explanation([.string("app"), .string("why")])))
+  }
+
+  @Test func `an error says which element is wrong`() throws {
+    #expect(throws: SegueError(.malformed, "message 4: element 1 is not an unsigned number")) {
+      try decoded([.unsigned(4)])
+    }
+    #expect(throws: SegueError(.malformed, "message 7: element 1 is not an identifier")) {
+      try decoded([.unsigned(7), .unsigned(1)])
+    }
+  }
+
+  @Test func `a message has 64 KiB (A9)`() throws {
+    func explanation(_ count: Int) -> Message {
+      let names = (0..<count).map {
+        Message.Explanation(appName: "\($0)" + String(repeating: "x", count: 250), obstacle: .isOrigin)
+      }
+      return .explanation(request: 1, names, appCount: UInt64(count))
+    }
+    #expect(try explanation(200).encoded().count <= Frame.messageLimit)
+    #expect(throws: SegueError.self) { try explanation(300).encoded() }
+  }
+}
