@@ -87,7 +87,7 @@ STATEMENT = re.compile(
 # What is there for speed, for people who read a log, or to stop what is wrong already.
 IDLE = re.compile(
     r"^(private|public|static|fileprivate|nonisolated|return|throw|let|var|for|if|guard|while|switch|func|import|case|init)\b"
-    r"|^(@|super|self\.init|self\.\w+ = \w+$)|reserveCapacity|\blog\(|precondition|\bassert\("
+    r"|^(@|super|self = |self\.init|self\.\w+ = \w+$)|reserveCapacity|\blog\(|precondition|\bassert\("
 )
 
 
