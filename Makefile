@@ -67,7 +67,7 @@ test: deps lib ## everything, in minutes: both build modes, both bindings, the d
 	@$(MAKE) --no-print-directory .venv/.segue
 	@Tests/run
 
-fuzz: deps lib ## bad input at random, for about ten minutes
+fuzz: deps lib ## bad input at random, ten minutes a target (SEGUE_FUZZ_SECONDS): over an hour on two cores
 	@Tests/run --group fuzz
 
 soak: deps lib ## the same work over and over, for about half an hour

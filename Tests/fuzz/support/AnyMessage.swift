@@ -1,0 +1,82 @@
+import SegueModel
+import SegueWire
+
+/// Messages of all kinds, with identifiers that meet again. A new kind is a line here.
+extension Input {
+  mutating func message() -> Message {
+    switch number(below: 20) {
+    case 0: .hello(app(identifier()), version: version(), minimum: version())
+    case 1: .welcome(version: version(), generation: number(), deviceName: text(atMost: 4))
+    case 2: .goodbye(error())
+    case 3: .ping(number())
+    case 4: .pong(number())
+    case 5: .put(description(), timing(), activation: number())
+    case 6: .withdraw(identifier())
+    case 7: .offer(offer(), timing(), bool() ? route() : nil)
+    case 8: .gone(identifier(), bool() ? Withdrawal(hub: identifier(), revision: number()) : nil)
+    case 9: .ready
+    case 10: .fetch(continuation(), milliseconds: milliseconds(), receiver: receiver())
+    case 11:
+      .state(identifier(), to: identifier(), channel: channel(), size: number(), isStale: bool())
+    case 12: .refused(identifier(), to: identifier(), error())
+    case 13: .outcome(continuation(), outcome(), bool() ? error() : nil, receiver: receiver())
+    case 14: .noted(identifier(), to: identifier())
+    case 15: .vanished(identifier())
+    case 16: .explain(request: number(), identifier(), type: type())
+    case 17: .explanation(request: number(), [], appCount: number())
+    case 18: .resume(mine: number(), yours: number(), received: number())
+    default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
+    }
+  }
+
+  mutating func app(_ id: Identifier) -> AppIdentity {
+    AppIdentity(
+      id: id, bundleIdentifier: "com.example.peer", name: "Peer", team: bool() ? "" : "TEAM", types: [type(), "note"],
+      isChooser: number(below: 4) == 0)
+  }
+
+  mutating func channel() -> Link.Channel { Link.Channel(number(below: 16)) }
+
+  /// 1 as a rule.
+  private mutating func version() -> UInt64 { number(below: 8) == 7 ? number() : 1 }
+  private mutating func type() -> String { bool() ? "note" : text(atMost: 2) }
+  private mutating func milliseconds() -> Int64 { Int64(clamping: number()) }
+
+  private mutating func error() -> SegueError {
+    SegueError(Status.allCases[number(below: Status.allCases.count)], "because")
+  }
+
+  private mutating func outcome() -> Outcome { Outcome(rawValue: Int32(number(below: 4)) + 1) ?? .unknown }
+
+  private mutating func continuation() -> Message.Continuation {
+    Message.Continuation(id: identifier(), origin: identifier(), activity: identifier())
+  }
+
+  private mutating func receiver() -> Receiver? {
+    guard bool() else { return nil }
+    return Receiver(id: identifier(), deviceName: "away", appName: "Peer", bundleIdentifier: "com.example.peer")
+  }
+
+  private mutating func description() -> OfferDescription {
+    OfferDescription(
+      id: identifier(), type: type(), title: bool() ? "Title" : nil,
+      payloadVersion: UInt32(truncatingIfNeeded: number()), sizeHint: number(), expirationDate: nil,
+      supportsContinuationStreams: bool())
+  }
+
+  private mutating func timing() -> OfferTiming {
+    OfferTiming(age: milliseconds(), remaining: bool() ? milliseconds() : nil)
+  }
+
+  private mutating func offer() -> Offer {
+    Offer(
+      description: description(), origin: identifier(), appName: "Peer", bundleIdentifier: "com.example.peer",
+      deviceName: "away", rank: number(), activatedAt: 0)
+  }
+
+  private mutating func route() -> Route {
+    Route(
+      team: bool() ? "" : "TEAM", activation: number(), revision: number(),
+      hubs: (0...number(below: 3)).map { _ in identifier() })
+  }
+}

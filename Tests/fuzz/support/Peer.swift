@@ -1,0 +1,60 @@
+import SegueModel
+
+@testable import SegueWire
+
+/// The other side of a link of ours, which says whatever the input wants, and listens.
+struct Peer {
+  private var heard = FrameReader()
+
+  /// Something to say: a message, bytes or the end of a channel, or any bytes at all.
+  static func words(_ input: inout Input) -> [UInt8] {
+    var bytes: [UInt8] = []
+    switch input.number(below: 9) {
+    case 0: append(.data, input.channel(), Array(input.bytes())[...], to: &bytes)
+    case 1: append([.end, .reset][input.number(below: 2)], input.channel(), [], to: &bytes)
+    case 2:
+      var credit: [UInt8] = []
+      Frame.appendBigEndian(UInt32(truncatingIfNeeded: input.number()), to: &credit)
+      append(.credit, input.channel(), credit[...], to: &bytes)
+    case 3: append(.ack, 0, Identifier(high: input.number(), low: 0).bytes.dropLast(8), to: &bytes)
+    case 4: append(.message, 0, Array(input.bytes())[...], to: &bytes)
+    case 5: bytes = Array(input.bytes())
+    default: bytes = words(input.message())
+    }
+    return bytes
+  }
+
+  static func words(_ message: Message) -> [UInt8] {
+    guard let body = try? message.encoded() else { return [] }
+    var bytes: [UInt8] = []
+    append(.message, 0, body[...], to: &bytes)
+    return bytes
+  }
+
+  private static func append(
+    _ kind: Frame.Kind, _ channel: Link.Channel, _ body: ArraySlice<UInt8>, to bytes: inout [UInt8]
+  ) {
+    Frame.append(kind, channel: channel, length: body.count, to: &bytes)
+    bytes += body
+  }
+
+  /// Takes all that a link has to say, which must make sense.
+  /// - Returns: the messages in it.
+  mutating func hear(_ link: Link) -> [Message] {
+    while link.takeOutput({ bytes in
+      heard.append(bytes)
+      return bytes.count
+    }) {}
+    var messages: [Message] = []
+    do throws(SegueError) {
+      while let (head, body) = try heard.next() {
+        guard head.kind == .message else { continue }
+        guard let message = try Message(decoding: body) else { fatalError("a message of no kind was sent") }
+        messages.append(message)
+      }
+    } catch {
+      fatalError("what was sent cannot be read: \(error.message)")
+    }
+    return messages
+  }
+}

@@ -1,0 +1,180 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// An app whose hub says anything, while the app goes on with its work: nothing traps, each continuation ends once, and
+/// what the app says can be read.
+func fuzz(_ bytes: UnsafeRawBufferPointer) {
+  var input = Input(bytes)
+  let app = App()
+  while !input.isEmpty { app.step(&input) }
+  app.end()
+}
+
+private final class App: ActivitySource {
+  private var engine: AppEngine!
+  private var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+  private var hub = Peer()
+  private var activities: [Identifier: Activity] = [:]
+  private var pendingSaves: [UInt64] = []
+  /// Those under way, and whether will_continue was told.
+  private var continuations: [(id: Identifier, isAnnounced: Bool)] = []
+  private var nextContinuation: UInt64 = 8
+  /// Of those told; they may be answered later.
+  private var unanswered: [Identifier] = []
+  /// How it answers.
+  private var answers: UInt8 = 0
+
+  init() {
+    var limits = Limits()
+    limits.save = 300
+    limits.continuation = 2_000
+    let identity = AppIdentity(
+      id: Identifier(high: 0, low: 0), bundleIdentifier: "com.example.app", name: "App", team: "TEAM", types: ["note"],
+      isChooser: false)
+    engine = AppEngine(identity: identity, limits: limits, source: self)
+  }
+
+  func step(_ input: inout Input) {
+    switch input.number(below: 16) {
+    case 0:
+      engine.disconnected(now)
+      hub = Peer()
+      engine.connected(now)
+      if input.bool() { receive(Peer.words(.welcome(version: 1, generation: 1, deviceName: "here"))) }
+    case 1: engine.disconnected(now)
+    case 2...5: receive(Peer.words(&input))
+    case 6: wait(&input)
+    case 7: becomeCurrent(input.identifier(), &input)
+    case 8: change(input.identifier(), &input)
+    case 9: engine.setForeground(input.bool(), now)
+    case 10: `continue`(&input)
+    case 11: answer(&input)
+    case 12: if let link = engine.link { _ = hub.hear(link) }
+    case 13: answers = input.byte()
+    case 14: _ = engine.explain(input.identifier(), activities[input.identifier()], now)
+    default: if input.number(below: 8) == 0 { close() } else { runDeliveries() }
+    }
+    require(engine.brokenInvariant == nil, "\(engine.brokenInvariant ?? "")")
+  }
+
+  /// Closed at the latest now, it has nothing under way.
+  func end() {
+    close()
+    require(continuations.isEmpty, "will_continue, and then nothing (R3.2)")
+    _ = engine.link.map { hub.hear($0) }
+    engine.disconnected(now)
+    now.uptime += 100_000
+    engine.tick(now)
+    require(engine.brokenInvariant == nil, "\(engine.brokenInvariant ?? "")")
+  }
+
+  private func close() {
+    engine.startClosing(now)
+    runDeliveries()
+    engine.finishClosing(now)
+    runDeliveries()
+  }
+
+  private func receive(_ bytes: [UInt8]) {
+    guard engine.takeComplaint() == nil else { return engine.disconnected(now) }
+    bytes.withUnsafeBytes { engine.receive($0, now) }
+  }
+
+  private func wait(_ input: inout Input) {
+    let milliseconds = Int64(input.byte()) * Int64(input.byte())
+    now.uptime += milliseconds
+    now.date += Double(milliseconds) / 1000 + (input.byte() == 255 ? 1_000_000 : 0)
+    engine.tick(now)
+    let deadline = engine.nextDeadline
+    require(deadline.map { $0 > now.uptime } ?? true, "a deadline stands still at \(deadline ?? 0)")
+  }
+
+  private func becomeCurrent(_ id: Identifier, _ input: inout Input) {
+    if activities[id] == nil, var activity = try? Activity(type: "note") {
+      let data = [UInt8](repeating: 7, count: Int(input.byte()) * 600)
+      let userInfo = try? Value.dictionary([(key: .string("data"), value: .data(data))])
+      try? activity.setUserInfo(userInfo, limit: Limits.value)
+      activities[id] = activity
+    }
+    engine.becomeCurrent(id, now)
+  }
+
+  private func change(_ id: Identifier, _ input: inout Input) {
+    switch input.number(below: 4) {
+    case 0:
+      activities[id] = nil
+      engine.invalidate(id, now)
+    case 1: engine.resignCurrent(id, now)
+    case 2:
+      try? activities[id]?.setExpirationDate(now.date + Double(input.byte()) - 8)
+      engine.changed(id, now)
+    default:
+      try? activities[id]?.setTitle(input.text(atMost: 4))
+      engine.changed(id, now)
+    }
+  }
+
+  private func `continue`(_ input: inout Input) {
+    guard !engine.isClosed, let offer = engine.offers.all.first, nextContinuation < 16 else { return }
+    let id = Identifier(high: 0, low: nextContinuation)
+    nextContinuation += 1
+    continuations.append((id, false))
+    engine.continue(offer, id: id, timeout: input.bool() ? Int64(input.byte()) * 10 : nil, now)
+  }
+
+  /// What was left open before.
+  private func answer(_ input: inout Input) {
+    if let id = unanswered.popLast() { engine.answer(id, handled: input.bool(), restored: input.bool(), now) }
+    if let save = pendingSaves.popLast() { engine.saved(save, now) }
+    if let open = continuations.last, input.bool() { engine.cancel(open.id, SegueError(.cancelled, "enough"), now) }
+  }
+
+  // MARK: What it is told
+
+  private func runDeliveries() {
+    var rounds = 0
+    while !engine.deliveries.isEmpty {
+      for delivery in engine.takeDeliveries() { run(delivery) }
+      rounds += 1
+      require(rounds < 100, "deliveries without end")
+    }
+  }
+
+  private func run(_ delivery: Delivery) {
+    switch delivery {
+    case .willSave(_, let save): if answers & 1 == 0 { engine.saved(save, now) } else { pendingSaves.append(save) }
+    case .continuation(let id): step(id)
+    case .connection, .offer, .wasContinued, .continuationEnded, .explanation, .log: break
+    }
+  }
+
+  private func step(_ id: Identifier) {
+    guard let step = engine.step(id) else { return }
+    guard let index = continuations.firstIndex(where: { $0.id == id }) else { fatalError("it is over (R3.2)") }
+    switch step {
+    case .willContinue:
+      require(!continuations[index].isAnnounced, "will_continue twice (R3.1)")
+      continuations[index].isAnnounced = true
+      engine.announced(id, decline: answers & 2 == 0 ? nil : "no", now)
+    case .continue:
+      require(continuations[index].isAnnounced, "continue before will_continue (R3.1)")
+      continuations.remove(at: index)
+      if answers & 4 == 0 {
+        engine.answer(id, handled: answers & 8 == 0, restored: answers & 16 == 0, now)
+      } else {
+        unanswered.append(id)
+      }
+    case .didFail:
+      require(continuations[index].isAnnounced, "did_fail before will_continue (R3.1)")
+      continuations.remove(at: index)
+    }
+  }
+
+  // MARK: ActivitySource
+
+  func activity(_ id: Identifier) -> Activity? { activities[id] }
+  func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
+  func lastChange(of id: Identifier) -> Int64 { now.uptime }
+  func answersWillSave(_ id: Identifier) -> Bool { answers & 32 == 0 }
+}

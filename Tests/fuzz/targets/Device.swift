@@ -1,0 +1,96 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// A device with honest apps, and one connection that says anything: it may be turned away, but the apps keep their
+/// hub, and each of their continuations ends once (R3.2).
+func fuzz(_ bytes: UnsafeRawBufferPointer) {
+  // As `World` names them: the hub and apps are 1 to 3, what they make comes after.
+  var input = Input(bytes, names: 0x5e90e)
+  let story = Story(asHub: input.bool())
+  while !input.isEmpty { story.step(&input) }
+  story.end()
+}
+
+private final class Story {
+  private let world = World()
+  private var apps: [TestApp] = []
+  /// What each app was told so far.
+  private var events: [[String]] = []
+  private let isHub: Bool
+  private var stranger: HubEngine.PeerNumber = 0
+
+  init(asHub: Bool) {
+    isHub = asHub
+    world.startHub()
+    for name in ["a", "b"] {
+      apps.append(world.open(name, types: ["note"]))
+      events.append([])
+    }
+    connect()
+  }
+
+  func step(_ input: inout Input) {
+    let app = apps[input.number(below: apps.count)]
+    switch input.number(below: 12) {
+    case 0: _ = try? world.offer("title", by: app, type: "note")
+    case 1: if !app.engine.offers.all.isEmpty { _ = try? world.continue(in: app) }
+    case 2: app.answersSaves.toggle()
+    case 3: app.answersContinue.toggle()
+    case 4: world.wait(Int64(input.byte()) * 8)
+    case 5: connect()
+    default: say(&input)
+    }
+    check()
+  }
+
+  func end() {
+    // Longer than any deadline.
+    world.wait(60_000)
+    check()
+    for told in events {
+      let begun = told.count { $0 == "will_continue" }
+      let ended = told.count { $0 == "continue" || $0.hasPrefix("did_fail") }
+      require(begun == ended, "a continuation did not end once (R3.2)")
+    }
+  }
+
+  /// Anew, if it was turned away.
+  private func connect() {
+    guard let hub = world.hub, hub.link(of: stranger) == nil else { return }
+    stranger = world.takeNumber()
+    if isHub {
+      hub.connectedHub(stranger, side: .accepting, world.now)
+      say(.link(HubIdentity(id: Identifier(high: 9, low: 9), deviceName: "away"), version: 1, minimum: 1), 1)
+      say(.resume(mine: 1, yours: 0, received: 0), 1)
+    } else {
+      hub.connected(stranger, world.now)
+      let app = AppIdentity(
+        id: Identifier(high: 9, low: 9), bundleIdentifier: "com.example.c", name: "c", team: "TEAM", types: ["note"],
+        isChooser: false)
+      say(.hello(app, version: 1, minimum: 1), 1)
+    }
+  }
+
+  private func say(_ input: inout Input) {
+    guard input.number(below: 4) > 0 else { return say(Peer.words(&input), 1) }
+    let message = input.message()
+    // Another app's name would end that app's connection, as if it had connected again.
+    if case .hello = message { return }
+    say(message, input.number(below: 4) == 3 ? Int(input.byte()) * 2 : 1)
+  }
+
+  private func say(_ message: Message, _ times: Int) { say(Peer.words(message), times) }
+
+  private func say(_ bytes: [UInt8], _ times: Int) {
+    for _ in 0..<times { bytes.withUnsafeBytes { world.hub?.receive($0, from: stranger, world.now) } }
+    world.settle()
+  }
+
+  private func check() {
+    for (index, app) in apps.enumerated() {
+      require(app.number != nil, "an app lost its hub")
+      events[index] += app.takeEvents()
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import SegueModel
+import SegueWire
+
+@testable import SegueEngine
+
+/// A hub whose apps and linked hubs say anything: nothing traps, its invariants hold, what it says can be read, and what
+/// waits for one who does not read is bounded.
+func fuzz(_ bytes: UnsafeRawBufferPointer) {
+  var input = Input(bytes)
+  var story = Story(offersFrontmostOnly: input.bool())
+  while !input.isEmpty { story.step(&input) }
+  story.end()
+}
+
+private struct Story {
+  let hub: HubEngine
+  var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+  var peers: [(number: HubEngine.PeerNumber, peer: Peer)] = []
+  var nextNumber: HubEngine.PeerNumber = 1
+
+  init(offersFrontmostOnly: Bool) {
+    let identity = HubIdentity(id: Identifier(high: 0, low: 15), deviceName: "here")
+    hub = HubEngine(identity, generation: 1, offersFrontmostOnly: offersFrontmostOnly, now)
+  }
+
+  mutating func step(_ input: inout Input) {
+    switch input.number(below: 16) {
+    case 0: if let number = add() { hub.connected(number, now) }
+    case 1: if let number = add() { hub.connectedHub(number, side: input.bool() ? .connecting : .accepting, now) }
+    case 2: if let number = add() { register(number, &input) }
+    case 3: if let number = add() { link(number, &input) }
+    case 4: disconnect(&input)
+    case 5: wait(&input)
+    case 6: read(&input)
+    case 7: closeThoseToClose()
+    case 8: if input.byte() == 255 { hub.stepDown() }
+    default: receive(&input)
+    }
+    require(hub.brokenInvariant == nil, "\(hub.brokenInvariant ?? "")")
+  }
+
+  mutating func end() {
+    for index in peers.indices { hear(index) }
+    closeThoseToClose()
+    for (number, _) in peers { hub.disconnected(number, now) }
+    require(hub.brokenInvariant == nil, "\(hub.brokenInvariant ?? "")")
+    require(hub.appCount == 0 && hub.continuations.isEmpty && hub.offers.isEmpty, "something is left of those who went")
+    now.uptime += 1_000_000
+    hub.tick(now)
+    require(hub.held.isEmpty && hub.heldOutcomes.isEmpty && hub.topics.isEmpty, "something is left for ever")
+  }
+
+  private mutating func add() -> HubEngine.PeerNumber? {
+    guard peers.count < 8 else { return nil }
+    defer { nextNumber += 1 }
+    peers.append((nextNumber, Peer()))
+    return nextNumber
+  }
+
+  private func register(_ number: HubEngine.PeerNumber, _ input: inout Input) {
+    hub.connected(number, now)
+    let identity = input.app(Identifier(high: 0, low: number % 16))
+    tell(number, Peer.words(.hello(identity, version: 1, minimum: 1)))
+  }
+
+  private func link(_ number: HubEngine.PeerNumber, _ input: inout Input) {
+    hub.connectedHub(number, side: input.bool() ? .connecting : .accepting, now)
+    let identity = HubIdentity(id: Identifier(high: 0, low: number % 16), deviceName: "away")
+    tell(number, Peer.words(.link(identity, version: 1, minimum: 1)))
+    tell(number, Peer.words(.resume(mine: 1, yours: UInt64(input.number(below: 4)), received: 0)))
+  }
+
+  private func tell(_ number: HubEngine.PeerNumber, _ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { hub.receive($0, from: number, now) }
+  }
+
+  private mutating func disconnect(_ input: inout Input) {
+    guard !peers.isEmpty else { return }
+    hub.disconnected(peers.remove(at: input.number(below: peers.count)).number, now)
+  }
+
+  private mutating func wait(_ input: inout Input) {
+    let milliseconds = Int64(input.byte()) * Int64(input.byte())
+    now.uptime += milliseconds
+    now.date += Double(milliseconds) / 1000
+    hub.tick(now)
+    let deadline = hub.nextDeadline
+    require(deadline.map { $0 > now.uptime } ?? true, "a deadline stands still at \(deadline ?? 0)")
+  }
+
+  private mutating func receive(_ input: inout Input) {
+    guard !peers.isEmpty else { return }
+    let number = peers[input.number(below: peers.count)].number
+    tell(number, Peer.words(&input))
+    for (number, _) in peers {
+      guard let link = hub.link(of: number) else { continue }
+      require(link.heldBytes <= HubEngine.backlogLimit + 128 * 1024, "what waits for a peer has no bound")
+    }
+  }
+
+  private mutating func read(_ input: inout Input) {
+    guard !peers.isEmpty else { return }
+    hear(input.number(below: peers.count))
+  }
+
+  private mutating func hear(_ index: Int) {
+    guard let link = hub.link(of: peers[index].number) else { return }
+    _ = hub.takePeersToFlush()
+    _ = peers[index].peer.hear(link)
+    hub.drained(peers[index].number, now)
+  }
+
+  private mutating func closeThoseToClose() {
+    for number in hub.takePeersToClose() {
+      hub.disconnected(number, now)
+      peers.removeAll { $0.number == number }
+    }
+  }
+}

@@ -1,0 +1,218 @@
+import SegueModel
+import SegueWire
+
+/// Two links and a connection between them, used as they are meant to be: all arrives, whole and in order, whatever the
+/// connection takes at a time and, between hubs, whenever it is cut; and no channel holds more than a window.
+func fuzz(_ bytes: UnsafeRawBufferPointer) {
+  var input = Input(bytes)
+  let ends = [End(.connecting), End(.accepting)]
+  let areHubs = input.bool()
+  if areHubs { for end in ends { end.link.keep() } }
+  while !input.isEmpty { step(ends, areHubs, &input) }
+  for end in ends { end.finishAll() }
+  var isMoving = true
+  while isMoving {
+    isMoving = move(ends[0], ends[1], atMost: .max)
+    isMoving = move(ends[1], ends[0], atMost: .max) || isMoving
+    for end in ends { isMoving = end.takeAll() || isMoving }
+  }
+  for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+    require(end.received == other.sent, "a message was lost")
+    for channel in end.mine where !channel.wasReset {
+      guard let reading = other.reading.first(where: { $0.number == channel.number }) else {
+        fatalError("a channel was lost")
+      }
+      require(reading.wasReset || reading.isEnded, "a channel did not end")
+      require(reading.wasReset || reading.count == channel.count, "bytes of a channel were lost")
+    }
+  }
+}
+
+private func step(_ ends: [End], _ areHubs: Bool, _ input: inout Input) {
+  let turn = input.number(below: 16)
+  let end = ends[turn & 1]
+  switch turn >> 1 {
+  case 0: end.say(Array(input.bytes()))
+  case 1: end.open()
+  case 2: end.write(&input)
+  case 3: end.finish(&input)
+  case 4: end.reset(&input)
+  case 5: end.take(&input)
+  case 6 where areHubs: cut(ends, &input)
+  default: _ = move(end, ends[turn & 1 ^ 1], atMost: Int(input.byte()) * Int(input.byte()))
+  }
+}
+
+/// What is under way is lost, and the links go on over another connection (R7.4).
+private func cut(_ ends: [End], _ input: inout Input) {
+  for end in ends {
+    let lost = Int(input.byte()) * 16
+    _ = end.link.takeOutput { min($0.count, lost) }
+  }
+  let received = ends.map { $0.link.received }
+  for (end, count) in zip(ends, received.reversed()) { end.resume(peerReceived: count) }
+}
+
+/// False: nothing was left to move.
+private func move(_ from: End, _ to: End, atMost most: Int) -> Bool {
+  var left = most
+  var hasMoved = false
+  while from.link.takeOutput({ bytes in
+    let size = min(bytes.count, left)
+    left -= size
+    hasMoved = hasMoved || size > 0
+    to.receive(UnsafeRawBufferPointer(rebasing: bytes[..<size]))
+    return size
+  }) {}
+  return hasMoved
+}
+
+/// One end, with what it knows to be true.
+private final class End {
+  /// A channel, ours or the peer's: its n-th byte is n and its number.
+  struct Channel {
+    let number: Link.Channel
+    /// Bytes written or read.
+    var count = 0
+    /// Bytes read, and not granted again.
+    var used = 0
+    var isEnded = false
+    var wasReset = false
+  }
+
+  let side: LinkSide
+  let link: Link
+  var sent: [[UInt8]] = []
+  var received: [[UInt8]] = []
+  var mine: [Channel] = []
+  var reading: [Channel] = []
+
+  init(_ side: LinkSide) {
+    self.side = side
+    link = Link(side: side)
+  }
+
+  func resume(peerReceived: UInt64) {
+    do throws(SegueError) {
+      try link.resume(over: Link(side: side), peerReceived: peerReceived)
+    } catch {
+      fatalError("an honest peer cannot go on: \(error.message)")
+    }
+  }
+
+  func say(_ message: [UInt8]) {
+    // One byte behind a 0 names a channel.
+    let message = [1] + message
+    sent.append(message)
+    link.send(message)
+  }
+
+  func open() {
+    guard mine.count < 100 else { return }
+    let channel = Channel(number: link.open())
+    mine.append(channel)
+    let name: [UInt8] = [0, UInt8(channel.number)]
+    sent.append(name)
+    link.send(name)
+  }
+
+  func write(_ input: inout Input) {
+    guard !mine.isEmpty else { return }
+    let index = input.number(below: mine.count)
+    let room = link.room(in: mine[index].number)
+    require(0...Link.window ~= room, "room without bound")
+    let count = min(room, Int(input.byte()) * 128)
+    link.write((0..<count).map { mine[index].byte(at: $0) }, to: mine[index].number)
+    mine[index].count += count
+  }
+
+  func finish(_ input: inout Input) {
+    guard !mine.isEmpty else { return }
+    let index = input.number(below: mine.count)
+    link.finish(mine[index].number)
+    require(link.room(in: mine[index].number) == 0, "room in a channel that is finished")
+  }
+
+  func finishAll() {
+    for channel in mine { link.finish(channel.number) }
+  }
+
+  func reset(_ input: inout Input) {
+    let isMine = input.bool()
+    let count = isMine ? mine.count : reading.count
+    guard count > 0 else { return }
+    let index = input.number(below: count)
+    if isMine {
+      mine[index].wasReset = true
+      link.reset(mine[index].number)
+    } else {
+      reading[index].wasReset = true
+      link.reset(reading[index].number)
+    }
+  }
+
+  /// Uses up bytes of a channel.
+  func take(_ input: inout Input) {
+    guard !reading.isEmpty else { return }
+    let index = input.number(below: reading.count)
+    let count = min(reading[index].used, Int(input.byte()) * 128)
+    link.grant(count, to: reading[index].number)
+    reading[index].used -= count
+  }
+
+  /// False: nothing was left.
+  func takeAll() -> Bool {
+    var hasTaken = false
+    for index in reading.indices where reading[index].used > 0 {
+      hasTaken = true
+      link.grant(reading[index].used, to: reading[index].number)
+      reading[index].used = 0
+    }
+    return hasTaken
+  }
+
+  func receive(_ bytes: UnsafeRawBufferPointer) {
+    link.receive(bytes)
+    do throws(SegueError) {
+      while let event = try link.nextEvent() { try handle(event) }
+    } catch {
+      fatalError("an honest peer is refused: \(error.message)")
+    }
+  }
+
+  private func handle(_ event: Link.Event) throws(SegueError) {
+    switch event {
+    case .message(let body):
+      received.append(body)
+      guard body.count == 2, body[0] == 0 else { return }
+      try link.accept(Link.Channel(body[1]))
+      reading.append(Channel(number: Link.Channel(body[1])))
+    case .data(let number, let bytes): read(bytes, of: number)
+    case .end(let number):
+      guard let index = reading.firstIndex(where: { $0.number == number }) else { fatalError("the end of no channel") }
+      require(!reading[index].isEnded, "two ends")
+      reading[index].isEnded = true
+    case .reset(let number):
+      if let index = reading.firstIndex(where: { $0.number == number }) { reading[index].wasReset = true }
+      if let index = mine.firstIndex(where: { $0.number == number }) { mine[index].wasReset = true }
+    case .room(let number, _): require(mine.contains { $0.number == number }, "room in no channel")
+    }
+  }
+
+  private func read(_ bytes: [UInt8], of number: Link.Channel) {
+    guard let index = reading.firstIndex(where: { $0.number == number }) else { fatalError("data of no channel") }
+    require(!reading[index].isEnded && !reading[index].wasReset, "data behind the end")
+    for (offset, byte) in bytes.enumerated() {
+      guard byte != reading[index].byte(at: offset) else { continue }
+      fatalError("another byte at \(reading[index].count + offset) of channel \(number)")
+    }
+    reading[index].count += bytes.count
+    reading[index].used += bytes.count
+    require(reading[index].used <= Link.window, "more than a window")
+  }
+}
+
+extension End.Channel {
+  /// What stands this far behind the bytes so far.
+  func byte(at distance: Int) -> UInt8 { UInt8(truncatingIfNeeded: count + distance &+ Int(number) &* 31) }
+}

@@ -1,0 +1,126 @@
+import SegueModel
+
+@testable import SegueWire
+
+/// A link whose peer sends any bytes while it goes on with its own work: it never takes more than it granted, and what it
+/// sends stays within what it may.
+func fuzz(_ bytes: UnsafeRawBufferPointer) {
+  var input = Input(bytes)
+  var story = Story(input.bool() ? .connecting : .accepting)
+  while !input.isEmpty, story.step(&input) {}
+  story.readOutput()
+}
+
+private struct Story {
+  let link: Link
+  /// Channels of the peer, and how many bytes it may still send.
+  var granted: [(channel: Link.Channel, count: Int)] = []
+  /// Our channels, and how many bytes we may still send.
+  var credit: [(channel: Link.Channel, count: Int)] = []
+  var isKept = false
+  var output = FrameReader()
+
+  init(_ side: LinkSide) { link = Link(side: side) }
+
+  /// False: the connection is of no further use.
+  mutating func step(_ input: inout Input) -> Bool {
+    switch input.number(below: 10) {
+    case 0: link.send(Array(input.bytes()))
+    case 1: if credit.count < 8 { credit.append((link.open(), Link.window)) }
+    case 2: write(&input)
+    case 3: link.finish(Link.Channel(input.byte()))
+    case 4: reset(Link.Channel(input.byte()))
+    case 5: grant(&input)
+    case 6: readOutput(atMost: Int(input.byte()))
+    case 7: keep()
+    default: return receive(input.bytes())
+    }
+    return true
+  }
+
+  /// Once, as when two hubs have met.
+  private mutating func keep() {
+    if !isKept { link.keep() }
+    isKept = true
+  }
+
+  private mutating func write(_ input: inout Input) {
+    let channel = Link.Channel(input.byte())
+    let room = link.room(in: channel)
+    require(0...Link.window ~= room, "room without bound")
+    link.write([UInt8](repeating: 7, count: min(room, Int(input.byte()) * 64)), to: channel)
+  }
+
+  private mutating func reset(_ channel: Link.Channel) {
+    link.reset(channel)
+    granted.removeAll { $0.channel == channel }
+  }
+
+  /// As much again as the peer has used up.
+  private mutating func grant(_ input: inout Input) {
+    guard !granted.isEmpty else { return }
+    let index = input.number(below: granted.count)
+    let count = min(Link.window - granted[index].count, Int(input.byte()) * 64)
+    link.grant(count, to: granted[index].channel)
+    granted[index].count += count
+  }
+
+  private mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    link.receive(bytes)
+    do throws(SegueError) {
+      while let event = try link.nextEvent() { try handle(event) }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private mutating func handle(_ event: Link.Event) throws(SegueError) {
+    switch event {
+    case .message(let body):
+      require(body.count <= Frame.messageLimit, "a message without bound")
+      // It may name a channel.
+      guard body.count == 1 else { return }
+      try link.accept(Link.Channel(body[0]))
+      require(granted.count < Link.channelLimit, "channels without bound")
+      granted.append((Link.Channel(body[0]), Link.window))
+    case .data(let channel, let bytes):
+      guard let index = granted.firstIndex(where: { $0.channel == channel }) else { fatalError("data of no channel") }
+      granted[index].count -= bytes.count
+      require(granted[index].count >= 0, "more bytes than were granted")
+    case .end(let channel):
+      require(granted.contains { $0.channel == channel }, "the end of no channel")
+      granted.removeAll { $0.channel == channel }
+    case .reset(let channel): granted.removeAll { $0.channel == channel }
+    case .room(let channel, let count):
+      guard let index = credit.firstIndex(where: { $0.channel == channel }) else { return }
+      credit[index].count += count
+    }
+  }
+
+  /// What is sent is frames, and no more bytes of a channel than the peer takes.
+  mutating func readOutput(atMost most: Int = .max) {
+    while link.takeOutput({ bytes in
+      let size = min(bytes.count, most)
+      output.append(UnsafeRawBufferPointer(rebasing: bytes[..<size]))
+      return size
+    }) {}
+    while let (head, body) = nextFrame() {
+      guard head.kind == .data else { continue }
+      require(body.count <= Frame.dataSize, "a message would wait behind more than a frame")
+      guard let index = credit.firstIndex(where: { $0.channel == head.channel }) else {
+        fatalError("data of a channel that was not opened")
+      }
+      credit[index].count -= body.count
+      require(credit[index].count >= 0, "more bytes than the peer takes")
+    }
+  }
+
+  private mutating func nextFrame() -> (Frame.Head, [UInt8])? {
+    do throws(SegueError) {
+      return try output.next()
+    } catch {
+      fatalError("what is sent is no frame: \(error.message)")
+    }
+  }
+}
