@@ -81,12 +81,8 @@ final class WakeUp {
 
   private func read() {
     isReadable = false
-    var count: UInt64 = 0
-    _ = CLinux.read(fd, &count, 8)
+    Descriptors.reset(fd)
   }
 
-  private func add() {
-    var one: UInt64 = 1
-    _ = CLinux.write(fd, &one, 8)
-  }
+  private func add() { Descriptors.raise(fd) }
 }

@@ -17,6 +17,19 @@ public enum Descriptors {
     return own(fd)
   }
 
+  /// Makes an event descriptor readable. Safe in a signal handler.
+  public static func raise(_ fd: Int32) {
+    var one: UInt64 = 1
+    // EAGAIN: it counts no higher, so it is readable.
+    while CLinux.write(fd, &one, 8) < 0, linux_errno() == EINTR {}
+  }
+
+  /// Makes an event descriptor, or a timer that has run down, unreadable.
+  public static func reset(_ fd: Int32) {
+    var count: UInt64 = 0
+    while read(fd, &count, 8) < 0, linux_errno() == EINTR {}
+  }
+
   /// Throws SYSTEM if the process may not open so many more for now.
   static func check(_ count: Int, for what: String) throws(SegueError) {
     var probes: [Int32] = []

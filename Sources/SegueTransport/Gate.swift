@@ -79,7 +79,6 @@ public final class Gate {
   public func clearDeadline(_ uptime: Int64) {
     guard let deadline, deadline <= uptime else { return }
     self.deadline = nil
-    var count: UInt64 = 0
-    _ = read(timer, &count, 8)
+    Descriptors.reset(timer)
   }
 }

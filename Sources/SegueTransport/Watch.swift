@@ -30,9 +30,17 @@ public final class Watch {
     events = wanted
     uv_poll_start(poll, wanted) { handle, status, events in
       let watch = Unmanaged<Watch>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
-      // An error shows when the descriptor is read.
+      // An error shows when the descriptor is read, but what came before it is read first: libuv, which has stopped, must
+      // tell of it again.
+      if status < 0 { watch.startAgain() }
       watch.body(status < 0 || events & Int32(UV_READABLE.rawValue) != 0, events & Int32(UV_WRITABLE.rawValue) != 0)
     }
+  }
+
+  private func startAgain() {
+    let former = events
+    events = 0
+    watch(writing: former & Int32(UV_WRITABLE.rawValue) != 0)
   }
 
   /// No call comes afterwards; the descriptor is its owner's to close, now.

@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "Tests"), str(HERE)]
-from programs import Program, programs  # noqa: E402
-
-LIBRARY = Path(os.environ.get("SEGUE_LIBRARY", ROOT / "lib" / "libsegue.so.0")).resolve()
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+from participants import Participant, build, participant  # noqa: E402
+from programs import programs  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -26,9 +21,7 @@ def built() -> Iterator[Path]:
     """A folder with the programs, by name."""
     with tempfile.TemporaryDirectory(prefix="segue-runtime-") as folder:
         for source in HERE.glob("*.c"):
-            command = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{ROOT}/include"]
-            command += [source, "-o", f"{folder}/{source.stem}", LIBRARY, f"-Wl,-rpath,{LIBRARY.parent}"]
-            subprocess.run([str(part) for part in command], check=True)
+            build(source, Path(folder))
         yield Path(folder)
 
 
@@ -39,62 +32,14 @@ def folder() -> Iterator[Path]:
         yield Path(path)
 
 
-class Participant:
-    """A running participant.c, spoken to by its own words."""
-
-    def __init__(self, program: Program):
-        self.program = program
-        self.pid = program.pid
-        self.lines: list[str] = []
-
-    def tell(self, *lines: str) -> Participant:
-        for line in lines:
-            self.program.tell(line)
-        return self
-
-    def hears(self, pattern: str, patience: float = 20.0) -> re.Match[str]:
-        """The first line not yet taken that matches as a whole, its time apart."""
-        return self.program.wait_for(rf"^(?P<at>[\d.]+) (?:{pattern})$", patience)
-
-    def ask(self, line: str, pattern: str, patience: float = 20.0) -> re.Match[str]:
-        return self.tell(line).hears(pattern, patience)
-
-    def events(self, patience: float = 20.0) -> list[str]:
-        """What was said since the last look, without times, up to now."""
-        taken = len(self.program.said)
-        self.ask("handles", r"handles \d+", patience)
-        return [line.partition(" ")[2] for line in self.program.said[taken:-1]]
-
-    def ready(self) -> Participant:
-        self.hears("connection ready")
-        return self
-
-    def end(self) -> None:
-        """Ends it in order: it has let go of every handle."""
-        assert self.program.wait() == 0, self.program.said[-5:]
-
-    def kill(self) -> None:
-        self.program.kill()
-
-
 @pytest.fixture
 def start(built: Path, folder: Path) -> Iterator[Callable[..., Participant]]:
     """start("name", "--chooser", ...): a participant of team T that declares the usual type."""
     with programs() as run:
 
-        def launch(
-            name: str,
-            *options: str,
-            team: str = "T",
-            types: tuple[str, ...] = ("com.example.editing",),
-            folder: Path = folder,
-            under: Sequence[str] = (),
-            **environment: str,
-        ) -> Participant:
-            declared = [word for type_ in types for word in ("--type", type_)]
-            variables = {"SEGUE_RUNTIME_DIR": str(folder), **environment}
-            command = ["env", *(f"{key}={value}" for key, value in variables.items()), *under]
-            command += [built / "participant", f"com.example.{name}", "--team", team, *declared, *options]
+        def launch(name: str, *options: str, folder: Path = folder, **more) -> Participant:
+            settings = {"SEGUE_RUNTIME_DIR": str(folder), **more}
+            command = participant(built / "participant", name, *options, **settings)
             return Participant(run(name, command))
 
         yield launch

@@ -11,6 +11,7 @@ import uuid
 
 import cbor2
 import pytest
+from programs import ProgramError
 from wire import (
     DATA,
     FETCH,
@@ -25,6 +26,7 @@ from wire import (
     STATE,
     UNSUPPORTED_VERSION,
     WELCOME,
+    WITHDRAW,
     FakeHub,
     frame,
     message,
@@ -100,6 +102,21 @@ def test_a_silent_hub_is_replaced_after_half_a_second(start, fake, folder):
     app = start("app")
     assert 400 < float(app.hears("connection ready", 3.0)["at"]) - began < 1500
     assert (folder / "hub.2").exists()
+
+
+def test_what_an_app_says_last_is_heard_although_the_socket_is_full(start, fake):
+    """The hub has not read for a while, and goes on when the app closes."""
+    hub = fake()
+    app = start("app")
+    connection = greeted(hub)
+    connection.send(message(READY))
+    app.ready().ask("offer one", "offered")
+    app.ask("flood 3000", "changed all")
+    app.tell("close").hears("will_save")
+    with pytest.raises(ProgramError, match="did not say"):
+        app.hears("closed", 0.1)
+    assert connection.receive_kind(WITHDRAW)
+    app.hears("closed", 2.0)
 
 
 def test_a_hub_that_is_busy_is_waited_for(start, fake, folder):

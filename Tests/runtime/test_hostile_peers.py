@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import random
+import signal
+import socket
 import time
 import uuid
 from pathlib import Path
@@ -66,6 +68,20 @@ def connect(folder: Path):
     yield to_hub
     for connection in opened:
         connection.close()
+
+
+def test_who_ends_without_reading_is_gone(start, connect):
+    """R3.2: a process that is killed, say: what it said last is heard, and then that it has ended, although what it was
+    told and did not read makes that an error (ECONNRESET)."""
+    hub, viewer = start("hub").ready(), start("viewer").ready()
+    stranger = connect(hello())
+    stranger.socket.recv(1, socket.MSG_PEEK)
+    hub.program.signal(signal.SIGSTOP)
+    stranger.send(message(PUT, uuid.uuid4(), TYPE, "last word", 0, 0, 0, None, False, 1))
+    stranger.close()
+    hub.program.signal(signal.SIGCONT)
+    viewer.hears("appeared last word", 3.0)
+    viewer.hears("gone last word", 3.0)
 
 
 def memory(pid: int) -> int:

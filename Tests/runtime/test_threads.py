@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads and callbacks (header: THREADS, CALLBACKS): what threads.c checks, each in a process of its own."""
+"""Threads and callbacks (header: THREADS, CALLBACKS): what the programs check, each test in a process of its own."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-TESTS = re.findall(r'\{"(\w+)", \1\}', (HERE / "threads.c").read_text())
+TESTS = [
+    (program, name)
+    for program in ("threads", "endings")
+    for name in re.findall(r'\{"(\w+)", \1\}', (HERE / f"{program}.c").read_text())
+]
 
 
-def run(built: Path, folder: Path, *arguments: str, under: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+def run(built: Path, folder: Path, program: str, *arguments: str, under=()) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*under, built / "threads", *arguments],
+        [*under, built / program, *arguments],
         env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
         capture_output=True,
         text=True,
@@ -25,15 +29,15 @@ def run(built: Path, folder: Path, *arguments: str, under: tuple[str, ...] = ())
     )
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_threads(built, folder, test):
-    done = run(built, folder, test)
+@pytest.mark.parametrize(("program", "test"), TESTS)
+def test_threads(built, folder, program, test):
+    done = run(built, folder, program, test)
     assert done.returncode == 0, done.stderr
 
 
 def test_all_at_once(built, folder):
     """R3.2 whatever races: six threads do everything to two apps, which every other time close in the middle of it."""
-    done = run(built, folder, "all_at_once", "10", "300")
+    done = run(built, folder, "threads", "all_at_once", "10", "300")
     assert done.returncode == 0, done.stderr
 
 
@@ -44,5 +48,5 @@ def test_valgrind_finds_no_leak_and_no_bad_access(built, folder):
     kinds = "definite,indirect"
     leaks = ("--leak-check=full", f"--show-leak-kinds={kinds}", f"--errors-for-leak-kinds={kinds}")
     under = ("valgrind", "--quiet", "--undef-value-errors=no", *leaks, "--error-exitcode=9")
-    done = run(built, folder, "delivery_by_thread", under=under)
+    done = run(built, folder, "threads", "delivery_by_thread", under=under)
     assert done.returncode == 0, done.stderr[:4000]
