@@ -747,6 +747,39 @@ segue_status segue_app_get_offers(const segue_app *app, segue_offer **offers, si
  */
 segue_status segue_app_describe(const segue_app *app, char **text, size_t *length);
 
+/** A flag of segue_app_link: the other end of the socket need not be a local process of this user. */
+#define SEGUE_LINK_ANY_USER 1
+
+/**
+ * Called where the app's callbacks run: once when the two devices have met, with the name of the other and no error; and
+ * once, last, with the error for which the link has ended (or could not be made), and no name.
+ *   device_name  borrowed, or NULL
+ *   error        borrowed, or NULL
+ * Errors: CONNECTION_UNAVAILABLE (the connection broke, a hub or the app of the other side went), REMOTE_APPLICATION_TIMED_OUT (the
+ * other end says nothing, or is no hub), UNSUPPORTED_VERSION, INVALID_STATE (both ends are the same device, or the same two
+ * devices were linked again), MALFORMED, CANCELLED (this app was closed).
+ */
+typedef void (*segue_link_function)(void *context, segue_app *app, const char *device_name, size_t length,
+                                    const segue_error *error);
+
+/**
+ * Links this device with another over a connection that you supply, until it ends or the app closes: offers,
+ * continuations and receipts pass between all apps of both, and on to devices that they are linked with. The other end
+ * of the connection is given to segue_app_link there. A connection that breaks can be replaced by another: within 60 s
+ * what was under way goes on where it was.
+ *   fd        owned by the library if the call succeeds, yours if not: a connected stream socket (Unix or TCP); it is made
+ *             non-blocking and close-on-exec
+ *   flags     0, or SEGUE_LINK_ANY_USER: without it the other end must be a local process of this user, as `ssh -L` and
+ *             `socat` are. Whoever is at the other end sees all offers of this device and can continue them: encrypt what
+ *             leaves the machine
+ *   function  may be NULL
+ *   context   retained until destroy
+ * Errors: INVALID_ARGUMENT (no connected stream socket; another user's, or not known whose), INVALID_STATE (the app is
+ * not open), INVALIDATED (it is closed).
+ */
+segue_status segue_app_link(segue_app *app, int fd, uint32_t flags, segue_link_function function, void *context,
+                            segue_destroy destroy);
+
 /**
  * What segue_activity_explain found: called once, where the app's callbacks run.
  *   reasons  borrowed: an array, most fundamental first, of dictionaries {"reason": string such as "not current",

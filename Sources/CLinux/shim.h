@@ -49,6 +49,63 @@ static inline int linux_peer_user(int socket, uid_t *user) {
   *user = peer.user;
   return 0;
 }
+/** How many descriptors one message carries at most; the kernel takes up to 253. */
+enum { linux_descriptor_limit = 16 };
+/** Like recv; also takes the descriptors that came, closed by exec, and tells how many. */
+static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptors, int *count) {
+  union {
+    struct cmsghdr head;
+    char bytes[CMSG_SPACE(linux_descriptor_limit * sizeof(int))];
+  } control;
+  struct iovec part = {.iov_base = bytes, .iov_len = size};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  *count = 0;
+  ssize_t result = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  if (result < 0)
+    return result;
+  for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+      continue;
+    size_t bytes_of_it = head->cmsg_len - CMSG_LEN(0);
+    memcpy(descriptors + *count, CMSG_DATA(head), bytes_of_it);
+    *count += (int)(bytes_of_it / sizeof(int));
+  }
+  return result;
+}
+/** Like send, without SIGPIPE; descriptors go along with the first byte. */
+static inline ssize_t linux_send(int socket, const void *bytes, size_t size, const int *descriptors, int count) {
+  union {
+    struct cmsghdr head;
+    char bytes[CMSG_SPACE(linux_descriptor_limit * sizeof(int))];
+  } control;
+  memset(&control, 0, sizeof control);
+  struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  if (count > 0) {
+    message.msg_control = &control;
+    message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+    control.head.cmsg_level = SOL_SOCKET;
+    control.head.cmsg_type = SCM_RIGHTS;
+    control.head.cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(&control.head), descriptors, (size_t)count * sizeof(int));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+/** 1: a stream socket that is connected. */
+static inline int linux_is_stream(int socket) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  struct sockaddr_storage peer;
+  socklen_t peer_size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM &&
+         getpeername(socket, (struct sockaddr *)&peer, &peer_size) == 0;
+}
+/** Makes it not block, and closed by exec; 0 or -1. */
+static inline int linux_prepare(int fd) {
+  int flags = fcntl(fd, F_GETFL);
+  return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : 0;
+}
 static inline struct sockaddr_un linux_unix_address(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   strncpy(address.sun_path, path, sizeof address.sun_path - 1);

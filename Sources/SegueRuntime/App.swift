@@ -37,6 +37,7 @@ public final class App: Handled {
   var due = DueQueue()
   var continuations: [Identifier: Continuation] = [:]
   var explanations: [UInt64: Explaining] = [:]
+  var links: [UInt64: Linking] = [:]
   let wakeUp = WakeUp()
   var dispatcher = Dispatcher()
   private var deliveryThread: Thread?
@@ -181,10 +182,12 @@ public final class App: Handled {
     let ended = Array(continuations.values)
     let formerly = Array(activities.values)
     let unexplained = explanations
+    let unlinked = links
     continuations = [:]
     activities = [:]
     current = nil
     explanations = [:]
+    links = [:]
     self.engine = nil
     gate = nil
     self.device = nil
@@ -194,7 +197,7 @@ public final class App: Handled {
     for continuation in ended { continuation.end(isAppClosed: true) }
     for activity in formerly { activity.leaveApp() }
     // Their contexts are destroyed by the host's functions: not under the lock.
-    withExtendedLifetime(unexplained) {}
+    withExtendedLifetime((unexplained, unlinked)) {}
   }
 
   // MARK: Activities

@@ -16,6 +16,8 @@ struct Connection {
   var extensions = 0
   /// On the library thread, from when the device takes the app in until it lets it go.
   var watch: Watch?
+  /// Descriptors that go out with the next bytes.
+  var descriptors: [Int32] = []
   /// The socket is full: more goes out when it says so.
   var isWaitingToWrite = false
 }
@@ -114,10 +116,13 @@ extension App {
     let now = Clock.now
     gate?.clearDeadline(now.uptime)
     if connection.socket >= 0 {
-      let result = Socket.read(connection.socket) { bytes in
+      // A hub sends none yet.
+      var descriptors: [Int32] = []
+      let result = Socket.read(connection.socket, descriptors: &descriptors) { bytes in
         connection.extensions = 0
         engine.receive(bytes, now)
       }
+      for descriptor in descriptors { Descriptors.close(descriptor) }
       if case .closed = result { lostConnection() }
     }
     if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
@@ -126,7 +131,10 @@ extension App {
 
   func flush() {
     guard connection.socket >= 0, let link = engine?.link else { return }
-    while link.takeOutput({ Socket.write($0, to: connection.socket) }) {}
+    for number in engine?.takeAsked() ?? [] {
+      if let fd = links[number]?.takeDescriptor() { connection.descriptors.append(fd) }
+    }
+    while link.takeOutput({ Socket.write($0, &connection.descriptors, to: connection.socket) }) {}
     connection.isWaitingToWrite = link.hasOutput
     showSocket()
   }
@@ -143,6 +151,8 @@ extension App {
     connection.socket = -1
     connection.generation = nil
     connection.isWaitingToWrite = false
+    for descriptor in connection.descriptors { Descriptors.close(descriptor) }
+    connection.descriptors = []
     engine?.disconnected(Clock.now)
     wakeUp.kick(if: dispatcher.isWaiting)
   }

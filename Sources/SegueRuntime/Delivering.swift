@@ -43,6 +43,18 @@ extension App {
         explaining.explained(self, reasons)
         return true
       }
+    case .linked(let number, let deviceName):
+      guard let linking = links[number] else { return Self.nothing }
+      return {
+        linking.linked(self, deviceName: deviceName)
+        return true
+      }
+    case .linkEnded(let number, let error):
+      guard let linking = links.removeValue(forKey: number) else { return Self.nothing }
+      return {
+        linking.ended(self, Box(error))
+        return true
+      }
     case .log: return Self.nothing
     }
   }

@@ -24,10 +24,21 @@ final class HubHost {
   /// Reads of each connection for what its app said last: as much as the largest socket holds, and its end.
   private static let lastReads = 8
 
+  /// Descriptors that an app may send ahead of its messages.
+  private static let descriptorLimit = 64
+
   private final class Connection {
     let fd: Int32
     var watch: Watch?
+    /// Those that came with messages which have yet to be taken.
+    var descriptors: [Int32] = []
     init(fd: Int32) { self.fd = fd }
+
+    func close() {
+      watch?.close()
+      Descriptors.close(fd)
+      for descriptor in descriptors { Descriptors.close(descriptor) }
+    }
   }
 
   /// Nil: another process runs the generation.
@@ -117,10 +128,7 @@ final class HubHost {
   private func end(removingFiles: Bool) {
     listening?.close()
     timer?.close()
-    for (_, connection) in connections {
-      connection.watch?.close()
-      Descriptors.close(connection.fd)
-    }
+    for (_, connection) in connections { connection.close() }
     connections = [:]
     socket.close(removingFiles: removingFiles)
   }
@@ -137,23 +145,44 @@ final class HubHost {
         listensAt = Clock.uptime + Self.pause
         return flush()
       }
-      let number = nextNumber
-      nextNumber += 1
-      engine.connected(number, Clock.now)
-      let connection = Connection(fd: fd)
       do throws(SegueError) {
-        connection.watch = try Watch(fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
-          if isReadable { self.receive(number) } else { self.drain(number) }
-          self.flush()
-        }
-        connections[number] = connection
+        let number = try watch(fd)
+        engine.connected(number, Clock.now)
         // Most say hello at once; that one has is not to be mistaken for silence if many others follow.
         receive(number)
         flush()
       } catch {
         Log.write(.error, error.message)
-        engine.disconnected(number, Clock.now)
         Descriptors.close(fd)
+      }
+    }
+  }
+
+  private func watch(_ fd: Int32) throws(SegueError) -> HubEngine.PeerNumber {
+    let number = nextNumber
+    nextNumber += 1
+    let connection = Connection(fd: fd)
+    connection.watch = try Watch(fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
+      if isReadable { self.receive(number) } else { self.drain(number) }
+      self.flush()
+    }
+    connections[number] = connection
+    return number
+  }
+
+  /// Apps of this device want links to others.
+  private func attach() {
+    for attachment in engine.takeAttachments() {
+      guard let app = connections[attachment.app], !app.descriptors.isEmpty else {
+        engine.refuse(attachment, SegueError(.malformed, "no descriptor came with it"))
+        continue
+      }
+      let fd = app.descriptors.removeFirst()
+      do throws(SegueError) {
+        engine.connectedHub(try watch(fd), for: attachment, Clock.now)
+      } catch {
+        Descriptors.close(fd)
+        engine.refuse(attachment, error)
       }
     }
   }
@@ -173,7 +202,11 @@ final class HubHost {
   private func receive(_ number: HubEngine.PeerNumber) {
     guard let connection = connections[number] else { return }
     let now = Clock.now
-    let result = Socket.read(connection.fd) { bytes in engine.receive(bytes, from: number, now) }
+    let result = Socket.read(connection.fd, descriptors: &connection.descriptors) { bytes in
+      engine.receive(bytes, from: number, now)
+    }
+    attach()
+    if connection.descriptors.count > Self.descriptorLimit { return close(number) }
     socket.showLife(now.uptime)
     if case .closed = result { close(number) }
   }
@@ -192,8 +225,7 @@ final class HubHost {
 
   private func close(_ number: HubEngine.PeerNumber) {
     guard let connection = connections.removeValue(forKey: number) else { return }
-    connection.watch?.close()
-    Descriptors.close(connection.fd)
+    connection.close()
     engine.disconnected(number, Clock.now)
   }
 }

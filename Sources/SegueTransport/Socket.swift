@@ -16,10 +16,13 @@ public enum Socket {
   }
 
   /// Reads once, and gives what came to `body`.
-  public static func read(_ fd: Int32, _ body: (UnsafeRawBufferPointer) -> Void) -> ReadResult {
+  /// - Parameter descriptors: those that came with the bytes are added, and are the caller's to close.
+  public static func read(
+    _ fd: Int32, descriptors: inout [Int32], _ body: (UnsafeRawBufferPointer) -> Void
+  ) -> ReadResult {
     withUnsafeTemporaryAllocation(byteCount: readSize, alignment: 8) { buffer in
       while true {
-        let count = recv(fd, buffer.baseAddress, buffer.count, 0)
+        let count = receive(fd, buffer, &descriptors)
         if count > 0 {
           body(UnsafeRawBufferPointer(start: buffer.baseAddress, count: count))
           return count == buffer.count ? .full : .drained
@@ -29,6 +32,49 @@ public enum Socket {
         return isWaiting ? .drained : .closed
       }
     }
+  }
+
+  private static func receive(_ fd: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ descriptors: inout [Int32]) -> Int {
+    withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(linux_descriptor_limit)) { came in
+      var number: Int32 = 0
+      let count = linux_receive(fd, buffer.baseAddress, buffer.count, came.baseAddress, &number)
+      for index in 0..<Int(number) { descriptors.append(Descriptors.own(came[index])) }
+      return count
+    }
+  }
+
+  /// Writes once, with the first descriptors along; raises no SIGPIPE.
+  /// - Parameter descriptors: those that went are closed here and taken out.
+  /// - Returns: how many bytes went; fewer than all: the socket is full, or closed (which a read will tell).
+  public static func write(_ bytes: UnsafeRawBufferPointer, _ descriptors: inout [Int32], to fd: Int32) -> Int {
+    let count = min(descriptors.count, Int(linux_descriptor_limit))
+    while true {
+      let written = linux_send(fd, bytes.baseAddress, bytes.count, descriptors, Int32(count))
+      if written > 0 {
+        for descriptor in descriptors.prefix(count) { Descriptors.close(descriptor) }
+        descriptors.removeFirst(count)
+      }
+      if written >= 0 { return written }
+      if linux_errno() != EINTR { return 0 }
+    }
+  }
+
+  /// Takes over a connected stream socket of the host's.
+  /// - Parameter isOfAnyUser: the other end need not be a local process of this user.
+  /// Throws INVALID_ARGUMENT if it is none, or is not to be trusted; it stays the host's then.
+  public static func take(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> Int32 {
+    guard fd >= 0 else { throw SegueError(.invalidArgument, "fd: is negative") }
+    guard linux_is_stream(fd) == 1 else { throw SegueError(.invalidArgument, "fd: is no connected stream socket") }
+    if !isOfAnyUser {
+      guard let user = peerUser(fd) else {
+        throw SegueError(.invalidArgument, "fd: does not tell which user is at its other end (SEGUE_LINK_ANY_USER)")
+      }
+      guard user == geteuid() else {
+        throw SegueError(.invalidArgument, "fd: user \(user) is at its other end (SEGUE_LINK_ANY_USER)")
+      }
+    }
+    guard linux_prepare(fd) == 0 else { throw .system("the socket of a link") }
+    return Descriptors.own(fd)
   }
 
   /// Writes once; raises no SIGPIPE.

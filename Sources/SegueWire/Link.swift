@@ -51,7 +51,7 @@ public final class Link {
   private var turn = 0
   /// The highest channel of the peer that a message named: frames of lower ones may still come when we have forgotten it.
   private var highestAccepted: Channel = 0
-  private let peerParity: Channel
+  private var peerParity: Channel
 
   /// A channel that we opened and write to.
   private struct Outgoing {
@@ -88,6 +88,13 @@ public final class Link {
   }
 
   public init(side: LinkSide) {
+    nextChannel = 1
+    peerParity = 0
+    take(side)
+  }
+
+  /// Before any channel is open.
+  public func take(_ side: LinkSide) {
     nextChannel = side == .connecting ? 1 : 2
     peerParity = side == .connecting ? 0 : 1
   }

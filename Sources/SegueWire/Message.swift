@@ -46,6 +46,14 @@ public enum Message: Sendable {
   /// Hub → origin or receiver: the other app of the continuation is gone.
   case vanished(Identifier)
 
+  // Links.
+  /// App → hub, with a descriptor: link with the hub at its other end. The number is the app's.
+  case attach(UInt64)
+  /// Hub → app: the two hubs have met; this is the other device's name.
+  case attached(UInt64, deviceName: String)
+  /// Hub → app: the link has ended.
+  case detached(UInt64, SegueError)
+
   // Diagnostics.
   /// App → hub: who would not see this activity, and why?
   case explain(request: UInt64, Identifier, type: String)

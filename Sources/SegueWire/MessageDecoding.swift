@@ -65,6 +65,9 @@ extension Message {
         continuation, outcome, error.status == .ok ? nil : error, receiver: try fields.receiver())
     case .noted: self = .noted(try fields.identifier(), to: try fields.identifier())
     case .vanished: self = .vanished(try fields.identifier())
+    case .attach: self = .attach(try fields.unsigned())
+    case .attached: self = .attached(try fields.unsigned(), deviceName: try fields.name())
+    case .detached: self = .detached(try fields.unsigned(), try fields.error())
     case .explain:
       self = .explain(
         request: try fields.unsigned(), try fields.identifier(), type: try fields.string(atMost: Limits.type))

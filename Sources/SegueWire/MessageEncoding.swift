@@ -23,6 +23,9 @@ extension Message {
     case explanation = 18
     case link = 19
     case resume = 20
+    case attach = 21
+    case attached = 22
+    case detached = 23
   }
 
   /// The deterministic encoding of the message.
@@ -130,6 +133,17 @@ extension Message {
     case .vanished(let id):
       try writer.start(.vanished)
       try writer.put(id)
+    case .attach(let number):
+      try writer.start(.attach)
+      try writer.put(number)
+    case .attached(let number, let deviceName):
+      try writer.start(.attached)
+      try writer.put(number)
+      try writer.put(deviceName)
+    case .detached(let number, let error):
+      try writer.start(.detached)
+      try writer.put(number)
+      try writer.put(error)
     case .explain(let request, let activity, let type):
       try writer.start(.explain)
       try writer.put(request)

@@ -42,7 +42,7 @@ final class LinkedWorlds {
           number: end.number, send: { [unowned self] in self.send($0, on: wire, to: 1 - index) },
           close: { [unowned self] in self.send(nil, on: wire, to: 1 - index) }
         ))
-      end.world.hub?.connectedHub(end.number, side: index == 0 ? .connecting : .accepting, end.world.now)
+      end.world.hub?.connectedHub(end.number, end.world.now)
       end.world.settle()
     }
   }

@@ -67,6 +67,8 @@ final class TestApp: ActivitySource {
       receipts.append(receipt)
     case .continuation(let id): run(id, now)
     case .explanation(_, let reasons): self.reasons = reasons
+    case .linked(_, let name): events.append("linked with \(name)")
+    case .linkEnded(_, let error): events.append("link ended \(error.status)")
     case .log: break
     }
   }

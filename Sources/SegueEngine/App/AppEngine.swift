@@ -32,6 +32,10 @@ public final class AppEngine {
   var outgoing: [OutgoingContinuation] = []
   /// The last few that ended: what comes late of them is not taken for a new one.
   var ended = RecentIdentifiers()
+  var links: [AppLink] = []
+  var nextLink: UInt64 = 1
+  /// Links whose descriptors the owner has yet to send.
+  var asked: [UInt64] = []
   var explanations: [UInt64] = []
   var nextExplanation: UInt64 = 1
 

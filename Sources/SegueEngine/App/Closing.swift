@@ -23,6 +23,7 @@ extension AppEngine {
     saves = []
     while !outgoing.isEmpty { endOutgoing(at: outgoing.count - 1, closed, now) }
     failExplanations()
+    endLinks(closed)
     isClosed = true
   }
 

@@ -18,6 +18,9 @@ public enum Delivery: Sendable {
   /// Something is due in this continuation: ask `AppEngine.step` when its turn has come.
   case continuation(Identifier)
   case explanation(request: UInt64, [Reason])
+  /// A link that the app asked for is there; then, or without that, it has ended.
+  case linked(UInt64, deviceName: String)
+  case linkEnded(UInt64, SegueError)
   /// A line for the log, whoever reads that.
   case log(Severity, String)
 }

@@ -54,6 +54,7 @@ extension AppEngine {
     current?.lastPut = nil
     incomingLostHub(now)
     outgoingLostHub()
+    linksLostHub()
     failExplanations()
   }
 
@@ -158,9 +159,11 @@ extension AppEngine {
       learned(continuation, outcome, error, receiver: receiver, now)
     case .noted(let id, _): answers.removeAll { $0.continuation.id == id }
     case .vanished(let id): vanished(id, now)
+    case .attached(let number, let deviceName): linked(number, deviceName: deviceName)
+    case .detached(let number, let error): linkEnded(number, error)
     case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount)
     // `pong` is a sign of life, which is all that it is for.
-    case .pong, .link, .resume, .hello, .welcome, .put, .withdraw, .explain: break
+    case .pong, .link, .resume, .attach, .hello, .welcome, .put, .withdraw, .explain: break
     }
   }
 
@@ -178,6 +181,7 @@ extension AppEngine {
       connection.deviceName = deviceName
       putCurrent(now)
       incomingFoundHub(now)
+      askForLinks(now)
       for answer in answers { send(answer.message) }
     case .goodbye(let error): connection.complaint = .refused(error)
     default: break

@@ -60,6 +60,8 @@ public final class HubEngine {
 
   /// Peers whose links may have got output since they were last taken.
   var flushable: [Peer] = []
+  /// Apps that want to link this hub with another, each with a descriptor that its owner got with the message.
+  var attachments: [Attachment] = []
   /// Connections to flush and then close.
   var closable: [PeerNumber] = []
 
@@ -80,7 +82,7 @@ public final class HubEngine {
       let silent = strangers.removeFirst()
       dismiss(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.strangerLimit) others came"))
     }
-    let peer = Peer(number: number, isHub: false, side: .accepting, helloBy: now.uptime + Self.helloTime)
+    let peer = Peer(number: number, isHub: false, helloBy: now.uptime + Self.helloTime)
     peers[number] = peer
     strangers.append(peer)
   }
@@ -200,6 +202,7 @@ public final class HubEngine {
   /// Says goodbye, and closes.
   func dismiss(_ peer: Peer, _ error: SegueError) {
     guard !peer.isClosing else { return }
+    detachSponsor(of: peer, error)
     guard peer.hub?.resumeBy == nil else {
       peer.isClosing = true
       return forget(peer)
@@ -251,7 +254,8 @@ public final class HubEngine {
     case .noted(let id, _): noted(id, by: peer)
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
-    case .link, .resume, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break
+    case .attach(let number): attachments.append(Attachment(app: peer.number, number: number))
+    case .link, .resume, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break
     }
   }
 

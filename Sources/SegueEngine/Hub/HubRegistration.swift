@@ -63,6 +63,8 @@ extension HubEngine {
       topics[key]?.subscribers.removeAll { $0 === peer }
       dropIfEmpty(key)
     }
+    attachments.removeAll { $0.app == peer.number }
+    dismissLinks(of: peer)
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
     leaveContinuations(peer)

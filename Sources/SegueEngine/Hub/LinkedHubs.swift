@@ -1,6 +1,14 @@
 import SegueModel
 import SegueWire
 
+/// An app's wish to link this hub with another.
+public struct Attachment: Sendable {
+  /// Of the app.
+  public let app: HubEngine.PeerNumber
+  /// As the app calls it.
+  let number: UInt64
+}
+
 /// Links with the hubs of other devices, which come and go.
 extension HubEngine {
   /// Milliseconds after which a hub that was not heard of is asked for a sign of life.
@@ -11,21 +19,49 @@ extension HubEngine {
   static let resumeTime: Int64 = 60_000
 
   /// A connection to another hub is there. Whoever gives it to us vouches for whom it leads to.
-  /// - Parameter side: which end of it this hub has; the other has the other.
-  public func connectedHub(_ number: PeerNumber, side: LinkSide, _ now: Moment) {
+  /// - Parameter attachment: the app's wish that it fulfils.
+  public func connectedHub(_ number: PeerNumber, for attachment: Attachment? = nil, _ now: Moment) {
     self.now = now
-    let peer = Peer(number: number, isHub: true, side: side, helloBy: now.uptime + Self.helloTime)
+    let peer = Peer(number: number, isHub: true, helloBy: now.uptime + Self.helloTime)
     peers[number] = peer
+    if let attachment, let app = peers[attachment.app] { peer.sponsor = Sponsor(app: app, number: attachment.number) }
     peer.index = hubList.count
     hubList.append(peer)
     send(.link(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum), to: peer)
     checkHubs(by: peer.helloBy)
   }
 
+  /// Apps that want a link, in the order of the descriptors that came with their messages. Each is answered with
+  /// `connectedHub` or `refuse`.
+  public func takeAttachments() -> [Attachment] {
+    defer { attachments = [] }
+    return attachments
+  }
+
+  public func refuse(_ attachment: Attachment, _ error: SegueError) {
+    guard let app = peers[attachment.app] else { return }
+    send(.detached(attachment.number, error), to: app)
+  }
+
+  /// The app that made the link hears that it has ended.
+  func detachSponsor(of peer: Peer, _ error: SegueError) {
+    guard let sponsor = peer.sponsor else { return }
+    peer.sponsor = nil
+    send(.detached(sponsor.number, error), to: sponsor.app)
+  }
+
+  /// The app is gone, and so are its links.
+  func dismissLinks(of app: Peer) {
+    for peer in hubList where peer.sponsor?.app === app {
+      peer.sponsor = nil
+      dismiss(peer, SegueError(.connectionUnavailable, "the app that made the link has gone"))
+    }
+  }
+
   func handle(_ message: Message, fromHub peer: Peer) throws(SegueError) {
     guard let hub = peer.hub else { return try meet(message, peer) }
     switch message {
-    case .goodbye: close(peer)
+    case .goodbye(let error): leave(peer, error)
     case .ping(let number): send(.pong(number), to: peer)
     case .offer(let offer, let timing, let route):
       guard let route, route.hubs.first == hub.identity.id else {
@@ -45,7 +81,7 @@ extension HubEngine {
     case .noted(let id, _): noted(id, by: peer)
     case .vanished(let id): vanished(id, beyond: peer)
     case .link, .resume: throw SegueError(.malformed, "link or resume came twice")
-    case .pong, .hello, .welcome, .put, .withdraw, .ready, .explain, .explanation: break
+    case .pong, .hello, .welcome, .put, .withdraw, .ready, .attach, .attached, .detached, .explain, .explanation: break
     }
   }
 
@@ -54,7 +90,7 @@ extension HubEngine {
   /// The other hub says who it is, then what it knows of us.
   private func meet(_ message: Message, _ peer: Peer) throws(SegueError) {
     switch message {
-    case .goodbye: close(peer)
+    case .goodbye(let error): leave(peer, error)
     case .link(let hub, let version, let minimum):
       guard peer.greeted == nil else { throw SegueError(.malformed, "link came twice") }
       greet(hub, peer, version: version, minimum: minimum)
@@ -63,6 +99,12 @@ extension HubEngine {
       try share(identity, peer, theirs: theirs, ours: ours, received: received)
     default: throw SegueError(.malformed, "a hub must say who it is first")
     }
+  }
+
+  /// The other hub has ended the link, and said why.
+  private func leave(_ peer: Peer, _ error: SegueError) {
+    detachSponsor(of: peer, error)
+    close(peer)
   }
 
   private func greet(_ hub: HubIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
@@ -81,8 +123,9 @@ extension HubEngine {
       return send(.resume(mine: peer.sharedNumber, yours: 0, received: 0), to: peer)
     }
     // Of two connections to one hub the newer counts; what still comes by the older one will come again.
-    detach(known, shared, for: Self.helloTime)
-    if let other = shared.successor { dismiss(other, SegueError(.invalidState, "the same two hubs were linked again")) }
+    let again = SegueError(.invalidState, "the same two hubs were linked again")
+    detach(known, shared, for: Self.helloTime, again)
+    if let other = shared.successor { dismiss(other, again) }
     shared.successor = peer
     peer.sharedNumber = shared.number
     send(.resume(mine: shared.number, yours: shared.theirNumber, received: known.link.received), to: peer)
@@ -102,10 +145,17 @@ extension HubEngine {
       }
     }
     peer.link.keep()
+    peer.link.take(self.identity.id < identity.id ? .connecting : .accepting)
     peer.hub = LinkedHub(identity, number: peer.sharedNumber, theirNumber: theirs, heardAt: now.uptime)
     peer.pending = offeredIdentifiers
     tellPending(peer)
     checkHubs(by: now.uptime + Self.hubAskTime)
+    tellSponsor(of: peer, identity)
+  }
+
+  private func tellSponsor(of peer: Peer, _ hub: HubIdentity) {
+    guard let sponsor = peer.sponsor else { return }
+    send(.attached(sponsor.number, deviceName: hub.deviceName), to: sponsor.app)
   }
 
   /// What was cut goes on over the connection of `peer`, which is then that of `known`.
@@ -114,6 +164,8 @@ extension HubEngine {
     removeFromList(peer)
     peer.isClosing = true
     known.number = peer.number
+    known.sponsor = peer.sponsor
+    tellSponsor(of: known, shared.identity)
     peers[peer.number] = known
     shared.resumeBy = nil
     shared.successor = nil
@@ -130,6 +182,7 @@ extension HubEngine {
   /// The connection is gone without a word: what came by it is not offered any more, but the rest may go on over another.
   func suspend(_ peer: Peer, _ hub: LinkedHub, for time: Int64 = HubEngine.resumeTime) {
     guard hub.resumeBy == nil else { return }
+    detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.resumeBy = now.uptime + time
     hub.told = []
     peer.pending = []
@@ -138,8 +191,9 @@ extension HubEngine {
   }
 
   /// Its connection is no longer listened to.
-  private func detach(_ peer: Peer, _ hub: LinkedHub, for time: Int64) {
+  private func detach(_ peer: Peer, _ hub: LinkedHub, for time: Int64, _ error: SegueError) {
     guard hub.resumeBy == nil else { return }
+    detachSponsor(of: peer, error)
     peers[peer.number] = nil
     closable.append(peer.number)
     suspend(peer, hub, for: time)
@@ -166,6 +220,7 @@ extension HubEngine {
   func forgetHub(_ peer: Peer) {
     guard peer.index < hubList.count, hubList[peer.index] === peer else { return }
     removeFromList(peer)
+    detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))
     if let hub = peer.hub { dropAll(by: hub) }
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
@@ -199,7 +254,8 @@ extension HubEngine {
         continue
       }
       if hub.heardAt + Self.hubSilenceTime <= now.uptime {
-        detach(peer, hub, for: Self.resumeTime)
+        let error = SegueError(.remoteApplicationTimedOut, "nothing heard for \(Self.hubSilenceTime) ms")
+        detach(peer, hub, for: Self.resumeTime, error)
         continue
       }
       if !hub.isAsked, hub.heardAt + Self.hubAskTime <= now.uptime {

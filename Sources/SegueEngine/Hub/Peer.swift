@@ -5,7 +5,7 @@ import SegueWire
 final class Peer {
   /// Of its connection, the last one if it has none now.
   var number: HubEngine.PeerNumber
-  let link: Link
+  let link = Link(side: .accepting)
   /// Uptime by which it must have said who it is.
   let helloBy: Int64
   /// Whether it was connected as another hub's; apps cannot become one.
@@ -16,6 +16,8 @@ final class Peer {
   var hub: LinkedHub?
   /// A hub that has said who it is, but not yet what it knows of us.
   var greeted: HubIdentity?
+  /// The app that made the link; nil: it was told that it has ended, or there is none.
+  var sponsor: Sponsor?
   /// What this hub will count as their common number.
   var sharedNumber: UInt64 = 0
   /// Where it stands in the hub's list of apps, or of hubs.
@@ -32,17 +34,22 @@ final class Peer {
   var continuations: [HubContinuation] = []
   var relays: [Relay] = []
 
-  /// - Parameter side: which end of the connection this hub has; apps always connect to it.
-  init(number: HubEngine.PeerNumber, isHub: Bool, side: LinkSide, helloBy: Int64) {
+  init(number: HubEngine.PeerNumber, isHub: Bool, helloBy: Int64) {
     self.number = number
     self.isHub = isHub
     self.helloBy = helloBy
-    link = Link(side: side)
   }
 
   /// It hears of offers.
   var isRegistered: Bool { app != nil || isLinked }
   var isLinked: Bool { hub.map { $0.resumeBy == nil } ?? false }
+}
+
+/// An app that has made a link, and how it calls it.
+struct Sponsor {
+  /// Outlives it: when it goes, its links end.
+  unowned(unsafe) let app: Peer
+  let number: UInt64
 }
 
 /// Another hub that this one is linked with.

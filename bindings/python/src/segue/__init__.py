@@ -19,6 +19,7 @@ from ._activity import Activity, Origin, Problem, Reason
 from ._app import App, Connection
 from ._continuation import Continuation, Restorable
 from ._limits import Limits, limits
+from ._link import Link
 from ._native import LibraryError, library, live_handles, version_text
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending
@@ -81,6 +82,7 @@ __all__ = [
     "LibraryError",
     "LimitExceededError",
     "Limits",
+    "Link",
     "MalformedError",
     "Map",
     "NotFoundError",

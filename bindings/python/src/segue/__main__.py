@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is offered on this machine: `python -m segue list | watch | continue | describe`."""
+"""What is offered on this machine: `python -m segue list | watch | continue | link | describe`."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import os
+import socket
 import sys
 from datetime import datetime
 from typing import Any
@@ -80,6 +83,51 @@ def wanted(event: OfferEvent, options: argparse.Namespace) -> bool:
     return options.type in (None, offer.type) and str(offer.id).startswith(options.id.lower())
 
 
+async def link(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        if options.listen:
+            with listening(options.socket) as listener:
+                print(f"waiting for the other device at {options.socket}", flush=True)
+                while True:
+                    connection, _ = await asyncio.get_running_loop().sock_accept(listener)
+                    await follow(app, connection, options)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connection, options.socket)
+        error = await follow(app, connection, options)
+        return 0 if error is None else 1
+
+
+async def follow(app: App, connection: socket.socket, options: argparse.Namespace) -> Exception | None:
+    """Says what becomes of a link, until it ends."""
+    try:
+        made = app.link(connection, any_user=options.any_user)
+        print(f"linked with {await made}", flush=True)
+        error = await made.ended
+    except Error as failure:
+        error = failure
+    print(f"the link has ended: {error}", file=sys.stderr, flush=True)
+    return error
+
+
+def listening(path: str) -> socket.socket:
+    """A socket for this user only; one that a former process left there is replaced."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with contextlib.suppress(FileNotFoundError, ConnectionRefusedError), socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(path)
+        raise FileExistsError(f"another process listens at {path}")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    before = os.umask(0o077)
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(before)
+    listener.setblocking(False)
+    listener.listen()
+    return listener
+
+
 async def describe(options: argparse.Namespace) -> int:
     async with chooser() as app:
         await asyncio.wait_for(app.ready(), PATIENCE)
@@ -118,6 +166,12 @@ def arguments() -> argparse.ArgumentParser:
     command("list", list_offers, "what is offered now, frontmost first")
     command("watch", watch, "offers as they come, change and go")
     command("describe", describe, "the state of this app and of the hub, for a bug report")
+    linking = command(
+        "link", link, "link this device with another over a Unix socket, such as one that `ssh -L` forwards"
+    )
+    linking.add_argument("socket", help="path of the socket")
+    linking.add_argument("--listen", action="store_true", help="wait there for the other device, again and again")
+    linking.add_argument("--any-user", action="store_true", help="trust other users who can reach the socket")
     continuing = command("continue", take, "continue an offer and print its document; the origin is told: restored")
     continuing.add_argument("--type", help="only an activity of this type")
     continuing.add_argument("--id", default="", help="only the activity whose identifier begins so")
@@ -134,12 +188,12 @@ def main() -> int:
         return result
     except (asyncio.TimeoutError, TimeoutError):
         print("segue: nothing came in time; SEGUE_LOG=debug shows what happens", file=sys.stderr)
-    except (Error, LibraryError) as error:
+    except BrokenPipeError:
+        sys.stderr.close()
+    except (Error, LibraryError, OSError) as error:
         print(f"segue: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()
     return 1
 
 

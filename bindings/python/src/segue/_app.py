@@ -8,6 +8,7 @@ import concurrent.futures
 import enum
 import inspect
 import select
+import socket
 import threading
 import time
 import warnings
@@ -21,6 +22,7 @@ from . import _native, _table
 from ._activity import Activity, _of
 from ._continuation import Continuation, continuation_of
 from ._hooks import Hooked, hook, is_later
+from ._link import Link, link
 from ._log import follow_logger, logger
 from ._native import library
 from ._offer import Offer, OfferEvent, OfferEventKind
@@ -345,6 +347,14 @@ class App(Hooked, _native.Handle):
         if not continuation.done:
             self._continuations.add(continuation)
         return continuation
+
+    def link(self, connection: socket.socket, *, any_user: bool = False) -> Link:
+        """Links this device with the one at the other end of a connected socket, which becomes the library's.
+
+        any_user: the other end need not be a local process of this user. Whoever is there sees all offers of this
+            device and can continue them: encrypt what leaves the machine, for example with `ssh -L`
+        """
+        return link(self, connection, any_user)
 
     @property
     def current_activity(self) -> Activity | None:

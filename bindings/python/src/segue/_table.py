@@ -45,6 +45,7 @@ Address = c_void_p
 
 DESTROY = CFUNCTYPE(None, Address)
 LOG = CFUNCTYPE(None, Address, Int32, Address, Size)
+LINK = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
 WILL_SAVE = CFUNCTYPE(Int32, Address, Handle, Handle)
 RECEIPT = CFUNCTYPE(None, Address, Handle, Handle)
@@ -58,6 +59,7 @@ RESTORE_STATE = CFUNCTYPE(Bool, Address, Handle)
 CALLBACKS: dict[str, Any] = {
     "segue_destroy": DESTROY,
     "segue_log_function": LOG,
+    "segue_link_function": LINK,
     "segue_explain_function": EXPLAIN,
     "segue_will_save_function": WILL_SAVE,
     "segue_receipt_function": RECEIPT,
@@ -201,6 +203,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_app_get_connection", (Handle, Address), Status),
     ("segue_app_get_offers", (Handle, Address, Size, Address), Status),
     ("segue_app_describe", (Handle, Address, Address), Status),
+    ("segue_app_link", (Handle, Int32, UInt32, LINK, Address, DESTROY), Status),
     ("segue_activity_explain", (Handle, EXPLAIN, Address, DESTROY), Status),
     ("segue_app_delegate_create", (Address, DESTROY, Address), Status),
     ("segue_app_delegate_on_offer", (Handle, OFFER), Status),

@@ -1,0 +1,58 @@
+import SegueModel
+import SegueWire
+
+/// A link to another device that this app has asked for.
+struct AppLink {
+  let number: UInt64
+  /// The hub was asked, and was given the descriptor.
+  var isAsked = false
+}
+
+extension AppEngine {
+  /// Links this device's hub with another. What comes of it is delivered under the number that is returned; in the end
+  /// always that it has ended. The owner keeps the descriptor until `takeAsked` has named the number.
+  public func link(_ now: Moment) -> UInt64 {
+    let number = nextLink
+    nextLink += 1
+    links.append(AppLink(number: number))
+    if connection.isWelcome { askForLinks(now) }
+    return number
+  }
+
+  /// Links whose descriptors go to the hub now, in this order, with the next bytes that do.
+  public func takeAsked() -> [UInt64] {
+    defer { asked = [] }
+    return asked
+  }
+
+  func askForLinks(_ now: Moment) {
+    for index in links.indices where !links[index].isAsked {
+      links[index].isAsked = true
+      asked.append(links[index].number)
+      sendChecked(.attach(links[index].number), now)
+    }
+  }
+
+  func linked(_ number: UInt64, deviceName: String) {
+    guard links.contains(where: { $0.number == number }) else { return }
+    deliveries.append(.linked(number, deviceName: deviceName))
+  }
+
+  func linkEnded(_ number: UInt64, _ error: SegueError) {
+    guard let index = links.firstIndex(where: { $0.number == number }) else { return }
+    links.remove(at: index)
+    deliveries.append(.linkEnded(number, error))
+  }
+
+  /// The hub that has them is gone. Those that it was not asked for wait for the next.
+  func linksLostHub() {
+    asked = []
+    for link in links where link.isAsked {
+      linkEnded(link.number, SegueError(.connectionUnavailable, "the hub of this device went away"))
+    }
+  }
+
+  func endLinks(_ error: SegueError) {
+    for link in links { linkEnded(link.number, error) }
+  }
+}

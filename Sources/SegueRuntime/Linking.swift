@@ -1,0 +1,39 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// A link to another device that the host has asked for, and who hears of it.
+open class Linking {
+  /// Until it went to the hub; negative: it did.
+  private var fd: Int32 = -1
+
+  public init() {}
+
+  /// The two hubs have met.
+  open func linked(_ app: App, deviceName: String) {}
+
+  /// Called once, last, without locks; then it is let go of.
+  open func ended(_ app: App, _ error: Box<SegueError>) {}
+
+  fileprivate func keep(_ fd: Int32) { self.fd = fd }
+
+  func takeDescriptor() -> Int32? {
+    defer { fd = -1 }
+    return fd < 0 ? nil : fd
+  }
+
+  deinit { Descriptors.close(fd) }
+}
+
+extension App {
+  /// Links this device with another.
+  /// - Parameter fd: a connected stream socket; this object's if the call succeeds.
+  public func link(_ fd: Int32, isOfAnyUser: Bool, _ linking: Linking) throws(SegueError) {
+    monitor.lock()
+    defer { unlockAndLog() }
+    guard case .open = state, let engine else { throw notOpen }
+    linking.keep(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
+    links[engine.link(Clock.now)] = linking
+    settle()
+  }
+}

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two devices: hubs in two runtime folders, linked over real sockets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from typing import Any, Callable
+
+import pytest
+from conftest import PATIENCE, TYPE, environment, run_until
+
+import segue
+
+Pair = tuple[segue.App, segue.App]
+
+
+@pytest.fixture
+def folders() -> Iterator[tuple[str, str]]:
+    """The runtime folders of two devices."""
+    made = tempfile.mkdtemp(prefix="segue-"), tempfile.mkdtemp(prefix="segue-")
+    yield made
+    for folder in made:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def pair(folders: tuple[str, str]) -> Iterator[Pair]:
+    """An app on each of two devices that are not linked."""
+    with ExitStack() as stack:
+        first, second = (
+            stack.enter_context(segue.App("com.example.notes", runtime_folder=folder, types=[TYPE]))
+            for folder in folders
+        )
+        run_until([first, second], lambda: first.ready().done and second.ready().done)
+        yield first, second
+
+
+def linked(pair: Pair, sockets: tuple[socket.socket, socket.socket] | None = None) -> tuple[segue.Link, segue.Link]:
+    first, second = sockets or socket.socketpair()
+    links = pair[0].link(first), pair[1].link(second)
+    run_until(list(pair), lambda: all(link.done for link in links))
+    return links
+
+
+def test_an_activity_is_continued_on_a_linked_device(pair: Pair) -> None:
+    """R2.1, R3.6: across two hubs."""
+    editor, viewer = pair
+    activity = segue.Activity(editor, TYPE, title="Draft", user_info={"line": 12})
+    receipts: list[segue.Receipt] = []
+    activity.on_continuation_ended(receipts.append)
+    activity.become_current()
+    links = linked(pair)
+    assert [link.wait(0) for link in links] == [socket.gethostname()] * 2
+    run_until([editor, viewer], lambda: viewer.offers)
+    continuation = viewer.continue_(viewer.offers[0])
+    run_until([editor, viewer], lambda: continuation.done)
+    assert continuation.wait(0).user_info["line"] == 12
+    run_until([editor, viewer], lambda: receipts)
+    assert receipts[0].outcome == segue.Outcome.RESTORED
+
+
+def test_closing_an_app_ends_its_links_and_takes_back_what_came_by_them(pair: Pair) -> None:
+    editor, viewer = pair
+    activity = segue.Activity(editor, TYPE, title="Draft")
+    activity.become_current()
+    mine, theirs = linked(pair)
+    run_until([editor, viewer], lambda: viewer.offers)
+    editor.close()
+    assert isinstance(mine.ended.wait(0), segue.CancelledError)
+    run_until([viewer], lambda: theirs.ended.done and not viewer.offers)
+    assert isinstance(theirs.ended.wait(0), segue.ConnectionUnavailableError)
+
+
+def test_a_link_of_a_device_with_itself_is_refused(pair: Pair) -> None:
+    editor, _ = pair
+    first, second = socket.socketpair()
+    links = editor.link(first), editor.link(second)
+    run_until([editor], lambda: all(link.ended.done for link in links))
+    for link in links:
+        with pytest.raises(segue.Error):
+            link.wait(0)
+    assert any(isinstance(link.ended.wait(0), segue.InvalidStateError) for link in links)
+
+
+def test_what_is_no_connected_stream_socket_is_refused_and_stays_the_callers(pair: Pair) -> None:
+    editor, _ = pair
+    datagrams, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as alone, datagrams, other:
+        for one in (alone, datagrams):
+            with pytest.raises(segue.InvalidArgumentError, match="stream socket"):
+                editor.link(one)
+            assert one.fileno() >= 0
+            one.getsockname()
+
+
+def test_a_socket_that_does_not_tell_its_user_is_refused_unless_asked_for(pair: Pair) -> None:
+    """TCP: whoever is at the other end."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname())
+        accepted, _ = server.accept()
+    with pytest.raises(segue.InvalidArgumentError, match="SEGUE_LINK_ANY_USER"):
+        pair[0].link(client)
+    links = pair[0].link(client, any_user=True), pair[1].link(accepted, any_user=True)
+    run_until(list(pair), lambda: all(link.done for link in links))
+    assert links[0].wait(0)
+
+
+def test_garbage_and_silence_end_a_link_and_nothing_else(pair: Pair) -> None:
+    """A9, A20."""
+    editor, _ = pair
+    for bad in (b"GET / HTTP/1.1\r\n\r\n", b"\x00\xff\xff\xff" + bytes(60), b""):
+        mine, theirs = socket.socketpair()
+        link = editor.link(mine)
+        with theirs:
+            theirs.sendall(bad)
+            if not bad:
+                theirs.close()
+            ended = link.ended
+            run_until([editor], lambda: ended.done)  # noqa: B023
+        with pytest.raises(segue.Error):
+            link.wait(0)
+    assert editor.connection == segue.Connection.READY
+
+
+def over(continuation: segue.Continuation, links: tuple[segue.Link, segue.Link]) -> Callable[[], bool]:
+    return lambda: continuation.done or all(link.ended.done for link in links)
+
+
+class Proxy:
+    """Stands between two devices, passes some bytes on, and then cuts both connections."""
+
+    def __init__(self, count: int):
+        ends = [socket.socketpair(), socket.socketpair()]
+        self.sockets = ends[0][0], ends[1][0]
+        self._ends = ends[0][1], ends[1][1]
+        self._left = count
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._pump, args=(index,)) for index in (0, 1)]
+        for thread in self._threads:
+            thread.start()
+
+    def _pump(self, index: int) -> None:
+        source, sink = self._ends[index], self._ends[1 - index]
+        with suppress(OSError):
+            while data := source.recv(4096):
+                with self._lock:
+                    data = data[: self._left]
+                    self._left -= len(data)
+                sink.sendall(data)
+                if self._left == 0:
+                    break
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+        for end in self._ends:
+            end.close()
+
+
+def test_a_cut_link_goes_on_where_it_was(pair: Pair) -> None:
+    """R7.4: 200 KB of user_info behind a proxy that cuts the connection every few kilobytes."""
+    editor, viewer = pair
+    text = "".join(f"line {number} of a long draft\n" for number in range(8_000))
+    activity = segue.Activity(editor, TYPE, title="Draft", user_info={"text": text})
+    receipts: list[segue.Receipt] = []
+    activity.on_continuation_ended(receipts.append)
+    activity.become_current()
+    continuation: segue.Continuation | None = None
+    cuts = 0
+    while True:
+        proxy = Proxy(20_000 + 5_000 * cuts)
+        links = editor.link(proxy.sockets[0]), viewer.link(proxy.sockets[1])
+        if continuation is None:
+            run_until([editor, viewer], lambda: viewer.offers)
+            continuation = viewer.continue_(viewer.offers[0])
+        run_until([editor, viewer], over(continuation, links))
+        if continuation.done:
+            break
+        proxy.join()
+        cuts += 1
+    assert cuts >= 3, "the proxy has cut the link, and more than once"
+    assert continuation.wait(0).user_info["text"] == text
+    run_until([editor, viewer], lambda: receipts)
+    assert [receipt.outcome for receipt in receipts] == [segue.Outcome.RESTORED]
+    # The proxy ends with the sockets of the apps.
+    editor.close()
+    viewer.close()
+    proxy.join()
+
+
+OFFERING = """
+import segue
+with segue.App("com.example.notes", types=["com.example.notes.editing"]) as app:
+    activity = segue.Activity(app, "com.example.notes.editing", title="Draft", user_info={"line": 12})
+    activity.on_continuation_ended(lambda receipt: app.stop())
+    activity.become_current()
+    app.run()
+"""
+
+
+def test_the_command_line_links_two_devices(folders: tuple[str, str], tmp_path: Any) -> None:
+    """Four processes, two runtime folders, one Unix socket: as `ssh -L` would forward it."""
+    path = os.path.join(folders[0], "peer")
+    environments = [environment(folder) for folder in folders]
+
+    def start(folder: int, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, *arguments]
+        program = subprocess.Popen(
+            command, env=environments[folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        stack.callback(program.communicate)
+        stack.callback(program.kill)
+        return program
+
+    def line(stream: Any, expected: str) -> None:
+        for said in stream:
+            if expected in said:
+                return
+        raise AssertionError(f"nothing said {expected!r}")
+
+    with ExitStack() as stack:
+        editor = start(0, "-c", OFFERING)
+        listening = start(0, "-m", "segue", "link", "--listen", path)
+        line(listening.stdout, "waiting for the other device")
+        linking = start(1, "-m", "segue", "link", path)
+        line(linking.stdout, "linked with")
+        viewer = start(1, "-m", "segue", "continue", "--wait", "20")
+        said, _ = viewer.communicate(timeout=PATIENCE)
+        assert viewer.returncode == 0
+        assert '"line": 12' in said
+        assert editor.wait(PATIENCE) == 0
