@@ -34,7 +34,8 @@ public enum Socket {
     }
   }
 
-  private static func receive(_ fd: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ descriptors: inout [Int32]) -> Int {
+  private static func receive(_ fd: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ descriptors: inout [Int32]) -> Int
+  {
     withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(linux_descriptor_limit)) { came in
       var number: Int32 = 0
       let count = linux_receive(fd, buffer.baseAddress, buffer.count, came.baseAddress, &number)

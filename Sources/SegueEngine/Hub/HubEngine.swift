@@ -255,7 +255,9 @@ public final class HubEngine {
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
     case .attach(let number): attachments.append(Attachment(app: peer.number, number: number))
-    case .link, .resume, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished, .explanation: break
+    case .link, .resume, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
+      .explanation:
+      break
     }
   }
 
