@@ -86,7 +86,7 @@ import Testing
     do {
       _ = try ActivityDocument.decode(document, userInfoLimit: 100)
       return .ok
-    } catch { return (error as? SegueError)?.status ?? .system }
+    } catch { return error.status }
   }
 
   @Test func `properties that are none are refused (A9)`() throws {
