@@ -254,6 +254,8 @@ public final class Link {
 
   /// Bytes of messages that wait to be taken.
   public var pendingBytes: Int { stagedBytes + waiting.count - waitingStart }
+  /// The same, and those that went, but are kept until the peer says that they came.
+  public var heldBytes: Int { output.count + waiting.count - waitingStart }
   private var stagedBytes: Int { output.count - outputStart }
 
   /// Gives the bytes that are next to go out to `body`, which returns how many of them went.

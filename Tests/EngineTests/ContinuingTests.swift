@@ -209,26 +209,12 @@ import Testing
 
   @Test func `asking for one continuation again and again does not cost its origin the hub`() throws {
     let (world, editor, _, id) = try world()
-    let hub = try #require(world.hub)
-    let number = world.takeNumber()
-    let link = Link(side: .connecting)
-    hub.connected(number, world.now)
-    func say(_ message: Message) throws {
-      link.send(try message.encoded())
-      while link.takeOutput({
-        hub.receive($0, from: number, world.now)
-        return $0.count
-      }) {}
-    }
-    let asker = AppIdentity(
-      id: world.identifier(), bundleIdentifier: "com.example.asker", name: "asker", team: "TEAM",
-      types: ["com.example.note"], isChooser: false)
-    try say(.hello(asker, version: 1, minimum: 1))
+    let asker = try RawPeer(app: "asker", in: world)
     let continuation = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
-    try say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
+    try asker.say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
     world.settle()
     // More often than there may be channels.
-    for _ in 0...Link.channelLimit { try say(.fetch(continuation, milliseconds: 1_000, receiver: nil)) }
+    for _ in 0...Link.channelLimit { try asker.say(.fetch(continuation, milliseconds: 1_000, receiver: nil)) }
     world.settle()
     #expect(editor.number != nil && editor.engine.isReady)
   }

@@ -1,6 +1,8 @@
-import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
+
+@testable import SegueEngine
 
 /// Devices whose hubs are linked.
 @Suite struct LinkingTests {
@@ -185,5 +187,21 @@ import Testing
     devices.wait(1_000)
     #expect(titles(viewer) == ["Two"])
     #expect(viewer.engine.offers.all[0].rank == rank)
+  }
+
+  @Test func `a hub that hears all, but never says that it came, is given up`() throws {
+    let world = World()
+    world.startHub()
+    let hub = try RawPeer(hubIn: world)
+    let editor = try RawPeer(app: "editor", in: world)
+    let title = String(repeating: "a", count: Limits.title)
+    let offer = OfferDescription(
+      id: world.identifier(), type: "com.example.note", title: title, payloadVersion: 0, sizeHint: 0,
+      expirationDate: nil, supportsContinuationStreams: false)
+    for activation in 0..<UInt64(HubEngine.backlogLimit / Limits.title) {
+      try editor.say(.put(offer, OfferTiming(age: 0, remaining: nil), activation: activation))
+      world.settle()
+    }
+    #expect(!hub.isConnected)
   }
 }

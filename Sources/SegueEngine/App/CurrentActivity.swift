@@ -83,7 +83,12 @@ extension AppEngine {
   func putCurrent(_ now: Moment) {
     guard var offered = current else { return }
     defer { current = offered }
-    guard connection.isWelcome, let activity = source.activity(offered.id) else { return }
+    guard connection.isWelcome, let activity = source.activity(offered.id) else {
+      // The next hub is told of all at once: until then nothing is due.
+      offered.updateAt = nil
+      offered.expiresAt = nil
+      return
+    }
     offered.expiresAt = activity.expirationDate.map { now.uptime(of: $0) }
     guard activity.isOfferable(at: now.date) else {
       offered.expiresAt = nil

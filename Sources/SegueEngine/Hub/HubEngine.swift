@@ -186,7 +186,7 @@ public final class HubEngine {
       // Only an explanation could be too long, and that is cut before.
       return
     }
-    if peer.link.pendingBytes > Self.backlogLimit {
+    if peer.link.heldBytes > Self.backlogLimit {
       // It registers again when it wakes up.
       dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
     }

@@ -1,0 +1,44 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// An app or a hub without an engine: it says what it wants, and pays no heed to what it hears.
+final class RawPeer {
+  private let world: World
+  private let number: HubEngine.PeerNumber
+  private let link = Link(side: .connecting)
+
+  private init(_ world: World) {
+    self.world = world
+    number = world.takeNumber()
+  }
+
+  /// An app that registers.
+  convenience init(app name: String, in world: World) throws {
+    self.init(world)
+    world.hub?.connected(number, world.now)
+    let identity = AppIdentity(
+      id: world.identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: "TEAM",
+      types: ["com.example.note"], isChooser: false)
+    try say(.hello(identity, version: 1, minimum: 1))
+  }
+
+  /// The hub of another device, which says who it is.
+  convenience init(hubIn world: World) throws {
+    self.init(world)
+    world.hub?.connectedHub(number, world.now)
+    try say(.link(HubIdentity(id: world.identifier(), deviceName: "away"), version: 1, minimum: 1))
+    try say(.resume(mine: 1, yours: 0, received: 0))
+  }
+
+  var isConnected: Bool { world.hub?.link(of: number) != nil }
+
+  /// The hub hears it, and does nothing else yet.
+  func say(_ message: Message) throws {
+    link.send(try message.encoded())
+    while link.takeOutput({
+      world.hub?.receive($0, from: number, world.now)
+      return $0.count
+    }) {}
+  }
+}
