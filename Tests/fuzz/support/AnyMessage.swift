@@ -4,7 +4,7 @@ import SegueWire
 /// Messages of all kinds, with identifiers that meet again. A new kind is a line here.
 extension Input {
   mutating func message() -> Message {
-    switch number(below: 20) {
+    switch number(below: 23) {
     case 0: .hello(app(identifier()), version: version(), minimum: version())
     case 1: .welcome(version: version(), generation: number(), deviceName: text(atMost: 4))
     case 2: .goodbye(error())
@@ -25,6 +25,9 @@ extension Input {
     case 16: .explain(request: number(), identifier(), type: type())
     case 17: .explanation(request: number(), [], appCount: number())
     case 18: .resume(mine: number(), yours: number(), received: number())
+    case 19: .attach(number())
+    case 20: .attached(number(), deviceName: text(atMost: 4))
+    case 21: .detached(number(), error())
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
   }

@@ -20,6 +20,8 @@ private final class App: ActivitySource {
   /// Those under way, and whether will_continue was told.
   private var continuations: [(id: Identifier, isAnnounced: Bool)] = []
   private var nextContinuation: UInt64 = 8
+  /// Those that were asked for, and have not ended.
+  private var links: [UInt64] = []
   /// Of those told; they may be answered later.
   private var unanswered: [Identifier] = []
   /// How it answers.
@@ -52,6 +54,9 @@ private final class App: ActivitySource {
     case 11: answer(&input)
     case 12: if let link = engine.link { _ = hub.hear(link) }
     case 13: answers = input.byte()
+    case 14 where input.bool():
+      if links.count < 8, !engine.isClosed { links.append(engine.link(now)) }
+      _ = engine.takeAsked()
     case 14: _ = engine.explain(input.identifier(), activities[input.identifier()], now)
     default: if input.number(below: 8) == 0 { close() } else { runDeliveries() }
     }
@@ -62,6 +67,7 @@ private final class App: ActivitySource {
   func end() {
     close()
     require(continuations.isEmpty, "will_continue, and then nothing (R3.2)")
+    require(links.isEmpty, "a link that has no end")
     _ = engine.link.map { hub.hear($0) }
     engine.disconnected(now)
     now.uptime += 100_000
@@ -145,7 +151,10 @@ private final class App: ActivitySource {
     switch delivery {
     case .willSave(_, let save): if answers & 1 == 0 { engine.saved(save, now) } else { pendingSaves.append(save) }
     case .continuation(let id): step(id)
-    case .connection, .offer, .wasContinued, .continuationEnded, .explanation, .log: break
+    case .linkEnded(let link, _):
+      guard let index = links.firstIndex(of: link) else { fatalError("a link ended that was not asked for") }
+      links.remove(at: index)
+    case .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked, .log: break
     }
   }
 

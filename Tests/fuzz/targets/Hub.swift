@@ -26,14 +26,15 @@ private struct Story {
   mutating func step(_ input: inout Input) {
     switch input.number(below: 16) {
     case 0: if let number = add() { hub.connected(number, now) }
-    case 1: if let number = add() { hub.connectedHub(number, side: input.bool() ? .connecting : .accepting, now) }
+    case 1: if let number = add() { hub.connectedHub(number, now) }
     case 2: if let number = add() { register(number, &input) }
     case 3: if let number = add() { link(number, &input) }
     case 4: disconnect(&input)
     case 5: wait(&input)
     case 6: read(&input)
     case 7: closeThoseToClose()
-    case 8: if input.byte() == 255 { hub.stepDown() }
+    case 8: attach(&input)
+    case 9: if input.byte() == 255 { hub.stepDown() }
     default: receive(&input)
     }
     require(hub.brokenInvariant == nil, "\(hub.brokenInvariant ?? "")")
@@ -64,10 +65,21 @@ private struct Story {
   }
 
   private func link(_ number: HubEngine.PeerNumber, _ input: inout Input) {
-    hub.connectedHub(number, side: input.bool() ? .connecting : .accepting, now)
+    hub.connectedHub(number, now)
     let identity = HubIdentity(id: Identifier(high: 0, low: number % 16), deviceName: "away")
     tell(number, Peer.words(.link(identity, version: 1, minimum: 1)))
     tell(number, Peer.words(.resume(mine: 1, yours: UInt64(input.number(below: 4)), received: 0)))
+  }
+
+  /// What apps have asked for.
+  private mutating func attach(_ input: inout Input) {
+    for attachment in hub.takeAttachments() {
+      if input.bool(), let number = add() {
+        hub.connectedHub(number, for: attachment, now)
+      } else {
+        hub.refuse(attachment, SegueError(.limitExceeded, "no more"))
+      }
+    }
   }
 
   private func tell(_ number: HubEngine.PeerNumber, _ bytes: [UInt8]) {
