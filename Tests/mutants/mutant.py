@@ -86,7 +86,7 @@ STATEMENT = re.compile(
 )
 # What is there for speed, for people who read a log, or to stop what is wrong already.
 IDLE = re.compile(
-    r"^(private|public|static|fileprivate|nonisolated|return|throw|let|var|for|if|guard|while|switch|func|import|case|init)\b"
+    r"^(private|public|static|fileprivate|nonisolated|typealias|return|throw|let|var|for|if|guard|while|switch|func|import|case|init)\b"
     r"|^(@|super|self = |self\.init|self\.\w+ = \w+$)|reserveCapacity|\blog\(|precondition|\bassert\("
 )
 
@@ -119,7 +119,7 @@ def is_statement(code: str) -> bool:
     depth = 0
     for place, letter in enumerate(code):
         depth += (letter in "([") - (letter in ")]")
-        if depth == 0 and re.match(r" (&&|\|\||\?|==|!=|<=?|>=?) ", code[place:]) and " = " not in code[:place]:
+        if depth == 0 and re.match(r" (&&|\|\||\?|\+|-|==|!=|<=?|>=?) ", code[place:]) and " = " not in code[:place]:
             return False
     return True
 
