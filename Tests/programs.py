@@ -89,11 +89,14 @@ class Program:
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
-    def wait(self, patience: float = PATIENCE) -> int:
-        """Ends its input, and waits for its end. The exit status, or minus the signal."""
+    def end_input(self) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
+
+    def wait(self, patience: float = PATIENCE) -> int:
+        """Ends its input, and waits for its end. The exit status, or minus the signal."""
+        self.end_input()
         try:
             status = self._process.wait(timeout=patience)
         except subprocess.TimeoutExpired:

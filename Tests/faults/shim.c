@@ -116,7 +116,8 @@ static void see(const unsigned char *bytes, ssize_t count) {
     ssize_t length = bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3];
     if (bytes[at] == 0 && bytes[at + 8] >> 5 == 4 && bytes[at + 9] < 24) {
       int kind = bytes[at + 9], awaited = awaited_kind;
-      last_kind = kind;
+      if (kind != 4 && kind != 5) /* ping and pong say nothing of what it is about */
+        last_kind = kind;
       if (kind == awaited)
         awaited_kind = 0;
     }
@@ -197,6 +198,40 @@ ssize_t send(int fd, const void *buffer, size_t size, int flags) {
   }
   ssize_t count = real(fd, buffer, size, flags);
   see(buffer, count);
+  return count;
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
+  REAL(ssize_t, recvmsg, int, struct msghdr *, int);
+  size_t whole = message->msg_iovlen ? message->msg_iov->iov_len : 0;
+  bool is_short = false;
+  if (DUE(recvmsg)) {
+    is_short = variant % 4 == 3 && whole > 0;
+    if (!is_short)
+      return FAIL(EINTR, EAGAIN, ECONNRESET);
+    message->msg_iov->iov_len = 1;
+  }
+  ssize_t count = real(fd, message, flags);
+  if (is_short)
+    message->msg_iov->iov_len = whole;
+  if (whole > 0)
+    see(message->msg_iov->iov_base, count);
+  return count;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+  REAL(ssize_t, sendmsg, int, const struct msghdr *, int);
+  struct msghdr some = *message;
+  struct iovec part = some.msg_iovlen ? *some.msg_iov : (struct iovec){0};
+  if (DUE(sendmsg)) {
+    if (variant % 6 < 4)
+      return FAIL(EINTR, EAGAIN, ECONNRESET, ENOBUFS);
+    part.iov_len = variant % 6 == 4 ? 1 : (part.iov_len + 1) / 2;
+    some.msg_iov = &part;
+    some.msg_iovlen = 1;
+  }
+  ssize_t count = real(fd, &some, flags);
+  see(part.iov_base, count);
   return count;
 }
 

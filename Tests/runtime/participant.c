@@ -352,7 +352,7 @@ static void complete(const char *word) {
 /** The child says what every call gives there, and then waits to be killed. */
 static void fork_child(const char *unused) {
   (void)unused;
-  char *memory;
+  char *memory = NULL;
   CHECK(segue_activity_get_type(activity, &memory, NULL));
   pid_t child = fork();
   if (child != 0) {
