@@ -156,7 +156,9 @@ public func segue_error_get_message(
   _ error: OpaquePointer?, _ message: TextOut, _ length: LengthOut
 ) -> segue_status {
   handles.call(error, .error) { (error) throws(SegueError) in
-    try Results.give(error.content.message, to: message, length: length)
+    // It may quote what another app says.
+    let line = String(decoding: Text.oneLine(error.content.message), as: UTF8.self)
+    try Results.give(line, to: message, length: length)
   }
 }
 

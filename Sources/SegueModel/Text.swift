@@ -24,4 +24,10 @@ public enum Text {
     default: false
     }
   }
+
+  /// The bytes of a text as one line, whatever it quotes: each control character becomes a blank. What another app
+  /// says must not look like lines of ours, or like commands to a terminal.
+  public static func oneLine(_ text: String) -> [UInt8] {
+    text.utf8.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }
+  }
 }

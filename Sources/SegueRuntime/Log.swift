@@ -36,11 +36,11 @@ public enum Log {
       (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost)
     }
     if toStandardError {
-      var line: [UInt8] = Array("segue: \(name(level)): \(message)\n".utf8)
+      var line = Text.oneLine("segue: \(name(level)): \(message)") + [0x0A]
       line.withUnsafeMutableBytes { bytes in _ = CLinux.write(2, bytes.baseAddress, bytes.count) }
     }
     if let target {
-      var line: [UInt8] = Array(message.utf8)
+      var line = Text.oneLine(message)
       line.append(0)
       line.withUnsafeMutableBytes { bytes in
         guard let start = bytes.baseAddress else { return }

@@ -199,53 +199,5 @@ extension OneAtATime {
         #expect(fixture.destroyed == 1)
       }
     }
-
-    /// Good and bad arguments in all mixtures; what counts is that the process lives and nothing leaks.
-    /// SEGUE_FUZZ_CALLS sets how many calls.
-    @Test func `survives calls at random`() {
-      let count = ProcessInfo.processInfo.environment["SEGUE_FUZZ_CALLS"].flatMap(Int.init) ?? 20_000
-      var random = Seeded(state: 1)
-      // Those that wait, or let go of what the fixture holds.
-      let safe = Self.functions.filter {
-        !$0.name.hasSuffix("_release") && !$0.name.hasSuffix("_retain")
-          && !["segue_free", "segue_app_dispatch", "segue_app_open", "segue_app_close", "segue_log_set"].contains(
-            $0.name)
-          && !$0.parameters.contains { !$0.isIn && ["handle", "string", "data"].contains($0.role) && $0.size == nil }
-      }
-      for _ in 0..<max(1, count / 1000) {
-        withFixture { fixture in
-          for _ in 0..<1000 {
-            guard let function = safe.randomElement(using: &random) else { return }
-            let good = fixture.arguments(function) ?? function.parameters.map { _ in .null }
-            let arguments = zip(function.parameters, good).map { parameter, good -> Argument in
-              switch Int.random(in: 0..<6, using: &random) {
-              case 0 where parameter.role != "callback": .null
-              case 1 where parameter.role == "handle" && parameter.isIn: .handle(UInt(random.next()))
-              case 2 where parameter.role == "length" && parameter.isIn: .int([0, 1, Int.max, .min].randomElement()!)
-              case 3
-              where parameter.role == "value" && parameter.isIn && !["count", "capacity"].contains(parameter.name):
-                .word(random.next())
-              default: good
-              }
-            }
-            fixture.library.call(function.name, arguments)
-          }
-        }
-      }
-      #expect(SharedLibrary.shared.liveHandles == 0)
-    }
-  }
-}
-
-/// SplitMix64: the same calls in every run.
-struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return word ^ word >> 31
   }
 }

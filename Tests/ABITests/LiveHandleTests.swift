@@ -94,6 +94,23 @@ extension OneAtATime {
       }
     }
 
+    /// What another app says must not look like lines of ours, or like commands to a terminal.
+    @Test func `an error that quotes another app is one line`() throws {
+      try withPair { pair, _ in
+        try pair.decline("not\nnow\0,\u{1B}[0m later")
+        let function = try #require(Self.getters.first { $0.name == "segue_error_get_message" })
+        var message: [UInt8] = []
+        let error = try #require(pair.handles["segue_error"])
+        let status = get(function, error) { places in
+          guard let text = places[1].load(as: UnsafeRawPointer?.self) else { return }
+          message = Array(UnsafeRawBufferPointer(start: text, count: places[2].load(as: Int.self)))
+        }
+        #expect(status == ok)
+        #expect(String(decoding: message, as: UTF8.self).contains("not now , [0m later"))
+        #expect(message.allSatisfy { $0 >= 0x20 && $0 != 0x7F })
+      }
+    }
+
     @Test func `an output of a getter is refused when NULL if it is required, else left out`() throws {
       try withPair { pair, _ in
         for function in Self.getters {

@@ -18,6 +18,8 @@ final class Pair {
   private var callbacks: [Callback] = []
   private(set) var restored = 0
   private var failures = 0
+  /// What the receiver declines with, if it declines.
+  private var reason: String?
 
   init() throws {
     try FileManager.default.createDirectory(
@@ -134,6 +136,16 @@ final class Pair {
   private func makeReceiver() throws {
     let delegate = try made("segue_app_delegate_create", .null, .null)
     handles["segue_app_delegate"] = delegate
+    try on("segue_app_delegate_on_will_continue", "segue_will_continue_function", delegate) {
+      [unowned self] arguments in
+      guard let reason else { return 0 }
+      let status = reason.withCString {
+        library.status(
+          "segue_continuation_decline", .word(arguments[4]), .pointer(UnsafeRawPointer($0)), .int(reason.utf8.count))
+      }
+      #expect(status == ok, "\(library.lastMessage)")
+      return 0
+    }
     try on("segue_app_delegate_on_continue", "segue_continue_function", delegate) { [unowned self] arguments in
       withUnsafePointer(to: handles["segue_restorable"]) {
         let status = library.status("segue_continuation_restore", .word(arguments[3]), .pointer($0), .int(1))
@@ -176,6 +188,19 @@ final class Pair {
     }
     try #require(
       library.status("segue_activity_set_needs_save", .handle(handles["segue_activity"] ?? 0), .int(1)) == ok)
+  }
+
+  /// A continuation that the receiver declines; `handles` then has its error, in place of the former one.
+  func decline(_ reason: String) throws {
+    self.reason = reason
+    defer { self.reason = nil }
+    let failed = failures
+    if let former = handles.removeValue(forKey: "segue_error") {
+      try #require(library.status("segue_error_release", .handle(former)) == ok)
+    }
+    let continuation = try begin()
+    dispatch { failures > failed }
+    try #require(library.status("segue_continuation_release", .handle(continuation)) == ok)
   }
 
   /// The whole way; the answer to will_save comes when that has returned.

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* abuse CALLS SEED: makes that many calls from eight threads and from inside callbacks, and lets go of everything. What
+ * each thread draws follows from the seed; how the threads meet does not. It ends with 0 if every answer was one that
+ * segue.h allows, no callback came after its end, every context was destroyed once, and no handle is left. */
+#include "abuse.h"
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+enum { THREADS = 8, TRAIL = 12, MOST_THREADS = 4096, MOST_FUNCTIONS = 4096, LAST_STATUS = 24 };
+/** One call in so many comes with a scene, or with a continuation. */
+enum { SCENE_EVERY = 400, HANDOFF_EVERY = 60 };
+/** A run that makes no call for so long hangs. */
+enum { PATIENCE_SECONDS = 60 };
+
+atomic_bool is_stopping;
+atomic_ulong calls_made[MOST_FUNCTIONS], calls_succeeded[MOST_FUNCTIONS];
+atomic_long calls_left;
+const char *folder;
+static uint64_t seed;
+
+/** A thread that made calls, also the library's own; it stays when the thread has gone. */
+struct worker {
+  uint64_t random;
+  const char *_Atomic trail[TRAIL];
+  atomic_uint place;
+};
+static struct worker *_Atomic workers[MOST_THREADS];
+static atomic_uint worker_count;
+static _Thread_local struct worker *worker;
+
+static struct worker *me(void) {
+  if (!worker) {
+    unsigned number = worker_count++;
+    worker = calloc(1, sizeof *worker);
+    worker->random = seed * 0x2545F4914F6CDD1D + number;
+    workers[number % MOST_THREADS] = worker;
+  }
+  return worker;
+}
+
+/** SplitMix64. */
+uint64_t draw_word(void) {
+  uint64_t word = me()->random += 0x9E3779B97F4A7C15;
+  word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9;
+  word = (word ^ word >> 27) * 0x94D049BB133111EB;
+  return word ^ word >> 31;
+}
+
+uint32_t draw(uint32_t bound) { return (uint32_t)((draw_word() >> 32) * bound >> 32); }
+
+void trail(const struct function *function) {
+  struct worker *mine = me();
+  mine->trail[mine->place++ % TRAIL] = function->name;
+}
+
+static void say(const char *text) {
+  if (write(2, text, strlen(text)) < 0)
+    _exit(3);
+}
+
+/** The last calls of each thread, the latest first; safe in a signal handler. */
+static void show_trails(void) {
+  for (unsigned i = 0; i < worker_count && i < MOST_THREADS; i++) {
+    struct worker *other = workers[i];
+    if (!other || other->place == 0)
+      continue;
+    say(other == worker ? "this thread:" : "a thread:");
+    unsigned end = other->place;
+    for (unsigned back = 1; back <= TRAIL && back <= end; back++) {
+      say(" ");
+      say(other->trail[(end - back) % TRAIL]);
+    }
+    say("\n");
+  }
+}
+
+void fail(const char *what, const char *about) {
+  say("abuse: ");
+  say(what);
+  say(": ");
+  say(about);
+  say("\n");
+  show_trails();
+  abort();
+}
+
+static void crashed(int number) {
+  signal(number, SIG_DFL);
+  say("abuse: crashed\n");
+  show_trails();
+  raise(number);
+}
+
+/* One call --------------------------------------------------------------------------------------------------------- */
+
+/** Takes over what a successful call gave. */
+static void take_over(struct call *call) {
+  for (int i = 0; i < call->function->count; i++) {
+    const struct parameter *parameter = &call->function->parameters[i];
+    uint64_t given;
+    if (parameter->is_in || !call->words[i])
+      continue;
+    memcpy(&given, call->outputs + i * ROOM, sizeof given);
+    if (parameter->role == ROLE_HANDLE && given)
+      pool_put(parameter->handle, given);
+    else if (parameter->role == ROLE_HANDLES)
+      for (size_t place = 0; place < call->words[parameter->length] && place < MOST_OFFERS && call->list[place];
+           place++)
+        pool_put(parameter->handle, call->list[place]);
+    else if (parameter->role == ROLE_STRING ||
+             (parameter->role == ROLE_DATA && !parameter->size && call->words[i] != (uintptr_t)call->buffer))
+      memory_put(given);
+  }
+}
+
+static void check_failure(struct call *call, segue_status status) {
+  const char *name = call->function->name;
+  if (status < 0 || status > LAST_STATUS || strcmp(segue_status_name(status), "UNKNOWN") == 0)
+    fail("no such status", name);
+  for (size_t i = 0; i < sizeof call->outputs; i++)
+    if (call->outputs[i] != UNTOUCHED)
+      fail("failed, and wrote an output", name);
+  if (call->context && !context_is_destroyed(call->context))
+    fail("failed, and did not destroy the context", name);
+}
+
+segue_status make_call(struct call *call) {
+  const struct function *function = call->function;
+  long index = function - functions;
+  trail(function);
+  memset(call->outputs, UNTOUCHED, sizeof call->outputs);
+  uint64_t result = function->call(call->words);
+  calls_made[index]++;
+  if (!function->gives_status) {
+    calls_succeeded[index]++;
+    return SEGUE_OK;
+  }
+  segue_status status = (segue_status)result;
+  if (status != SEGUE_OK) {
+    check_failure(call, status);
+    return status;
+  }
+  if (call->must_fail)
+    fail("took a handle that is none, or no place for what it must give", function->name);
+  calls_succeeded[index]++;
+  take_over(call);
+  return status;
+}
+
+static bool is_among(const char *name, const char *const *names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(name, names[i]) == 0)
+      return true;
+  return false;
+}
+
+/** Now and then one without which nothing else happens; seldom one that ends what others have begun. */
+static const struct function *any_function(void) {
+  static const char *const frequent[] = {"segue_app_dispatch", "segue_app_get_offers", "segue_activity_become_current",
+                                         "segue_activity_set_needs_save"};
+  static const char *const rare[] = {"segue_app_close",
+                                     "segue_app_release",
+                                     "segue_app_continue",
+                                     "segue_log_set",
+                                     "segue_activity_invalidate",
+                                     "segue_activity_release",
+                                     "segue_continuation_cancel",
+                                     "segue_activity_delegate_release",
+                                     "segue_app_delegate_release",
+                                     "segue_app_set_delegate",
+                                     "segue_activity_set_delegate",
+                                     "segue_activity_resign_current",
+                                     "segue_limit_set"};
+  bool wants_frequent = draw(5) == 0, takes_rare = draw(16) == 0;
+  while (true) {
+    const struct function *any = &functions[draw((uint32_t)function_count)];
+    if (wants_frequent ? is_among(any->name, frequent, sizeof frequent / sizeof *frequent)
+                       : takes_rare || !is_among(any->name, rare, sizeof rare / sizeof *rare))
+      return any;
+  }
+}
+
+segue_status call_with(const char *name, uint64_t first, uint64_t second, uint64_t third) {
+  struct call call = {.words = {first, second, third}};
+  for (int i = 0; i < function_count; i++)
+    if (strcmp(functions[i].name, name) == 0)
+      call.function = &functions[i];
+  if (!call.function)
+    fail("no such function", name);
+  return make_call(&call);
+}
+
+void call_something(void) {
+  if (is_stopping)
+    return;
+  struct call call = {.function = any_function()};
+  make_arguments(&call);
+  segue_status status = make_call(&call);
+  for (int type = 0; type < handle_count; type++) {
+    if (call.taken && call.function == &functions[handle_types[type].release] && status == SEGUE_ERROR_BUSY)
+      pool_put(type, call.taken);
+    if (handle_types[type].retain >= 0 && call.function == &functions[handle_types[type].retain] && status == SEGUE_OK)
+      pool_put(type, call.words[0]);
+  }
+  if (atomic_load(&calls_left) > 0)
+    atomic_fetch_sub(&calls_left, 1);
+}
+
+/* The run ---------------------------------------------------------------------------------------------------------- */
+
+static atomic_uint running = THREADS;
+
+static void turn(void) {
+  if (draw(SCENE_EVERY) == 0)
+    make_scene();
+  if (draw(HANDOFF_EVERY) == 0)
+    make_handoff();
+  call_something();
+}
+
+static bool every_callback_ran(void) {
+  for (int i = 0; i < callback_count; i++)
+    if (callback_counts[i] == 0)
+      return false;
+  return true;
+}
+
+static void *work(void *nothing) {
+  (void)nothing;
+  while (atomic_load(&calls_left) > 0)
+    turn();
+  running--;
+  return NULL;
+}
+
+/** Waits for something that other threads bring about, as long as the run does not hang. */
+static void wait_for(bool (*is_done)(void), const char *what) {
+  const struct timespec moment = {.tv_nsec = 1000000};
+  long last = 0;
+  struct timespec since;
+  clock_gettime(CLOCK_MONOTONIC, &since);
+  while (!is_done()) {
+    nanosleep(&moment, NULL);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (calls_left != last)
+      last = calls_left, since = now;
+    if (now.tv_sec - since.tv_sec > PATIENCE_SECONDS)
+      fail("hangs", what);
+  }
+}
+
+static bool is_worked(void) { return running == 0; }
+
+/** Apps close when their last handle goes, which may be on a thread of the library. */
+static bool is_quiet(void) {
+  size_t live = 0;
+  pool_empty();
+  segue_debug_live_handles(&live);
+  return live == 0 && contexts_left() == 0;
+}
+
+static void report(unsigned long wanted) {
+  unsigned long made = 0, succeeded = 0;
+  for (int i = 0; i < function_count; i++) {
+    made += calls_made[i];
+    succeeded += calls_succeeded[i];
+    if (wanted >= 40000 && calls_made[i] == 0)
+      fail("never called", functions[i].name);
+    if (wanted >= 40000 && calls_succeeded[i] == 0)
+      printf("never successful: %s\n", functions[i].name);
+  }
+  printf("callbacks:");
+  for (int i = 0; i < callback_count; i++) {
+    printf(" %s %lu", callback_names[i], callback_counts[i]);
+    if (wanted >= 40000 && callback_counts[i] == 0)
+      fail("never called back", callback_names[i]);
+  }
+  printf("\n%lu calls of %d functions, %lu of them successful; no handle, no context left; seed %llu\n", made,
+         function_count, succeeded, (unsigned long long)seed);
+}
+
+int main(int count, char **arguments) {
+  if (count != 3 || function_count > MOST_FUNCTIONS)
+    return 2;
+  unsigned long wanted = strtoul(arguments[1], NULL, 10);
+  seed = strtoull(arguments[2], NULL, 10);
+  calls_left = (long)wanted;
+  folder = getenv("SEGUE_RUNTIME_DIR");
+  if (!folder)
+    return 2;
+  printf("abuse: %lu calls, seed %llu\n", wanted, (unsigned long long)seed);
+  fflush(stdout);
+  for (int number = 1; number < 32; number++)
+    if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGTRAP || number == SIGFPE)
+      signal(number, crashed);
+  segue_log_set(SEGUE_LOG_DEBUG, abuse_log_function, (void *)(uintptr_t)context_make(), abuse_destroy);
+  for (int i = 0; i < THREADS; i++)
+    make_scene();
+  /* One thread alone gets further than eight that disturb each other. */
+  while (!every_callback_ran() && calls_left > (long)wanted / 2)
+    turn();
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    pthread_create(&threads[i], NULL, work, NULL);
+  wait_for(is_worked, "at work");
+  is_stopping = true;
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  segue_log_set(SEGUE_LOG_ERROR, NULL, NULL, NULL);
+  wait_for(is_quiet, "with handles or contexts that are left");
+  report(wanted);
+  for (unsigned i = 0; i < worker_count && i < MOST_THREADS; i++)
+    free(workers[i]);
+  return 0;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments at random. Most are good, or few calls would get far. What is wrong stays within what a library can see:
+ * a length is never more than the memory behind its pointer, unless it is more than any limit of segue.h. */
+#include "abuse.h"
+#include <math.h>
+
+/** More than the highest limit, 16 MiB, so that a length may be too large and still be true. */
+enum { LONGEST = (16 << 20) + 64 };
+static const char long_text[LONGEST];
+
+struct bytes {
+  const void *start;
+  size_t count;
+};
+#define TEXT(text)                                                                                                     \
+  { text, sizeof text - 1 }
+
+static const struct bytes texts[] = {
+    TEXT("com.example.a"),
+    TEXT("com.example.b"),
+    TEXT("com.example.editing"),
+    TEXT("com.example.editing"),
+    TEXT("title"),
+    TEXT("bool"),
+    TEXT("integer"),
+    TEXT("real"),
+    TEXT("date"),
+    TEXT("text"),
+    TEXT("data"),
+    TEXT("https://example.com/page?q=1#here"),
+    TEXT("http://[::1]:8080/%41"),
+    TEXT("ftp://example.com/"),
+    TEXT("https://exa mple.com/"),
+    TEXT(":"),
+    TEXT(""),
+    TEXT("a\0b"),
+    TEXT("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\x81"),
+    TEXT("e\xcc\x81"),
+    TEXT("\xff"),
+    TEXT("\xc0\x80"),
+    TEXT("\xed\xa0\x80"),
+    TEXT("\xf4\x90\x80\x80"),
+    TEXT("\xe2\x82"),
+    TEXT("a line\nand\tanother\r\x1b[0m\x7f"),
+};
+
+/** An entry of each kind that there is a function for. */
+#define DICTIONARY                                                                                                     \
+  TEXT("\xa7\x64"                                                                                                      \
+       "bool\xf5\x67"                                                                                                  \
+       "integer\x01\x64"                                                                                               \
+       "real\xfb\x3f\xf8\0\0\0\0\0\0\x64"                                                                              \
+       "date\xc1\xfb\x41\xd0\0\0\0\0\0\0\x64"                                                                          \
+       "text\x61k\x64"                                                                                                 \
+       "data\x41\0\x65"                                                                                                \
+       "title\x80")
+
+static const struct bytes data[] = {
+    DICTIONARY,
+    DICTIONARY,
+    DICTIONARY,
+    DICTIONARY,
+    TEXT("\xd9\xd9\xf7\x82\x01\xa1\x64type\x73"
+         "com.example.editing"),
+    TEXT("\xd9\xd9\xf7\x82\x01\xa1\x64type\x73"
+         "com.example.editin"),
+    TEXT("\xa0"),
+    TEXT("\x61k"),
+    TEXT("\xd9\x01\x02\x82\x61k\x61z"),
+    TEXT("\x82\x61k\x61z"),
+    TEXT("\xc1\xfb\x41\xd0\0\0\0\0\0\0"),
+    TEXT("\x5b\xff\xff\xff\xff\xff\xff\xff\xff"),
+    TEXT("\x9b\x7f\xff\xff\xff\xff\xff\xff\xff"),
+    TEXT("\xbf\x61k\x01\x61k\x02\xff"),
+    TEXT("\x81\x81\x81\x81\x81\x81"),
+    TEXT("\xc2\x49\x01\0\0\0\0\0\0\0\0"),
+    TEXT("\x7f\x61k\x61z\xff"),
+    TEXT("\xf7"),
+    TEXT("\xff\xff\xff\xff"),
+    TEXT("0123456789abcdef"),
+};
+
+static const size_t no_lengths[] = {SIZE_MAX - 1, (size_t)PTRDIFF_MAX, (size_t)PTRDIFF_MAX + 1, (size_t)1 << 40,
+                                    (size_t)1 << 32};
+static const double reals[] = {
+    0, -0.0, 1, -1, 1.5, NAN, INFINITY, 1e10, 1e18, 1e308, 5e-324, 9007199254740993.0, -62135596800.0};
+
+#define ANY(list) ((list)[draw(sizeof(list) / sizeof *(list))])
+
+static void set_length(struct call *call, int index, size_t length) {
+  int place = call->function->parameters[index].length;
+  if (place >= 0)
+    call->words[place] = length;
+}
+
+/** Bytes with a true length, SEGUE_NUL_TERMINATED where there is a NUL, or one over all limits. */
+static uint64_t make_bytes(struct call *call, int index, struct bytes some) {
+  uint32_t kind = draw(64);
+  size_t length = some.count;
+  if (kind < 8)
+    length = call->function->parameters[index].role == ROLE_STRING ? SEGUE_NUL_TERMINATED : length;
+  else if (kind == 8)
+    length = ANY(no_lengths);
+  else if (kind == 9)
+    length = draw((uint32_t)some.count + 1);
+  else if (kind == 10)
+    some.start = long_text, length = draw(16) ? draw(10000) : LONGEST - draw(128);
+  else if (kind == 11)
+    some.start = NULL, length = draw(2);
+  set_length(call, index, length);
+  return (uintptr_t)some.start;
+}
+
+static uint64_t junk(void) {
+  static const uint64_t some[] = {1, 8, 4096, UINT64_MAX, (uint64_t)0x5E << 56, (uint64_t)0x5E01FFFFFF000001};
+  switch (draw(3)) {
+  case 0:
+    return ANY(some);
+  case 1:
+    return (uintptr_t)texts;
+  default: /* the highest bit of the generation: 8 million lives away */
+    return pool_look((int)draw((uint32_t)handle_count)) ^ 1 << 23;
+  }
+}
+
+static uint64_t make_handle(struct call *call, const struct parameter *parameter) {
+  bool releases = call->function == &functions[handle_types[parameter->handle].release];
+  bool may_be_null = parameter->nullable || releases;
+  uint64_t handle;
+  switch (draw(24)) {
+  case 0:
+    handle = 0;
+    break;
+  case 1:
+    call->must_fail = true;
+    return junk();
+  case 2: {
+    int other = (int)draw((uint32_t)handle_count);
+    handle = pool_look(other);
+    if (handle && other != parameter->handle) {
+      call->must_fail = true;
+      return handle;
+    }
+    break;
+  }
+  case 3:
+    handle = pool_stale(parameter->handle);
+    break;
+  default:
+    handle = releases ? call->taken = pool_take(parameter->handle) : pool_look(parameter->handle);
+  }
+  if (!handle && !may_be_null)
+    call->must_fail = true;
+  return handle;
+}
+
+static uint64_t make_list(struct call *call, int index, const struct parameter *parameter) {
+  size_t count = draw(4);
+  for (size_t i = 0; i < count; i++)
+    call->list[i] = pool_look(parameter->handle);
+  if (draw(32) == 0)
+    call->list[count++] = junk(), call->must_fail = true;
+  set_length(call, index, draw(32) == 0 ? ANY(no_lengths) : count);
+  return (uintptr_t)call->list;
+}
+
+static uint64_t make_value(struct call *call, const struct parameter *parameter) {
+  double real;
+  uint64_t word;
+  /* For ever is too long for a test, and a time that is long is no other case than a short one. */
+  if (strcmp(parameter->name, "timeout_ms") == 0)
+    return draw(32) == 0 && strcmp(call->function->name, "segue_app_dispatch") != 0 ? draw_word() : draw(3);
+  switch (parameter->type) {
+  case TYPE_BOOL:
+    return draw(2);
+  case TYPE_DOUBLE:
+    real = ANY(reals);
+    memcpy(&word, &real, 8);
+    return word;
+  case TYPE_INT32:
+  case TYPE_UINT32:
+    return draw(8) ? draw(14) : draw_word();
+  default:
+    return draw(2) ? draw(100000) : draw_word();
+  }
+}
+
+/** A place that is large enough, or NULL. */
+static uint64_t make_output(struct call *call, int index, const struct parameter *parameter) {
+  bool null = draw(12) == 0;
+  if (null && parameter->required)
+    call->must_fail = true;
+  if (parameter->role == ROLE_HANDLES) {
+    set_length(call, index, null ? draw(2) : draw(32) ? draw(MOST_OFFERS) : SIZE_MAX - draw(2));
+    return null ? 0 : (uintptr_t)call->list;
+  }
+  if (parameter->length >= 0 && call->function->parameters[parameter->length].is_in) {
+    set_length(call, index, null ? draw_word() : draw(BUFFER + 1));
+    return null ? 0 : (uintptr_t)call->buffer;
+  }
+  return null ? 0 : (uintptr_t)(call->outputs + index * ROOM);
+}
+
+static uint64_t make_argument(struct call *call, int index) {
+  const struct parameter *parameter = &call->function->parameters[index];
+  if (!parameter->is_in)
+    return make_output(call, index, parameter);
+  switch (parameter->role) {
+  case ROLE_HANDLE:
+    return make_handle(call, parameter);
+  case ROLE_HANDLES:
+    return make_list(call, index, parameter);
+  case ROLE_STRING:
+    if (strcmp(parameter->name, "folder") == 0)
+      return make_bytes(call, index, (struct bytes){folder, strlen(folder)});
+    return make_bytes(call, index, ANY(texts));
+  case ROLE_DATA:
+    return parameter->size ? (draw(16) ? (uintptr_t)long_text : 0) : make_bytes(call, index, ANY(data));
+  case ROLE_CALLBACK:
+    if (parameter->is_destroy)
+      return call->context ? (uintptr_t)parameter->callback : 0;
+    return draw(12) ? (uintptr_t)parameter->callback : 0;
+  case ROLE_CONTEXT:
+    return call->context = draw(8) ? context_make() : 0;
+  case ROLE_MEMORY:
+    return memory_take();
+  default:
+    return make_value(call, parameter);
+  }
+}
+
+void make_arguments(struct call *call) {
+  bool is_set[MOST_PARAMETERS] = {false};
+  if (call->function->count > MOST_PARAMETERS)
+    fail("more parameters than there is room for", call->function->name);
+  for (int i = 0; i < call->function->count; i++) {
+    int length = call->function->parameters[i].length;
+    if (length >= 0 && call->function->parameters[length].is_in)
+      is_set[length] = true;
+  }
+  for (int i = 0; i < call->function->count; i++)
+    if (!is_set[i])
+      call->words[i] = make_argument(call, i);
+}

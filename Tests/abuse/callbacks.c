@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function for each type of callback: it keeps what it is lent, calls back into the library, and answers anything. */
+#include "abuse.h"
+
+enum { DEEPEST = 3 };
+static _Thread_local int depth;
+
+enum { WILL_SAVE, RECEIPT, EXPLAIN, OFFER, CONNECTION, WILL_CONTINUE, CONTINUE, DID_FAIL, RESTORE_STATE, LOG };
+const char *const callback_names[] = {"will_save",     "receipt",  "explain",  "offer",         "connection",
+                                      "will_continue", "continue", "did_fail", "restore_state", "log"};
+const int callback_count = sizeof callback_names / sizeof *callback_names;
+atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
+
+/** A handle that was lent: kept now and then, or released although it is not ours. */
+static void lent(const char *type, const void *pointer) {
+  int index = handle_type(type);
+  uint64_t handle = (uintptr_t)pointer;
+  int retain = handle_types[index].retain;
+  if (draw(4) == 0 && retain >= 0 && functions[retain].call(&handle) == SEGUE_OK)
+    pool_put(index, handle);
+  else if (draw(256) == 0)
+    functions[handle_types[index].release].call(&handle);
+}
+
+/** What every callback does first. Whether there is more to do. */
+static bool begin(int which, void *context) {
+  callback_counts[which]++;
+  size_t number = (size_t)(uintptr_t)context;
+  if (number && context_is_destroyed(number))
+    fail("called with a context that was destroyed", callback_names[which]);
+  return !is_stopping;
+}
+
+static void calls_inside(void) {
+  if (++depth <= DEEPEST)
+    for (uint32_t i = draw(4); i > 0; i--)
+      call_something();
+  depth--;
+}
+
+void abuse_log_function(void *context, segue_log_level level, const char *message, size_t length) {
+  begin(LOG, context);
+  if (level < SEGUE_LOG_ERROR || level > SEGUE_LOG_DEBUG || segue_version() != SEGUE_VERSION)
+    fail("log: no such level", message);
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)message[i] < 0x20 || message[i] == 0x7F)
+      fail("log: not one line", message);
+  if (message[length])
+    fail("log: no NUL behind the line", message);
+}
+
+segue_reply abuse_will_save_function(void *context, segue_activity *activity, segue_save *save) {
+  if (!begin(WILL_SAVE, context))
+    return SEGUE_REPLY_NO;
+  lent("segue_activity", activity);
+  lent("segue_save", save);
+  segue_activity_set_title(activity, "saved", SEGUE_NUL_TERMINATED);
+  calls_inside();
+  return draw(16) == 0 ? (segue_reply)draw_word() : (segue_reply)draw(3);
+}
+
+void abuse_receipt_function(void *context, segue_activity *activity, segue_receipt *receipt) {
+  if (!begin(RECEIPT, context))
+    return;
+  lent("segue_activity", activity);
+  lent("segue_receipt", receipt);
+  calls_inside();
+}
+
+void abuse_explain_function(void *context, segue_app *app, const segue_value *reasons) {
+  if (!begin(EXPLAIN, context))
+    return;
+  lent("segue_app", app);
+  lent("segue_value", reasons);
+  calls_inside();
+}
+
+void abuse_offer_function(void *context, segue_app *app, segue_offer_event event, segue_offer *offer) {
+  if (!begin(OFFER, context))
+    return;
+  if (event < SEGUE_OFFER_APPEARED || event > SEGUE_OFFER_GONE)
+    fail("offer: no such event", "");
+  lent("segue_offer", offer);
+  segue_continuation *continuation;
+  if (event != SEGUE_OFFER_GONE && draw(32) == 0 && segue_app_continue(app, offer, 0, &continuation) == SEGUE_OK)
+    pool_put(handle_type("segue_continuation"), (uintptr_t)continuation);
+  calls_inside();
+}
+
+void abuse_connection_function(void *context, segue_app *app, segue_connection connection) {
+  if (!begin(CONNECTION, context))
+    return;
+  if (connection != SEGUE_CONNECTION_SEARCHING && connection != SEGUE_CONNECTION_READY)
+    fail("connection: no such state", "");
+  lent("segue_app", app);
+  calls_inside();
+}
+
+bool abuse_will_continue_function(void *context, segue_app *app, const char *type, size_t length,
+                                  segue_continuation *continuation) {
+  if (!begin(WILL_CONTINUE, context))
+    return false;
+  if (strlen(type) > length)
+    fail("will_continue: no NUL behind the type", "");
+  lent("segue_app", app);
+  lent("segue_continuation", continuation);
+  if (draw(16) == 0)
+    call_with("segue_continuation_decline", (uintptr_t)continuation, (uintptr_t) "not now", SEGUE_NUL_TERMINATED);
+  calls_inside();
+  return draw(2);
+}
+
+segue_reply abuse_continue_function(void *context, segue_app *app, segue_activity *activity,
+                                    segue_continuation *continuation) {
+  if (!begin(CONTINUE, context))
+    return SEGUE_REPLY_NO;
+  lent("segue_app", app);
+  lent("segue_activity", activity);
+  lent("segue_continuation", continuation);
+  uint64_t list[] = {pool_look(handle_type("segue_restorable"))};
+  if (draw(2) == 0)
+    call_with("segue_continuation_restore", (uintptr_t)continuation, (uintptr_t)list, 1);
+  calls_inside();
+  return draw(16) == 0 ? (segue_reply)draw_word() : (segue_reply)draw(3);
+}
+
+void abuse_did_fail_function(void *context, segue_app *app, const char *type, size_t length, const segue_error *error,
+                             segue_continuation *continuation) {
+  if (!begin(DID_FAIL, context))
+    return;
+  if (strlen(type) > length)
+    fail("did_fail: no NUL behind the type", "");
+  lent("segue_app", app);
+  lent("segue_error", error);
+  lent("segue_continuation", continuation);
+  calls_inside();
+}
+
+bool abuse_restore_state_function(void *context, segue_activity *activity) {
+  if (!begin(RESTORE_STATE, context))
+    return false;
+  lent("segue_activity", activity);
+  calls_inside();
+  return draw(4) != 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What chance alone would hardly ever bring about: apps of one team that are open, with delegates that have every
+ * callback, and something to continue. What comes of it is left to chance. */
+#include "abuse.h"
+
+#define NUL SEGUE_NUL_TERMINATED
+#define PUT(type, handle) pool_put(handle_type(#type), (uintptr_t)(handle))
+
+/** Dispatches that a continuation is given. */
+enum { TURNS = 40 };
+
+static void *context(void) { return (void *)(uintptr_t)context_make(); }
+
+static segue_app_delegate *app_delegate(void) {
+  segue_app_delegate *delegate = NULL;
+  segue_app_delegate_create(context(), abuse_destroy, &delegate);
+  segue_app_delegate_on_offer(delegate, abuse_offer_function);
+  segue_app_delegate_on_connection(delegate, abuse_connection_function);
+  segue_app_delegate_on_will_continue(delegate, abuse_will_continue_function);
+  segue_app_delegate_on_continue(delegate, abuse_continue_function);
+  segue_app_delegate_on_did_fail(delegate, abuse_did_fail_function);
+  return delegate;
+}
+
+static segue_activity_delegate *activity_delegate(void) {
+  segue_activity_delegate *delegate = NULL;
+  segue_activity_delegate_create(context(), abuse_destroy, &delegate);
+  segue_activity_delegate_on_will_save(delegate, abuse_will_save_function);
+  segue_activity_delegate_on_was_continued(delegate, abuse_receipt_function);
+  segue_activity_delegate_on_continuation_ended(delegate, abuse_receipt_function);
+  return delegate;
+}
+
+void make_scene(void) {
+  segue_app *app = NULL;
+  segue_activity *activity = NULL;
+  segue_restorable *restorable = NULL;
+  segue_app_delegate *delegate = app_delegate();
+  segue_activity_delegate *saver = activity_delegate();
+  segue_app_create("com.example.abuse", NUL, &app);
+  segue_app_set_team_identifier(app, "T", NUL);
+  segue_app_add_activity_type(app, "com.example.editing", NUL);
+  segue_app_set_runtime_folder(app, folder, NUL);
+  segue_app_set_delivery(app, draw(4) ? SEGUE_DELIVER_HOST : SEGUE_DELIVER_THREAD);
+  segue_app_set_delegate(app, delegate);
+  segue_status status = segue_app_open(app);
+  if (status != SEGUE_OK)
+    fail("an app cannot be opened", segue_status_name(status));
+  segue_activity_create(app, NULL, 0, &activity);
+  segue_activity_set_delegate(activity, saver);
+  segue_activity_become_current(activity);
+  segue_restorable_create(abuse_restore_state_function, context(), abuse_destroy, &restorable);
+  PUT(segue_app_delegate, delegate);
+  PUT(segue_activity_delegate, saver);
+  PUT(segue_restorable, restorable);
+  PUT(segue_activity, activity);
+  PUT(segue_app, app);
+}
+
+/** Any app continues any offer, and is given the time for it, as far as the other threads let it. */
+void make_handoff(void) {
+  int apps = handle_type("segue_app");
+  segue_app *app = (segue_app *)(uintptr_t)pool_look(apps);
+  segue_offer *offers[MOST_OFFERS];
+  segue_continuation *continuation = NULL;
+  size_t count = 0;
+  if (segue_app_get_offers(app, offers, MOST_OFFERS, &count) != SEGUE_OK || count == 0)
+    return;
+  size_t chosen = draw((uint32_t)(count < MOST_OFFERS ? count : MOST_OFFERS));
+  if (segue_app_continue(app, offers[chosen], 0, &continuation) == SEGUE_OK)
+    PUT(segue_continuation, continuation);
+  for (size_t i = 0; i < count && i < MOST_OFFERS; i++)
+    PUT(segue_offer, offers[i]);
+  for (int turn = 0; turn < TURNS; turn++)
+    segue_app_dispatch((segue_app *)(uintptr_t)pool_look(apps), draw(2), NULL);
+}
