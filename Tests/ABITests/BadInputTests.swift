@@ -35,7 +35,13 @@ extension OneAtATime {
       if status == ok {
         fixture.takeBack(function)
       } else {
-        #expect(!fixture.library.lastMessage.isEmpty)
+        let message = fixture.library.lastMessage
+        if [invalidArgument, invalidHandle, limitExceeded].contains(status) {
+          let parameter = function.parameters[index]
+          let names = [parameter.name, parameter.handle].compactMap { $0 }
+          #expect(names.contains { message.contains($0) }, "\(parameter.name): \(message)")
+        }
+        #expect(message.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F })
         #expect(fixture.library.liveHandles == live)
         // What tells of its failure in its result has no other output.
         if function.name != "segue_last_error" { #expect(fixture.outputsAreUntouched, "an output was written") }

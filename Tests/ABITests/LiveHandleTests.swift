@@ -162,7 +162,9 @@ extension OneAtATime {
           events.append("explained")
           return 0
         }
+        let here = pthread_self()
         let destroy = Callback("segue_destroy") { _ in
+          #expect(pthread_equal(pthread_self(), here) != 0, "with host delivery it runs on the host's thread")
           events.append("destroyed")
           return 0
         }

@@ -16,6 +16,8 @@ final class Pair {
   private var origin: UInt = 0
   private var receiver: UInt { handles["segue_app"] ?? 0 }
   private var callbacks: [Callback] = []
+  /// What callbacks were lent, retained or not.
+  private(set) var lent: [String: UInt] = [:]
   private(set) var restored = 0
   private var failures = 0
   /// What the receiver declines with, if it declines.
@@ -113,6 +115,7 @@ final class Pair {
       // One is kept; whatever else the activity is saved for is answered at once.
       guard handles["segue_save"] == nil else { return Self.yes }
       keep("segue_save", $0[2])
+      lent["segue_save"] = UInt($0[2])
       return Self.later
     }
     try on("segue_activity_delegate_on_continuation_ended", "segue_receipt_function", delegate) {
@@ -147,6 +150,7 @@ final class Pair {
       return 0
     }
     try on("segue_app_delegate_on_continue", "segue_continue_function", delegate) { [unowned self] arguments in
+      lent["segue_activity"] = UInt(arguments[2])
       withUnsafePointer(to: handles["segue_restorable"]) {
         let status = library.status("segue_continuation_restore", .word(arguments[3]), .pointer($0), .int(1))
         #expect(status == ok, "\(library.lastMessage)")
