@@ -189,8 +189,10 @@ extension OneAtATime {
       }
     }
 
-    /// segue_activity_explain needs an app that is open: `LiveHandleTests`.
-    @Test(arguments: registering.filter { $0.name != "segue_activity_explain" })
+    /// These need an app that is open: `LiveHandleTests`.
+    private static let needingAnOpenApp: Set = ["segue_activity_explain", "segue_app_link"]
+
+    @Test(arguments: registering.filter { !needingAnOpenApp.contains($0.name) })
     func `destroys a context exactly once when the registration ends`(function: SignatureTable.Function) throws {
       try withFixture { fixture in
         let arguments = try #require(fixture.arguments(function))

@@ -187,6 +187,35 @@ extension OneAtATime {
       }
     }
 
+    @Test func `a link that breaks is told of once, and its context is destroyed once`() throws {
+      try withPair { pair, _ in
+        let app = Argument.handle(pair.handles["segue_app"] ?? 0)
+        var events: [String] = []
+        let broken = Callback("segue_link_function") { _ in
+          events.append("told")
+          return 0
+        }
+        let destroy = Callback("segue_destroy") { _ in
+          events.append("destroyed")
+          return 0
+        }
+        let link = { [library] (descriptor: Int32) in
+          library.status(
+            "segue_app_link", app, .int(descriptor), .int(0), .pointer(broken.code), .null, .pointer(destroy.code))
+        }
+        #expect(link(-1) == invalidArgument)
+        #expect(events == ["destroyed"])
+        events = []
+        var ends: [Int32] = [-1, -1]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        #expect(link(ends[0]) == ok, "\(library.lastMessage)")
+        close(ends[1])
+        pair.dispatch { events.contains("destroyed") }
+        #expect(events == ["told", "destroyed"])
+        withExtendedLifetime((broken, destroy)) {}
+      }
+    }
+
     @Test func `a list of handles is looked at one by one`() throws {
       try withPair { pair, stale in
         let continuation = try #require(pair.handles["segue_continuation"])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* abuse CALLS SEED: makes that many calls from eight threads and from inside callbacks, and lets go of everything. What
  * each thread draws follows from the seed; how the threads meet does not. It ends with 0 if every answer was one that
- * segue.h allows, no callback came after its end, every context was destroyed once, and no handle is left. */
+ * segue.h allows, no callback came after its end, every context was destroyed once, and no handle or descriptor is left. */
 #include "abuse.h"
 #include <pthread.h>
 #include <signal.h>
@@ -194,7 +194,7 @@ segue_status call_with(const char *name, uint64_t first, uint64_t second, uint64
 void call_something(void) {
   if (is_stopping)
     return;
-  struct call call = {.function = any_function()};
+  struct call call = {.function = any_function(), .descriptor = -1};
   make_arguments(&call);
   segue_status status = make_call(&call);
   for (int type = 0; type < handle_count; type++) {
@@ -203,6 +203,8 @@ void call_something(void) {
     if (handle_types[type].retain >= 0 && call.function == &functions[handle_types[type].retain] && status == SEGUE_OK)
       pool_put(type, call.words[0]);
   }
+  if (call.descriptor >= 0 && status != SEGUE_OK)
+    close(call.descriptor);
   if (atomic_load(&calls_left) > 0)
     atomic_fetch_sub(&calls_left, 1);
 }
@@ -253,12 +255,16 @@ static void wait_for(bool (*is_done)(void), const char *what) {
 
 static bool is_worked(void) { return running == 0; }
 
+/** libuv keeps a pipe for the life of the process. */
+enum { KEPT_DESCRIPTORS = 2 };
+static int descriptors_before;
+
 /** Apps close when their last handle goes, which may be on a thread of the library. */
 static bool is_quiet(void) {
   size_t live = 0;
   pool_empty();
   segue_debug_live_handles(&live);
-  return live == 0 && contexts_left() == 0;
+  return live == 0 && contexts_left() == 0 && descriptors_open() <= descriptors_before + KEPT_DESCRIPTORS;
 }
 
 static void report(unsigned long wanted) {
@@ -277,8 +283,8 @@ static void report(unsigned long wanted) {
     if (wanted >= 40000 && callback_counts[i] == 0)
       fail("never called back", callback_names[i]);
   }
-  printf("\n%lu calls of %d functions, %lu of them successful; no handle, no context left; seed %llu\n", made,
-         function_count, succeeded, (unsigned long long)seed);
+  printf("\n%lu calls of %d functions, %lu of them successful; no handle, context or descriptor left; seed %llu\n",
+         made, function_count, succeeded, (unsigned long long)seed);
 }
 
 int main(int count, char **arguments) {
@@ -295,6 +301,7 @@ int main(int count, char **arguments) {
   for (int number = 1; number < 32; number++)
     if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGTRAP || number == SIGFPE)
       signal(number, crashed);
+  descriptors_before = descriptors_open();
   segue_log_set(SEGUE_LOG_DEBUG, abuse_log_function, (void *)(uintptr_t)context_make(), abuse_destroy);
   for (int i = 0; i < THREADS; i++)
     make_scene();
@@ -308,8 +315,9 @@ int main(int count, char **arguments) {
   is_stopping = true;
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
+  descriptors_close();
   segue_log_set(SEGUE_LOG_ERROR, NULL, NULL, NULL);
-  wait_for(is_quiet, "with handles or contexts that are left");
+  wait_for(is_quiet, "with handles, contexts or descriptors that are left");
   report(wanted);
   for (unsigned i = 0; i < worker_count && i < MOST_THREADS; i++)
     free(workers[i]);

@@ -81,6 +81,7 @@ struct call {
   unsigned char buffer[BUFFER];                               /* what has a capacity */
   uint64_t taken; /* a handle that was taken out of its pool, to be released */
   size_t context; /* what is passed as the context, or 0 */
+  int descriptor; /* one that is the library's if the call succeeds, or -1 */
   bool must_fail; /* a handle in it cannot be valid */
 };
 
@@ -114,6 +115,14 @@ int handle_type(const char *name);
 void memory_put(uint64_t memory);
 uint64_t memory_take(void);
 
+/** One end of a connection: a new one, or the other end of one that was given out. It is the caller's. */
+int descriptor_take(void);
+/** The same for what is no connection. */
+int descriptor_junk(void);
+void descriptors_close(void);
+/** How many the process has open. */
+int descriptors_open(void);
+
 /** An app that is open, with delegates that have every callback, and a current activity. */
 void make_scene(void);
 void make_handoff(void);
@@ -130,6 +139,8 @@ void abuse_log_function(void *context, segue_log_level level, const char *messag
 segue_reply abuse_will_save_function(void *context, segue_activity *activity, segue_save *save);
 void abuse_receipt_function(void *context, segue_activity *activity, segue_receipt *receipt);
 void abuse_explain_function(void *context, segue_app *app, const segue_value *reasons);
+void abuse_link_function(void *context, segue_app *app, const char *device_name, size_t length,
+                         const segue_error *error);
 void abuse_offer_function(void *context, segue_app *app, segue_offer_event event, segue_offer *offer);
 void abuse_connection_function(void *context, segue_app *app, segue_connection connection);
 bool abuse_will_continue_function(void *context, segue_app *app, const char *type, size_t length,

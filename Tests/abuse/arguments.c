@@ -170,6 +170,8 @@ static uint64_t make_value(struct call *call, const struct parameter *parameter)
   /* For ever is too long for a test, and a time that is long is no other case than a short one. */
   if (strcmp(parameter->name, "timeout_ms") == 0)
     return draw(32) == 0 && strcmp(call->function->name, "segue_app_dispatch") != 0 ? draw_word() : draw(3);
+  if (strcmp(parameter->name, "fd") == 0)
+    return (uint64_t)(call->descriptor = draw(4) ? descriptor_take() : descriptor_junk());
   switch (parameter->type) {
   case TYPE_BOOL:
     return draw(2);

@@ -5,9 +5,9 @@
 enum { DEEPEST = 3 };
 static _Thread_local int depth;
 
-enum { WILL_SAVE, RECEIPT, EXPLAIN, OFFER, CONNECTION, WILL_CONTINUE, CONTINUE, DID_FAIL, RESTORE_STATE, LOG };
-const char *const callback_names[] = {"will_save",     "receipt",  "explain",  "offer",         "connection",
-                                      "will_continue", "continue", "did_fail", "restore_state", "log"};
+enum { WILL_SAVE, RECEIPT, EXPLAIN, OFFER, CONNECTION, WILL_CONTINUE, CONTINUE, DID_FAIL, RESTORE_STATE, LINK, LOG };
+const char *const callback_names[] = {"will_save", "receipt",  "explain",       "offer", "connection", "will_continue",
+                                      "continue",  "did_fail", "restore_state", "link",  "log"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -72,6 +72,18 @@ void abuse_explain_function(void *context, segue_app *app, const segue_value *re
     return;
   lent("segue_app", app);
   lent("segue_value", reasons);
+  calls_inside();
+}
+
+void abuse_link_function(void *context, segue_app *app, const char *device_name, size_t length,
+                         const segue_error *error) {
+  if (!begin(LINK, context))
+    return;
+  if (device_name && strlen(device_name) > length)
+    fail("link: no NUL behind the device's name", "");
+  lent("segue_app", app);
+  if (error)
+    lent("segue_error", error);
   calls_inside();
 }
 
