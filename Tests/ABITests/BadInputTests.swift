@@ -32,7 +32,8 @@ extension OneAtATime {
       let live = fixture.library.liveHandles
       fixture.clearOutputs()
       let status = fixture.library.status(function.name, arguments)
-      if status == ok {
+      // Its result is another call's.
+      if status == ok || function.name == "segue_last_error" {
         fixture.takeBack(function)
       } else {
         let message = fixture.library.lastMessage
@@ -43,8 +44,7 @@ extension OneAtATime {
         }
         #expect(message.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F })
         #expect(fixture.library.liveHandles == live)
-        // What tells of its failure in its result has no other output.
-        if function.name != "segue_last_error" { #expect(fixture.outputsAreUntouched, "an output was written") }
+        #expect(fixture.outputsAreUntouched, "an output was written")
       }
       return status
     }
