@@ -121,9 +121,15 @@ private final class End {
     let index = input.number(below: mine.count)
     let room = link.room(in: mine[index].number)
     require(0...Link.window ~= room, "room without bound")
-    let count = min(room, Int(input.byte()) * 128)
+    let count = Self.count(&input, atMost: room)
     link.write((0..<count).map { mine[index].byte(at: $0) }, to: mine[index].number)
     mine[index].count += count
+  }
+
+  /// A few bytes as a rule, sometimes all.
+  private static func count(_ input: inout Input, atMost most: Int) -> Int {
+    let byte = Int(input.byte())
+    return byte == 255 ? most : min(most, byte * 4)
   }
 
   func finish(_ input: inout Input) {
@@ -155,7 +161,7 @@ private final class End {
   func take(_ input: inout Input) {
     guard !reading.isEmpty else { return }
     let index = input.number(below: reading.count)
-    let count = min(reading[index].used, Int(input.byte()) * 128)
+    let count = Self.count(&input, atMost: reading[index].used)
     link.grant(count, to: reading[index].number)
     reading[index].used -= count
   }
