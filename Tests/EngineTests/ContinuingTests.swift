@@ -71,6 +71,26 @@ import Testing
     #expect(editor.receipts.isEmpty)
   }
 
+  @Test func `who may not see it does not get it, whatever it knows of it (R6.2)`() throws {
+    let (world, editor, viewer, _) = try world()
+    let offer = viewer.engine.offers.all[0]
+    let others = [world.open("stranger", team: "OTHER"), world.open("mail", types: ["com.example.mail"])]
+    for other in others {
+      world.tell(other) { $0.continue(offer, id: world.identifier(), timeout: nil, $1) }
+      #expect(other.takeEvents() == ["ready", "will_continue", "did_fail handoffFailed"])
+    }
+    #expect(editor.takeEvents().isEmpty, "nor does its origin hear of it")
+  }
+
+  @Test func `an outcome is told once, however often it is said (R3.6)`() throws {
+    let (world, editor, viewer, _) = try world()
+    let continuation = try world.continue(in: viewer)
+    world.tell(viewer) { $0.answer(continuation, handled: true, restored: true, $1) }
+    world.tell(viewer) { $0.answer(continuation, handled: false, restored: false, $1) }
+    world.wait(60_000)
+    #expect(editor.takeEvents() == ["will_save", "was_continued", "ended restored"])
+  }
+
   @Test func `not handled is declined, not restored is failed (R3.4, R3.6)`() throws {
     let (world, editor, viewer, _) = try world()
     viewer.handles = false

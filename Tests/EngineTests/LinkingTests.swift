@@ -59,6 +59,28 @@ import Testing
     }
   }
 
+  @Test func `what was said before a withdrawal, and comes after it, is not believed (R1.11)`() throws {
+    let devices = LinkedWorlds(3)
+    devices.linkAll()
+    let editor = devices.worlds[0].open("editor")
+    let viewer = devices.worlds[2].open("viewer")
+    devices.wait(1_000)
+    let id = try devices.worlds[0].offer("Draft", by: editor)
+    devices.wait(devices.delay / 2)
+    // What the second device now passes on to the third is under way for a while.
+    let delay = devices.delay
+    devices.delay = 5_000
+    devices.wait(delay)
+    devices.delay = delay
+    #expect(titles(viewer) == ["Draft"])
+    editor.invalidate(id)
+    devices.worlds[0].tell(editor) { $0.invalidate(id, $1) }
+    devices.wait(4 * delay)
+    #expect(titles(viewer).isEmpty)
+    devices.wait(6_000)
+    #expect(viewer.takeEvents() == ["ready", "appeared Draft", "gone Draft"])
+  }
+
   @Test func `loops and two ways to one hub do no harm, and the shorter way is taken over when one breaks`() throws {
     let devices = LinkedWorlds(3)
     devices.linkAll()

@@ -60,6 +60,39 @@ import Testing
     #expect(viewer.takeEvents() == ["gone Draft"])
   }
 
+  @Test func `what takes its place need not be offered itself (R1.12, R1.8)`() throws {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let viewer = world.open("viewer")
+    _ = try world.offer("One", by: editor)
+    let id = world.identifier()
+    var hidden = try Activity(type: "com.example.note")
+    hidden.setEligible(.handoff, false)
+    editor.add(hidden, as: id)
+    world.tell(editor) { $0.becomeCurrent(id, $1) }
+    #expect(viewer.takeEvents() == ["ready", "appeared One", "gone One"])
+  }
+
+  @Test func `who does not say hello is ended after 5 s, or when 64 others wait (A19)`() throws {
+    let world = World()
+    world.startHub()
+    let hub = try #require(world.hub)
+    let silent = world.takeNumber()
+    hub.connected(silent, world.now)
+    world.wait(4_900)
+    #expect(hub.link(of: silent) != nil)
+    world.wait(200)
+    #expect(hub.link(of: silent) == nil)
+    let numbers = (0..<65).map { _ in world.takeNumber() }
+    for number in numbers { hub.connected(number, world.now) }
+    world.settle()
+    #expect(hub.link(of: numbers[0]) == nil, "the one that has been silent for longest goes")
+    #expect(numbers[1...].allSatisfy { hub.link(of: $0) != nil })
+    let app = world.open("app")
+    #expect(app.takeEvents() == ["ready"])
+  }
+
   @Test func `the most recently activated is the frontmost (R1.12, R2.7)`() throws {
     let world = World()
     world.startHub()

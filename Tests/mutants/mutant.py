@@ -28,12 +28,18 @@ class Mutant:
     is_statement: bool
     rule: str = ""
     number: int = -1
+    # passed, failed, trapped or hung: of the suite that was asked last, and its tests that failed.
     verdict: str = ""
+    suite: str = ""
     noticed_by: list[str] = field(default_factory=list)
 
     @property
     def room(self) -> str:
         return self.file.split("/")[0]
+
+    @property
+    def is_caught(self) -> bool:
+        return self.verdict not in ("", "passed")
 
     @property
     def is_written(self) -> bool:
