@@ -106,6 +106,66 @@ import Testing
     #expect(viewer.engine.offers.all.map { $0.description.title } == ["One", "Two"])
   }
 
+  /// What comes of it was on its way before: the app would wait for ever if it took that for an answer.
+  @Test func `a hub that falls silent is noticed, although it was heard of after our last word (R3.14)`() throws {
+    let world = World()
+    let editor = world.open("editor")
+    let engine = editor.engine!
+    let hub = Link(side: .accepting)
+    var now = world.now
+    func hear(_ message: Message) throws {
+      hub.send(try message.encoded())
+      while hub.takeOutput({ bytes in
+        engine.receive(bytes, now)
+        return bytes.count
+      }) {}
+    }
+    func said() throws -> [Message] {
+      while engine.link!.takeOutput({ bytes in
+        hub.receive(bytes)
+        return bytes.count
+      }) {}
+      var messages: [Message] = []
+      while case .message(let bytes) = try hub.nextEvent() {
+        if let message = try Message(decoding: bytes) { messages.append(message) }
+      }
+      return messages
+    }
+    engine.connected(now)
+    try hear(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))
+    try hear(.ready)
+    _ = try world.offer("One", by: editor)
+    now.uptime += 1
+    try hear(.gone(world.identifier(), nil))
+    _ = try said()
+    now.uptime += 500
+    engine.tick(now)
+    guard case .ping(let number) = try said().last else {
+      Issue.record("the hub is not asked")
+      return
+    }
+    // Neither is this an answer.
+    try hear(.gone(world.identifier(), nil))
+    #expect(engine.nextDeadline == now.uptime + 500)
+    // Something else is said while the answer is awaited: it needs one of its own.
+    world.tell(editor) { engine, _ in engine.setForeground(true, now) }
+    _ = try said()
+    now.uptime += 400
+    try hear(.pong(number))
+    now.uptime += 500
+    engine.tick(now)
+    guard case .ping = try said().last else {
+      Issue.record("the hub is not asked again")
+      return
+    }
+    now.uptime += 500
+    engine.tick(now)
+    guard case .silent = engine.takeComplaint() else {
+      Issue.record("a silent hub is believed")
+      return
+    }
+  }
+
   /// With a search through all for each, it would take minutes.
   @Test(.timeLimit(.minutes(1))) func `a chooser sees thousands of offers come, change and go (R2.6, R2.7)`() throws {
     let count: UInt64 = 10_000

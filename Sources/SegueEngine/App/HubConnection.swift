@@ -18,6 +18,8 @@ struct HubConnection {
   /// When the hub is asked for a sign of life, and when it counts as silent.
   var pingAt: Int64?
   var answerBy: Int64?
+  /// Something that only a hub that lives can act on was sent after the ping that it has yet to answer.
+  var isToBeAskedAgain = false
   var nextPing: UInt64 = 1
   /// Why this hub will not do; taken by the owner, who looks for another.
   var complaint: HubComplaint?
@@ -75,10 +77,7 @@ extension AppEngine {
     link.receive(bytes)
     do throws(SegueError) {
       while let event = try link.nextEvent() {
-        if connection.isWelcome {
-          connection.pingAt = nil
-          connection.answerBy = nil
-        }
+        if connection.isWelcome { heard(now) }
         try handle(event, now)
         // A message may have ended the connection.
         guard connection.link === link, connection.complaint == nil else { return }
@@ -87,6 +86,21 @@ extension AppEngine {
       log(.error, "the hub talks nonsense: \(error.message)")
       connection.complaint = .nonsense
     }
+  }
+
+  /// The hub lived when it said this, which may be before it got our last words: it is asked later, but it is asked.
+  private func heard(_ now: Moment) {
+    let later = now.uptime + HubConnection.answerTime
+    if connection.pingAt != nil { connection.pingAt = later }
+    if connection.answerBy != nil { connection.answerBy = later }
+  }
+
+  /// The hub has got all that was sent before the ping.
+  private func answered(_ now: Moment) {
+    connection.answerBy = nil
+    guard connection.isToBeAskedAgain else { return }
+    connection.isToBeAskedAgain = false
+    connection.pingAt = now.uptime + HubConnection.answerTime
   }
 
   /// - Parameter isUrgent: before all messages that wait.
@@ -99,11 +113,13 @@ extension AppEngine {
     }
   }
 
-  /// Sends what only a hub that lives can act on. A stalled one does not go unnoticed, and one that lives is not asked
+  /// Sends what only a hub that lives can act on. A silent one does not go unnoticed, and one that lives is not asked
   /// as long as anything is heard of it.
   func sendChecked(_ message: Message, _ now: Moment) {
     send(message)
-    if connection.pingAt == nil, connection.answerBy == nil {
+    if connection.answerBy != nil {
+      connection.isToBeAskedAgain = true
+    } else if connection.pingAt == nil {
       connection.pingAt = now.uptime + HubConnection.answerTime
     }
   }
@@ -111,6 +127,7 @@ extension AppEngine {
   func tickConnection(_ now: Moment) {
     if let pingAt = connection.pingAt, pingAt <= now.uptime {
       connection.pingAt = nil
+      connection.isToBeAskedAgain = false
       connection.answerBy = now.uptime + HubConnection.answerTime
       send(.ping(connection.nextPing), isUrgent: true)
       connection.nextPing += 1
@@ -162,8 +179,8 @@ extension AppEngine {
     case .attached(let number, let deviceName): linked(number, deviceName: deviceName)
     case .detached(let number, let error): linkEnded(number, error)
     case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount)
-    // `pong` is a sign of life, which is all that it is for.
-    case .pong, .link, .resume, .attach, .hello, .welcome, .put, .withdraw, .explain: break
+    case .pong: answered(now)
+    case .link, .resume, .attach, .hello, .welcome, .put, .withdraw, .explain: break
     }
   }
 
