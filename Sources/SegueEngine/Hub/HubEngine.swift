@@ -18,6 +18,8 @@ public final class HubEngine {
   static let settlingTime: Int64 = 1_500
   /// Bytes that may wait for a peer before offers to it are held back.
   static let offerBacklog = 32 * 1024
+  /// Offers that may have come and gone without a peer having heard of it, beyond twice those that there are.
+  static let pendingLimit = 4_096
   /// Bytes that may wait for a peer before it is given up: it has stopped reading.
   static let backlogLimit = 1024 * 1024
   /// Milliseconds that a continuation is remembered beyond its deadline.

@@ -115,20 +115,19 @@ extension HubEngine {
   }
 
   private func tell(_ peer: Peer, of id: Identifier) {
-    // Nothing overtakes, and one that is pending already will be told as it then is.
-    if !peer.pending.contains(id) { peer.pending.append(id) }
+    peer.pending.append(id)
     tellPending(peer)
+    // Offers come and go, and it hears of none: it has stopped reading.
+    guard peer.pending.count > 2 * offers.count + Self.pendingLimit else { return }
+    dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
   }
 
   /// Tells as much of what is pending as the peer takes for now: a slow one costs no memory (R2.8: it hears the last state).
   func tellPending(_ peer: Peer) {
     guard peer.isRegistered, !peer.isClosing else { return }
-    var told = 0
-    while told < peer.pending.count, peer.link.pendingBytes < Self.offerBacklog {
-      if let hub = peer.hub { tellNow(peer, hub, peer.pending[told]) } else { tellNow(peer, peer.pending[told]) }
-      told += 1
+    while peer.link.pendingBytes < Self.offerBacklog, let id = peer.pending.popFirst() {
+      if let hub = peer.hub { tellNow(peer, hub, id) } else { tellNow(peer, id) }
     }
-    peer.pending.removeFirst(told)
     guard peer.isReadyDue, peer.pending.isEmpty else { return }
     peer.isReadyDue = false
     send(.ready, to: peer)

@@ -30,7 +30,7 @@ extension HubEngine {
   private func subscribe(_ peer: Peer, _ app: AppIdentity) {
     if app.isChooser {
       choosers.append(peer)
-      peer.pending = offeredIdentifiers
+      peer.pending = PendingOffers(offeredIdentifiers)
       return
     }
     for type in app.types {
@@ -39,7 +39,7 @@ extension HubEngine {
       topics[key] = topic
       guard !topic.subscribers.contains(where: { $0 === peer }) else { continue }
       topic.subscribers.append(peer)
-      peer.pending += topic.offers.map { $0.description.id }
+      for offer in topic.offers { peer.pending.append(offer.description.id) }
     }
   }
 
@@ -68,7 +68,7 @@ extension HubEngine {
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
     leaveContinuations(peer)
-    peer.pending = []
+    peer.pending = PendingOffers()
   }
 
   func dropIfEmpty(_ key: TopicKey) {

@@ -147,7 +147,7 @@ extension HubEngine {
     peer.link.keep()
     peer.link.take(self.identity.id < identity.id ? .connecting : .accepting)
     peer.hub = LinkedHub(identity, number: peer.sharedNumber, theirNumber: theirs, heardAt: now.uptime)
-    peer.pending = offeredIdentifiers
+    peer.pending = PendingOffers(offeredIdentifiers)
     tellPending(peer)
     checkHubs(by: now.uptime + Self.hubAskTime)
     tellSponsor(of: peer, identity)
@@ -171,7 +171,7 @@ extension HubEngine {
     shared.successor = nil
     shared.heardAt = now.uptime
     shared.isAsked = false
-    known.pending = offeredIdentifiers
+    known.pending = PendingOffers(offeredIdentifiers)
     tellPending(known)
     flush(known)
     checkHubs(by: now.uptime + Self.hubAskTime)
@@ -185,7 +185,7 @@ extension HubEngine {
     detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.resumeBy = now.uptime + time
     hub.told = []
-    peer.pending = []
+    peer.pending = PendingOffers()
     dropAll(by: hub)
     checkHubs(by: now.uptime + time)
   }
@@ -225,7 +225,7 @@ extension HubEngine {
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
     leaveContinuations(peer)
-    peer.pending = []
+    peer.pending = PendingOffers()
   }
 
   // MARK: Signs of life

@@ -25,7 +25,7 @@ final class Peer {
   /// What the app offers.
   var offer: HubOffer?
   /// Offers that it has yet to be told of, as they will then be.
-  var pending: [Identifier] = []
+  var pending = PendingOffers()
   /// Once nothing is pending it is told that it has heard all.
   var isReadyDue = false
   var isFlushable = false
