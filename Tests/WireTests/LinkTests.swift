@@ -144,6 +144,28 @@ import Testing
     #expect(app.room(in: second) == 0)
   }
 
+  @Test func `a frame that is cut behind many others comes whole with its rest`() throws {
+    for number in 0..<80 { app.send([UInt8](repeating: UInt8(number), count: 1_000)) }
+    var bytes: [UInt8] = []
+    while app.takeOutput({
+      bytes += $0
+      return $0.count
+    }) {}
+    bytes[..<(bytes.count - 1)].withUnsafeBytes { hub.receive($0) }
+    #expect(try events(hub).count == 79)
+    bytes[(bytes.count - 1)...].withUnsafeBytes { hub.receive($0) }
+    guard case .message(let last)? = try hub.nextEvent() else { return #expect(Bool(false)) }
+    #expect(last == [UInt8](repeating: 79, count: 1_000))
+  }
+
+  @Test func `what waits when a link begins to keep goes out once (R7.4)`() throws {
+    for number in 0..<40 { app.send([UInt8](repeating: UInt8(number), count: 1_000)) }
+    _ = app.takeOutput { _ in 100 }
+    let sent = app.pendingBytes
+    app.keep()
+    #expect(app.pendingBytes == sent)
+  }
+
   @Test func `channels take turns`() throws {
     let channels = [app.open(), app.open(), app.open()]
     for channel in channels {

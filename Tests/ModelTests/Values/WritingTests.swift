@@ -91,6 +91,20 @@ struct WritingTests {
     #expect(status { () throws(SegueError) in _ = try Value.array([value]) } == .limitExceeded)
   }
 
+  @Test func `A copy of a reader goes on from the same place, by itself`() throws {
+    var reader = ValueReader(try decoded("82 81 82 01 02 03").get())
+    for _ in 0..<3 { _ = reader.next() }
+    var copy = reader.copy()
+    func rest(_ reader: inout ValueReader) -> [String] {
+      var seen: [String] = []
+      while let item = reader.next() { seen.append("\(item.kind.map { "\($0.name)" } ?? "end") \(item.depth)") }
+      return seen
+    }
+    let seen = rest(&copy)
+    #expect(seen == ["an integer 3", "an integer 3", "end 2", "end 1", "an integer 1", "end 0"])
+    #expect(rest(&reader) == seen)
+  }
+
   @Test func `A reader gives items, ends and parts`() throws {
     var reader = ValueReader(try decoded("a2 00 82 01 6161 01 a0").get())
     #expect(reader.take() == nil)
