@@ -16,7 +16,7 @@ import pytest
 STEP = int(os.environ.get("SEGUE_FAULT_STEP", "6"))
 WAYS = int(os.environ.get("SEGUE_FAULT_WAYS", "1"))
 SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))
-SCENARIOS = re.findall(r'\{"(\w+)", \1\}', (Path(__file__).parent / "faults.c").read_text())
+SCENARIOS = re.findall(r'\{"(\w+)", \1\}', (Path(__file__).parent / "scenarios.h").read_text())
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
