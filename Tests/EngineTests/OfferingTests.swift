@@ -60,6 +60,32 @@ import Testing
     #expect(viewer.takeEvents() == ["gone Draft"])
   }
 
+  @Test func `an activity that has expired is not told of, and wakes nobody (R1.6)`() throws {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let chooser = world.open("chooser", chooser: true)
+    let id = world.identifier()
+    var activity = try Activity(type: "com.example.note")
+    try activity.setExpirationDate(world.now.date - 1)
+    editor.add(activity, as: id)
+    world.tell(editor) { $0.becomeCurrent(id, $1) }
+    world.wait(20_000)
+    #expect(chooser.takeEvents() == ["ready"])
+    #expect(editor.engine.nextDeadline == nil)
+  }
+
+  @Test func `who asked why is answered also when the hub dies over it (R6.5)`() throws {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let id = try world.offer("Draft", by: editor)
+    // The question is under way.
+    _ = editor.engine.explain(id, editor.activity(id), world.now)
+    world.killHub()
+    #expect(editor.reasons.map { $0.reason } == ["no hub"])
+  }
+
   @Test func `what takes its place need not be offered itself (R1.12, R1.8)`() throws {
     let world = World()
     world.startHub()

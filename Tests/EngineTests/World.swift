@@ -1,6 +1,7 @@
 import SegueEngine
 import SegueModel
 import SegueWire
+import Testing
 
 /// A device in virtual time: apps, and one hub at a time, joined by links without delay. It holds no rule of Handoff.
 final class World {
@@ -87,8 +88,12 @@ final class World {
       let at = max(now.uptime, min(next, end))
       now.date += Double(at - now.uptime) / 1000
       now.uptime = at
-      for app in apps where app.isOpen { app.engine.tick(now) }
+      for app in apps where app.isOpen {
+        app.engine.tick(now)
+        #expect(app.engine.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
+      }
       hub?.tick(now)
+      #expect(hub?.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
       settle()
       if at == end { return }
       // A deadline that does not move would hold the time.
