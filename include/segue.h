@@ -935,6 +935,138 @@ segue_status segue_restorable_create(segue_restore_state_function function, void
 /** Takes a count; NULL is fine. */
 segue_status segue_restorable_release(segue_restorable *restorable);
 
+/* ------------------------------------------------------------------------------------------------------------------
+ * 9. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
+ *
+ * A fleet has a clock and a network of its own, and moves only when you move it: no socket, no thread, no waiting. An app
+ * on one of its devices is a segue_app like any other, made by segue_fleet_device_create_app in place of
+ * segue_app_create; all functions of this header work on it unchanged, so the code that you test needs no change. What
+ * differs: its callbacks run inside segue_fleet_step, _run and _advance (and segue_app_dispatch, which moves the fleet
+ * until a callback of that app has run, its timeout being time of the fleet), whatever delivery was set; it has no
+ * descriptor (segue_app_fd: INVALID_STATE); and its clock begins on 2023-11-14.
+ *
+ *     segue_fleet_create(7, &fleet);
+ *     segue_fleet_add_device(fleet, "phone", SEGUE_NUL_TERMINATED, &phone);
+ *     segue_fleet_add_device(fleet, "laptop", SEGUE_NUL_TERMINATED, &laptop);
+ *     segue_fleet_device_create_app(phone, "com.example.notes", SEGUE_NUL_TERMINATED, &app);
+ *     start_my_editor(app);                           // sets its delegate, opens it, makes an activity current
+ *     segue_fleet_run(fleet, NULL);                   // until nothing is under way
+ *     segue_fleet_device_partition(phone, laptop);
+ *     segue_fleet_advance(fleet, 32000, NULL);        // 32 s later, at once
+ *     segue_fleet_check(fleet, &violation, NULL);     // NULL: every promise of this library was kept
+ *
+ * The same seed and the same calls give the same trace, byte for byte, on every machine. The engines inside are those of
+ * the real thing; simulated is what they stand on: processes, hub election (its steps take the same time), clocks, and
+ * the network. Between devices bytes travel as over TCP: your app sees a lost, doubled or overtaken segment as the time
+ * that it costs, a partition as silence, and an end anywhere in the bytes. All fleet functions may be called from any
+ * thread, and from callbacks too, but those that move the fleet: BUSY.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_fleet segue_fleet;
+typedef struct segue_fleet_device segue_fleet_device;
+
+/**
+ * A fleet without devices.
+ *   seed   all chance comes from it: delays, what is lost, the names of things
+ *   fleet  out, required, owned: release with segue_fleet_release
+ */
+segue_status segue_fleet_create(uint64_t seed, segue_fleet **fleet);
+/** Adds a count. */
+segue_status segue_fleet_retain(segue_fleet *fleet);
+/** Takes a count; NULL is fine. Its devices and apps keep it. */
+segue_status segue_fleet_release(segue_fleet *fleet);
+
+/**
+ * A device with power, on which nothing runs. It is linked with all others, unless segue_fleet_set_linking says no.
+ *   name    copied: not empty, 255 bytes at most, of no other device of the fleet
+ *   device  out, required, owned: release with segue_fleet_device_release
+ * Errors: INVALID_ARGUMENT; LIMIT_EXCEEDED (65536 devices).
+ */
+segue_status segue_fleet_add_device(segue_fleet *fleet, const char *name, size_t length, segue_fleet_device **device);
+/** Whether devices that are added from now on are linked with all that there are; true at first. False: for a star, say. */
+segue_status segue_fleet_set_linking(segue_fleet *fleet, bool all);
+/** How long bytes are under way between two devices: 5...20 ms at first. Errors: INVALID_ARGUMENT (over 10000; least above most). */
+segue_status segue_fleet_set_delay(segue_fleet *fleet, uint32_t least_ms, uint32_t most_ms);
+/** Probabilities of 0...1 that a segment between two devices is lost, comes twice, is overtaken: 0 at first. Errors: INVALID_ARGUMENT. */
+segue_status segue_fleet_set_faults(segue_fleet *fleet, double loss, double duplication, double reordering);
+/** Ends all partitions. */
+segue_status segue_fleet_heal(segue_fleet *fleet);
+
+/**
+ * Does what is next, and moves the clock there.
+ *   stepped  out: false if there is nothing that could happen
+ * Errors: BUSY (another thread moves the fleet, or this is one of its callbacks).
+ */
+segue_status segue_fleet_step(segue_fleet *fleet, bool *stepped);
+/**
+ * Steps until nothing is under way: no bytes, no callback, nobody looking for a hub. What only waits for its time (a
+ * deadline, a lazy save) waits on: segue_fleet_advance gets there.
+ *   steps  out: how many it took
+ * Errors: BUSY; LIMIT_EXCEEDED (something is under way after 10,000,000 steps).
+ */
+segue_status segue_fleet_run(segue_fleet *fleet, size_t *steps);
+/**
+ * Steps until so many milliseconds of the fleet's time have passed.
+ *   milliseconds  86400000 (a day) at most
+ *   steps         out: how many it took
+ * Errors: BUSY, INVALID_ARGUMENT.
+ */
+segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t milliseconds, size_t *steps);
+/** Milliseconds since the fleet began. */
+segue_status segue_fleet_get_time_ms(const segue_fleet *fleet, uint64_t *time_ms);
+
+/**
+ * What happened, a line an event: seconds, device/app, what. Of a very long one the last 32 MiB or more.
+ *   text  out, owned: free with segue_free
+ */
+segue_status segue_fleet_get_trace(const segue_fleet *fleet, char **text, size_t *length);
+/** FNV-1a, 64 bits, of the whole trace: to compare two runs. */
+segue_status segue_fleet_get_trace_hash(const segue_fleet *fleet, uint64_t *hash);
+/**
+ * Looks whether this library has kept its promises, which the fleet watches at each step: each will_continue followed by
+ * exactly one of continue and did_fail (R3.2), one receipt an attempt, every end within its deadline, no offer
+ * that outlives its activity, all devices of one opinion 2 s after the last fault (32 s after a silent one), bounded queues.
+ *   violation  out, owned: free with segue_free; the first promise that was broken, with the seed; NULL: none
+ */
+segue_status segue_fleet_check(const segue_fleet *fleet, char **violation, size_t *length);
+
+/**
+ * Fills a fleet that has no devices with a random life out of its seed: apps that offer, continue, misbehave, crash, are
+ * stopped and cut off; then all of it is healed, given time and closed. This is how the library tests itself.
+ *   devices, apps, events  1...64, 1...256 at a time, 0...100000
+ * Errors: INVALID_ARGUMENT, INVALID_STATE (has devices), BUSY, LIMIT_EXCEEDED (never comes to rest).
+ */
+segue_status segue_fleet_play(segue_fleet *fleet, size_t devices, size_t apps, size_t events);
+
+/** The process of an app dies (SIGKILL): no callback, no goodbye; the app is closed then. Errors: INVALID_ARGUMENT (not of this fleet), INVALID_STATE (not open). */
+segue_status segue_fleet_kill_app(segue_fleet *fleet, segue_app *app);
+/** The process of an app is stopped (SIGSTOP), or goes on (SIGCONT). Errors: as segue_fleet_kill_app. */
+segue_status segue_fleet_set_app_stopped(segue_fleet *fleet, segue_app *app, bool stopped);
+
+/**
+ * An app on this device, in a process of its own, not open yet: as by segue_app_create.
+ *   bundle_identifier  copied: 1...255 bytes of UTF-8
+ *   app                out, required, owned: release with segue_app_release
+ */
+segue_status segue_fleet_device_create_app(segue_fleet_device *device, const char *bundle_identifier, size_t length,
+                                           segue_app **app);
+/** The power goes: its apps are closed without a callback, and other devices hear nothing, not even that. */
+segue_status segue_fleet_device_crash(segue_fleet_device *device);
+/** The power is back; nothing runs on it yet. */
+segue_status segue_fleet_device_restart(segue_fleet_device *device);
+/**
+ * The two devices do not hear each other any more, and nobody tells them, until segue_fleet_heal.
+ *   other  borrowed, may be NULL: all others
+ * Errors: INVALID_ARGUMENT (of another fleet, the same device).
+ */
+segue_status segue_fleet_device_partition(segue_fleet_device *device, segue_fleet_device *other);
+/** Links two devices, or takes the link away, of which both hear. other  borrowed. Errors: INVALID_ARGUMENT. */
+segue_status segue_fleet_device_set_linked(segue_fleet_device *device, segue_fleet_device *other, bool linked);
+/** Adds a count. */
+segue_status segue_fleet_device_retain(segue_fleet_device *device);
+/** Takes a count; NULL is fine. The device stays in its fleet. */
+segue_status segue_fleet_device_release(segue_fleet_device *device);
+
 #ifdef __cplusplus
 }
 #endif

@@ -78,7 +78,7 @@ public func segue_activity_validate(
   handles.call(activity, .activity) { (activity) throws(SegueError) in
     let out = try Arguments.required(problems, "problems")
     var list: [Value] = []
-    for problem in activity.read({ $0.problems(at: Clock.date) }) {
+    for problem in activity.problems {
       list.append(
         try .dictionary([
           (key: .string("path"), value: .string(problem.path)),

@@ -24,7 +24,7 @@ final class HostAppDelegate: AppDelegate {
 
   override func destroy() { context = nil }
 
-  override func offer(_ app: App, _ event: Int32, _ offer: Box<Offer>) -> Bool {
+  override func offer(_ app: App, _ event: Int32, _ offer: HeldOffer) -> Bool {
     guard let onOffer else { return false }
     let context = self.context?.pointer
     _ = handles.lend(app, .app) { app in

@@ -162,7 +162,7 @@ public func segue_app_get_offers(
     var given = 0
     do throws(SegueError) {
       while let offers, given < min(capacity, list.count) {
-        try handles.give(Box(list[given]), .offer, to: offers + given)
+        try handles.give(list[given], .offer, to: offers + given)
         given += 1
       }
     } catch {

@@ -39,7 +39,7 @@ public func segue_app_continue(
       guard timeout <= longestTimeout else {
         throw SegueError(.invalidArgument, "timeout_ms: \(timeout), at most \(longestTimeout) is allowed")
       }
-      let started = try app.continue(offer.content, timeout: timeout == 0 ? nil : Int64(timeout))
+      let started = try app.continue(offer.offer, timeout: timeout == 0 ? nil : Int64(timeout))
       try handles.give(started, .continuation, to: continuation)
     }
   }
@@ -109,7 +109,7 @@ public func segue_continuation_get_offer(
   _ continuation: OpaquePointer?, _ offer: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
   handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
-    try handles.give(Box(continuation.offer), .offer, to: Arguments.required(offer, "offer"))
+    try handles.give(continuation.heldOffer, .offer, to: Arguments.required(offer, "offer"))
   }
 }
 

@@ -15,6 +15,8 @@ enum HandleType: UInt8 {
   case continuation
   case error
   case restorable
+  case fleet
+  case fleetDevice
 
   /// Its name in the header.
   var name: String {
@@ -32,6 +34,8 @@ enum HandleType: UInt8 {
     case .continuation: "segue_continuation"
     case .error: "segue_error"
     case .restorable: "segue_restorable"
+    case .fleet: "segue_fleet"
+    case .fleetDevice: "segue_fleet_device"
     }
   }
 }

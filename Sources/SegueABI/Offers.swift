@@ -2,29 +2,28 @@
 import CSegue
 import SegueModel
 import SegueRuntime
-import SegueTransport
 
-extension HandleKind where Object == Box<Offer> {
+extension HandleKind where Object == HeldOffer {
   static var offer: Self { Self(.offer) }
 }
 
 private func get<Number>(
   _ offer: OpaquePointer?, _ number: UnsafeMutablePointer<Number>?, _ property: (Offer) -> Number
 ) -> segue_status {
-  handles.call(offer, .offer) { (offer) throws(SegueError) in number?.pointee = property(offer.content) }
+  handles.call(offer, .offer) { (offer) throws(SegueError) in number?.pointee = property(offer.offer) }
 }
 
 private func get(
   _ offer: OpaquePointer?, _ text: TextOut, _ length: LengthOut, _ property: (Offer) -> String?
 ) -> segue_status {
   handles.call(offer, .offer) { (offer) throws(SegueError) in
-    try Results.give(property(offer.content), to: text, length: length)
+    try Results.give(property(offer.offer), to: text, length: length)
   }
 }
 
 @_cdecl("segue_offer_get_id") @implementation
 public func segue_offer_get_id(_ offer: OpaquePointer?, _ id: UnsafeMutablePointer<UInt8>?) -> segue_status {
-  handles.call(offer, .offer) { (offer) throws(SegueError) in Results.give(offer.content.description.id, to: id) }
+  handles.call(offer, .offer) { (offer) throws(SegueError) in Results.give(offer.offer.description.id, to: id) }
 }
 
 @_cdecl("segue_offer_get_type") @implementation
@@ -68,7 +67,7 @@ public func segue_offer_get_size_hint(_ offer: OpaquePointer?, _ bytes: UnsafeMu
 
 @_cdecl("segue_offer_get_age_ms") @implementation
 public func segue_offer_get_age_ms(_ offer: OpaquePointer?, _ age: UnsafeMutablePointer<UInt64>?) -> segue_status {
-  get(offer, age) { UInt64(clamping: Clock.uptime - $0.activatedAt) }
+  handles.call(offer, .offer) { (offer) throws(SegueError) in age?.pointee = UInt64(clamping: offer.age) }
 }
 
 @_cdecl("segue_offer_get_expiration_date") @implementation

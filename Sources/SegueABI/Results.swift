@@ -3,7 +3,8 @@ import SegueModel
 
 /// Handing results out: copies in memory that the caller frees with segue_free. An output that is NULL is not asked for.
 enum Results {
-  /// Text with a NUL behind; nil gives NULL and the length 0.
+  /// Text with a NUL behind; nil gives NULL and the length 0. Copying costs more than calling: no copy of it in each getter.
+  @inline(never)
   static func give(
     _ text: String?, to out: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, length: UnsafeMutablePointer<Int>?
   ) throws(SegueError) {
@@ -22,6 +23,7 @@ enum Results {
   }
 
   /// Bytes; nil gives NULL and the length 0.
+  @inline(never)
   static func give(
     _ bytes: [UInt8]?, to out: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, length: UnsafeMutablePointer<Int>?
   ) throws(SegueError) {

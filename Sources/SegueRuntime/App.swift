@@ -1,4 +1,5 @@
 import SegueEngine
+import SegueFleet
 import SegueModel
 import SegueTransport
 import SegueWire
@@ -6,7 +7,8 @@ import SegueWire
 /// One open of the library: joins an `AppEngine` to a socket, to the host's calls and to its callbacks.
 ///
 /// Its monitor guards all of its state. Order of locks: app, then activity. No lock is held while the host is called.
-public final class App: Handled {
+/// An app of a virtual fleet is another (`FleetApp`): it has a simulated device in place of a socket, a clock and chance.
+public class App: Handled {
   enum State {
     case created
     /// Another thread is in `open`, which may still fail.
@@ -16,7 +18,7 @@ public final class App: Handled {
     case closed
   }
 
-  let monitor = Monitor()
+  let monitor: Monitor
   var state = State.created
   /// Changes before it opens only.
   public private(set) var settings: AppSettings
@@ -43,9 +45,17 @@ public final class App: Handled {
   private var deliveryThread: Thread?
   var logs: [(severity: Severity, message: String)] = []
 
-  public init(_ settings: AppSettings) { self.settings = settings }
+  public init(_ settings: AppSettings) {
+    self.settings = settings
+    monitor = Monitor()
+  }
 
-  public override func lastHandleReleased() {
+  init(_ settings: AppSettings, _ monitor: Monitor) {
+    self.settings = settings
+    self.monitor = monitor
+  }
+
+  public override final func lastHandleReleased() {
     do throws(SegueError) {
       try close()
     } catch {
@@ -56,7 +66,7 @@ public final class App: Handled {
 
   // MARK: Before it opens
 
-  public func configure(_ change: (inout AppSettings) throws(SegueError) -> Void) throws(SegueError) {
+  public final func configure(_ change: (inout AppSettings) throws(SegueError) -> Void) throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
     guard case .created = state else { throw SegueError(.invalidState, "app: can be described before it opens only") }
@@ -90,17 +100,9 @@ public final class App: Handled {
     guard case .created = state else { throw SegueError(.invalidState, "app: has been opened before") }
     state = .opening
     do throws(SegueError) {
-      let gate = try Gate()
-      try wakeUp.open()
-      if case .thread = settings.delivery {
-        // It looks at `state` once this call has returned. Whoever closes the app joins it before this object can go;
-        // if it closes the app itself, it keeps it.
-        deliveryThread = try Thread { [unowned(unsafe) self] in self.deliverUntilClosed() }
-      }
-      device = try Library.shared.open(self)
-      engine = AppEngine(
-        identity: settings.identity(Randomness.identifier()), limits: ProcessLimits.current, source: self)
-      self.gate = gate
+      let engine = AppEngine(identity: settings.identity(drawIdentifier()), limits: ProcessLimits.current, source: self)
+      try join(engine)
+      self.engine = engine
       state = .open
     } catch {
       giveUpOpening()
@@ -164,41 +166,100 @@ public final class App: Handled {
   /// The rest of closing: the state is `closing`, and nobody else runs callbacks.
   private func endAll() {
     monitor.lock()
-    guard let device, let engine else { return monitor.unlock() }
+    guard let engine else { return monitor.unlock() }
     dispatcher.enter()
-    engine.startClosing(Clock.now)
+    engine.startClosing(now)
     settle()
     runDue(all: true)
-    engine.finishClosing(Clock.now)
+    engine.finishClosing(now)
     settle()
     runDue(all: true)
     dispatcher.leave()
     sayLastWords()
     unlockAndLog()
 
-    Library.shared.close(self, of: device)
+    leave()
 
     monitor.lock()
+    let forget = forgetAll()
+    monitor.unlock()
+    forget()
+  }
+
+  /// The app is closed, or dead. Called with the lock.
+  /// - Returns: what is to be done without it: contexts are destroyed by the host's functions.
+  func forgetAll() -> () -> Void {
     let ended = Array(continuations.values)
     let formerly = Array(activities.values)
     let unexplained = explanations
     let unlinked = links
+    let undelivered = due
     continuations = [:]
     activities = [:]
     current = nil
     explanations = [:]
     links = [:]
-    self.engine = nil
+    due = DueQueue()
+    engine = nil
     gate = nil
-    self.device = nil
+    device = nil
     state = .closed
     monitor.notifyAll()
-    monitor.unlock()
-    for continuation in ended { continuation.end(isAppClosed: true) }
-    for activity in formerly { activity.leaveApp() }
-    // Their contexts are destroyed by the host's functions: not under the lock.
-    withExtendedLifetime((unexplained, unlinked)) {}
+    return {
+      for continuation in ended { continuation.end(isAppClosed: true) }
+      for activity in formerly { activity.leaveApp() }
+      withExtendedLifetime((unexplained, undelivered, unlinked)) {}
+    }
   }
+
+  // MARK: Its device, real or of a fleet
+
+  /// By the clocks of its device.
+  var now: Moment { Clock.now }
+
+  /// A new name for an app, an activity or a continuation. Called with the lock, as all of these but `now` and `leave`.
+  func drawIdentifier() -> Identifier { Randomness.identifier() }
+
+  /// Joins the engine to the device.
+  func join(_ engine: AppEngine) throws(SegueError) {
+    let gate = try Gate()
+    try wakeUp.open()
+    if case .thread = settings.delivery {
+      // It looks at `state` once this call has returned. Whoever closes the app joins it before this object can go;
+      // if it closes the app itself, it keeps it.
+      deliveryThread = try Thread { [unowned(unsafe) self] in self.deliverUntilClosed() }
+    }
+    device = try Library.shared.open(self)
+    self.gate = gate
+  }
+
+  /// Nothing of it happens on the device when this returns. Called without the lock.
+  func leave() { if let device { Library.shared.close(self, of: device) } }
+
+  /// The engine was called: what it has for its hub goes out, and its next deadline is set.
+  func settleConnection(_ engine: AppEngine) { settleSocket(engine) }
+
+  /// The host is to be told something.
+  func signalDue() { if !dispatcher.isRunningHere { wakeUp.signal(isAwaited: dispatcher.isWaiting) } }
+
+  /// Runs the callbacks that are due, waiting for the first of them (SEGUE_DELIVER_HOST).
+  /// - Parameter timeout: milliseconds; negative: for ever.
+  /// - Returns: how many ran.
+  public func dispatch(timeout: Int32) throws(SegueError) -> Int { try dispatchHere(timeout: timeout) }
+
+  /// Makes `dispatch` return. Safe in a signal handler.
+  public func wake() { wakeUp.wake() }
+
+  /// Readable while `dispatch` has something to do.
+  public func descriptor() throws(SegueError) -> Int32 { try wakeUpDescriptor() }
+
+  /// The process that the fleet takes it for; nil: it is of no fleet, or not open.
+  var process: FleetProcess? { nil }
+
+  public var asFleetApp: FleetApp? { nil }
+
+  /// The clock of the fleet that it is of.
+  var fleetClock: FleetClock? { nil }
 
   // MARK: Activities
 
@@ -250,10 +311,10 @@ public final class App: Handled {
   }
 
   /// Frontmost first.
-  public var offers: [Offer] {
+  public var offers: [HeldOffer] {
     monitor.lock()
     defer { monitor.unlock() }
-    return engine?.offers.all ?? []
+    return engine?.offers.all.map { HeldOffer($0, fleetClock) } ?? []
   }
 
   // MARK: The engine
@@ -266,7 +327,7 @@ public final class App: Handled {
       monitor.unlock()
       throw error
     }
-    body(engine, Clock.now)
+    body(engine, now)
     settle()
     unlockAndLog()
   }
@@ -283,7 +344,7 @@ public final class App: Handled {
   func performIfOpen(_ body: (AppEngine, Moment) -> Void) {
     monitor.lock()
     if let engine {
-      body(engine, Clock.now)
+      body(engine, now)
       settle()
     }
     unlockAndLog()
@@ -313,9 +374,13 @@ public final class App: Handled {
       current = offered.flatMap { activities[$0] }
       current?.setCurrent(true)
     }
-    flush()
-    gate?.setDeadline(engine.nextDeadline)
-    if let complaint = engine.takeComplaint() { heed(complaint) }
-    if !due.isEmpty { signalDue() }
+    settleConnection(engine)
+  }
+
+  /// A new name, without the lock.
+  func newIdentifier() -> Identifier {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return drawIdentifier()
   }
 }

@@ -10,10 +10,7 @@ struct Connection {
   var socket: Int32 = -1
   /// Of the hub at its other end.
   var generation: UInt64?
-  /// How often in a row a hub has closed the connection before it said welcome.
-  var refusals = 0
-  /// How often in a row a hub that does not answer was given more time.
-  var extensions = 0
+  var search = HubSearch()
   /// On the library thread, from when the device takes the app in until it lets it go.
   var watch: Watch?
   /// Descriptors that go out with the next bytes.
@@ -24,8 +21,6 @@ struct Connection {
 
 /// An app and its hub; mostly on the library thread.
 extension App {
-  /// Times that a hub which is busy, but lives, is given more time: about 10 s.
-  private static let extensionLimit = 20
   /// Milliseconds within which a hub that lives has served somebody: as long as it is given to answer.
   private static let signTime = 500.0
   /// Milliseconds that the last words of an app may take to get into a socket that is full.
@@ -55,9 +50,9 @@ extension App {
     }
     connection.socket = socket
     connection.generation = generation
-    connection.extensions = 0
+    connection.search.heard()
     connection.isWaitingToWrite = false
-    engine?.connected(Clock.now)
+    engine?.connected(now)
     settle()
     // A host that waits for the former socket takes the new one.
     wakeUp.kick(if: dispatcher.isWaiting)
@@ -113,13 +108,13 @@ extension App {
 
   func pumpLocked() {
     guard let engine else { return }
-    let now = Clock.now
+    let now = self.now
     gate?.clearDeadline(now.uptime)
     if connection.socket >= 0 {
       // A hub sends none yet.
       var descriptors: [Int32] = []
       let result = Socket.read(connection.socket, descriptors: &descriptors) { bytes in
-        connection.extensions = 0
+        connection.search.heard()
         engine.receive(bytes, now)
       }
       for descriptor in descriptors { Descriptors.close(descriptor) }
@@ -129,7 +124,15 @@ extension App {
     settle()
   }
 
-  func flush() {
+  /// What the engine has for the hub goes out, and what it wants is done.
+  func settleSocket(_ engine: AppEngine) {
+    flush()
+    gate?.setDeadline(engine.nextDeadline)
+    if let complaint = engine.takeComplaint() { heed(complaint) }
+    if !due.isEmpty { signalDue() }
+  }
+
+  private func flush() {
     guard connection.socket >= 0, let link = engine?.link else { return }
     for number in engine?.takeAsked() ?? [] {
       if let fd = links[number]?.takeDescriptor() { connection.descriptors.append(fd) }
@@ -153,7 +156,7 @@ extension App {
     connection.isWaitingToWrite = false
     for descriptor in connection.descriptors { Descriptors.close(descriptor) }
     connection.descriptors = []
-    engine?.disconnected(Clock.now)
+    engine?.disconnected(now)
     wakeUp.kick(if: dispatcher.isWaiting)
   }
 
@@ -163,57 +166,41 @@ extension App {
     let generation = connection.generation ?? 0
     let wasWelcome = engine?.hubGeneration != nil
     dropConnection()
-    seekAgain(generation, wasWelcome: wasWelcome)
+    follow(connection.search.lost(generation, wasWelcome: wasWelcome) { hubLives(generation) }, generation)
   }
 
   /// The hub has no room for a connection.
   func turnedAway(by generation: UInt64) {
     monitor.lock()
-    seekAgain(generation, wasWelcome: false)
+    follow(connection.search.lost(generation, wasWelcome: false) { hubLives(generation) }, generation)
     monitor.unlock()
-  }
-
-  /// The hub has closed the connection: it ends, or has no room. One that is there and turns us away again and again is
-  /// no better than one that says nothing.
-  private func seekAgain(_ generation: UInt64, wasWelcome: Bool) {
-    connection.refusals = wasWelcome ? 0 : connection.refusals + 1
-    let isPatient =
-      connection.refusals < Device.refusalLimit
-      || connection.refusals < Device.refusalLimit * Self.extensionLimit && hubLives(generation)
-    if connection.refusals <= 1 {
-      seek(minimum: 1)
-    } else if isPatient {
-      device?.onLoop { [self] device in device.waitBriefly(self, for: generation) }
-    } else {
-      connection.refusals = 0
-      seek(minimum: generation + 1)
-    }
   }
 
   /// The engine wants another hub.
   func heed(_ complaint: HubComplaint) {
     let generation = connection.generation ?? 0
-    if case .silent = complaint {
-      if connection.extensions < Self.extensionLimit, hubLives(generation) {
-        connection.extensions += 1
-        engine?.waitForHub(Clock.now)
-        gate?.setDeadline(engine?.nextDeadline)
-        return
-      }
-      logs.append((.info, "the hub of generation \(generation) does not answer"))
-    }
     let wasWelcome = engine?.hubGeneration != nil
+    let step = connection.search.heed(complaint, generation, wasWelcome: wasWelcome) { hubLives(generation) }
+    if case .wait = step {
+      engine?.waitForHub(now)
+      gate?.setDeadline(engine?.nextDeadline)
+      return
+    }
+    switch complaint {
+    case .silent: logs.append((.info, "the hub of generation \(generation) does not answer"))
+    case .refused(let error): logs.append((.info, "the hub of generation \(generation) says goodbye: \(error.message)"))
+    case .nonsense, .older: break
+    }
     dropConnection()
     settle()
-    switch complaint {
-    case .silent, .nonsense, .older: seek(minimum: generation + 1)
-    case .refused(let error):
-      logs.append((.info, "the hub of generation \(generation) says goodbye: \(error.message)"))
-      if error.status == .unsupportedVersion {
-        device?.onLoop { [self] device in device.wait(self, instead: generation) }
-      } else {
-        seekAgain(generation, wasWelcome: wasWelcome)
-      }
+    follow(step, generation)
+  }
+
+  private func follow(_ step: HubSearch.Step, _ generation: UInt64) {
+    switch step {
+    case .wait: break
+    case .seek(let minimum): device?.onLoop { [self] device in device.seek(self, minimum: minimum) }
+    case .seekLater(let time): device?.onLoop { [self] device in device.wait(self, instead: generation, in: time) }
     }
   }
 
@@ -221,9 +208,5 @@ extension App {
   private func hubLives(_ generation: UInt64) -> Bool {
     guard let age = device?.folder.signOfLife(generation) else { return false }
     return age < Self.signTime
-  }
-
-  private func seek(minimum: UInt64) {
-    device?.onLoop { [self] device in device.seek(self, minimum: minimum) }
   }
 }

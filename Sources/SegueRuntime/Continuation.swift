@@ -10,7 +10,7 @@ open class Restorable: Handled {
 /// A continuation of which this app is the receiver, as the host holds it.
 public final class Continuation: Handled {
   public let id: Identifier
-  public let offer: Offer
+  let offer: Offer
   private let app: App
   private let lock = Lock()
   private var isAnnouncing = false
@@ -39,6 +39,9 @@ public final class Continuation: Handled {
   }
 
   // MARK: For the host
+
+  /// What it continues.
+  public var heldOffer: HeldOffer { HeldOffer(offer, app.fleetClock) }
 
   public func cancel() { app.cancel(self) }
 

@@ -1,4 +1,5 @@
 import SegueEngine
+import SegueFleet
 import SegueModel
 import SegueTransport
 
@@ -6,9 +7,10 @@ import SegueTransport
 extension App {
   /// - Parameter timeout: milliseconds; nil: as the limits say.
   public func `continue`(_ offer: Offer, timeout: Int64?) throws(SegueError) -> Continuation {
-    let continuation = Continuation(id: Randomness.identifier(), offer: offer, app: self)
+    let continuation = Continuation(id: newIdentifier(), offer: offer, app: self)
     try perform { engine, now in
       continuations[continuation.id] = continuation
+      process?.continues(continuation.id, offer, deadline: now.uptime + (timeout ?? engine.limits.continuation))
       engine.continue(offer, id: continuation.id, timeout: timeout, now)
     }
     return continuation
@@ -63,6 +65,7 @@ extension App {
     let state = activity.isStillValid ? activity.read { $0 } : nil
     try perform { engine, now in
       let request = engine.explain(activity.id, state, now)
+      process?.asks(request)
       explanations[request] = explaining
     }
   }

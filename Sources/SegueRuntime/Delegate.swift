@@ -73,7 +73,7 @@ open class ActivityDelegate: Delegate {
 
 /// The delegate of an app. False or nil as a result: there is no such callback.
 open class AppDelegate: Delegate {
-  open func offer(_ app: App, _ event: Int32, _ offer: Box<Offer>) -> Bool { false }
+  open func offer(_ app: App, _ event: Int32, _ offer: HeldOffer) -> Bool { false }
   open func connection(_ app: App, isReady: Bool) -> Bool { false }
   open func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? { nil }
   open func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? { nil }

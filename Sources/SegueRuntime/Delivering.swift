@@ -1,4 +1,5 @@
 import SegueEngine
+import SegueFleet
 import SegueModel
 import SegueTransport
 
@@ -21,6 +22,7 @@ extension App {
 
   private func turn(of delivery: SegueEngine.Delivery) -> Turn {
     let delegate = self.delegate
+    process?.isTold(delivery)
     switch delivery {
     case .connection(let isReady):
       return {
@@ -28,7 +30,9 @@ extension App {
       }
     case .offer(let event, let offer):
       return {
-        delegate.map { delegate in delegate.call { delegate.offer(self, event.rawValue, Box(offer)) } ?? false }
+        delegate.map { delegate in
+          delegate.call { delegate.offer(self, event.rawValue, HeldOffer(offer, self.fleetClock)) } ?? false
+        }
           ?? false
       }
     case .willSave(let id, let number): return willSave(id, number)
@@ -94,6 +98,7 @@ extension App {
     guard let engine, let continuation = continuations[id] else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
     guard let step = engine.step(id) else { return Self.nothing }
+    process?.isTold(step, of: id)
     switch step {
     case .willContinue(let offer): return willContinue(offer, continuation)
     case .continue(let state, let from): return `continue`(state, from, continuation)

@@ -9,11 +9,6 @@ final class Device {
   /// Milliseconds after which what the system refused is tried again.
   private static let retryTime: Int64 = 1_000
 
-  /// Milliseconds before an app asks a hub again that has turned it away.
-  private static let refusalTime: Int64 = 50
-  /// Times that it is turned away before it looks for another hub: about as long as it waits for a silent one.
-  static let refusalLimit = 10
-
   let folder: RuntimeFolder
   /// Apps of this process; guarded by the library's lock.
   var users = 0
@@ -104,14 +99,9 @@ final class Device {
     }
   }
 
-  /// Waits for another hub: the app cannot do with the one that there is, nor replace it.
-  func wait(_ app: App, instead generation: UInt64) {
-    wait(app, awaited: generation + 1, next: 1, in: 30 * Self.retryTime)
-  }
-
-  /// Waits before it asks the same hub again.
-  func waitBriefly(_ app: App, for generation: UInt64) {
-    wait(app, awaited: generation + 1, next: 1, in: Self.refusalTime)
+  /// Waits for another hub than one that will not do, and asks that one again after so many milliseconds.
+  func wait(_ app: App, instead generation: UInt64, in time: Int64) {
+    wait(app, awaited: generation + 1, next: 1, in: time)
   }
 
   private func wait(_ app: App, awaited: UInt64, next: UInt64, in time: Int64) {

@@ -28,10 +28,7 @@ struct Dispatcher: ~Copyable {
 }
 
 extension App {
-  /// Runs the callbacks that are due, waiting for the first of them (SEGUE_DELIVER_HOST).
-  /// - Parameter timeout: milliseconds; negative: for ever.
-  /// - Returns: how many ran.
-  public func dispatch(timeout: Int32) throws(SegueError) -> Int {
+  func dispatchHere(timeout: Int32) throws(SegueError) -> Int {
     guard !isInCallback else { throw SegueError(.busy, "app: dispatch cannot run inside one of its callbacks") }
     monitor.lock()
     do throws(SegueError) {
@@ -52,20 +49,11 @@ extension App {
     return count
   }
 
-  /// Makes `dispatch` return. Safe in a signal handler.
-  public func wake() { wakeUp.wake() }
-
-  /// Readable while `dispatch` has something to do.
-  public func descriptor() throws(SegueError) -> Int32 {
+  func wakeUpDescriptor() throws(SegueError) -> Int32 {
     monitor.lock()
     defer { monitor.unlock() }
     try checkDeliversToHost()
     return wakeUp.give()
-  }
-
-  /// Tells who runs callbacks that some are due. A thread that is in dispatch sees for itself.
-  func signalDue() {
-    if !dispatcher.isRunningHere { wakeUp.signal(isAwaited: dispatcher.isWaiting) }
   }
 
   /// Whether this thread is inside one of the app's callbacks.

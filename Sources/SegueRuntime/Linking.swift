@@ -32,8 +32,11 @@ extension App {
     monitor.lock()
     defer { unlockAndLog() }
     guard case .open = state, let engine else { throw notOpen }
+    guard asFleetApp == nil else {
+      throw SegueError(.invalidState, "app: the devices of a virtual fleet are linked by segue_fleet_device_set_linked")
+    }
     linking.keep(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
-    links[engine.link(Clock.now)] = linking
+    links[engine.link(now)] = linking
     settle()
   }
 }

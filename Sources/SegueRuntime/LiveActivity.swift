@@ -13,7 +13,7 @@ public final class LiveActivity: Handled {
   private var state: Activity
   private var isValid = true
   private var isCurrent = false
-  private var lastChange = Clock.uptime
+  private var lastChange: Int64
   private var delegate: ActivityDelegate?
   private var saving: Saving?
 
@@ -26,7 +26,8 @@ public final class LiveActivity: Handled {
 
   /// Throws INVALIDATED if the app is closed.
   public init(_ state: Activity, app: App?, continuedFrom: ContinuedFrom? = nil) throws(SegueError) {
-    id = Randomness.identifier()
+    id = app?.newIdentifier() ?? Randomness.identifier()
+    lastChange = app?.now.uptime ?? Clock.uptime
     self.state = state
     self.app = app
     self.continuedFrom = continuedFrom
@@ -38,6 +39,12 @@ public final class LiveActivity: Handled {
 
   // MARK: Properties
 
+  /// By the clocks of its app's device.
+  public var now: Moment { app?.now ?? Clock.now }
+
+  /// What is wrong with it now (R1.14).
+  public var problems: [Problem] { read { $0.problems(at: now.date) } }
+
   public func read<Result>(_ body: (borrowing Activity) -> Result) -> Result {
     lock.withLock { body(state) }
   }
@@ -46,7 +53,7 @@ public final class LiveActivity: Handled {
   public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let mustTell = try lock.withLock { () throws(SegueError) in
       try state.update(whileSaving: isSaving, change)
-      lastChange = Clock.uptime
+      lastChange = now.uptime
       return isCurrent
     }
     if mustTell { app?.changed(self) }
@@ -57,7 +64,7 @@ public final class LiveActivity: Handled {
     let mustTell = lock.withLock {
       let isNews = state.needsSave != needsSave && isCurrent
       state.markNeedsSave(needsSave)
-      lastChange = Clock.uptime
+      lastChange = now.uptime
       return isNews
     }
     if mustTell { app?.changed(self) }

@@ -7,7 +7,7 @@ import SegueWire
 /// Not for two threads at a time. Its owner runs `deliveries` after each call, and calls `tick` at `nextDeadline`.
 public final class AppEngine {
   public let identity: AppIdentity
-  let limits: Limits
+  public let limits: Limits
   /// Outlives the engine: it is the engine's owner.
   unowned(unsafe) let source: any ActivitySource
 

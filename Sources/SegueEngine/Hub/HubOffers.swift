@@ -134,7 +134,8 @@ extension HubEngine {
   }
 
   private func tellNow(_ peer: Peer, _ id: Identifier) {
-    guard let offer = offers[id], offer.peer !== peer, isOffered(offer), let told = told(offer) else {
+    // Its own may come back by way of other hubs, before it has told this one.
+    guard let offer = offers[id], offer.origin != peer.app?.id, isOffered(offer), let told = told(offer) else {
       return send(.gone(id, nil), to: peer)
     }
     send(.offer(told, timing(of: offer), nil), to: peer)

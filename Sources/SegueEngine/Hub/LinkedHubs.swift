@@ -171,7 +171,8 @@ extension HubEngine {
     shared.successor = nil
     shared.heardAt = now.uptime
     shared.isAsked = false
-    known.pending = PendingOffers(offeredIdentifiers)
+    // What it had not received comes again, offers among it that are no more.
+    known.pending = PendingOffers(offeredIdentifiers + shared.told.sorted().filter { offers[$0] == nil })
     tellPending(known)
     flush(known)
     checkHubs(by: now.uptime + Self.hubAskTime)
@@ -184,7 +185,6 @@ extension HubEngine {
     guard hub.resumeBy == nil else { return }
     detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.resumeBy = now.uptime + time
-    hub.told = []
     peer.pending = PendingOffers()
     dropAll(by: hub)
     checkHubs(by: now.uptime + time)

@@ -18,6 +18,7 @@ from . import errors
 from ._activity import Activity, Origin, Problem, Reason
 from ._app import App, Connection
 from ._continuation import Continuation, Restorable
+from ._fleet import Fleet, FleetDevice
 from ._limits import Limits, limits
 from ._link import Link
 from ._native import LibraryError, library, live_handles, version_text
@@ -72,6 +73,8 @@ __all__ = [
     "Continuation",
     "DeclinedError",
     "Error",
+    "Fleet",
+    "FleetDevice",
     "ForkedError",
     "HandoffFailedError",
     "InvalidArgumentError",

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import AsyncIterator, Iterable
 from ctypes import byref
 from types import TracebackType
-from typing import Any, Callable, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
 from . import _native, _table
 from ._activity import Activity, _of
@@ -28,6 +28,9 @@ from ._native import library
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending
 from .errors import BusyError, CancelledError, InvalidArgumentError, InvalidatedError, InvalidStateError, error_of
+
+if TYPE_CHECKING:
+    from ._fleet import FleetDevice
 
 _A = TypeVar("_A", bound="App")
 _DELIVERIES = {"host": 0, "thread": 1}
@@ -85,6 +88,7 @@ class App(Hooked, _native.Handle):
         delivery: Literal["host", "thread"] = "host",
         runtime_folder: str | None = None,
         offers_frontmost_only: bool = False,
+        device: FleetDevice | None = None,
     ):
         """
         name: what people call it; else the bundle identifier
@@ -94,6 +98,7 @@ class App(Hooked, _native.Handle):
         delivery: "host": callbacks run inside dispatch; "thread": on a thread of the library
         runtime_folder: the folder of the hub's sockets, in place of the environment's: for tests
         offers_frontmost_only: if the hub is here, the device offers its frontmost activity only (R1.12)
+        device: the device of a virtual fleet that it is on, for tests; its callbacks run when the fleet moves
         """
         if delivery not in _DELIVERIES:
             raise InvalidArgumentError(f"delivery is {delivery!r}, not 'host' or 'thread'")
@@ -102,7 +107,8 @@ class App(Hooked, _native.Handle):
         identifier = _native.utf8(bundle_identifier, "bundle_identifier")
         follow_logger()
         self._handlers = {}
-        self._delivers_by_thread = delivery == "thread"
+        self.device = device
+        self._delivers_by_thread = delivery == "thread" and device is None
         self._failures: list[BaseException] = []
         self._current: Activity | None = None
         self._continuations: set[Continuation] = set()
@@ -116,7 +122,11 @@ class App(Hooked, _native.Handle):
         self._woken = False
         self._dispatcher: int | None = None
         """The thread that is inside dispatch."""
-        super().__init__(_native.created(library.segue_app_create, identifier, len(identifier)))
+        super().__init__(
+            _native.created(library.segue_app_create, identifier, len(identifier))
+            if device is None
+            else _native.created(library.segue_fleet_device_create_app, device._handle, identifier, len(identifier))
+        )
         self._set_text(library.segue_app_set_name, "name", name)
         self._set_text(library.segue_app_set_team_identifier, "team", team)
         self._set_text(library.segue_app_set_runtime_folder, "runtime_folder", runtime_folder)
@@ -134,7 +144,9 @@ class App(Hooked, _native.Handle):
         library.segue_app_open(self._handle)
         self._opened = True
         _native.close_at_exit(self)
-        if not self._delivers_by_thread:
+        if self.device is not None:
+            self.device.fleet._apps.append(self)
+        elif not self._delivers_by_thread:
             self._fd = self.fileno()
             self._poll = select.poll()
             self._poll.register(self._fd, select.POLLIN)
@@ -153,6 +165,8 @@ class App(Hooked, _native.Handle):
             self._stopped = stopped
             raise
         self._closed = True
+        if self.device is not None and self in self.device.fleet._apps:
+            self.device.fleet._apps.remove(self)
         self._left()
         self._raise_failure()
 
@@ -194,6 +208,8 @@ class App(Hooked, _native.Handle):
         timeout: seconds; 0: do not wait; None: wait for ever
         0 means that the time is up, or that `wake` was called. Raises what a callback raised. Ctrl-C works.
         """
+        if self.device is not None:
+            return self._dispatch_in_fleet(timeout)
         may_wait = self._opened and not self._closed and not self._delivers_by_thread
         if timeout == 0 or not may_wait or self._dispatcher == threading.get_ident():
             return self._dispatch_due()
@@ -206,6 +222,20 @@ class App(Hooked, _native.Handle):
             if delivered or self._woken or (left is not None and left <= 0):
                 self._woken = False
                 return delivered
+
+    def _dispatch_in_fleet(self, timeout: float | None) -> int:
+        """Moves the fleet until a callback has run. The timeout is of its time."""
+        delivered = _table.Size()
+        most = (
+            -1 if timeout is None else min(_native.milliseconds(max(0.0, timeout), "timeout", 1 << 53), (1 << 31) - 1)
+        )
+        library.segue_app_dispatch(self._handle, most, byref(delivered))
+        _native.release_deferred()
+        self._raise_failure()
+        if timeout is None and not delivered.value and not self._woken:
+            raise InvalidStateError("nothing happens in the fleet any more that this app could wait for")
+        self._woken = False
+        return delivered.value
 
     def run(self) -> None:
         """Runs callbacks until `stop` or `close`."""
@@ -238,7 +268,7 @@ class App(Hooked, _native.Handle):
         if self._loop is not None or self._detach is not None:
             raise InvalidStateError("the app is attached to a loop already")
         self._loop = loop
-        if not self._delivers_by_thread:
+        if self.device is None and not self._delivers_by_thread:
             loop.add_reader(self._fd, self._dispatch_reporting)
             self._detach = lambda: _remove_reader(loop, self._fd)
 
@@ -469,6 +499,18 @@ class App(Hooked, _native.Handle):
             answer._end(None, CancelledError("the app was closed"))
         for listen in list(self._listeners):
             listen(None)
+
+    def _died(self) -> None:
+        """Its process in the fleet is gone, without a word."""
+        self._closed = True
+        continuations, self._continuations = self._continuations, set()
+        for continuation in continuations:
+            continuation._end(None, CancelledError("the process of the app is gone"))
+        self._left()
+
+    def _time(self) -> float:
+        """Seconds, by the clock that its timeouts are of."""
+        return time.monotonic() if self.device is None else self.device.fleet.time
 
     def _continued(self, activity: Activity, continuation: Continuation) -> int:
         self._continuations.discard(continuation)

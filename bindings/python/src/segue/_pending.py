@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Generator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -52,9 +51,9 @@ class Pending(Generic[_T]):
         return self._taken()
 
     def _wait_until_ended(self, timeout: float | None) -> None:
-        end = None if timeout is None else time.monotonic() + timeout
+        end = None if timeout is None else self._app._time() + timeout
         while not self.done:
-            left = None if end is None else end - time.monotonic()
+            left = None if end is None else end - self._app._time()
             if left is not None and left <= 0:
                 raise TimeoutError(f"no result within {timeout} seconds")
             if self._app._runs_itself:

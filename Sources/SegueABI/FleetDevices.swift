@@ -1,0 +1,61 @@
+// Section 9 of segue.h: the devices of a virtual fleet.
+import CSegue
+import SegueModel
+import SegueRuntime
+
+extension HandleKind where Object == LiveFleetDevice {
+  static var fleetDevice: Self { Self(.fleetDevice) }
+}
+
+@inline(never)
+private func call(_ device: OpaquePointer?, _ body: (LiveFleetDevice) throws(SegueError) -> Void) -> segue_status {
+  handles.call(device, .fleetDevice, body)
+}
+
+@_cdecl("segue_fleet_device_create_app") @implementation
+public func segue_fleet_device_create_app(
+  _ device: OpaquePointer?, _ bundleIdentifier: UnsafePointer<CChar>?, _ length: Int,
+  _ app: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  call(device) { (device) throws(SegueError) in
+    let out = try Arguments.required(app, "app")
+    let bundleIdentifier = try Arguments.text(
+      bundleIdentifier, length, "bundle_identifier", atMost: Limits.identifier)
+    let settings = try AppSettings(bundleIdentifier: bundleIdentifier)
+    try handles.give(FleetApp(settings, on: device), .app, to: out)
+  }
+}
+
+@_cdecl("segue_fleet_device_crash") @implementation
+public func segue_fleet_device_crash(_ device: OpaquePointer?) -> segue_status {
+  call(device) { (device) throws(SegueError) in device.crash() }
+}
+
+@_cdecl("segue_fleet_device_restart") @implementation
+public func segue_fleet_device_restart(_ device: OpaquePointer?) -> segue_status {
+  call(device) { (device) throws(SegueError) in device.restart() }
+}
+
+@_cdecl("segue_fleet_device_partition") @implementation
+public func segue_fleet_device_partition(_ device: OpaquePointer?, _ other: OpaquePointer?) -> segue_status {
+  call(device) { (device) throws(SegueError) in
+    try handles.use(optional: other, .fleetDevice) { (other) throws(SegueError) in try device.partition(from: other) }
+  }
+}
+
+@_cdecl("segue_fleet_device_set_linked") @implementation
+public func segue_fleet_device_set_linked(
+  _ device: OpaquePointer?, _ other: OpaquePointer?, _ linked: Bool
+) -> segue_status {
+  call(device) { (device) throws(SegueError) in
+    try handles.use(other, .fleetDevice) { (other) throws(SegueError) in try device.setLinked(other, linked) }
+  }
+}
+
+@_cdecl("segue_fleet_device_retain") @implementation
+public func segue_fleet_device_retain(_ device: OpaquePointer?) -> segue_status { handles.retain(device, .fleetDevice) }
+
+@_cdecl("segue_fleet_device_release") @implementation
+public func segue_fleet_device_release(_ device: OpaquePointer?) -> segue_status {
+  handles.release(device, .fleetDevice)
+}

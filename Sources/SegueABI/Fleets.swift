@@ -1,0 +1,154 @@
+// Section 9 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
+import CSegue
+import SegueModel
+import SegueRuntime
+
+extension HandleKind where Object == LiveFleet {
+  static var fleet: Self { Self(.fleet) }
+}
+
+/// Nothing here is called often enough to be worth a copy of it in each function.
+@inline(never)
+private func call(_ fleet: OpaquePointer?, _ body: (LiveFleet) throws(SegueError) -> Void) -> segue_status {
+  handles.call(fleet, .fleet, body)
+}
+
+@_cdecl("segue_fleet_create") @implementation
+public func segue_fleet_create(
+  _ seed: UInt64, _ fleet: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  attempt { () throws(SegueError) in
+    try handles.give(LiveFleet(seed: seed), .fleet, to: Arguments.required(fleet, "fleet"))
+  }
+}
+
+@_cdecl("segue_fleet_retain") @implementation
+public func segue_fleet_retain(_ fleet: OpaquePointer?) -> segue_status { handles.retain(fleet, .fleet) }
+
+@_cdecl("segue_fleet_release") @implementation
+public func segue_fleet_release(_ fleet: OpaquePointer?) -> segue_status { handles.release(fleet, .fleet) }
+
+@_cdecl("segue_fleet_add_device") @implementation
+public func segue_fleet_add_device(
+  _ fleet: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int,
+  _ device: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    let out = try Arguments.required(device, "device")
+    let name = try Arguments.text(name, length, "name", atMost: Limits.identifier)
+    try handles.give(fleet.addDevice(name), .fleetDevice, to: out)
+  }
+}
+
+@_cdecl("segue_fleet_set_linking") @implementation
+public func segue_fleet_set_linking(_ fleet: OpaquePointer?, _ all: Bool) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in fleet.setLinksAll(all) }
+}
+
+@_cdecl("segue_fleet_set_delay") @implementation
+public func segue_fleet_set_delay(_ fleet: OpaquePointer?, _ least: UInt32, _ most: UInt32) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in try fleet.setDelay(least, most) }
+}
+
+@_cdecl("segue_fleet_set_faults") @implementation
+public func segue_fleet_set_faults(
+  _ fleet: OpaquePointer?, _ loss: Double, _ duplication: Double, _ reordering: Double
+) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    try fleet.setFaults(loss: loss, duplication: duplication, reordering: reordering)
+  }
+}
+
+@_cdecl("segue_fleet_heal") @implementation
+public func segue_fleet_heal(_ fleet: OpaquePointer?) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in fleet.heal() }
+}
+
+// MARK: Time
+
+@_cdecl("segue_fleet_step") @implementation
+public func segue_fleet_step(_ fleet: OpaquePointer?, _ stepped: UnsafeMutablePointer<Bool>?) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    let hasStepped = try fleet.step()
+    stepped?.pointee = hasStepped
+  }
+}
+
+@_cdecl("segue_fleet_run") @implementation
+public func segue_fleet_run(_ fleet: OpaquePointer?, _ steps: UnsafeMutablePointer<Int>?) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    let count = try fleet.run()
+    steps?.pointee = count
+  }
+}
+
+@_cdecl("segue_fleet_advance") @implementation
+public func segue_fleet_advance(
+  _ fleet: OpaquePointer?, _ milliseconds: UInt64, _ steps: UnsafeMutablePointer<Int>?
+) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    let count = try fleet.advance(milliseconds)
+    steps?.pointee = count
+  }
+}
+
+@_cdecl("segue_fleet_get_time_ms") @implementation
+public func segue_fleet_get_time_ms(_ fleet: OpaquePointer?, _ time: UnsafeMutablePointer<UInt64>?) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in time?.pointee = fleet.elapsed }
+}
+
+// MARK: What is told of it
+
+@_cdecl("segue_fleet_get_trace") @implementation
+public func segue_fleet_get_trace(_ fleet: OpaquePointer?, _ text: TextOut, _ length: LengthOut) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in try Results.give(fleet.trace, to: text, length: length) }
+}
+
+@_cdecl("segue_fleet_get_trace_hash") @implementation
+public func segue_fleet_get_trace_hash(
+  _ fleet: OpaquePointer?, _ hash: UnsafeMutablePointer<UInt64>?
+) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in hash?.pointee = fleet.traceHash }
+}
+
+@_cdecl("segue_fleet_check") @implementation
+public func segue_fleet_check(_ fleet: OpaquePointer?, _ violation: TextOut, _ length: LengthOut) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    try Results.give(fleet.violation, to: violation, length: length)
+  }
+}
+
+@_cdecl("segue_fleet_play") @implementation
+public func segue_fleet_play(_ fleet: OpaquePointer?, _ devices: Int, _ apps: Int, _ events: Int) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    try fleet.play(devices: devices, apps: apps, events: events)
+  }
+}
+
+// MARK: Processes
+
+/// An app of this very fleet.
+private func call(
+  _ fleet: OpaquePointer?, _ app: OpaquePointer?, _ body: (FleetApp) throws(SegueError) -> Void
+) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    try handles.use(app, .app) { (app) throws(SegueError) in
+      guard let app = app.asFleetApp, app.isOf(fleet) else {
+        throw SegueError(.invalidArgument, "app: is not of this fleet")
+      }
+      try body(app)
+    }
+  }
+}
+
+@_cdecl("segue_fleet_kill_app") @implementation
+public func segue_fleet_kill_app(_ fleet: OpaquePointer?, _ app: OpaquePointer?) -> segue_status {
+  call(fleet, app) { (app) throws(SegueError) in try app.kill() }
+}
+
+@_cdecl("segue_fleet_set_app_stopped") @implementation
+public func segue_fleet_set_app_stopped(
+  _ fleet: OpaquePointer?, _ app: OpaquePointer?, _ stopped: Bool
+) -> segue_status {
+  call(fleet, app) { (app) throws(SegueError) in try app.setStopped(stopped) }
+}

@@ -1,0 +1,278 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// The promises that a fleet is held to, after each step: a broken one is reported, and nothing traps.
+extension Fleet {
+  /// Milliseconds after the last disturbance in which all devices agree, beside what the network takes.
+  static let agreementTime: Int64 = 2_000
+  /// The same after something fell silent: 30 s until it is given up, and 2 s.
+  static let silenceTime: Int64 = 32_000
+  /// Hubs that a message passes one after the other, for what the network takes.
+  private static let hops: Int64 = 4
+  /// Bytes of messages that may wait for a peer: the hub gives it up at a megabyte.
+  private static let queueLimit = 1024 * 1024 + 128 * 1024
+  /// Peers up to which a hub is looked through after each step; above, once in as many steps.
+  private static let closeLookLimit = 64
+  /// An offer passes so many links at most: it names the hubs that it has passed.
+  private static let linkLimit = Route.limit - 1
+
+  // MARK: After each step
+
+  func check(_ process: FleetProcess, _ engine: AppEngine) {
+    if let broken = engine.brokenInvariant { report(process.name, "\(broken)") }
+  }
+
+  func check(_ hub: FleetHub, after steps: Int) {
+    guard hub.peerCount <= Self.closeLookLimit || steps % hub.peerCount == 0 else { return }
+    if let broken = hub.engine.brokenInvariant { report("hub of \(hub.process.device.name)", "\(broken)") }
+  }
+
+  func check(_ process: FleetProcess, _ link: Link) {
+    guard link.pendingBytes > Self.queueLimit else { return }
+    report(process.name, "a queue grows without bound: \(link.pendingBytes) bytes wait")
+  }
+
+  // MARK: What is offered
+
+  /// Looks at what an app offers after its engine was called.
+  func noteOffer(of process: FleetProcess) {
+    guard let engine = process.engine, let program = process.program else { return }
+    let current = engine.currentActivity
+    guard current != nil || process.offered.id != nil else { return }
+    let activity = current.flatMap { program.activity($0) }
+    let isOffered = activity.map { $0.isOfferable(at: process.now.date) } ?? false
+    let id = isOffered ? current : nil
+    let title = isOffered ? activity?.title : nil
+    guard id != process.offered.id || !Text.isSame(title, process.offered.title) else { return }
+    if let former = process.offered.id, former != id { process.offered.former.append(former) }
+    if let id { process.offered.former.removeAll { $0 == id } }
+    process.offered.id = id
+    process.offered.title = title
+    process.offered.type = activity?.type ?? ""
+    process.offered.since = clock.uptime
+    queueAudit(of: process)
+  }
+
+  /// A process ends: what it offers has to go everywhere.
+  func noteDeparture(_ process: FleetProcess) {
+    if process.isStalled { stalledCount -= 1 }
+    if let id = process.offered.id {
+      process.offered.former.append(id)
+      process.offered.id = nil
+    }
+    disturb(for: Self.agreementTime)
+  }
+
+  func departed(_ process: FleetProcess) {
+    if !process.offered.former.isEmpty { departures.append(process) }
+  }
+
+  /// From now on and for so long devices may differ.
+  func disturb(for milliseconds: Int64) {
+    disturbedUntil = max(disturbedUntil, clock.uptime + milliseconds + Self.hops * network.longestDelay)
+    guard !isAuditQueued else { return }
+    isAuditQueued = true
+    push(.auditAll, at: disturbedUntil)
+  }
+
+  private func queueAudit(of process: FleetProcess) {
+    guard !process.offered.isAuditQueued else { return }
+    process.offered.isAuditQueued = true
+    push(.audit(process), at: auditTime(of: process))
+  }
+
+  private func auditTime(of process: FleetProcess) -> Int64 {
+    max(disturbedUntil, process.offered.since + Self.agreementTime + Self.hops * network.longestDelay)
+  }
+
+  // MARK: When its time has come
+
+  func judge(_ event: FleetEvent) {
+    switch event {
+    case .overdue(let process, let key): judge(process, key)
+    case .audit(let process):
+      process.offered.isAuditQueued = false
+      guard process.isAlive else { return }
+      if auditTime(of: process) > clock.uptime { return queueAudit(of: process) }
+      // If not, there is another one when the stopped go on.
+      if stalledCount == 0 { audit(process) }
+    case .auditAll:
+      isAuditQueued = false
+      guard disturbedUntil <= clock.uptime else { return disturb(for: 0) }
+      if stalledCount == 0 { auditAll() }
+    default: break
+    }
+  }
+
+  private func judge(_ process: FleetProcess, _ key: Ledger.Key) {
+    guard process.isAlive, let due = process.ledger.due(key) else { return }
+    guard !process.postpones(.overdue(process, key)) else { return }
+    guard due <= clock.uptime else { return push(.overdue(process, key), at: due) }
+    switch key {
+    case .continuation: report(process.name, "R3.9: a continuation has not ended by its deadline")
+    case .question: report(process.name, "R6.5: explain was not answered")
+    }
+  }
+
+  private func auditAll() {
+    for device in devices {
+      for process in device.processes where process.isAlive {
+        if let engine = process.engine, !engine.isReady {
+          report(process.name, "it is not registered with a hub long after the last disturbance")
+        }
+        let isDue = auditTime(of: process) <= clock.uptime
+        if isDue, process.offered.id != nil || !process.offered.former.isEmpty { audit(process) }
+      }
+    }
+    for process in departures { auditGone(process) }
+    departures = []
+  }
+
+  private func audit(_ origin: FleetProcess) {
+    auditGone(origin)
+    origin.offered.former = []
+    guard let id = origin.offered.id, let app = origin.engine?.identity else { return }
+    let hidesOthers = origin.device.hub?.process.offersFrontmostOnly ?? true
+    let reached = reachable(from: origin.device)
+    for device in devices {
+      let distance = reached.first { $0.device === device }?.distance
+      for viewer in device.processes where viewer !== origin {
+        guard let engine = viewer.engine else { continue }
+        let seen = engine.offers[id]
+        guard let distance else {
+          if seen != nil { report(viewer, "sees an offer that cannot be reached, of", origin) }
+          continue
+        }
+        guard Routing.obstacle(for: engine.identity, origin: app, type: origin.offered.type) == nil else {
+          if seen != nil { report(viewer, "R6.2: sees an offer that is not for it, of", origin) }
+          continue
+        }
+        guard !hidesOthers, distance < Self.linkLimit else { continue }
+        if seen == nil {
+          report(viewer, "R1.11: does not see the offer of", origin)
+        } else if !Text.isSame(seen?.description.title, origin.offered.title) {
+          report(viewer, "R2.8: sees an old state of the offer of", origin)
+        }
+      }
+    }
+  }
+
+  /// What it offered before is gone everywhere.
+  private func auditGone(_ origin: FleetProcess) {
+    guard !origin.offered.former.isEmpty else { return }
+    for device in devices {
+      for viewer in device.processes {
+        guard let engine = viewer.engine else { continue }
+        for id in origin.offered.former where engine.offers[id] != nil {
+          report(viewer, "R1.11: still sees a former offer of", origin)
+        }
+      }
+    }
+  }
+
+  private func report(_ viewer: FleetProcess, _ what: StaticString, _ origin: FleetProcess) {
+    report(viewer.name, "\(what) \(origin.name)")
+  }
+
+  /// The devices that can be reached from one, over so many links, itself among them.
+  private func reachable(from device: FleetDevice) -> [(device: FleetDevice, distance: Int)] {
+    var isKnown = [Bool](repeating: false, count: devices.count)
+    isKnown[device.index] = true
+    var found = [(device: device, distance: 0)]
+    var next = 0
+    while next < found.count {
+      let (here, distance) = found[next]
+      next += 1
+      for link in here.links where link.isUp {
+        let other = link.other(here)
+        guard !isKnown[other.index] else { continue }
+        isKnown[other.index] = true
+        found.append((other, distance + 1))
+      }
+    }
+    return found
+  }
+}
+
+/// What the program in a process tells of itself: the trace, and what R3.2 is held against.
+extension FleetProcess {
+  /// The app begins a continuation.
+  /// - Parameter deadline: uptime by which it has ended.
+  public func continues(_ id: Identifier, _ offer: Offer, deadline: Int64) {
+    fleet.trace(name, "continues", Self.text(offer.description.type, offer.description.title))
+    ledger.begin(id, deadline: deadline)
+    fleet.push(.overdue(self, .continuation(id)), at: deadline + Ledger.slack)
+  }
+
+  /// The app asks why an activity is not offered.
+  public func asks(_ request: UInt64) {
+    fleet.trace(name, "asks why")
+    let deadline = fleet.clock.uptime + Ledger.questionTime
+    ledger.ask(request, deadline: deadline)
+    fleet.push(.overdue(self, .question(request)), at: deadline + Ledger.slack)
+  }
+
+  /// The app makes an activity current, say.
+  public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
+
+  /// The app is being told something.
+  public func isTold(_ delivery: Delivery) {
+    switch delivery {
+    case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
+    case .offer(let event, let offer):
+      let text = "\(offer.deviceName)/\(Self.text(offer.description.type, offer.description.title))"
+      switch event {
+      case .appeared: fleet.trace(name, "offer appeared", text)
+      case .changed: fleet.trace(name, "offer changed", text)
+      case .gone: fleet.trace(name, "offer gone", text)
+      }
+    case .willSave: fleet.trace(name, "will_save")
+    case .wasContinued(_, let receipt):
+      fleet.trace(name, "was_continued", "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")
+    case .continuationEnded(_, let receipt):
+      fleet.trace(name, "continuation_ended", Self.name(of: receipt.outcome))
+      complain(ledger.receive(receiptOf: receipt.continuation))
+    case .explanation(let request, let reasons):
+      ledger.answer(request)
+      fleet.trace(name, "explanation", "\(reasons.count) reasons")
+    // Their turn comes with `isTold(_:of:)`; the log is not for the app.
+    case .continuation, .log: break
+    // Nobody can ask for one: the fleet links its devices itself.
+    case .linked, .linkEnded: break
+    }
+  }
+
+  /// The app is being told something of a continuation.
+  public func isTold(_ step: ContinuationStep, of id: Identifier) {
+    switch step {
+    case .willContinue(let offer):
+      fleet.trace(name, "will_continue", offer.description.type)
+      complain(ledger.announce(id))
+    case .continue(let activity, let from):
+      fleet.trace(name, from.isStale ? "continue (stale)" : "continue", Self.text(activity.type, activity.title))
+      complain(ledger.end(id))
+    case .didFail(let type, let error):
+      fleet.trace(name, "did_fail", "\(type): \(error.message)")
+      complain(ledger.end(id))
+    }
+  }
+
+  /// The app has closed and hears nothing more: nothing may be open.
+  public func checkIsTold() {
+    if !ledger.isEmpty { fleet.report(name, "R3.2: closed, and something has not ended") }
+  }
+
+  private func complain(_ what: StaticString?) { if let what { fleet.report(name, "\(what)") } }
+
+  private static func text(_ type: String, _ title: String?) -> String { title.map { "\(type) \"\($0)\"" } ?? type }
+
+  private static func name(of outcome: Outcome) -> String {
+    switch outcome {
+    case .restored: "restored"
+    case .declined: "declined"
+    case .failed: "failed"
+    case .unknown: "unknown"
+    }
+  }
+}

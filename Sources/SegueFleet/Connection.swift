@@ -1,0 +1,167 @@
+import SegueEngine
+
+/// Who has an end of a connection.
+enum Owner {
+  /// The app of a process, of its connection to the hub.
+  case app(FleetProcess)
+  /// A hub, of one of its connections.
+  case hub(FleetHub, HubEngine.PeerNumber)
+
+  var process: FleetProcess {
+    switch self {
+    case .app(let process): process
+    case .hub(let hub, _): hub.process
+    }
+  }
+}
+
+/// Two streams of bytes, one in each direction: of an app to its hub, or of a hub to another.
+final class Connection {
+  /// Bytes that may be under way in one direction before a writer has to wait: what Linux gives a socket.
+  static let capacity = 212_992
+
+  /// Nil: within a device.
+  let link: DeviceLink?
+  /// Ends 0 and 1. An end that is closed has no owner.
+  private(set) var owners: [Owner?]
+  /// Stream n goes to end n.
+  private var streams = [Stream(), Stream()]
+
+  private struct Stream {
+    /// An empty segment is the end of the stream.
+    var segments: [[UInt8]] = []
+    var first = 0
+    var size = 0
+    /// When the last segment arrives: none overtakes another.
+    var lastAt: Int64 = 0
+    /// Arrivals that have to wait until the devices hear each other again.
+    var held = 0
+    /// The writer has found no room.
+    var isBlocked = false
+    var hasEnd = false
+  }
+
+  init(_ zero: Owner, _ one: Owner, over link: DeviceLink? = nil) {
+    owners = [zero, one]
+    self.link = link
+  }
+
+  var isWhole: Bool { owners[0] != nil && owners[1] != nil }
+
+  /// Puts bytes on their way.
+  /// - Returns: how many there is room for.
+  func write(_ bytes: UnsafeRawBufferPointer, from end: Int, _ fleet: Fleet) -> Int {
+    let target = 1 - end
+    // Of a process that is gone, its system still takes what is sent to it, until word of the end comes.
+    let room = Self.capacity - streams[target].size
+    guard room >= bytes.count else {
+      streams[target].isBlocked = true
+      if room > 0 { split(UnsafeRawBufferPointer(rebasing: bytes[0..<room]), to: target, fleet) }
+      return max(0, room)
+    }
+    split(bytes, to: target, fleet)
+    return bytes.count
+  }
+
+  /// Segments may be cut anywhere.
+  private func split(_ bytes: UnsafeRawBufferPointer, to target: Int, _ fleet: Fleet) {
+    guard bytes.count > 1, fleet.random.chance(0.05) else { return send(Array(bytes), to: target, fleet) }
+    let cut = 1 + fleet.random.below(bytes.count - 1)
+    send(Array(bytes[..<cut]), to: target, fleet)
+    send(Array(bytes[cut...]), to: target, fleet)
+  }
+
+  private func send(_ segment: [UInt8], to target: Int, _ fleet: Fleet) {
+    let delay = link == nil ? fleet.random.within(0, 1) : fleet.network.delay(&fleet.random)
+    let at = max(streams[target].lastAt, fleet.clock.uptime + delay)
+    streams[target].lastAt = at
+    streams[target].size += segment.count
+    streams[target].segments.append(segment)
+    fleet.push(.arrival(self, target), at: at)
+    if link != nil, fleet.random.chance(fleet.network.duplication) {
+      // It comes again, and is dropped for it.
+      fleet.push(.duplicate, at: at + fleet.network.mostDelay)
+    }
+  }
+
+  /// The next segment has arrived; nil: there is none (any more). Empty: the end.
+  func take(at end: Int) -> [UInt8]? {
+    guard streams[end].first < streams[end].segments.count else { return nil }
+    let segment = streams[end].segments[streams[end].first]
+    streams[end].segments[streams[end].first] = []
+    streams[end].first += 1
+    streams[end].size -= segment.count
+    if streams[end].first == streams[end].segments.count {
+      streams[end].segments.removeAll(keepingCapacity: streams[end].first <= 64)
+      streams[end].first = 0
+    }
+    return segment
+  }
+
+  /// Whether the writer to this end waits for the room that has come.
+  func unblock(_ end: Int) -> Bool {
+    defer { streams[end].isBlocked = false }
+    return streams[end].isBlocked
+  }
+
+  /// The owner of an end has closed it: the other hears of it behind what is under way to it.
+  func close(_ end: Int, _ fleet: Fleet) {
+    guard owners[end] != nil else { return }
+    owners[end] = nil
+    streams[end] = Stream()
+    finish(1 - end, fleet)
+  }
+
+  /// Whoever is at this end hears of the end of the stream.
+  func finish(_ end: Int, _ fleet: Fleet) {
+    guard owners[end] != nil, !streams[end].hasEnd else { return }
+    streams[end].hasEnd = true
+    send([], to: end, fleet)
+  }
+
+  /// The owner of an end is gone without a word, as when its device has lost its power. What it said still arrives if it
+  /// is heard at all: nobody is left who would say it again.
+  func vanish(_ end: Int) {
+    owners[end] = nil
+    streams[end] = Stream()
+    if link?.isSilent ?? false { streams[1 - end] = Stream() }
+  }
+
+  /// The process at an end dies: some of what it was writing may not have left it.
+  func cut(from end: Int, _ fleet: Fleet) {
+    let target = 1 - end
+    let kept = fleet.random.below(streams[target].size + 1)
+    streams[target].size = kept
+    var room = kept
+    var index = streams[target].first
+    while index < streams[target].segments.count, streams[target].segments[index].count <= room {
+      room -= streams[target].segments[index].count
+      index += 1
+    }
+    guard index < streams[target].segments.count else { return }
+    // An empty segment would be taken for the end.
+    if room > 0 {
+      streams[target].segments[index].removeLast(streams[target].segments[index].count - room)
+      index += 1
+    }
+    streams[target].segments.removeSubrange(index...)
+  }
+
+  // MARK: Silence
+
+  /// The two devices do not hear each other: what has arrived now arrives later.
+  func hold(_ end: Int) { streams[end].held += 1 }
+
+  /// They do again: what was held is sent again.
+  func release(_ fleet: Fleet) {
+    for end in [0, 1] where streams[end].held > 0 {
+      let at = fleet.clock.uptime + fleet.random.within(1, Network.recoveryTime) + fleet.network.leastDelay
+      streams[end].lastAt = max(at, streams[end].lastAt)
+      for _ in 0..<streams[end].held { fleet.push(.arrival(self, end), at: at) }
+      streams[end].held = 0
+    }
+  }
+
+  /// The fleet ends: nothing refers to anything any more.
+  func dissolve() { owners = [nil, nil] }
+}

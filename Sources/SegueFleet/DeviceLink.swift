@@ -1,0 +1,39 @@
+/// Whether two devices are to be linked, and the connection between their hubs.
+final class DeviceLink {
+  /// Milliseconds from the end of a connection to the next attempt, beside what the network takes.
+  static let retryTime: Int64 = 250
+
+  /// Both live as long as the fleet, and it outlives the link.
+  unowned(unsafe) let first: FleetDevice
+  unowned(unsafe) let second: FleetDevice
+  var isWanted = true
+  /// Nothing passes, and nobody is told.
+  var isSilent = false
+  /// The latest; its ends may have closed.
+  var connection: Connection?
+  /// An attempt is on its way.
+  var isJoining = false
+
+  init(_ first: FleetDevice, _ second: FleetDevice) {
+    self.first = first
+    self.second = second
+  }
+
+  /// Whether the hubs of the two devices are connected, as far as they know.
+  var isJoined: Bool {
+    guard let connection, case .hub(let one, _) = connection.owners[0], case .hub(let two, _) = connection.owners[1]
+    else { return false }
+    return one === first.hub && two === second.hub
+  }
+
+  /// Whether what one device says is heard by the other.
+  var isUp: Bool { isWanted && !isSilent && isJoined }
+
+  /// Both hubs hear of the end.
+  func close(_ fleet: Fleet) {
+    connection?.finish(0, fleet)
+    connection?.finish(1, fleet)
+  }
+
+  func other(_ device: FleetDevice) -> FleetDevice { device === first ? second : first }
+}

@@ -1,0 +1,264 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// A virtual fleet: devices, their hubs and apps, and the network between them, in time that stands still until it is
+/// told to move. The engines are the product's; the fleet joins them, and holds no rule of Handoff. All chance comes
+/// from a seed: the same seed and the same calls give the same trace, byte for byte.
+///
+/// Not for two threads at a time.
+public final class Fleet {
+  /// Steps that `run` does at most.
+  public static let runLimit = 10_000_000
+  /// Milliseconds that `advance` goes at most: a year.
+  public static let advanceLimit: Int64 = 366 * 86_400_000
+  /// Devices that a fleet has at most.
+  public static let deviceLimit = 65_536
+
+  public let seed: UInt64
+  public let clock = FleetClock()
+  public var network = Network() {
+    // Bytes that are under way travel as they set out.
+    didSet { disturb(for: max(oldValue.longestDelay, network.longestDelay)) }
+  }
+  /// Whether a device that is added is linked with all that there are.
+  public var linksAll = true
+  public private(set) var devices: [FleetDevice] = []
+  public internal(set) var log = Trace()
+  /// The first promise that was not kept; nil: all were.
+  public private(set) var violation: String?
+
+  var random: SeededRandom
+  private var queue = EventQueue<FleetEvent>()
+  private var underWay = 0
+
+  // What agreement is judged by: Agreement.swift.
+  var stalledCount = 0
+  /// Uptime until which devices may differ.
+  var disturbedUntil: Int64 = 0
+  var isAuditQueued = false
+  /// Gone, and their offers may not have gone everywhere.
+  var departures: [FleetProcess] = []
+
+  public init(seed: UInt64) {
+    self.seed = seed
+    random = SeededRandom(seed: seed)
+  }
+
+  deinit {
+    // Processes, hubs and connections hold each other.
+    for device in devices { device.dissolve() }
+  }
+
+  // MARK: Devices
+
+  public func addDevice(_ name: String) throws(SegueError) -> FleetDevice {
+    try Text.check(name, "name", atMost: Limits.identifier)
+    guard !devices.contains(where: { Text.isSame($0.name, name) }) else {
+      throw SegueError(.invalidArgument, "name: the fleet has a device of this name")
+    }
+    guard devices.count < Self.deviceLimit else {
+      throw SegueError(.limitExceeded, "fleet: \(Self.deviceLimit) devices are the most")
+    }
+    let device = FleetDevice(name, devices.count, of: self)
+    devices.append(device)
+    trace(name, "is there")
+    if linksAll { for other in devices.dropLast() { makeLink(other, device) } }
+    return device
+  }
+
+  /// Links two devices, or links them no longer.
+  public func setLinked(_ one: FleetDevice, _ two: FleetDevice, _ isLinked: Bool) throws(SegueError) {
+    try checkPair(one, two)
+    let known = one.link(to: two)
+    guard isLinked != (known?.isWanted ?? false) else { return }
+    trace(one.name, isLinked ? "is to be linked with" : "is to be linked no longer with", two.name)
+    disturb(for: Self.agreementTime)
+    if isLinked {
+      let link = known ?? makeLink(one, two)
+      link.isWanted = true
+      one.join(link)
+    } else if let known {
+      known.isWanted = false
+      known.close(self)
+    }
+  }
+
+  @discardableResult
+  private func makeLink(_ one: FleetDevice, _ two: FleetDevice) -> DeviceLink {
+    let link = DeviceLink(one, two)
+    one.add(link)
+    two.add(link)
+    one.join(link)
+    return link
+  }
+
+  /// Two devices do not hear each other any more, and nobody tells them.
+  /// - Parameter two: nil: all others.
+  public func partition(_ one: FleetDevice, from two: FleetDevice?) throws(SegueError) {
+    if let two {
+      try checkPair(one, two)
+    } else if one.fleet !== self {
+      throw SegueError(.invalidArgument, "device: is of another fleet")
+    }
+    trace(one.name, "is cut off from", two?.name ?? "all")
+    for link in one.links where two == nil || link.other(one) === two { link.isSilent = true }
+    disturb(for: Self.silenceTime)
+  }
+
+  /// All devices hear each other again.
+  public func heal() {
+    trace("fleet", "heals")
+    for device in devices {
+      for link in device.links where link.isSilent && link.first === device {
+        link.isSilent = false
+        link.connection?.release(self)
+        device.join(link)
+      }
+    }
+    disturb(for: Self.agreementTime + Network.recoveryTime)
+  }
+
+  private func checkPair(_ one: FleetDevice, _ two: FleetDevice) throws(SegueError) {
+    guard one.fleet === self, two.fleet === self else {
+      throw SegueError(.invalidArgument, "device: is of another fleet")
+    }
+    guard one !== two else { throw SegueError(.invalidArgument, "other: is the device itself") }
+  }
+
+  /// A new name for an app, an activity or a continuation.
+  public func drawIdentifier() -> Identifier { random.identifier() }
+
+  // MARK: Time
+
+  /// Whether something is under way: bytes, a search for a hub, a callback. What only waits for its time is not.
+  public var isBusy: Bool { underWay > 0 }
+
+  /// Milliseconds until the next event; nil: there is none.
+  public var timeToNext: Int64? { queue.nextTime.map { max(0, $0 - clock.uptime) } }
+
+  /// Does what is next, and moves the time there.
+  /// - Returns: false if there is nothing.
+  @discardableResult
+  public func step() -> Bool { step(until: .max) }
+
+  /// - Returns: false if nothing is due by then.
+  public func step(until end: Int64) -> Bool {
+    while let next = queue.nextTime, next <= end, let (at, event) = queue.pop() {
+      clock.uptime = max(clock.uptime, at)
+      if event.isUnderWay { underWay -= 1 }
+      if handle(event) { return true }
+    }
+    return false
+  }
+
+  /// Moves the time to `end`, in which nothing is due any more.
+  public func moveTime(to end: Int64) { clock.uptime = max(clock.uptime, end) }
+
+  /// Steps until nothing is under way.
+  /// - Returns: how many steps it took. Throws LIMIT_EXCEEDED if it never comes to rest.
+  @discardableResult
+  public func run() throws(SegueError) -> Int {
+    var steps = 0
+    while isBusy, step() {
+      steps += 1
+      guard steps < Self.runLimit else {
+        throw SegueError(.limitExceeded, "fleet: something is under way after \(Self.runLimit) steps")
+      }
+    }
+    return steps
+  }
+
+  /// Steps until so many milliseconds have passed.
+  @discardableResult
+  public func advance(_ milliseconds: Int64) -> Int {
+    let end = clock.uptime + min(max(0, milliseconds), Self.advanceLimit)
+    var steps = 0
+    while step(until: end) { steps += 1 }
+    moveTime(to: end)
+    return steps
+  }
+
+  func push(_ event: FleetEvent, at: Int64) {
+    if event.isUnderWay { underWay += 1 }
+    queue.push(event, at: at)
+  }
+
+  // MARK: Events
+
+  /// - Returns: whether it was a step of anybody.
+  private func handle(_ event: FleetEvent) -> Bool {
+    switch event {
+    case .arrival(let connection, let end): return arrive(connection, end, event)
+    case .duplicate: return true
+    case .accept(let hub, let number):
+      guard hub.isAlive, !hub.process.postpones(event) else { return false }
+      hub.accept(number)
+    case .seek(let process, let minimum, let search):
+      guard process.seeks(search), !process.postpones(event) else { return false }
+      process.device.seek(process, minimum: minimum)
+    case .hubAppeared(let process):
+      guard process.isAlive, !process.postpones(event) else { return false }
+      process.learnOfHub(process.device.highest)
+    case .join(let link): link.first.joined(link)
+    case .callbacks(let process):
+      guard process.isAlive, !process.postpones(event) else { return false }
+      process.runCallbacks()
+    case .deadline(let process, let at):
+      guard process.isAlive, process.isDue(at), !process.postpones(event) else { return false }
+      process.tick()
+    case .hubDeadline(let hub, let at):
+      guard hub.isAlive, hub.isDue(at), !hub.process.postpones(event) else { return false }
+      hub.tick()
+    case .resume(let process):
+      guard process.isStalled else { return false }
+      process.resume()
+    case .overdue, .audit, .auditAll:
+      judge(event)
+      return false
+    }
+    return true
+  }
+
+  private func arrive(_ connection: Connection, _ end: Int, _ event: FleetEvent) -> Bool {
+    if let link = connection.link {
+      let target = end == 0 ? link.first : link.second
+      if link.isSilent || !target.isUp {
+        connection.hold(end)
+        return false
+      }
+    }
+    guard let owner = connection.owners[end] else {
+      // Nobody is there any more: whoever writes is told so.
+      _ = connection.take(at: end)
+      connection.finish(1 - end, self)
+      return false
+    }
+    guard !owner.process.postpones(event), let segment = connection.take(at: end) else { return false }
+    switch owner {
+    case .app(let process): segment.isEmpty ? process.lost() : process.receive(segment)
+    case .hub(let hub, let number): segment.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
+    }
+    guard let writer = connection.owners[1 - end], !writer.process.isStalled, connection.unblock(end) else {
+      return true
+    }
+    switch writer {
+    case .app(let process): process.flush()
+    case .hub(let hub, let number): hub.drained(number)
+    }
+    return true
+  }
+
+  // MARK: What is told of it
+
+  func trace(_ who: String, _ what: StaticString, _ detail: String? = nil) {
+    log.add(clock.elapsed, who, what, detail)
+  }
+
+  /// A promise was not kept.
+  func report(_ who: String, _ what: String) {
+    trace(who, "BROKEN", what)
+    guard violation == nil else { return }
+    violation = "\(who), \(clock.elapsed) ms: \(what) (seed \(seed))"
+  }
+}

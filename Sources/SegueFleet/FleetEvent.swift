@@ -1,0 +1,46 @@
+import SegueEngine
+import SegueModel
+
+/// What can happen next in a fleet.
+enum FleetEvent {
+  /// The next segment has come to an end of a connection.
+  case arrival(Connection, Int)
+  /// A segment that has come before: the stream drops it.
+  case duplicate
+  /// A hub learns that an app has connected.
+  case accept(FleetHub, HubEngine.PeerNumber)
+  /// A process looks for its hub.
+  case seek(FleetProcess, minimum: UInt64, search: UInt64)
+  /// A process learns that there is a hub of a higher generation.
+  case hubAppeared(FleetProcess)
+  /// An attempt to link two devices has come through.
+  case join(DeviceLink)
+  /// An app is to be told something.
+  case callbacks(FleetProcess)
+  /// Time has come for an engine.
+  case deadline(FleetProcess, Int64)
+  case hubDeadline(FleetHub, Int64)
+  /// A stopped process goes on.
+  case resume(FleetProcess)
+  /// A continuation or question should be over.
+  case overdue(FleetProcess, Ledger.Key)
+  /// What one process offers, or all do, should be seen everywhere.
+  case audit(FleetProcess)
+  case auditAll
+
+  /// Whether it is something under way, not something that only waits for its time.
+  var isUnderWay: Bool {
+    switch self {
+    case .arrival, .accept, .seek, .hubAppeared, .join, .callbacks: true
+    case .duplicate, .deadline, .hubDeadline, .resume, .overdue, .audit, .auditAll: false
+    }
+  }
+
+  /// Whether it is the fleet's own affair: no step of anybody.
+  var isBookkeeping: Bool {
+    switch self {
+    case .overdue, .audit, .auditAll: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,272 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// A process on a device of a fleet: an app, and the device's hub if it has fallen to it.
+public final class FleetProcess {
+  /// As in the trace: device and app.
+  public let name: String
+  /// Outlives its processes.
+  unowned(unsafe) public let device: FleetDevice
+  /// Outlives the process: it leaves before it goes. Nil: it has not begun, or has left.
+  public private(set) unowned(unsafe) var program: (any FleetProgram)?
+  public private(set) var engine: AppEngine?
+  var search = HubSearch()
+
+  /// The connection to the hub, and the hub's generation.
+  private(set) var connection: Connection?
+  private(set) var generation: UInt64?
+  /// The hub, if it runs here.
+  var hub: FleetHub?
+  let offersFrontmostOnly: Bool
+
+  /// Rises with each search for a hub: those under way are then of no interest any more.
+  private var searches: UInt64 = 0
+
+  /// Stopped, as by SIGSTOP: what happens to it waits.
+  private(set) var isStalled = false
+  private var waiting: [FleetEvent] = []
+  /// When the engine is ticked next, as far as that is in the queue.
+  private var deadline: Int64?
+  private var hasCallbacksQueued = false
+
+  // What the promises are held against.
+  var ledger = Ledger()
+  /// What the app offers by its own account, and since when.
+  var offered = Offered()
+
+  init(_ name: String, on device: FleetDevice, offersFrontmostOnly: Bool) {
+    self.name = name
+    self.device = device
+    self.offersFrontmostOnly = offersFrontmostOnly
+  }
+
+  var fleet: Fleet { device.fleet }
+  public var now: Moment { device.now }
+  public var isAlive: Bool { engine != nil }
+  /// It takes part in what happens.
+  var isAwake: Bool { isAlive && !isStalled }
+
+  // MARK: Its life
+
+  /// The app opens: it looks for the hub.
+  public func begin(_ program: any FleetProgram, _ engine: AppEngine) {
+    self.program = program
+    self.engine = engine
+    fleet.trace(name, "opens")
+    seek(minimum: 1, after: 0)
+  }
+
+  /// The app has closed; what it had to say goes out, and the hub with it.
+  public func leave() {
+    guard isAlive else { return }
+    fleet.trace(name, "closes")
+    flush()
+    end()
+    hub?.close()
+    device.remove(self)
+  }
+
+  /// It dies without a word, in the middle of what it does.
+  public func kill() {
+    guard isAlive else { return }
+    fleet.trace(name, "is killed")
+    connection?.cut(from: 0, fleet)
+    hub?.cut()
+    die()
+  }
+
+  /// The same, but its system has nothing more to say to other devices either.
+  func vanish() {
+    hub?.vanish()
+    die()
+  }
+
+  private func die() {
+    let program = program
+    end()
+    hub?.end()
+    device.remove(self)
+    program?.died()
+  }
+
+  private func end() {
+    fleet.noteDeparture(self)
+    connection?.close(0, fleet)
+    connection = nil
+    generation = nil
+    engine = nil
+    program = nil
+    isStalled = false
+    waiting = []
+  }
+
+  /// The fleet ends.
+  func dissolve() {
+    connection?.dissolve()
+    connection = nil
+    hub = nil
+    engine = nil
+    program = nil
+    waiting = []
+  }
+
+  // MARK: Stopping
+
+  /// - Parameter milliseconds: nil: until `resume`.
+  public func stall(for milliseconds: Int64? = nil) {
+    guard isAwake else { return }
+    fleet.trace(name, "is stopped")
+    isStalled = true
+    fleet.stalledCount += 1
+    if let milliseconds { fleet.push(.resume(self), at: fleet.clock.uptime + milliseconds) }
+  }
+
+  public func resume() {
+    guard isStalled else { return }
+    fleet.trace(name, "goes on")
+    isStalled = false
+    fleet.stalledCount -= 1
+    // A hub that reads only now what was said long ago takes it for a sign of life.
+    fleet.disturb(for: hub == nil ? Fleet.agreementTime : Fleet.silenceTime)
+    ledger.resumedAt = fleet.clock.uptime
+    flush()
+    if let hub {
+      hub.flushAll()
+      device.joinAll()
+    }
+    let events = waiting
+    waiting = []
+    for event in events { fleet.push(event, at: fleet.clock.uptime) }
+  }
+
+  /// Whether an event has to wait because the process is stopped.
+  func postpones(_ event: FleetEvent) -> Bool {
+    guard isStalled else { return false }
+    waiting.append(event)
+    return true
+  }
+
+  // MARK: The engine
+
+  /// To be called after each call of the engine: bytes go out, the next deadline is set, a hub that will not do is left.
+  /// - Parameter hasCallbacks: the app is to be told something.
+  public func settle(hasCallbacks: Bool) {
+    guard let engine else { return }
+    flush()
+    if hasCallbacks, !hasCallbacksQueued {
+      hasCallbacksQueued = true
+      fleet.push(.callbacks(self), at: fleet.clock.uptime)
+    }
+    if let complaint = engine.takeComplaint() { heed(complaint) }
+    setDeadline()
+    fleet.noteOffer(of: self)
+    fleet.check(self, engine)
+  }
+
+  func runCallbacks() {
+    hasCallbacksQueued = false
+    program?.runCallbacks()
+  }
+
+  private func setDeadline() {
+    guard let next = engine?.nextDeadline, deadline.map({ next < $0 }) ?? true else { return }
+    deadline = next
+    fleet.push(.deadline(self, next), at: next)
+  }
+
+  /// False: the deadline was set anew meanwhile.
+  func isDue(_ at: Int64) -> Bool { deadline == at }
+
+  func tick() {
+    deadline = nil
+    program?.tell { engine, now in
+      guard let next = engine.nextDeadline, next <= now.uptime else { return }
+      engine.tick(now)
+      if let next = engine.nextDeadline, next <= now.uptime {
+        fleet.report(name, "a deadline that has passed stays due: it would be busy for ever")
+      }
+    }
+  }
+
+  // MARK: The hub
+
+  func receive(_ bytes: [UInt8]) {
+    search.heard()
+    program?.tell { engine, now in bytes.withUnsafeBytes { engine.receive($0, now) } }
+  }
+
+  /// The writer's buffer has room again.
+  func flush() {
+    guard let connection, let link = engine?.link else { return }
+    while link.takeOutput({ connection.write($0, from: 0, fleet) }) {}
+    fleet.check(self, link)
+  }
+
+  func connected(_ connection: Connection, generation: UInt64) {
+    drop()
+    self.connection = connection
+    self.generation = generation
+    search.heard()
+    program?.tell { $0.connected($1) }
+  }
+
+  func isConnected(by connection: Connection) -> Bool { self.connection === connection }
+
+  /// The hub has closed the connection.
+  func lost() {
+    let generation = generation ?? 0
+    let wasWelcome = engine?.hubGeneration != nil
+    leaveHub()
+    follow(search.lost(generation, wasWelcome: wasWelcome) { device.hubLives(generation) })
+  }
+
+  /// The device has a hub of a higher generation.
+  func learnOfHub(_ highest: UInt64) {
+    if let hub, hub.generation < highest { hub.stepDown() }
+    if let generation {
+      guard generation < highest else { return }
+      leaveHub()
+    }
+    seek(minimum: highest, after: 0)
+  }
+
+  private func heed(_ complaint: HubComplaint) {
+    let generation = generation ?? 0
+    let wasWelcome = engine?.hubGeneration != nil
+    let step = search.heed(complaint, generation, wasWelcome: wasWelcome) { device.hubLives(generation) }
+    if case .wait = step {
+      engine?.waitForHub(now)
+    } else {
+      leaveHub()
+    }
+    follow(step)
+  }
+
+  private func leaveHub() {
+    drop()
+    program?.tell { $0.disconnected($1) }
+  }
+
+  private func drop() {
+    connection?.close(0, fleet)
+    connection = nil
+    generation = nil
+  }
+
+  private func follow(_ step: HubSearch.Step) {
+    switch step {
+    case .wait: break
+    case .seek(let minimum): seek(minimum: minimum, after: 0)
+    case .seekLater(let time): seek(minimum: 1, after: time)
+    }
+  }
+
+  private func seek(minimum: UInt64, after time: Int64) {
+    searches += 1
+    fleet.push(
+      .seek(self, minimum: minimum, search: searches), at: fleet.clock.uptime + time + fleet.random.within(0, 2))
+  }
+
+  func seeks(_ search: UInt64) -> Bool { isAlive && search == searches && connection == nil }
+}

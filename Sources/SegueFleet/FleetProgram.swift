@@ -1,0 +1,13 @@
+import SegueEngine
+import SegueModel
+
+/// What runs in a process of a fleet: an app with its engine. The fleet calls it; it calls `FleetProcess.settle` after
+/// each call of its engine.
+public protocol FleetProgram: ActivitySource {
+  /// Calls the engine, unless it is gone, and does what follows.
+  func tell(_ call: (AppEngine, Moment) -> Void)
+  /// Tells the app what it is to be told.
+  func runCallbacks()
+  /// The process is gone, without a word: the engine with it.
+  func died()
+}

@@ -1,0 +1,72 @@
+import SegueModel
+
+/// What an app has been promised and not yet been told: R3.2 is held against it.
+struct Ledger {
+  enum Key {
+    case continuation(Identifier)
+    case question(UInt64)
+  }
+
+  /// Milliseconds that the end of a continuation may come after its deadline, for what the fleet itself takes.
+  static let slack: Int64 = 10
+  /// Milliseconds for a question to be answered: longer than a hub that does not answer is waited for.
+  static let questionTime: Int64 = 12_000
+  /// Receipts that are remembered, to see that none comes twice.
+  private static let receiptLimit = 256
+
+  private struct Open {
+    let id: Identifier
+    let deadline: Int64
+    var isAnnounced = false
+  }
+
+  private var open: [Open] = []
+  private var questions: [(number: UInt64, deadline: Int64)] = []
+  private var receipts: [Identifier] = []
+  private var nextReceipt = 0
+  /// Uptime at which the process went on after having been stopped: what fell due meanwhile is due from then on.
+  var resumedAt: Int64 = 0
+
+  var isEmpty: Bool { open.isEmpty && questions.isEmpty }
+
+  mutating func begin(_ id: Identifier, deadline: Int64) { open.append(Open(id: id, deadline: deadline)) }
+  mutating func ask(_ number: UInt64, deadline: Int64) { questions.append((number, deadline)) }
+  mutating func answer(_ number: UInt64) { questions.removeAll { $0.number == number } }
+
+  /// - Returns: what is wrong; nil: nothing.
+  mutating func announce(_ id: Identifier) -> StaticString? {
+    guard let index = open.firstIndex(where: { $0.id == id }) else { return "R3.2: will_continue out of nothing" }
+    guard !open[index].isAnnounced else { return "R3.2: will_continue twice" }
+    open[index].isAnnounced = true
+    return nil
+  }
+
+  mutating func end(_ id: Identifier) -> StaticString? {
+    guard let index = open.firstIndex(where: { $0.id == id }) else {
+      return "R3.2: a continuation has ended twice, or out of nothing"
+    }
+    let wasAnnounced = open.remove(at: index).isAnnounced
+    return wasAnnounced ? nil : "R3.2: a continuation has ended before will_continue"
+  }
+
+  mutating func receive(receiptOf id: Identifier) -> StaticString? {
+    guard !receipts.contains(id) else { return "R3.6: two receipts of one continuation" }
+    if receipts.count < Self.receiptLimit {
+      receipts.append(id)
+    } else {
+      receipts[nextReceipt] = id
+      nextReceipt = (nextReceipt + 1) % Self.receiptLimit
+    }
+    return nil
+  }
+
+  /// By when it should be over; nil: it is.
+  func due(_ key: Key) -> Int64? {
+    let deadline: Int64? =
+      switch key {
+      case .continuation(let id): open.first { $0.id == id }?.deadline
+      case .question(let number): questions.first { $0.number == number }?.deadline
+      }
+    return deadline.map { max($0, resumedAt) + Self.slack }
+  }
+}

@@ -1,0 +1,192 @@
+import SegueEngine
+import SegueModel
+
+/// A random life of a fleet: apps come and go, activities change and are continued, and everything breaks that can.
+/// What happens comes from the fleet's seed alone, so two builds of the library can be held against each other.
+public struct Story {
+  /// Devices, apps and events at most.
+  public static let limit = 1_000_000
+
+  private let fleet: Fleet
+  /// Chance of its own, so that what the network draws does not change what happens.
+  private var random: SeededRandom
+  private var devices: [FleetDevice] = []
+  private var apps: [ScriptedApp] = []
+  private var number = 0
+  private let appCount: Int
+
+  private static let types = ["com.example.note", "com.example.mail"]
+
+  /// - Parameters: devices is at least 1. Throws LIMIT_EXCEEDED if the fleet does not come to rest.
+  public static func play(
+    in fleet: Fleet, devices: Int, apps: Int, events: Int
+  ) throws(SegueError) {
+    var story = Story(fleet, appCount: apps)
+    try story.begin(devices)
+    for _ in 0..<events { try story.happen() }
+    try story.end()
+  }
+
+  private init(_ fleet: Fleet, appCount: Int) {
+    self.fleet = fleet
+    self.appCount = appCount
+    random = SeededRandom(seed: fleet.seed ^ 0x5e90_e5e9_0e5e_90e5)
+  }
+
+  private mutating func begin(_ count: Int) throws(SegueError) {
+    // Every other story has a network that behaves.
+    if random.chance(0.5) { try spoilNetwork() }
+    for index in 0..<count {
+      let device = try fleet.addDevice("device\(index)")
+      device.clockOffset = Double(random.within(-90_000, 90_000)) / 1000
+      devices.append(device)
+    }
+    for _ in 0..<appCount { try open() }
+    fleet.advance(random.within(0, 3_000))
+  }
+
+  private mutating func end() throws(SegueError) {
+    for device in devices { device.restart() }
+    fleet.heal()
+    for app in apps {
+      app.process.resume()
+      app.answersSaves = true
+      app.answersContinue = true
+      app.answer()
+    }
+    // Longer than any deadline, and than any silence.
+    fleet.advance(90_000)
+    for app in apps { app.close() }
+    try fleet.run()
+    fleet.advance(40_000)
+  }
+
+  private mutating func open() throws(SegueError) {
+    let up = devices.filter { $0.isUp }
+    guard !up.isEmpty else { return }
+    let device = up[random.below(up.count)]
+    number += 1
+    let identity = AppIdentity(
+      id: random.identifier(), bundleIdentifier: "com.example.app\(number)", name: "app\(number)",
+      team: random.chance(0.9) ? "TEAM" : "OTHER", types: random.chance(0.8) ? Self.types : [Self.types[0]],
+      isChooser: random.chance(0.1))
+    apps.append(try ScriptedApp(identity, on: device, offersFrontmostOnly: random.chance(0.05)))
+  }
+
+  // MARK: Events
+
+  private mutating func happen() throws(SegueError) {
+    apps.removeAll { !$0.isAlive }
+    if apps.count < appCount, random.chance(0.5) { try open() }
+    if !apps.isEmpty {
+      let app = apps[random.below(apps.count)]
+      switch random.below(100) {
+      case 0..<60: if app.isAwake { try act(app) }
+      case 60..<80: if app.isAwake { misbehave(app) }
+      default: try breakSomething(app)
+      }
+    }
+    fleet.advance(pause())
+  }
+
+  /// Mostly a moment, seldom long enough for everybody to agree, or to find out that somebody is gone.
+  private mutating func pause() -> Int64 {
+    switch random.below(100) {
+    case 0..<50: random.within(0, 20)
+    case 50..<90: random.within(0, 700)
+    case 90..<98: random.within(0, 6_000)
+    default: random.within(0, 45_000)
+    }
+  }
+
+  /// What a user does.
+  private mutating func act(_ app: ScriptedApp) throws(SegueError) {
+    switch random.below(20) {
+    case 0..<5: app.becomeCurrent(random.identifier(), try activity())
+    case 5..<12:
+      let offers = app.offers
+      // The frontmost, as a rule.
+      guard !offers.isEmpty else { return }
+      app.continue(offers[random.chance(0.7) ? 0 : random.below(offers.count)], random.identifier())
+    default:
+      guard app.activityCount > 0 else { return }
+      try treat(random.below(app.activityCount), of: app)
+    }
+  }
+
+  private mutating func treat(_ index: Int, of app: ScriptedApp) throws(SegueError) {
+    switch random.below(10) {
+    case 0..<4:
+      let title = title()
+      try app.change(index) { (activity) throws(SegueError) in try activity.setTitle(title) }
+    case 4: app.becomeCurrent(index)
+    case 5: app.resignCurrent(index)
+    case 6: app.invalidate(index)
+    case 7: app.setForeground(random.chance(0.5))
+    case 8: app.explain(index)
+    default:
+      let isEligible = random.chance(0.7)
+      let date = fleet.clock.now.date + app.process.device.clockOffset + Double(random.below(30))
+      let expires = random.chance(0.5)
+      try app.change(index) { (activity) throws(SegueError) in
+        activity.setEligible(.handoff, isEligible)
+        try activity.setExpirationDate(expires ? date : nil)
+      }
+    }
+  }
+
+  private mutating func title() -> String {
+    number += 1
+    return "T\(number)"
+  }
+
+  private mutating func activity() throws(SegueError) -> Activity {
+    var activity = try Activity(type: Self.types[random.below(2)])
+    try activity.setTitle(title())
+    // Mostly small; sometimes more than fits into a window, or into a socket.
+    let size = random.chance(0.02) ? random.below(120_000) : random.below(200)
+    let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
+    try activity.setUserInfo(.dictionary([(key: .string("d"), value: .data(bytes))]), limit: Limits.value)
+    return activity
+  }
+
+  /// What an app may do to others by how it answers.
+  private mutating func misbehave(_ app: ScriptedApp) {
+    switch random.below(6) {
+    case 0: app.answersSaves.toggle()
+    case 1: app.answersContinue.toggle()
+    case 2: app.declines.toggle()
+    case 3: app.handles.toggle()
+    case 4: app.restores.toggle()
+    default: app.answer()
+    }
+  }
+
+  private mutating func breakSomething(_ app: ScriptedApp) throws(SegueError) {
+    let device = devices[random.below(devices.count)]
+    switch random.below(20) {
+    case 0..<3: app.process.kill()
+    case 3..<6: if app.isAwake { app.close() }
+    case 6..<9: app.process.stall(for: random.within(1, 8_000))
+    case 9: device.crash()
+    case 10..<13: device.restart()
+    case 13..<15:
+      let other = devices[random.below(devices.count)]
+      try fleet.partition(device, from: other === device ? nil : other)
+    case 15..<18: fleet.heal()
+    case 18:
+      let other = devices[random.below(devices.count)]
+      if other !== device { try fleet.setLinked(device, other, random.chance(0.7)) }
+    default: try spoilNetwork()
+    }
+  }
+
+  private mutating func spoilNetwork() throws(SegueError) {
+    var network = fleet.network
+    let least = random.within(0, 50)
+    try network.setDelay(least, least + random.within(0, random.chance(0.1) ? 1_500 : 100))
+    func probability() -> Double { random.chance(0.5) ? 0 : Double(random.below(20)) / 100 }
+    try network.setFaults(loss: probability(), duplication: probability(), reordering: probability())
+    fleet.network = network
+  }
+}

@@ -1,0 +1,185 @@
+import CLinux
+import SegueFleet
+import SegueModel
+import SegueTransport
+import Synchronization
+
+/// A virtual fleet that the host drives. One lock guards all of it, its apps included; callbacks run inside `step`, `run`
+/// and `advance`, without the lock, on the thread that calls them.
+public final class LiveFleet: Handled {
+  /// Milliseconds that `advance` goes at most: a day.
+  public static let advanceLimit: UInt64 = 86_400_000
+  /// Of a story.
+  public static let storyLimits = (devices: 64, apps: 256, events: 100_000)
+
+  let monitor = Monitor()
+  let clock: FleetClock
+  /// Guarded by the lock.
+  let fleet: Fleet
+  /// The thread that steps.
+  private let stepper = Atomic<pthread_t>(0)
+  /// What is to be done when the lock is free: contexts to destroy, apps to close, lines to log.
+  private var chores: [() -> Void] = []
+
+  public init(seed: UInt64) {
+    fleet = Fleet(seed: seed)
+    clock = fleet.clock
+  }
+
+  /// Does something with the fleet, under the lock.
+  func perform<Result>(_ body: (Fleet) throws(SegueError) -> Result) throws(SegueError) -> Result {
+    monitor.lock()
+    defer { unlockAndTidy() }
+    return try body(fleet)
+  }
+
+  func read<Result>(_ body: (Fleet) -> Result) -> Result {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return body(fleet)
+  }
+
+  /// To be done when the lock is free.
+  func later(_ chore: @escaping () -> Void) { chores.append(chore) }
+
+  private func unlockAndTidy() {
+    let chores = self.chores
+    self.chores = []
+    monitor.unlock()
+    for chore in chores { chore() }
+  }
+
+  // MARK: Devices and network
+
+  public func addDevice(_ name: String) throws(SegueError) -> LiveFleetDevice {
+    LiveFleetDevice(try perform { (fleet) throws(SegueError) in try fleet.addDevice(name) }, of: self)
+  }
+
+  public func setLinksAll(_ linksAll: Bool) { read { $0.linksAll = linksAll } }
+  public func heal() { read { $0.heal() } }
+
+  /// - Parameters: least and most are milliseconds.
+  public func setDelay(_ least: UInt32, _ most: UInt32) throws(SegueError) {
+    try perform { (fleet) throws(SegueError) in try fleet.network.setDelay(Int64(least), Int64(most)) }
+  }
+
+  public func setFaults(loss: Double, duplication: Double, reordering: Double) throws(SegueError) {
+    try perform { (fleet) throws(SegueError) in
+      try fleet.network.setFaults(loss: loss, duplication: duplication, reordering: reordering)
+    }
+  }
+
+  // MARK: Time
+
+  /// Does what is next. False: there is nothing.
+  public func step() throws(SegueError) -> Bool {
+    try drive { () throws(SegueError) in oneStep(until: .max) }
+  }
+
+  /// Steps until nothing is under way.
+  public func run() throws(SegueError) -> Int {
+    try drive { () throws(SegueError) in
+      var steps = 0
+      while fleet.isBusy, oneStep(until: .max) {
+        steps += 1
+        guard steps < Fleet.runLimit else {
+          throw SegueError(.limitExceeded, "fleet: something is under way after \(Fleet.runLimit) steps")
+        }
+      }
+      return steps
+    }
+  }
+
+  public func advance(_ milliseconds: UInt64) throws(SegueError) -> Int {
+    guard milliseconds <= Self.advanceLimit else {
+      throw SegueError(.invalidArgument, "milliseconds: at most \(Self.advanceLimit), a day")
+    }
+    return try drive { () throws(SegueError) in
+      let end = clock.uptime + Int64(milliseconds)
+      var steps = 0
+      while oneStep(until: end) { steps += 1 }
+      fleet.moveTime(to: end)
+      return steps
+    }
+  }
+
+  /// Steps until `isDone`, or so many milliseconds have passed, or nothing is left to happen.
+  func advance(_ milliseconds: Int64, until isDone: () -> Bool) throws(SegueError) {
+    try drive { () throws(SegueError) in
+      let end = clock.uptime + milliseconds
+      while !isDone() {
+        guard oneStep(until: end) else { return fleet.moveTime(to: end) }
+      }
+    }
+  }
+
+  /// A random life: see `Story`.
+  public func play(devices: Int, apps: Int, events: Int) throws(SegueError) {
+    let limits = Self.storyLimits
+    guard 1...limits.devices ~= devices, 1...limits.apps ~= apps, 0...limits.events ~= events else {
+      throw SegueError(
+        .invalidArgument,
+        "play: 1...\(limits.devices) devices, 1...\(limits.apps) apps, 0...\(limits.events) events")
+    }
+    try drive { () throws(SegueError) in
+      guard fleet.devices.isEmpty else { throw SegueError(.invalidState, "fleet: has devices already") }
+      try Story.play(in: fleet, devices: devices, apps: apps, events: events)
+    }
+  }
+
+  /// With the lock, by one thread at a time, and not inside a callback that it runs.
+  private func drive<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
+    monitor.lock()
+    guard stepper.load(ordering: .relaxed) == 0 else {
+      monitor.unlock()
+      throw SegueError(.busy, "fleet: is being stepped, by another thread or around this callback")
+    }
+    stepper.store(pthread_self(), ordering: .relaxed)
+    defer {
+      stepper.store(0, ordering: .relaxed)
+      unlockAndTidy()
+    }
+    return try body()
+  }
+
+  private func oneStep(until end: Int64) -> Bool {
+    guard fleet.step(until: end) else { return false }
+    if !chores.isEmpty {
+      unlockAndTidy()
+      monitor.lock()
+    }
+    return true
+  }
+
+  // MARK: What is told of it
+
+  /// Milliseconds since it began.
+  public var elapsed: UInt64 { UInt64(clamping: clock.elapsed) }
+  public var trace: String { read { $0.log.lines } }
+  public var traceHash: UInt64 { read { $0.log.hash } }
+  /// The first promise that was not kept; nil: all were.
+  public var violation: String? { read { $0.violation } }
+}
+
+/// A device of a fleet, as the host holds it.
+public final class LiveFleetDevice: Handled {
+  public let fleet: LiveFleet
+  let device: FleetDevice
+
+  init(_ device: FleetDevice, of fleet: LiveFleet) {
+    self.device = device
+    self.fleet = fleet
+  }
+
+  public func crash() { try? fleet.perform { (_) throws(SegueError) in device.crash() } }
+  public func restart() { fleet.read { _ in device.restart() } }
+
+  public func setLinked(_ other: LiveFleetDevice, _ isLinked: Bool) throws(SegueError) {
+    try fleet.perform { (fleet) throws(SegueError) in try fleet.setLinked(device, other.device, isLinked) }
+  }
+
+  /// - Parameter other: nil: all others.
+  public func partition(from other: LiveFleetDevice?) throws(SegueError) {
+    try fleet.perform { (fleet) throws(SegueError) in try fleet.partition(device, from: other?.device) }
+  }
+}

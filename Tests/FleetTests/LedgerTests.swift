@@ -1,0 +1,66 @@
+import SegueModel
+import Testing
+
+@testable import SegueFleet
+
+/// That broken promises are found: the library gives no occasion.
+@Suite struct LedgerTests {
+  private let one = Identifier(high: 1, low: 1)
+
+  @Test func `will_continue and then one end is right (R3.2)`() {
+    var ledger = Ledger()
+    ledger.begin(one, deadline: 100)
+    #expect(ledger.announce(one) == nil)
+    #expect(!ledger.isEmpty)
+    #expect(ledger.end(one) == nil)
+    #expect(ledger.isEmpty)
+  }
+
+  @Test func `twice, out of nothing, or an end before will_continue is wrong (R3.2)`() {
+    var ledger = Ledger()
+    #expect(ledger.announce(one) != nil)
+    #expect(ledger.end(one) != nil)
+    ledger.begin(one, deadline: 100)
+    #expect(ledger.announce(one) == nil)
+    #expect(ledger.announce(one) != nil)
+    #expect(ledger.end(one) == nil)
+    #expect(ledger.end(one) != nil)
+    ledger.begin(one, deadline: 100)
+    #expect(ledger.end(one) != nil)
+  }
+
+  @Test func `two receipts of one continuation are wrong (R3.6)`() {
+    var ledger = Ledger()
+    #expect(ledger.receive(receiptOf: one) == nil)
+    #expect(ledger.receive(receiptOf: one) != nil)
+  }
+
+  @Test func `what is over is not overdue, and who was stopped has time from then on (R3.9)`() {
+    var ledger = Ledger()
+    #expect(ledger.due(.continuation(one)) == nil)
+    ledger.begin(one, deadline: 100)
+    #expect(ledger.due(.continuation(one)) == 100 + Ledger.slack)
+    ledger.resumedAt = 500
+    #expect(ledger.due(.continuation(one)) == 500 + Ledger.slack)
+    ledger.ask(7, deadline: 900)
+    #expect(ledger.due(.question(7)) == 900 + Ledger.slack)
+    ledger.answer(7)
+    #expect(ledger.due(.question(7)) == nil)
+  }
+
+  @Test func `events come in the order of their times, and of one time in that of their coming (R11.1)`() {
+    var queue = EventQueue<Int>()
+    var random = SeededRandom(seed: 1)
+    let times = (0..<500).map { _ in random.within(0, 40) }
+    for (index, time) in times.enumerated() { queue.push(index, at: time) }
+    var popped: [Int] = []
+    while let next = queue.pop() { popped.append(next.event) }
+    #expect(popped == times.indices.sorted { (times[$0], $0) < (times[$1], $1) })
+  }
+
+  @Test func `a trace line says when, who and what, and stays one line`() {
+    var trace = Trace()
+    trace.add(12_345, "phone/notes", "will_continue", "com.example\nnote")
+    #expect(trace.lines == "   12.345 phone/notes     will_continue com.example?note\n")
+  }
+}

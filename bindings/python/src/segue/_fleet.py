@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The virtual fleet: any number of devices in one process, for tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from ctypes import byref
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+from . import _native, _table
+from ._app import App
+from ._native import library
+
+_A = TypeVar("_A", bound=App)
+_T = TypeVar("_T")
+_DAY_MS = 86_400_000
+_MOST_DELAY_MS = 10_000
+_TURNS = 8
+"""Turns of the loop between two steps of a fleet: enough for a handler to answer."""
+
+
+class Fleet(_native.Handle):
+    """Devices, a clock and a network of their own, which move only when you move them (R11.1).
+
+        with segue.Fleet(seed=7) as fleet:
+            phone, laptop = fleet.add_device("phone"), fleet.add_device("laptop")
+            editor = phone.add_app("com.example.notes", types=["com.example.notes.editing"])
+            viewer = laptop.add_app("com.example.notes", types=["com.example.notes.editing"])
+            segue.Activity(editor, title="Shopping list").become_current()
+            fleet.run()
+            assert [offer.title for offer in viewer.offers] == ["Shopping list"]
+
+    Callbacks run inside `step`, `run` and `advance`, which raise what they raise. The same seed and the same calls give
+    the same `trace`. Leaving the `with` block closes the apps and calls `check`.
+    """
+
+    _noun = "fleet"
+
+    def __init__(self, seed: int = 0):
+        """seed: 0...2^64-1; all chance comes from it."""
+        _native.check_range(seed, 0, (1 << 64) - 1, "seed")
+        self.seed = seed
+        self._apps: list[App] = []
+        super().__init__(_native.created(library.segue_fleet_create, seed))
+
+    def add_device(self, name: str) -> FleetDevice:
+        """A device on which nothing runs, linked with all others (but see `set_linking`)."""
+        data = _native.utf8(name, "name")
+        handle = _native.created(library.segue_fleet_add_device, self._handle, data, len(data))
+        return FleetDevice(self, name, handle)
+
+    # ---- the network ----
+
+    def set_linking(self, all: bool) -> None:
+        """Whether devices that are added from now on are linked with all that there are. False: for a star, say."""
+        library.segue_fleet_set_linking(self._handle, all)
+
+    def set_network(
+        self,
+        *,
+        delay: tuple[float, float] = (0.005, 0.02),
+        loss: float = 0.0,
+        duplication: float = 0.0,
+        reordering: float = 0.0,
+    ) -> None:
+        """How bytes travel between devices.
+
+        delay: the least and the most, in seconds
+        loss, duplication, reordering: probabilities of 0...1; they cost time, since bytes travel as over TCP
+        """
+        least, most = (_native.milliseconds(each, "delay", _MOST_DELAY_MS) for each in delay)
+        library.segue_fleet_set_delay(self._handle, least, most)
+        library.segue_fleet_set_faults(self._handle, loss, duplication, reordering)
+
+    def partition(self, device: FleetDevice, other: FleetDevice | None = None) -> None:
+        """The two devices do not hear each other any more, and nobody tells them. None: all others."""
+        library.segue_fleet_device_partition(device._handle, None if other is None else other._handle)
+
+    def heal(self) -> None:
+        """Ends all partitions."""
+        library.segue_fleet_heal(self._handle)
+
+    def link(self, device: FleetDevice, other: FleetDevice) -> None:
+        library.segue_fleet_device_set_linked(device._handle, other._handle, True)
+
+    def unlink(self, device: FleetDevice, other: FleetDevice) -> None:
+        """Takes a link away, of which both devices hear."""
+        library.segue_fleet_device_set_linked(device._handle, other._handle, False)
+
+    # ---- time ----
+
+    @property
+    def time(self) -> float:
+        """Seconds since the fleet began."""
+        return _native.take_uint64(library.segue_fleet_get_time_ms, self._handle) / 1000
+
+    def step(self) -> bool:
+        """Does what is next, and moves the clock there. False: there is nothing."""
+        stepped = _table.Bool()
+        library.segue_fleet_step(self._handle, byref(stepped))
+        self._moved()
+        return stepped.value
+
+    def run(self) -> int:
+        """Steps until nothing is under way; gives the number of steps. What only waits for its time waits on."""
+        steps = _table.Size()
+        library.segue_fleet_run(self._handle, byref(steps))
+        self._moved()
+        return steps.value
+
+    def advance(self, seconds: float) -> int:
+        """Steps until so many seconds of the fleet have passed, at once; gives the number of steps."""
+        steps = _table.Size()
+        library.segue_fleet_advance(self._handle, _native.milliseconds(seconds, "seconds", _DAY_MS), byref(steps))
+        self._moved()
+        return steps.value
+
+    async def until(self, awaitable: Awaitable[_T], timeout: float = 60.0) -> _T:
+        """Awaits something while the fleet moves, for async handlers: `await fleet.until(app.continue_(offer))`.
+
+        Raises: TimeoutError if it is not there after `timeout` seconds of the fleet.
+        """
+        task = asyncio.ensure_future(awaitable)
+        end = self.time + timeout
+        try:
+            while True:
+                for _ in range(_TURNS):
+                    await asyncio.sleep(0)
+                if task.done():
+                    return task.result()
+                if self.time >= end or not self.step():
+                    raise TimeoutError(f"no result within {timeout} seconds of the fleet")
+        finally:
+            task.cancel()
+
+    # ---- processes ----
+
+    def kill(self, app: App) -> None:
+        """The process of an app dies: no callback, no goodbye."""
+        library.segue_fleet_kill_app(self._handle, app._handle)
+        self._died(app)
+
+    def stop(self, app: App) -> None:
+        """The process of an app is stopped, as by SIGSTOP, until `resume`."""
+        library.segue_fleet_set_app_stopped(self._handle, app._handle, True)
+
+    def resume(self, app: App) -> None:
+        library.segue_fleet_set_app_stopped(self._handle, app._handle, False)
+
+    # ---- what happened ----
+
+    @property
+    def trace(self) -> str:
+        """A line an event: seconds, device/app, what."""
+        return _native.take_text(library.segue_fleet_get_trace, self._handle) or ""
+
+    @property
+    def trace_hash(self) -> int:
+        """FNV-1a, 64 bits, of the trace: to compare two runs."""
+        return _native.take_uint64(library.segue_fleet_get_trace_hash, self._handle)
+
+    @property
+    def violation(self) -> str | None:
+        """The first promise of the library that was broken: a bug of Segue, please report it. None: none."""
+        return _native.take_text(library.segue_fleet_check, self._handle)
+
+    def check(self) -> None:
+        """Raises AssertionError if there is a `violation`."""
+        violation = self.violation
+        if violation is not None:
+            raise AssertionError(f"{violation}\n{self.trace}")
+
+    def play(self, devices: int = 5, apps: int = 10, events: int = 200) -> None:
+        """Fills a fleet that has no devices with a random life out of its seed: how the library tests itself."""
+        for name, count in (("devices", devices), ("apps", apps), ("events", events)):
+            _native.check_range(count, 0, 1 << 32, name)
+        library.segue_fleet_play(self._handle, devices, apps, events)
+
+    # ---- its end ----
+
+    def close(self) -> None:
+        """Closes the apps. A second call is fine."""
+        apps, self._apps = self._apps, []
+        for app in apps:
+            app.close()
+
+    def __enter__(self) -> Fleet:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+        if error is None:
+            self.check()
+
+    def _moved(self) -> None:
+        """Callbacks may have run."""
+        _native.release_deferred()
+        for app in list(self._apps):
+            app._raise_failure()
+
+    def _died(self, app: App) -> None:
+        if app in self._apps:
+            self._apps.remove(app)
+        app._died()
+
+    def __repr__(self) -> str:
+        return f"<segue.Fleet seed={self.seed} at {self.time:.3f} s>"
+
+
+class FleetDevice(_native.Handle):
+    """A device of a fleet: `fleet.add_device("phone")`."""
+
+    _noun = "fleet_device"
+
+    def __init__(self, fleet: Fleet, name: str, handle: int):
+        self.fleet = fleet
+        self.name = name
+        super().__init__(handle)
+
+    @overload
+    def add_app(self, bundle_identifier: str, **options: Any) -> App: ...
+    @overload
+    def add_app(self, bundle_identifier: str, kind: type[_A], **options: Any) -> _A: ...
+    def add_app(self, bundle_identifier: str, kind: type[App] = App, **options: Any) -> App:
+        """An app in a process of its own, opened; the fleet closes it.
+
+        kind: App, or your subclass of it
+        options: those of `App`
+        """
+        app = kind(bundle_identifier, device=self, **options)
+        app.open()
+        return app
+
+    def crash(self) -> None:
+        """The power goes: its apps are closed without a callback, and other devices hear nothing, not even that."""
+        library.segue_fleet_device_crash(self._handle)
+        for app in [app for app in self.fleet._apps if app.device is self]:
+            self.fleet._died(app)
+
+    def restart(self) -> None:
+        """The power is back; nothing runs yet."""
+        library.segue_fleet_device_restart(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<segue.FleetDevice {self.name}>"

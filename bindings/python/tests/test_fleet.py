@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The virtual fleet (R11.1): ordinary apps on simulated devices, in time that the test moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import TYPE
+
+import segue
+
+pytest_plugins = ["pytester"]
+
+
+def two(fleet: segue.Fleet, kind: type[segue.App] = segue.App) -> tuple[segue.App, segue.App]:
+    """An editor on a phone, a viewer on a laptop."""
+    phone, laptop = fleet.add_device("phone"), fleet.add_device("laptop")
+    editor = phone.add_app("com.example.notes", kind, team="TEAM", types=[TYPE])
+    viewer = laptop.add_app("com.example.viewer", kind, team="TEAM", types=[TYPE])
+    return editor, viewer
+
+
+def titles(app: segue.App) -> list[str | None]:
+    return [offer.title for offer in app.offers]
+
+
+def test_an_activity_is_continued_on_another_device(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+    activity = segue.Activity(editor, TYPE, title="Shopping list", user_info={"line": 3})
+    receipts: list[segue.Receipt] = []
+    activity.on_continuation_ended(receipts.append)
+    activity.become_current()
+    segue_fleet.run()
+    assert titles(viewer) == ["Shopping list"]
+    assert viewer.offers[0].device_name == "phone"
+    continued = viewer.continue_(viewer.offers[0]).wait()
+    assert continued.user_info["line"] == 3
+    segue_fleet.run()
+    assert [(each.outcome, each.device_name) for each in receipts] == [(segue.Outcome.RESTORED, "laptop")]
+
+
+def test_code_that_waits_works_unchanged(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+    editor.ready().wait(5)
+    viewer.ready().wait(5)
+    assert segue_fleet.time < 5
+    with pytest.raises(TimeoutError):
+        began = segue_fleet.time
+        segue.Pending[None](viewer).wait(10)
+    assert segue_fleet.time - began == pytest.approx(10, abs=0.01)
+
+
+def test_a_partition_is_silence_and_heals(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+    phone, laptop = editor.device, viewer.device
+    assert phone is not None and laptop is not None
+    segue.Activity(editor, TYPE, title="Draft").become_current()
+    segue_fleet.run()
+    segue_fleet.partition(phone, laptop)
+    segue_fleet.advance(5)
+    assert titles(viewer) == ["Draft"]
+    segue_fleet.advance(30)
+    assert titles(viewer) == []
+    segue_fleet.heal()
+    segue_fleet.advance(2)
+    assert titles(viewer) == ["Draft"]
+
+
+def test_a_crash_is_noticed_by_silence(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+    phone = editor.device
+    assert phone is not None
+    segue.Activity(editor, TYPE, title="Draft").become_current()
+    segue_fleet.run()
+    attempt = viewer.continue_(viewer.offers[0])
+    phone.crash()
+    with pytest.raises(segue.Error):
+        attempt.wait()
+    segue_fleet.advance(32)
+    assert titles(viewer) == []
+    with pytest.raises(segue.InvalidatedError):
+        editor.set_foreground(True)
+    phone.restart()
+    again = phone.add_app("com.example.notes", team="TEAM", types=[TYPE])
+    segue.Activity(again, TYPE, title="Second life").become_current()
+    segue_fleet.advance(2)
+    assert titles(viewer) == ["Second life"]
+
+
+def test_killing_and_stopping_an_app(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+    segue.Activity(editor, TYPE, title="Draft").become_current()
+    segue_fleet.run()
+    segue_fleet.stop(editor)
+    attempt = viewer.continue_(viewer.offers[0])
+    segue_fleet.advance(10)
+    assert not attempt.done
+    segue_fleet.resume(editor)
+    assert attempt.wait().title == "Draft"
+    segue_fleet.kill(editor)
+    segue_fleet.advance(1)
+    assert titles(viewer) == []
+
+
+def test_what_a_callback_raises_is_raised_by_the_call_that_moves_the_fleet(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+
+    @viewer.on_offer
+    def on_offer(kind: segue.OfferEventKind, offer: segue.Offer) -> None:
+        if kind == segue.OfferEventKind.APPEARED:
+            raise ValueError("mine")
+
+    segue.Activity(editor, TYPE).become_current()
+    with pytest.raises(ValueError, match="mine"):
+        segue_fleet.run()
+
+
+def test_the_fleet_is_not_moved_inside_its_callbacks(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+
+    @viewer.on_offer
+    def on_offer(kind: segue.OfferEventKind, offer: segue.Offer) -> None:
+        segue_fleet.advance(1)
+
+    segue.Activity(editor, TYPE).become_current()
+    with pytest.raises(segue.BusyError):
+        segue_fleet.run()
+
+
+def test_async_handlers(segue_fleet: segue.Fleet) -> None:
+    import asyncio
+
+    async def story() -> None:
+        phone, laptop = segue_fleet.add_device("phone"), segue_fleet.add_device("laptop")
+        editor = segue.App("com.example.notes", types=[TYPE], device=phone)
+        viewer = segue.App("com.example.notes", types=[TYPE], device=laptop)
+        async with editor, viewer:
+            activity = segue.Activity(editor, TYPE, title="Draft")
+
+            @activity.on_will_save
+            async def on_will_save() -> None:
+                await asyncio.sleep(0)
+                activity.title = "Saved"
+
+            activity.become_current()
+            segue_fleet.run()
+            continued = await segue_fleet.until(viewer.continue_(viewer.offers[0]))
+            assert continued.title == "Saved"
+
+    asyncio.run(story())
+
+
+def played(seed: int) -> tuple[str, int]:
+    fleet = segue.Fleet(seed)
+    fleet.play(devices=3, apps=5, events=40)
+    fleet.check()
+    return fleet.trace, fleet.trace_hash
+
+
+def test_the_same_seed_gives_the_same_trace() -> None:
+    trace, hash = played(7)
+    assert (trace, hash) == played(7)
+    assert hash != played(8)[1]
+    value = 0xCBF29CE484222325
+    for byte in trace.encode():
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    assert value == hash
+
+
+def test_bad_input_is_an_error(segue_fleet: segue.Fleet) -> None:
+    phone = segue_fleet.add_device("phone")
+    other = segue.Fleet(1).add_device("phone")
+    cases: list[tuple[type[Exception], Any]] = [
+        (segue.InvalidArgumentError, lambda: segue.Fleet(-1)),
+        (segue.InvalidArgumentError, lambda: segue_fleet.add_device("phone")),
+        (segue.InvalidArgumentError, lambda: segue_fleet.add_device("")),
+        (segue.InvalidArgumentError, lambda: segue_fleet.partition(phone, phone)),
+        (segue.InvalidArgumentError, lambda: segue_fleet.partition(phone, other)),
+        (segue.InvalidArgumentError, lambda: segue_fleet.link(phone, other)),
+        (segue.InvalidArgumentError, lambda: segue_fleet.set_network(loss=2)),
+        (segue.InvalidArgumentError, lambda: segue_fleet.set_network(delay=(2, 1))),
+        (segue.InvalidArgumentError, lambda: segue_fleet.advance(1e9)),
+        (segue.InvalidStateError, lambda: segue_fleet.play()),
+        (segue.InvalidStateError, lambda: phone.add_app("com.example.notes").fileno()),
+    ]
+    for kind, call in cases:
+        with pytest.raises(kind):
+            call()
+    phone.crash()
+    with pytest.raises(segue.InvalidStateError):
+        phone.add_app("com.example.late")
+
+
+def test_the_fixture_shows_seed_and_trace_on_failure(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.segue_seed(7)
+        def test_mine(segue_fleet):
+            app = segue_fleet.add_device("phone").add_app("com.example.notes")
+            segue_fleet.run()
+            assert segue_fleet.seed == 8
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.stdout.fnmatch_lines(["*segue_fleet, --segue-seed 7*", "*phone/notes*connection ready*", "*1 failed*"])
+    assert pytester.runpytest_subprocess("--segue-seed", "8").ret == 0
