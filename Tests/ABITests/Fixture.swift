@@ -35,6 +35,10 @@ final class Fixture {
     make("segue_app", "segue_app_create", [.pointer(text("com.example.app")), .int(-1)])
     make("segue_app_delegate", "segue_app_delegate_create", [.null, .null])
     make("segue_restorable", "segue_restorable_create", [argument(for: "segue_restore_state_function"), .null, .null])
+    make("segue_fleet", "segue_fleet_create", [.int(1)])
+    if let fleet = handles["segue_fleet"] {
+      make("segue_fleet_device", "segue_fleet_add_device", [.handle(fleet), .pointer(text("phone")), .int(-1)])
+    }
   }
 
   /// Lets go of everything.
@@ -88,6 +92,15 @@ final class Fixture {
       made("segue_activity_create", [.null, .pointer(text("com.example.type")), .int(-1)]).map { released(type, $0) }
     case "segue_app":
       made("segue_app_create", [.pointer(text("com.example.app")), .int(-1)]).map { released(type, $0) }
+    case "segue_fleet": made("segue_fleet_create", [.int(1)]).map { released(type, $0) }
+    case "segue_fleet_device":
+      // Of a fleet of its own: two devices of one fleet have two names. That fleet goes when the device does.
+      made("segue_fleet_create", [.int(1)])
+        .flatMap { fleet in
+          defer { library.status("segue_fleet_release", .handle(fleet)) }
+          return made("segue_fleet_add_device", [.handle(fleet), .pointer(text("stale")), .int(-1)])
+        }
+        .map { released(type, $0) }
     case "segue_restorable":
       made("segue_restorable_create", [argument(for: "segue_restore_state_function"), .null, .null])
         .map { released(type, $0) }
