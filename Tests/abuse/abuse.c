@@ -192,7 +192,7 @@ segue_status call_with(const char *name, uint64_t first, uint64_t second, uint64
 }
 
 void call_something(void) {
-  if (is_stopping)
+  if (is_stopping || calls_left <= 0)
     return;
   struct call call = {.function = any_function(), .descriptor = -1};
   make_arguments(&call);

@@ -179,6 +179,9 @@ static uint64_t make_value(struct call *call, const struct parameter *parameter)
   /* For ever is too long for a test, and a time that is long is no other case than a short one. */
   if (strcmp(parameter->name, "timeout_ms") == 0)
     return draw(32) == 0 && strcmp(call->function->name, "segue_app_dispatch") != 0 ? draw_word() : draw(3);
+  /* The same with the time and the life of a fleet, which are all spent inside the call. */
+  if (strcmp(parameter->name, "milliseconds") == 0 || strcmp(parameter->name, "events") == 0)
+    return draw(32) ? draw(200) : UINT64_MAX - draw_word() / 2;
   if (strcmp(parameter->name, "fd") == 0)
     return (uint64_t)(call->descriptor = draw(4) ? descriptor_take() : descriptor_junk());
   switch (parameter->type) {
@@ -192,7 +195,7 @@ static uint64_t make_value(struct call *call, const struct parameter *parameter)
   case TYPE_UINT32:
     return draw(8) ? draw(14) : draw_word();
   default:
-    return draw(2) ? draw(100000) : draw_word();
+    return draw(3) == 0 ? draw(5) : draw(2) ? draw(100000) : draw_word();
   }
 }
 
