@@ -127,6 +127,11 @@ public final class FleetDevice {
   func dissolve() {
     for process in processes { process.dissolve() }
     for hub in hubs { hub.dissolve() }
+    // A link and its connection hold each other.
+    for link in links {
+      link.connection?.dissolve()
+      link.connection = nil
+    }
     links = []
   }
 

@@ -41,7 +41,7 @@ public class App: Handled {
   var explanations: [UInt64: Explaining] = [:]
   var links: [UInt64: Linking] = [:]
   let wakeUp = WakeUp()
-  var dispatcher = Dispatcher()
+  let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
   var logs: [(severity: Severity, message: String)] = []
 

@@ -4,8 +4,9 @@ import SegueModel
 import SegueTransport
 import Synchronization
 
-/// Who runs an app's callbacks. Guarded by the app's lock, but for `holder`.
-struct Dispatcher: ~Copyable {
+/// Who runs an app's callbacks. Guarded by the app's lock, but for `holder`; a class, since in a struct a change of the
+/// rest would be one of `holder` too.
+final class Dispatcher {
   private let thread = Atomic<pthread_t>(0)
   /// It sleeps until something is due, and reads the socket itself meanwhile.
   var isWaiting = false

@@ -1,0 +1,19 @@
+import Testing
+
+@testable import SegueFleet
+
+@Suite struct EndOfFleetTests {
+  /// A link and its connection hold each other.
+  @Test func `a fleet that goes takes the connections between its devices with it`() throws {
+    weak var connection: Connection?
+    try {
+      let fleet = Fleet(seed: 7)
+      try Story.play(in: fleet, devices: 3, apps: 6, events: 50)
+      let pairs = fleet.devices.flatMap { one in fleet.devices.filter { $0 !== one }.map { (one, $0) } }
+      let connections = pairs.compactMap { one, other in one.link(to: other)?.connection }
+      connection = connections.first
+      #expect(connection != nil)
+    }()
+    #expect(connection == nil)
+  }
+}
