@@ -54,6 +54,8 @@ public final class FleetProcess {
     self.program = program
     self.engine = engine
     fleet.trace(name, "opens")
+    // It has to be told of what there is.
+    fleet.disturb(for: Fleet.agreementTime)
     seek(minimum: 1, after: 0)
   }
 
