@@ -14,6 +14,8 @@ import Testing
       connection = connections.first
       #expect(connection != nil)
     }()
-    #expect(connection == nil)
+    // Not inside the expectation, which would show what is left, and with it what is gone.
+    let isGone = connection == nil
+    #expect(isGone)
   }
 }
