@@ -51,6 +51,8 @@ private func get(
   }
 }
 
+/// Inlined, and its closure with it: without that, the activity would be copied for the closure, whole.
+@inline(__always)
 private func get<Number>(
   _ activity: OpaquePointer?, _ number: UnsafeMutablePointer<Number>?, _ property: (borrowing Activity) -> Number
 ) -> segue_status {
