@@ -200,7 +200,7 @@ extension FleetProcess {
   /// The app begins a continuation.
   /// - Parameter deadline: uptime by which it has ended.
   public func continues(_ id: Identifier, _ offer: Offer, deadline: Int64) {
-    fleet.trace(name, "continues", Self.text(offer.description.type, offer.description.title))
+    trace("continues", offer.description.type, offer.description.title)
     ledger.begin(id, deadline: deadline)
     fleet.push(.overdue(self, .continuation(id)), at: deadline + Ledger.slack)
   }
@@ -221,11 +221,10 @@ extension FleetProcess {
     switch delivery {
     case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
     case .offer(let event, let offer):
-      let text = "\(offer.deviceName)/\(Self.text(offer.description.type, offer.description.title))"
       switch event {
-      case .appeared: fleet.trace(name, "offer appeared", text)
-      case .changed: fleet.trace(name, "offer changed", text)
-      case .gone: fleet.trace(name, "offer gone", text)
+      case .appeared: trace("offer appeared", offer.description.type, offer.description.title, on: offer.deviceName)
+      case .changed: trace("offer changed", offer.description.type, offer.description.title, on: offer.deviceName)
+      case .gone: trace("offer gone", offer.description.type, offer.description.title, on: offer.deviceName)
       }
     case .willSave: fleet.trace(name, "will_save")
     case .wasContinued(_, let receipt):
@@ -250,7 +249,7 @@ extension FleetProcess {
       fleet.trace(name, "will_continue", offer.description.type)
       complain(ledger.announce(id))
     case .continue(let activity, let from):
-      fleet.trace(name, from.isStale ? "continue (stale)" : "continue", Self.text(activity.type, activity.title))
+      trace(from.isStale ? "continue (stale)" : "continue", activity.type, activity.title)
       complain(ledger.end(id))
     case .didFail(let type, let error):
       fleet.trace(name, "did_fail", "\(type): \(error.message)")
@@ -265,7 +264,22 @@ extension FleetProcess {
 
   private func complain(_ what: StaticString?) { if let what { fleet.report(name, "\(what)") } }
 
-  private static func text(_ type: String, _ title: String?) -> String { title.map { "\(type) \"\($0)\"" } ?? type }
+  /// Traces something about an activity.
+  private func trace(_ what: StaticString, _ type: String, _ title: String?, on device: String? = nil) {
+    fleet.log.begin(fleet.clock.elapsed, name, what)
+    fleet.log.put(" ")
+    if let device {
+      fleet.log.put(device)
+      fleet.log.put("/")
+    }
+    fleet.log.put(type)
+    if let title {
+      fleet.log.put(" \"")
+      fleet.log.put(title)
+      fleet.log.put("\"")
+    }
+    fleet.log.end()
+  }
 
   private static func name(of outcome: Outcome) -> String {
     switch outcome {

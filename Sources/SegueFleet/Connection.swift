@@ -25,9 +25,9 @@ final class Connection {
   /// Ends 0 and 1. An end that is closed has no owner.
   private(set) var owners: [Owner?]
   /// Stream n goes to end n.
-  private var streams = [Stream(), Stream()]
+  private let streams = [Stream(), Stream()]
 
-  private struct Stream {
+  private final class Stream {
     /// An empty segment is the end of the stream.
     var segments: [[UInt8]] = []
     var first = 0
@@ -39,6 +39,17 @@ final class Connection {
     /// The writer has found no room.
     var isBlocked = false
     var hasEnd = false
+
+    /// Nobody is there any more who could take what is under way.
+    func drop() {
+      segments = []
+      first = 0
+      size = 0
+      lastAt = 0
+      held = 0
+      isBlocked = false
+      hasEnd = false
+    }
   }
 
   init(_ zero: Owner, _ one: Owner, over link: DeviceLink? = nil) {
@@ -73,10 +84,11 @@ final class Connection {
 
   private func send(_ segment: [UInt8], to target: Int, _ fleet: Fleet) {
     let delay = link == nil ? fleet.random.within(0, 1) : fleet.network.delay(&fleet.random)
-    let at = max(streams[target].lastAt, fleet.clock.uptime + delay)
-    streams[target].lastAt = at
-    streams[target].size += segment.count
-    streams[target].segments.append(segment)
+    let stream = streams[target]
+    let at = max(stream.lastAt, fleet.clock.uptime + delay)
+    stream.lastAt = at
+    stream.size += segment.count
+    stream.segments.append(segment)
     fleet.push(.arrival(self, target), at: at)
     if link != nil, fleet.random.chance(fleet.network.duplication) {
       // It comes again, and is dropped for it.
@@ -86,14 +98,15 @@ final class Connection {
 
   /// The next segment has arrived; nil: there is none (any more). Empty: the end.
   func take(at end: Int) -> [UInt8]? {
-    guard streams[end].first < streams[end].segments.count else { return nil }
-    let segment = streams[end].segments[streams[end].first]
-    streams[end].segments[streams[end].first] = []
-    streams[end].first += 1
-    streams[end].size -= segment.count
-    if streams[end].first == streams[end].segments.count {
-      streams[end].segments.removeAll(keepingCapacity: streams[end].first <= 64)
-      streams[end].first = 0
+    let stream = streams[end]
+    guard stream.first < stream.segments.count else { return nil }
+    var segment: [UInt8] = []
+    swap(&segment, &stream.segments[stream.first])
+    stream.first += 1
+    stream.size -= segment.count
+    if stream.first == stream.segments.count {
+      stream.segments.removeAll(keepingCapacity: stream.first <= 64)
+      stream.first = 0
     }
     return segment
   }
@@ -108,7 +121,7 @@ final class Connection {
   func close(_ end: Int, _ fleet: Fleet) {
     guard owners[end] != nil else { return }
     owners[end] = nil
-    streams[end] = Stream()
+    streams[end].drop()
     finish(1 - end, fleet)
   }
 
@@ -123,28 +136,28 @@ final class Connection {
   /// is heard at all: nobody is left who would say it again.
   func vanish(_ end: Int) {
     owners[end] = nil
-    streams[end] = Stream()
-    if link?.isSilent ?? false { streams[1 - end] = Stream() }
+    streams[end].drop()
+    if link?.isSilent ?? false { streams[1 - end].drop() }
   }
 
   /// The process at an end dies: some of what it was writing may not have left it.
   func cut(from end: Int, _ fleet: Fleet) {
-    let target = 1 - end
-    let kept = fleet.random.below(streams[target].size + 1)
-    streams[target].size = kept
+    let stream = streams[1 - end]
+    let kept = fleet.random.below(stream.size + 1)
+    stream.size = kept
     var room = kept
-    var index = streams[target].first
-    while index < streams[target].segments.count, streams[target].segments[index].count <= room {
-      room -= streams[target].segments[index].count
+    var index = stream.first
+    while index < stream.segments.count, stream.segments[index].count <= room {
+      room -= stream.segments[index].count
       index += 1
     }
-    guard index < streams[target].segments.count else { return }
+    guard index < stream.segments.count else { return }
     // An empty segment would be taken for the end.
     if room > 0 {
-      streams[target].segments[index].removeLast(streams[target].segments[index].count - room)
+      stream.segments[index].removeLast(stream.segments[index].count - room)
       index += 1
     }
-    streams[target].segments.removeSubrange(index...)
+    stream.segments.removeSubrange(index...)
   }
 
   // MARK: Silence

@@ -29,14 +29,18 @@ struct EventQueue<Event> {
       slot = events.count
       events.append(event)
     }
-    entries.append(Entry(at: at, sequence: nextSequence, slot: slot))
+    let entry = Entry(at: at, sequence: nextSequence, slot: slot)
     nextSequence += 1
-    var index = entries.count - 1
-    while index > 0 {
-      let parent = (index - 1) / 2
-      guard entries[index].isBefore(entries[parent]) else { return }
-      entries.swapAt(index, parent)
-      index = parent
+    entries.append(entry)
+    entries.withUnsafeMutableBufferPointer { entries in
+      var hole = entries.count - 1
+      while hole > 0 {
+        let parent = (hole - 1) / 2
+        guard entry.isBefore(entries[parent]) else { break }
+        entries[hole] = entries[parent]
+        hole = parent
+      }
+      entries[hole] = entry
     }
   }
 
@@ -45,23 +49,23 @@ struct EventQueue<Event> {
     events[first.slot] = nil
     free.append(first.slot)
     let last = entries.removeLast()
-    if !entries.isEmpty {
-      entries[0] = last
-      sink()
-    }
+    if !entries.isEmpty { sink(last) }
     return (first.at, event)
   }
 
-  private mutating func sink() {
-    var index = 0
-    while true {
-      var least = index
-      for child in [2 * index + 1, 2 * index + 2] where child < entries.count {
-        if entries[child].isBefore(entries[least]) { least = child }
+  /// Puts an entry in the place of the first, and then where it belongs.
+  private mutating func sink(_ entry: Entry) {
+    entries.withUnsafeMutableBufferPointer { entries in
+      var hole = 0
+      while true {
+        var child = 2 * hole + 1
+        guard child < entries.count else { break }
+        if child + 1 < entries.count, entries[child + 1].isBefore(entries[child]) { child += 1 }
+        guard entries[child].isBefore(entry) else { break }
+        entries[hole] = entries[child]
+        hole = child
       }
-      guard least != index else { return }
-      entries.swapAt(index, least)
-      index = least
+      entries[hole] = entry
     }
   }
 }

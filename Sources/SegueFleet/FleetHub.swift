@@ -57,7 +57,7 @@ final class FleetHub {
   func isConnected(_ number: HubEngine.PeerNumber) -> Bool { connections[number] != nil }
 
   func receive(_ bytes: [UInt8], from number: HubEngine.PeerNumber) {
-    bytes.withUnsafeBytes { engine.receive($0, from: number, now) }
+    engine.receive(bytes, from: number, now)
     settle()
   }
 

@@ -195,7 +195,7 @@ public final class FleetProcess {
 
   func receive(_ bytes: [UInt8]) {
     search.heard()
-    program?.tell { engine, now in bytes.withUnsafeBytes { engine.receive($0, now) } }
+    program?.tell { $0.receive(bytes, $1) }
   }
 
   /// The writer's buffer has room again.

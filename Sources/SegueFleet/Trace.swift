@@ -24,17 +24,40 @@ public struct Trace {
 
   /// - Parameter elapsed: milliseconds since the fleet began.
   mutating func add(_ elapsed: Int64, _ who: String, _ what: StaticString, _ detail: String? = nil) {
+    begin(elapsed, who, what)
+    if let detail {
+      put(" ")
+      put(detail)
+    }
+    end()
+  }
+
+  /// Begins a line; `put` adds to it.
+  mutating func begin(_ elapsed: Int64, _ who: String, _ what: StaticString) {
     line.removeAll(keepingCapacity: true)
     appendTime(elapsed)
-    append(who)
+    put(who)
     for _ in 0..<max(1, Self.width - who.utf8.count) { line.append(UInt8(ascii: " ")) }
-    what.withUTF8Buffer { line.append(contentsOf: $0) }
-    if let detail {
-      line.append(UInt8(ascii: " "))
-      append(detail)
+    put(what)
+  }
+
+  mutating func put(_ text: String) { line.append(contentsOf: text.utf8) }
+
+  mutating func put(_ text: StaticString) {
+    line.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  mutating func end() {
+    var hash = hash
+    line.withUnsafeMutableBufferPointer { line in
+      for index in line.indices {
+        // Names and titles come from outside: a line stays a line.
+        if line[index] < 0x20 || line[index] == 0x7f { line[index] = UInt8(ascii: "?") }
+        hash = (hash ^ UInt64(line[index])) &* Self.prime
+      }
     }
     line.append(UInt8(ascii: "\n"))
-    for byte in line { hash = (hash ^ UInt64(byte)) &* Self.prime }
+    self.hash = (hash ^ UInt64(UInt8(ascii: "\n"))) &* Self.prime
     guard keepsText else { return }
     if text.count > Self.limit { dropOlderHalf() }
     text.append(contentsOf: line)
@@ -65,11 +88,6 @@ public struct Trace {
   private mutating func appendDecimal(_ number: Int64) {
     if number >= 10 { appendDecimal(number / 10) }
     line.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
-  }
-
-  /// Names and titles come from outside: a line stays a line.
-  private mutating func append(_ text: String) {
-    for byte in text.utf8 { line.append(byte < 0x20 || byte == 0x7f ? UInt8(ascii: "?") : byte) }
   }
 
   private mutating func dropOlderHalf() {

@@ -33,16 +33,12 @@ enum Frame {
 
   static func append(_ kind: Kind, channel: UInt32, length: Int, to bytes: inout [UInt8]) {
     assert(length <= dataLimit)
-    bytes.append(kind.rawValue)
-    for shift in [16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
-    appendBigEndian(channel, to: &bytes)
+    let head = UInt64(kind.rawValue) << 56 | UInt64(truncatingIfNeeded: length) << 32 | UInt64(channel)
+    withUnsafeBytes(of: head.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
   static func appendBigEndian(_ number: UInt32, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(truncatingIfNeeded: number >> 24))
-    bytes.append(UInt8(truncatingIfNeeded: number >> 16))
-    bytes.append(UInt8(truncatingIfNeeded: number >> 8))
-    bytes.append(UInt8(truncatingIfNeeded: number))
+    withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
   static func bigEndian(_ bytes: some Collection<UInt8>) -> UInt32 { UInt32(truncatingIfNeeded: bigEndian64(bytes)) }

@@ -13,6 +13,16 @@ struct FrameReader {
     bytes.append(contentsOf: more)
   }
 
+  /// The same; nothing is copied if all that came before is read.
+  mutating func append(_ more: [UInt8]) {
+    if start == bytes.count {
+      bytes = more
+      start = 0
+    } else {
+      bytes.append(contentsOf: more)
+    }
+  }
+
   /// Nil: more bytes are needed.
   mutating func next() throws(SegueError) -> (Frame.Head, [UInt8])? {
     guard let head = try head() else { return nil }
@@ -21,7 +31,9 @@ struct FrameReader {
       compact()
       return nil
     }
-    let body = [UInt8](bytes[bodyStart..<bodyStart + head.length])
+    let body = bytes.withUnsafeBytes {
+      [UInt8](UnsafeRawBufferPointer(rebasing: $0[bodyStart..<bodyStart + head.length]))
+    }
     start = bodyStart + head.length
     if start == bytes.count {
       bytes = []
@@ -32,11 +44,12 @@ struct FrameReader {
 
   private func head() throws(SegueError) -> Frame.Head? {
     guard bytes.count - start >= Frame.headSize else { return nil }
-    guard let kind = Frame.Kind(rawValue: bytes[start]) else {
+    let word = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt64.self).bigEndian }
+    guard let kind = Frame.Kind(rawValue: UInt8(truncatingIfNeeded: word >> 56)) else {
       throw SegueError(.malformed, "link: no frame has kind \(bytes[start])")
     }
-    let length = Int(Frame.bigEndian(bytes[start + 1..<start + 4]))
-    let channel = Frame.bigEndian(bytes[start + 4..<start + 8])
+    let length = Int(truncatingIfNeeded: word >> 32 & 0xff_ffff)
+    let channel = UInt32(truncatingIfNeeded: word)
     let isGood =
       switch kind {
       case .message: length <= Frame.messageLimit && channel == 0

@@ -104,6 +104,10 @@ public final class Link {
   /// Queues a message; it is at most 64 KiB long (its maker knows).
   /// - Parameter isUrgent: before those that wait; for what does not depend on them.
   public func send(_ message: [UInt8], isUrgent: Bool = false) {
+    message.withUnsafeBytes { send($0, isUrgent: isUrgent) }
+  }
+
+  public func send(_ message: UnsafeRawBufferPointer, isUrgent: Bool = false) {
     precondition(message.count <= Frame.messageLimit)
     if isUrgent {
       Frame.append(.message, channel: 0, length: message.count, to: &output)
@@ -184,6 +188,11 @@ public final class Link {
 
   /// Bytes from the peer.
   public func receive(_ bytes: UnsafeRawBufferPointer) {
+    input.append(bytes)
+  }
+
+  /// The same, of bytes that nobody else needs: they are not copied.
+  public func receive(_ bytes: [UInt8]) {
     input.append(bytes)
   }
 
@@ -300,7 +309,8 @@ public final class Link {
   /// Whole frames that wait, until one data frame's worth goes out next.
   private func stageMessages() {
     guard waitingStart < waiting.count, stagedBytes < Frame.dataSize else { return }
-    var end = waitingStart
+    // As a rule all of it goes.
+    var end = stagedBytes + waiting.count - waitingStart < Frame.dataSize ? waiting.count : waitingStart
     while end < waiting.count, stagedBytes + end - waitingStart < Frame.dataSize {
       end += Frame.headSize + Int(Frame.bigEndian(waiting[end..<end + 4]) & 0xff_ffff)
     }

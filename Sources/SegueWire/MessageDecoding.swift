@@ -4,12 +4,10 @@ extension Message {
   /// The message in a body from outside. Nil: of a kind that we do not know, from a newer peer.
   /// Throws MALFORMED, naming the message and the element.
   public init?(decoding bytes: [UInt8]) throws(SegueError) {
-    let value = try Value(cbor: bytes)
-    guard value.kind == .array, let elements = value.elements, let number = elements.first?.uint64 else {
+    guard var fields = MessageFields(try Value(cbor: bytes)) else {
       throw SegueError(.malformed, "message: not an array that starts with a number")
     }
-    guard let kind = Kind(rawValue: number) else { return nil }
-    var fields = MessageFields(elements)
+    guard let kind = Kind(rawValue: fields.number) else { return nil }
     self = try Message(kind, &fields)
   }
 
@@ -79,29 +77,59 @@ extension Message {
   }
 }
 
-/// The elements of a message from outside, taken one by one, each checked.
-struct MessageFields {
-  private let elements: [Value]
-  private var index = 1
+/// The elements of a message from outside, taken one by one, each checked. Those that are missing count as null, those that
+/// are too many are passed over.
+struct MessageFields: ~Copyable {
+  /// Of the kind of message.
+  let number: UInt64
+  private var reader: ValueReader
+  /// Elements that were not taken yet, and how many were: of the message, or of the array in it that was entered.
+  private var count: Int
+  private var taken = 0
+  /// The same of the message while an array in it is read.
+  private var outer = (count: 0, taken: 0)
 
-  init(_ elements: [Value]) { self.elements = elements }
-
-  /// Elements that were not taken yet.
-  private var count: Int { max(0, elements.count - index) }
-
-  func problem(_ expected: String) -> SegueError {
-    SegueError(
-      .malformed, "message \(elements.first?.diagnostic ?? ""): element \(index - 1) is not \(expected)")
+  /// Nil: it is not an array that starts with a number.
+  init?(_ message: Value) {
+    reader = ValueReader(message)
+    guard let array = reader.next(), array.kind == .array, array.count > 0, let first = reader.next(),
+      first.kind == .integer, !first.isNegative
+    else { return nil }
+    count = array.count - 1
+    number = first.uint64
   }
 
-  private mutating func next() -> Value {
-    defer { index += 1 }
-    return index < elements.count ? elements[index] : .null
+  func problem(_ expected: String) -> SegueError {
+    SegueError(.malformed, "message \(number): element \(taken) is not \(expected)")
+  }
+
+  /// The next element, at which the reader then stands; nil: it is null.
+  private mutating func next() -> ValueReader.Item? {
+    taken += 1
+    guard count > 0 else { return nil }
+    count -= 1
+    guard let item = reader.next(), item.kind != .null else { return nil }
+    return item
+  }
+
+  /// Enters an array in the message, whose elements come next until `leave`.
+  /// - Returns: false if there is null in its place.
+  private mutating func enter(_ what: String) throws(SegueError) -> Bool {
+    guard let item = next() else { return false }
+    guard item.kind == .array else { throw problem(what) }
+    outer = (count, taken)
+    (count, taken) = (item.count, 0)
+    return true
+  }
+
+  private mutating func leave() {
+    reader.leave()
+    (count, taken) = outer
   }
 
   mutating func unsigned() throws(SegueError) -> UInt64 {
-    guard let number = next().uint64 else { throw problem("an unsigned number") }
-    return number
+    guard let item = next(), item.kind == .integer, !item.isNegative else { throw problem("an unsigned number") }
+    return item.uint64
   }
 
   /// A span of time; longer than a year counts as a year, so that sums of it stay sums.
@@ -110,17 +138,17 @@ struct MessageFields {
   }
 
   mutating func bool() throws(SegueError) -> Bool {
-    guard let bool = next().bool else { throw problem("true or false") }
-    return bool
+    guard let item = next(), item.kind == .bool else { throw problem("true or false") }
+    return item.bool
   }
 
   mutating func identifier() throws(SegueError) -> Identifier {
-    guard let id = next().uuid else { throw problem("an identifier") }
+    guard next() != nil, let id = reader.uuid else { throw problem("an identifier") }
     return id
   }
 
   mutating func string(atMost limit: Int) throws(SegueError) -> String {
-    guard let string = next().string, string.utf8.count <= limit else {
+    guard let item = next(), item.kind == .string, item.count <= limit, let string = reader.string else {
       throw problem("text of \(limit) bytes at most")
     }
     return string
@@ -141,52 +169,48 @@ struct MessageFields {
   }
 
   mutating func receiver() throws(SegueError) -> Receiver? {
-    guard var fields = try part("a receiver") else { return nil }
-    return Receiver(
-      id: try fields.identifier(), deviceName: try fields.name(), appName: try fields.name(),
-      bundleIdentifier: try fields.name())
-  }
-
-  /// The elements of an array inside the message; nil if it is null.
-  private mutating func part(_ what: String) throws(SegueError) -> MessageFields? {
-    let value = next()
-    if value.kind == .null { return nil }
-    guard let elements = value.elements else { throw problem(what) }
-    return MessageFields([self.elements.first ?? .null] + elements)
+    guard try enter("a receiver") else { return nil }
+    let receiver = Receiver(
+      id: try identifier(), deviceName: try name(), appName: try name(), bundleIdentifier: try name())
+    leave()
+    return receiver
   }
 
   mutating func route() throws(SegueError) -> Route? {
-    guard var fields = try part("a route") else { return nil }
-    let team = try fields.name()
-    let activation = try fields.unsigned()
-    let revision = try fields.unsigned()
-    guard 1...Route.limit ~= fields.count else { throw problem("a route of 1 to \(Route.limit) hubs") }
+    guard try enter("a route") else { return nil }
+    let team = try name()
+    let activation = try unsigned()
+    let revision = try unsigned()
+    guard 1...Route.limit ~= count else { throw problem("a route of 1 to \(Route.limit) hubs") }
     var hubs: [Identifier] = []
-    while fields.count > 0 { hubs.append(try fields.identifier()) }
+    hubs.reserveCapacity(count)
+    while count > 0 { hubs.append(try identifier()) }
+    leave()
     return Route(team: team, activation: activation, revision: revision, hubs: hubs)
   }
 
   mutating func withdrawal() throws(SegueError) -> Withdrawal? {
-    guard var fields = try part("a withdrawal") else { return nil }
-    return Withdrawal(hub: try fields.identifier(), revision: try fields.unsigned())
+    guard try enter("a withdrawal") else { return nil }
+    let withdrawal = Withdrawal(hub: try identifier(), revision: try unsigned())
+    leave()
+    return withdrawal
   }
 
   mutating func offerDescription() throws(SegueError) -> (OfferDescription, OfferTiming) {
     let id = try identifier()
     let type = try string(atMost: Limits.type)
     let title = next()
-    guard title.kind == .null || (title.string?.utf8.count).map({ $0 <= Limits.title }) ?? false else {
-      throw problem("a title")
-    }
+    guard title.map({ $0.kind == .string && $0.count <= Limits.title }) ?? true else { throw problem("a title") }
+    let text = title == nil ? nil : reader.string
     guard let version = UInt32(exactly: try unsigned()) else { throw problem("a payload version") }
     let sizeHint = try unsigned()
     let age = try milliseconds()
     let remaining = next()
-    guard remaining.kind == .null || remaining.uint64 != nil else { throw problem("milliseconds") }
+    guard remaining.map({ $0.kind == .integer && !$0.isNegative }) ?? true else { throw problem("milliseconds") }
     let timing = OfferTiming(
-      age: age, remaining: remaining.uint64.map { Int64(min($0, UInt64(OfferTiming.longest))) })
+      age: age, remaining: remaining.map { Int64(min($0.uint64, UInt64(OfferTiming.longest))) })
     let description = OfferDescription(
-      id: id, type: type, title: title.string, payloadVersion: version, sizeHint: sizeHint,
+      id: id, type: type, title: text, payloadVersion: version, sizeHint: sizeHint,
       expirationDate: nil, supportsContinuationStreams: try bool())
     return (description, timing)
   }
@@ -196,26 +220,23 @@ struct MessageFields {
     let bundleIdentifier = try name()
     let name = try name()
     let team = try self.name()
-    guard let types = next().elements, types.count <= Limits.typesPerApp else { throw problem("a list of types") }
-    var names: [String] = []
-    for type in types {
-      guard let name = type.string, name.utf8.count <= Limits.type else { throw problem("a list of types") }
-      names.append(name)
-    }
+    guard try enter("a list of types"), count <= Limits.typesPerApp else { throw problem("a list of types") }
+    var types: [String] = []
+    while count > 0 { types.append(try string(atMost: Limits.type)) }
+    leave()
     return AppIdentity(
-      id: id, bundleIdentifier: bundleIdentifier, name: name, team: team, types: names, isChooser: try bool())
+      id: id, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: try bool())
   }
 
   mutating func explanations() throws(SegueError) -> [Message.Explanation] {
-    guard let elements = next().elements, elements.count % 2 == 0 else { throw problem("a list of explanations") }
+    guard try enter("a list of explanations"), count % 2 == 0 else { throw problem("a list of explanations") }
     var explanations: [Message.Explanation] = []
-    for pair in stride(from: 0, to: elements.count, by: 2) {
-      guard let name = elements[pair].string, let number = elements[pair + 1].uint64 else {
-        throw problem("a list of explanations")
-      }
-      guard let obstacle = Routing.Obstacle(wireNumber: number) else { continue }
+    while count > 0 {
+      let name = try string(atMost: Frame.messageLimit)
+      guard let obstacle = Routing.Obstacle(wireNumber: try unsigned()) else { continue }
       explanations.append(Message.Explanation(appName: name, obstacle: obstacle))
     }
+    leave()
     return explanations
   }
 }

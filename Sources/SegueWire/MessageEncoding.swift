@@ -32,14 +32,21 @@ extension Message {
   /// Throws LIMIT_EXCEEDED if it is too long to be sent.
   public func encoded() throws(SegueError) -> [UInt8] {
     var writer = ValueWriter()
+    return try encode(with: &writer) { Array($0) }
+  }
+
+  /// Gives the encoding to `body`, in the buffer of a writer that may be used again.
+  fileprivate func encode<Result>(
+    with writer: inout ValueWriter, _ body: (UnsafeRawBufferPointer) -> Result
+  ) throws(SegueError) -> Result {
+    writer.reset()
     try writer.begin(.array)
     try write(to: &writer)
     try writer.end()
-    let bytes = try writer.finish().encoding
-    guard bytes.count <= Frame.messageLimit else {
-      throw SegueError(.limitExceeded, "message: \(bytes.count) bytes, at most \(Frame.messageLimit) can be sent")
+    guard writer.count <= Frame.messageLimit else {
+      throw SegueError(.limitExceeded, "message: \(writer.count) bytes, at most \(Frame.messageLimit) can be sent")
     }
-    return bytes
+    return writer.withWritten(body)
   }
 
   private func write(to writer: inout ValueWriter) throws(SegueError) {
@@ -160,6 +167,19 @@ extension Message {
       }
       try writer.end()
     }
+  }
+}
+
+/// Sends messages one after the other, with one buffer for all.
+public struct MessageWriter {
+  private var writer = ValueWriter()
+
+  public init() {}
+
+  /// Queues a message on a link. Throws LIMIT_EXCEEDED if it is too long to be sent.
+  /// - Parameter isUrgent: before those that wait.
+  public mutating func send(_ message: Message, over link: Link, isUrgent: Bool = false) throws(SegueError) {
+    try message.encode(with: &writer) { link.send($0, isUrgent: isUrgent) }
   }
 }
 

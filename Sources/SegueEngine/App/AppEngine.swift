@@ -16,6 +16,7 @@ public final class AppEngine {
   public internal(set) var isClosed = false
 
   var connection = HubConnection()
+  var writer = MessageWriter()
   var current: CurrentActivity?
   /// How often an activity was made current, or the app came to the foreground.
   var activations: UInt64 = 0

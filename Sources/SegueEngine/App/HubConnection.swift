@@ -75,6 +75,17 @@ extension AppEngine {
   public func receive(_ bytes: UnsafeRawBufferPointer, _ now: Moment) {
     guard let link = connection.link else { return }
     link.receive(bytes)
+    read(link, now)
+  }
+
+  /// The same, of bytes that nobody else needs: they are not copied.
+  public func receive(_ bytes: [UInt8], _ now: Moment) {
+    guard let link = connection.link else { return }
+    link.receive(bytes)
+    read(link, now)
+  }
+
+  private func read(_ link: Link, _ now: Moment) {
     do throws(SegueError) {
       while let event = try link.nextEvent() {
         if connection.isWelcome { heard(now) }
@@ -107,7 +118,7 @@ extension AppEngine {
   func send(_ message: Message, isUrgent: Bool = false) {
     guard let link = connection.link else { return }
     do throws(SegueError) {
-      link.send(try message.encoded(), isUrgent: isUrgent)
+      try writer.send(message, over: link, isUrgent: isUrgent)
     } catch {
       log(.error, "not sent: \(error.message)")
     }

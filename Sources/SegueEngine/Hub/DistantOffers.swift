@@ -8,81 +8,90 @@ extension HubEngine {
   static let linkedOfferLimit = 16_384
 
   func heard(_ told: Offer, _ timing: OfferTiming, _ route: Route, by peer: Peer, _ hub: LinkedHub) {
-    let id = told.description.id
-    if let known = candidate(id, by: peer) { drop(known) }
+    let activity = offers.activity(told.description.id)
+    if let known = activity.way(by: peer) { drop(known) }
     // Of another app by the same name: nobody speaks for an activity of this device but its app.
-    guard !route.hubs.contains(identity.id), !isOutrun(id, route), hub.offers.count < Self.linkedOfferLimit else {
-      return choose(id)
+    guard !route.hubs.contains(identity.id), !isOutrun(activity, route), hub.offers.count < Self.linkedOfferLimit else {
+      return choose(activity)
     }
-    let present = offers[id]
+    let present = activity.offer
     let isKnown = present.map { $0.origin == told.origin && $0.activation == route.activation } ?? false
     let offer = HubOffer(
-      peer: peer, description: told.description.expiring(timing.expirationDate(now: now)),
+      of: activity, peer: peer, description: told.description.expiring(timing.expirationDate(now: now)),
       // Activated once, it keeps its rank, however its news comes.
       activatedAt: isKnown ? present!.activatedAt : now.uptime - timing.age, activation: route.activation,
       sequence: isKnown ? present!.sequence : takeSequence(), revision: route.revision,
       distant: HubOffer.Distant(told, route))
-    dropAll(id, of: route.hubs[route.hubs.count - 1], below: route.revision)
+    dropAll(activity, of: route.hubs[route.hubs.count - 1], below: route.revision)
     offer.distant?.index = hub.offers.count
     hub.offers.append(offer)
-    candidates[id, default: []].append(offer)
-    choose(id)
+    activity.ways.append(offer)
+    choose(activity)
     resumeHeld()
   }
 
   func heardGone(_ id: Identifier, _ withdrawal: Withdrawal?, by peer: Peer) {
-    if let known = candidate(id, by: peer) { drop(known) }
+    let activity = offers.known(id)
+    if let known = activity?.way(by: peer) { drop(known) }
     if let withdrawal, withdrawal.hub != identity.id {
       withdrawals.note(id, withdrawal, at: now.uptime)
       let (next, overflow) = withdrawal.revision.addingReportingOverflow(1)
-      dropAll(id, of: withdrawal.hub, below: overflow ? .max : next)
+      if let activity { dropAll(activity, of: withdrawal.hub, below: overflow ? .max : next) }
     }
-    choose(id)
+    if let activity { choose(activity) }
   }
 
   /// The hub is gone, and what came by it.
   func dropAll(by hub: LinkedHub) {
     for offer in hub.offers {
       drop(offer)
-      choose(offer.description.id)
+      choose(offer.activity)
     }
   }
 
   /// Tells another hub of an offer, unless it has come by that hub.
-  func tellNow(_ peer: Peer, _ hub: LinkedHub, _ id: Identifier) {
-    if let offer = offers[id], isOffered(offer), let told = told(offer), let origin = team(of: offer) {
-      let hubs = [identity.id] + (offer.distant?.hubs ?? [])
-      if !hubs.contains(hub.identity.id), hubs.count <= Route.limit {
-        hub.told.insert(id)
-        let route = Route(team: origin, activation: offer.activation, revision: offer.revision, hubs: hubs)
-        return send(.offer(told, timing(of: offer), route), to: peer)
+  func tellNow(_ peer: Peer, _ hub: LinkedHub, _ news: inout News) {
+    if let offer = news.offer, mayPass(offer, to: hub) {
+      if news.toHubs == nil { news.toHubs = encoded(offer) }
+      if let bytes = news.toHubs {
+        hub.told.insert(news.id)
+        return send(bytes, to: peer)
       }
     }
-    if hub.told.remove(id) != nil { send(.gone(id, withdrawals[id]), to: peer) }
+    if hub.told.remove(news.id) != nil { send(.gone(news.id, withdrawals[news.id]), to: peer) }
+  }
+
+  private func mayPass(_ offer: HubOffer, to hub: LinkedHub) -> Bool {
+    guard let hubs = offer.distant?.hubs else { return true }
+    return hubs.count < Route.limit && !hubs.contains(hub.identity.id)
+  }
+
+  private func encoded(_ offer: HubOffer) -> [UInt8]? {
+    guard let told = told(offer), let team = team(of: offer) else { return nil }
+    let route = Route(
+      team: team, activation: offer.activation, revision: offer.revision,
+      hubs: [identity.id] + (offer.distant?.hubs ?? []))
+    return try? Message.offer(told, timing(of: offer), route).encoded()
   }
 
   private func team(of offer: HubOffer) -> String? { offer.distant?.team ?? offer.peer.app?.team }
 
   /// Whether we know better: that it was withdrawn, or changed.
-  private func isOutrun(_ id: Identifier, _ route: Route) -> Bool {
+  private func isOutrun(_ activity: KnownActivity, _ route: Route) -> Bool {
     let home = route.hubs[route.hubs.count - 1]
-    if let withdrawal = withdrawals[id], withdrawal.hub == home, withdrawal.revision >= route.revision { return true }
-    return candidates[id]?.contains { $0.distant?.home == home && $0.revision > route.revision } ?? false
+    if let withdrawal = withdrawals[activity.id], withdrawal.hub == home, withdrawal.revision >= route.revision {
+      return true
+    }
+    return activity.ways.contains { $0.distant?.home == home && $0.revision > route.revision }
   }
 
-  private func candidate(_ id: Identifier, by peer: Peer) -> HubOffer? {
-    candidates[id]?.first { $0.peer === peer }
-  }
-
-  private func dropAll(_ id: Identifier, of home: Identifier, below revision: UInt64) {
-    for offer in candidates[id] ?? [] where offer.distant?.home == home && offer.revision < revision { drop(offer) }
+  private func dropAll(_ activity: KnownActivity, of home: Identifier, below revision: UInt64) {
+    for offer in activity.ways where offer.distant?.home == home && offer.revision < revision { drop(offer) }
   }
 
   /// One way less; `choose` has to follow.
   private func drop(_ offer: HubOffer) {
-    let id = offer.description.id
-    candidates[id]?.removeAll { $0 === offer }
-    if candidates[id]?.isEmpty ?? false { candidates[id] = nil }
+    offer.activity.ways.removeAll { $0 === offer }
     guard let hub = offer.peer.hub, let distant = offer.distant else { return }
     let last = hub.offers.removeLast()
     guard last !== offer else { return }
@@ -90,19 +99,20 @@ extension HubEngine {
     last.distant?.index = distant.index
   }
 
-  /// Makes the nearest candidate the offer of its activity. What an app of this device offers stays.
-  func choose(_ id: Identifier) {
-    let former = offers[id]
+  /// Makes the nearest way the offer of its activity. What an app of this device offers stays.
+  func choose(_ activity: KnownActivity) {
+    let former = activity.offer
     if let former, former.distant == nil { return }
-    let best = candidates[id]?.min { rank($0) < rank($1) }
-    guard former !== best else { return }
+    let best = activity.ways.min { rank($0) < rank($1) }
+    guard former !== best else { return offers.removeIfEmpty(activity) }
     if let former { take(former) }
     if let best { enter(best) }
     if let former {
       tellAll(of: former)
       dropIfEmpty(former.topic)
     }
-    if let best, former.map({ $0.topic != best.topic }) ?? true { tellAll(of: best) }
+    if let best, former.map({ $0.topic !== best.topic }) ?? true { tellAll(of: best) }
+    offers.removeIfEmpty(activity)
   }
 
   private func rank(_ offer: HubOffer) -> (Int, PeerNumber) { (offer.distant?.hubs.count ?? 0, offer.peer.number) }

@@ -39,10 +39,7 @@ public final class HubEngine {
   /// Other hubs, also those that have not said who they are.
   var hubList: [Peer] = []
   var apps: [Identifier: Peer] = [:]
-  /// The offer of each activity.
-  var offers: [Identifier: HubOffer] = [:]
-  /// The ways on which it comes from other devices; `offers` has the best, unless an app of this device offers it.
-  var candidates: [Identifier: [HubOffer]] = [:]
+  var offers = KnownOffers()
   var withdrawals = Withdrawals()
   var topics: [TopicKey: Topic] = [:]
   /// Peers that see everything.
@@ -60,6 +57,7 @@ public final class HubEngine {
   /// Outcomes that did.
   var heldOutcomes: [HeldOutcome] = []
 
+  private var writer = MessageWriter()
   /// Peers whose links may have got output since they were last taken.
   var flushable: [Peer] = []
   /// Apps that want to link this hub with another, each with a descriptor that its owner got with the message.
@@ -73,6 +71,12 @@ public final class HubEngine {
     self.offersFrontmostOnly = offersFrontmostOnly
     startedAt = now.uptime
     self.now = now
+  }
+
+  deinit {
+    // What an offer and its activity, or its topic, have in each other.
+    for peer in peerList { peer.offer?.leave() }
+    for peer in hubList { for offer in peer.hub?.offers ?? [] { offer.leave() } }
   }
 
   // MARK: Connections
@@ -93,9 +97,21 @@ public final class HubEngine {
     self.now = now
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes)
+    read(peer, number)
+  }
+
+  /// The same, of bytes that nobody else needs: they are not copied.
+  public func receive(_ bytes: [UInt8], from number: PeerNumber, _ now: Moment) {
+    self.now = now
+    guard let peer = peers[number], !peer.isClosing else { return }
+    peer.link.receive(bytes)
+    read(peer, number)
+  }
+
+  private func read(_ peer: Peer, _ number: PeerNumber) {
     read(peer)
     // Another may have taken the connection over.
-    if let successor = peers[number], successor !== peer { read(successor) }
+    if peer.isClosing, let successor = peers[number], successor !== peer { read(successor) }
   }
 
   private func read(_ peer: Peer) {
@@ -183,11 +199,22 @@ public final class HubEngine {
   func send(_ message: Message, to peer: Peer, isUrgent: Bool = false) {
     guard !peer.isClosing else { return }
     do throws(SegueError) {
-      peer.link.send(try message.encoded(), isUrgent: isUrgent)
+      try writer.send(message, over: peer.link, isUrgent: isUrgent)
     } catch {
       // Only an explanation could be too long, and that is cut before.
       return
     }
+    sent(to: peer)
+  }
+
+  /// A message that was encoded before.
+  func send(_ message: [UInt8], to peer: Peer) {
+    guard !peer.isClosing else { return }
+    peer.link.send(message)
+    sent(to: peer)
+  }
+
+  private func sent(to peer: Peer) {
     if peer.link.heldBytes > Self.backlogLimit {
       // It registers again when it wakes up.
       dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
@@ -209,7 +236,7 @@ public final class HubEngine {
       peer.isClosing = true
       return forget(peer)
     }
-    if let message = try? Message.goodbye(error).encoded() { peer.link.send(message) }
+    try? writer.send(.goodbye(error), over: peer.link)
     peer.isClosing = true
     flush(peer)
     closable.append(peer.number)

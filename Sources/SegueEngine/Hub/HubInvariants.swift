@@ -1,4 +1,5 @@
 import SegueModel
+
 extension HubEngine {
   /// What is not as it must always be; nil: nothing. Asked after each simulated step (R11.1).
   public var brokenInvariant: StaticString? {
@@ -13,11 +14,12 @@ extension HubEngine {
     }
     for peer in hubList {
       guard let hub = peer.hub else { continue }
-      for (index, offer) in hub.offers.enumerated() {
+      for index in hub.offers.indices {
+        let offer = hub.offers[index]
         if offer.distant?.index != index || offer.peer !== peer { return "hub: a distant offer is out of order" }
-        let id = offer.description.id
-        if !(candidates[id]?.contains { $0 === offer } ?? false) { return "hub: a distant offer is no candidate" }
-        if offers[id] == nil { return "hub: what can be reached is not offered" }
+        let activity = offer.activity
+        if !activity.ways.contains(where: { $0 === offer }) { return "hub: a distant offer is no way" }
+        if activity.offer == nil || !activity.isListed { return "hub: what can be reached is not offered" }
       }
     }
     return nil

@@ -3,6 +3,8 @@ import SegueWire
 
 /// A current activity, of an app of this device or of another.
 final class HubOffer {
+  /// They hold each other as long as the offer counts, or is a way.
+  let activity: KnownActivity
   /// The app, or the hub that it comes by. Outlives the offer: it drops it when it goes.
   unowned(unsafe) let peer: Peer
   var description: OfferDescription
@@ -11,7 +13,8 @@ final class HubOffer {
   var sequence: UInt64
   /// Rises with each change that its hub makes known.
   var revision: UInt64
-  /// Where it stands in its topic.
+  /// Where it belongs, and stands there; nil: it has not counted yet. They hold each other as long as it counts.
+  var topic: Topic?
   var index = 0
   /// Where it comes from; nil: it is of this device.
   let distant: Distant?
@@ -42,9 +45,10 @@ final class HubOffer {
   }
 
   init(
-    peer: Peer, description: OfferDescription, activatedAt: Int64, activation: UInt64, sequence: UInt64,
-    revision: UInt64, distant: Distant? = nil
+    of activity: KnownActivity, peer: Peer, description: OfferDescription, activatedAt: Int64, activation: UInt64,
+    sequence: UInt64, revision: UInt64, distant: Distant? = nil
   ) {
+    self.activity = activity
     self.peer = peer
     self.description = description
     self.activatedAt = activatedAt
@@ -52,6 +56,13 @@ final class HubOffer {
     self.sequence = sequence
     self.revision = revision
     self.distant = distant
+  }
+
+  /// Its hub ends: nothing holds it any more.
+  func leave() {
+    activity.offer = nil
+    activity.ways = []
+    topic?.offers = []
   }
 
   /// The later activated, the higher; those of one millisecond in the order in which we heard of them.
@@ -65,7 +76,7 @@ final class HubOffer {
   var origin: Identifier? { distant?.origin ?? peer.app?.id }
 
   private var team: String { distant?.team ?? peer.app?.team ?? "" }
-  var topic: TopicKey { Topic.key(team: team, type: description.type) }
+  var topicKey: TopicKey { Topic.key(team: team, type: description.type) }
 
   /// Why an app may not continue it (R6.2); nil: it may.
   func obstacle(for app: AppIdentity) -> Routing.Obstacle? {
@@ -80,10 +91,18 @@ typealias TopicKey = [UInt8]
 
 /// The offers of one team and type, and the apps that see them.
 final class Topic {
+  let key: TopicKey
   var offers: [HubOffer] = []
   var subscribers: [Peer] = []
 
+  init(_ key: TopicKey) { self.key = key }
+
   static func key(team: String, type: String) -> TopicKey {
-    Array(team.utf8) + [0xff] + Array(type.utf8)
+    var key: TopicKey = []
+    key.reserveCapacity(team.utf8.count + 1 + type.utf8.count)
+    key.append(contentsOf: team.utf8)
+    key.append(0xff)
+    key.append(contentsOf: type.utf8)
+    return key
   }
 }

@@ -22,11 +22,12 @@ extension HubEngine {
       tellAll(of: offer)
     } else {
       if let offer = peer.offer { withdraw(offer) }
+      let activity = offers.activity(description.id)
       let offer = HubOffer(
-        peer: peer, description: description, activatedAt: now.uptime - timing.age, activation: activation,
-        sequence: takeSequence(), revision: 0)
+        of: activity, peer: peer, description: description, activatedAt: now.uptime - timing.age,
+        activation: activation, sequence: takeSequence(), revision: 0)
       peer.offer = offer
-      if let distant = offers[description.id] {
+      if let distant = activity.offer {
         take(distant)
         dropIfEmpty(distant.topic)
       }
@@ -45,28 +46,34 @@ extension HubEngine {
     take(offer)
     tellAll(of: offer)
     dropIfEmpty(offer.topic)
-    choose(offer.description.id)
+    choose(offer.activity)
     frontmostChanged(from: former === offer ? nil : former)
   }
 
   /// Makes it the offer of its activity.
   func enter(_ offer: HubOffer) {
-    offers[offer.description.id] = offer
-    let key = offer.topic
-    let topic = topics[key] ?? Topic()
-    topics[key] = topic
+    offer.activity.offer = offer
+    let topic = topic(offer.topicKey)
+    offer.topic = topic
     offer.index = topic.offers.count
     topic.offers.append(offer)
   }
 
   /// Takes out what `enter` put in. The topic stays, until `dropIfEmpty`.
   func take(_ offer: HubOffer) {
-    offers[offer.description.id] = nil
-    guard let topic = topics[offer.topic] else { return }
+    offer.activity.offer = nil
+    guard let topic = offer.topic else { return }
     let last = topic.offers.removeLast()
     guard last !== offer else { return }
     topic.offers[offer.index] = last
     last.index = offer.index
+  }
+
+  func topic(_ key: TopicKey) -> Topic {
+    if let topic = topics[key] { return topic }
+    let topic = Topic(key)
+    topics[key] = topic
+    return topic
   }
 
   func takeSequence() -> UInt64 {
@@ -99,46 +106,70 @@ extension HubEngine {
 
   // MARK: Telling
 
+  /// What is to be said of an activity now: encoded once for all apps that hear of it, and once for all hubs.
+  struct News {
+    let id: Identifier
+    /// Nil: it is not offered.
+    let offer: HubOffer?
+    var toApps: [UInt8]?
+    var toHubs: [UInt8]?
+  }
+
+  private func news(of id: Identifier, _ offer: HubOffer?) -> News {
+    News(id: id, offer: offer.flatMap { isOffered($0) ? $0 : nil })
+  }
+
   /// Tells everybody who sees it, or saw it, how it is now.
   func tellAll(of offer: HubOffer) {
-    let id = offer.description.id
+    let present = offer.activity.offer
+    var news = news(of: offer.activity.id, present)
     if offer.distant == nil {
       nextRevision += 1
       offer.revision = nextRevision
-      if offers[id] !== offer || !isOffered(offer) {
-        withdrawals.note(id, Withdrawal(hub: identity.id, revision: nextRevision), at: now.uptime)
+      if news.offer !== offer {
+        withdrawals.note(news.id, Withdrawal(hub: identity.id, revision: nextRevision), at: now.uptime)
       }
     }
-    for peer in choosers where peer !== offer.peer { tell(peer, of: id) }
-    for peer in topics[offer.topic]?.subscribers ?? [] where peer !== offer.peer { tell(peer, of: id) }
-    for peer in hubList where peer.isLinked { tell(peer, of: id) }
+    for peer in choosers where peer !== offer.peer { tell(peer, &news) }
+    for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer { tell(peer, &news) }
+    for peer in hubList where peer.isLinked { tell(peer, &news) }
   }
 
-  private func tell(_ peer: Peer, of id: Identifier) {
-    peer.pending.append(id)
+  private func tell(_ peer: Peer, _ news: inout News) {
+    // As a rule nothing waits.
+    if peer.pending.isEmpty, !peer.isReadyDue, mayTell(peer) { return tellNow(peer, &news) }
+    peer.pending.append(news.id)
     tellPending(peer)
     // Offers come and go, and it hears of none: it has stopped reading.
     guard peer.pending.count > 2 * offers.count + Self.pendingLimit else { return }
     dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
   }
 
-  /// Tells as much of what is pending as the peer takes for now: a slow one costs no memory (R2.8: it hears the last state).
+  /// A slow peer costs no memory: it hears the last state when it has read (R2.8).
+  private func mayTell(_ peer: Peer) -> Bool {
+    peer.isRegistered && !peer.isClosing && peer.link.pendingBytes < Self.offerBacklog
+  }
+
+  /// Tells as much of what is pending as the peer takes for now.
   func tellPending(_ peer: Peer) {
-    guard peer.isRegistered, !peer.isClosing else { return }
-    while peer.link.pendingBytes < Self.offerBacklog, let id = peer.pending.popFirst() {
-      if let hub = peer.hub { tellNow(peer, hub, id) } else { tellNow(peer, id) }
+    guard !peer.pending.isEmpty || peer.isReadyDue else { return }
+    while mayTell(peer), let id = peer.pending.popFirst() {
+      var news = news(of: id, offers[id])
+      tellNow(peer, &news)
     }
-    guard peer.isReadyDue, peer.pending.isEmpty else { return }
+    guard peer.isReadyDue, peer.pending.isEmpty, peer.isRegistered, !peer.isClosing else { return }
     peer.isReadyDue = false
     send(.ready, to: peer)
   }
 
-  private func tellNow(_ peer: Peer, _ id: Identifier) {
+  private func tellNow(_ peer: Peer, _ news: inout News) {
+    if let hub = peer.hub { return tellNow(peer, hub, &news) }
     // Its own may come back by way of other hubs, before it has told this one.
-    guard let offer = offers[id], offer.origin != peer.app?.id, isOffered(offer), let told = told(offer) else {
-      return send(.gone(id, nil), to: peer)
+    guard let offer = news.offer, offer.origin != peer.app?.id else { return send(.gone(news.id, nil), to: peer) }
+    if news.toApps == nil, let told = told(offer) {
+      news.toApps = try? Message.offer(told, timing(of: offer), nil).encoded()
     }
-    send(.offer(told, timing(of: offer), nil), to: peer)
+    if let bytes = news.toApps { send(bytes, to: peer) }
   }
 
   func timing(of offer: HubOffer) -> OfferTiming {

@@ -35,8 +35,7 @@ extension HubEngine {
     }
     for type in app.types {
       let key = Topic.key(team: app.team, type: type)
-      let topic = topics[key] ?? Topic()
-      topics[key] = topic
+      let topic = topic(key)
       guard !topic.subscribers.contains(where: { $0 === peer }) else { continue }
       topic.subscribers.append(peer)
       for offer in topic.offers { peer.pending.append(offer.description.id) }
@@ -61,7 +60,7 @@ extension HubEngine {
     for type in app.types where !app.isChooser {
       let key = Topic.key(team: app.team, type: type)
       topics[key]?.subscribers.removeAll { $0 === peer }
-      dropIfEmpty(key)
+      dropIfEmpty(topics[key])
     }
     attachments.removeAll { $0.app == peer.number }
     dismissLinks(of: peer)
@@ -71,8 +70,8 @@ extension HubEngine {
     peer.pending = PendingOffers()
   }
 
-  func dropIfEmpty(_ key: TopicKey) {
-    guard let topic = topics[key], topic.offers.isEmpty, topic.subscribers.isEmpty else { return }
-    topics[key] = nil
+  func dropIfEmpty(_ topic: Topic?) {
+    guard let topic, topic.offers.isEmpty, topic.subscribers.isEmpty else { return }
+    topics[topic.key] = nil
   }
 }

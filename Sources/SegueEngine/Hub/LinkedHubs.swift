@@ -203,7 +203,7 @@ extension HubEngine {
   var offeredIdentifiers: [Identifier] {
     var identifiers = peerList.compactMap { $0.offer?.description.id }
     for peer in hubList {
-      for offer in peer.hub?.offers ?? [] where offers[offer.description.id] === offer {
+      for offer in peer.hub?.offers ?? [] where offer.activity.offer === offer {
         identifiers.append(offer.description.id)
       }
     }

@@ -28,6 +28,9 @@ public struct ValueWriter: Sendable {
 
   public init(_ bounds: ValueBounds = .value) { self.bounds = bounds }
 
+  /// Bytes that were written so far.
+  public var count: Int { used }
+
   /// How many containers are open.
   public var depth: Int { open.count }
 
@@ -202,6 +205,11 @@ public struct ValueWriter: Sendable {
     return Value(trusted: Array(bytes[..<used]))
   }
 
+  /// The bytes so far: an encoding if no container is open. The writer stays as it is.
+  public func withWritten<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<used])) }
+  }
+
   /// Forgets what was written.
   public mutating func reset() {
     used = 0
@@ -253,7 +261,12 @@ public struct ValueWriter: Sendable {
   }
 
   private mutating func grow(_ size: Int) {
-    bytes.append(contentsOf: repeatElement(0, count: max(bytes.count, size, 256)))
+    let room = max(bytes.count, size, 256)
+    if bytes.isEmpty {
+      bytes = [UInt8](repeating: 0, count: room)
+    } else {
+      bytes.append(contentsOf: repeatElement(0, count: room))
+    }
   }
 
   @inline(__always)
