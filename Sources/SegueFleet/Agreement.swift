@@ -12,8 +12,8 @@ extension Fleet {
   private static let hops: Int64 = 4
   /// Bytes of messages that may wait for a peer: the hub gives it up at a megabyte.
   private static let queueLimit = 1024 * 1024 + 128 * 1024
-  /// Peers up to which a hub is looked through after each step; above, once in as many steps.
-  private static let closeLookLimit = 64
+  /// Steps of a hub after which all of it is looked through, and not only what has changed. More, if it has more peers.
+  private static let lookInterval = 64
   /// An offer passes so many links at most: it names the hubs that it has passed.
   private static let linkLimit = Route.limit - 1
 
@@ -24,8 +24,9 @@ extension Fleet {
   }
 
   func check(_ hub: FleetHub, after steps: Int) {
-    guard hub.peerCount <= Self.closeLookLimit || steps % hub.peerCount == 0 else { return }
-    if let broken = hub.engine.brokenInvariant { report("hub of \(hub.process.device.name)", "\(broken)") }
+    let isDue = steps % max(Self.lookInterval, hub.peerCount) == 0
+    let broken = hub.engine.brokenByChange() ?? (isDue ? hub.engine.brokenInvariant : nil)
+    if let broken { report("hub of \(hub.process.device.name)", "\(broken)") }
   }
 
   func check(_ process: FleetProcess, _ link: Link) {
@@ -40,8 +41,12 @@ extension Fleet {
     guard let engine = process.engine, let program = process.program else { return }
     let current = engine.currentActivity
     guard current != nil || process.offered.id != nil else { return }
+    let now = process.now
+    let changedAt = current.map { program.lastChange(of: $0) } ?? 0
+    if let current, process.offered.isAsSeen(current, changedAt: changedAt, now) { return }
     let activity = current.flatMap { program.activity($0) }
-    let isOffered = activity.map { $0.isOfferable(at: process.now.date) } ?? false
+    process.offered.see(current, changedAt: changedAt, expirationDate: activity?.expirationDate, now)
+    let isOffered = activity.map { $0.isOfferable(at: now.date) } ?? false
     let id = isOffered ? current : nil
     let title = isOffered ? activity?.title : nil
     guard id != process.offered.id || !Text.isSame(title, process.offered.title) else { return }
@@ -134,13 +139,13 @@ extension Fleet {
     origin.offered.former = []
     guard let id = origin.offered.id, let app = origin.engine?.identity else { return }
     let hidesOthers = origin.device.hub?.process.offersFrontmostOnly ?? true
-    let reached = reachable(from: origin.device)
+    let distances = distances(from: origin.device)
     for device in devices {
-      let distance = reached.first { $0.device === device }?.distance
+      let distance = distances[device.index]
       for viewer in device.processes where viewer !== origin {
         guard let engine = viewer.engine else { continue }
         let seen = engine.offers[id]
-        guard let distance else {
+        guard distance >= 0 else {
           if seen != nil { report(viewer, "sees an offer that cannot be reached, of", origin) }
           continue
         }
@@ -175,23 +180,24 @@ extension Fleet {
     report(viewer.name, "\(what) \(origin.name)")
   }
 
-  /// The devices that can be reached from one, over so many links, itself among them.
-  private func reachable(from device: FleetDevice) -> [(device: FleetDevice, distance: Int)] {
-    var isKnown = [Bool](repeating: false, count: devices.count)
-    isKnown[device.index] = true
-    var found = [(device: device, distance: 0)]
+  /// How many links lead to each device, by its index; -1: it cannot be reached.
+  private func distances(from device: FleetDevice) -> [Int] {
+    var distances = [Int](repeating: -1, count: devices.count)
+    distances[device.index] = 0
+    var found = [device]
     var next = 0
     while next < found.count {
-      let (here, distance) = found[next]
+      let here = found[next]
+      let distance = distances[here.index] + 1
       next += 1
       for link in here.links where link.isUp {
         let other = link.other(here)
-        guard !isKnown[other.index] else { continue }
-        isKnown[other.index] = true
-        found.append((other, distance + 1))
+        guard distances[other.index] < 0 else { continue }
+        distances[other.index] = distance
+        found.append(other)
       }
     }
-    return found
+    return distances
   }
 }
 
@@ -266,19 +272,8 @@ extension FleetProcess {
 
   /// Traces something about an activity.
   private func trace(_ what: StaticString, _ type: String, _ title: String?, on device: String? = nil) {
-    fleet.log.begin(fleet.clock.elapsed, name, what)
-    fleet.log.put(" ")
-    if let device {
-      fleet.log.put(device)
-      fleet.log.put("/")
-    }
-    fleet.log.put(type)
-    if let title {
-      fleet.log.put(" \"")
-      fleet.log.put(title)
-      fleet.log.put("\"")
-    }
-    fleet.log.end()
+    let fleet = fleet
+    fleet.log.add(fleet.clock.elapsed, name, what, type: type, title: title, on: device)
   }
 
   private static func name(of outcome: Outcome) -> String {

@@ -112,10 +112,8 @@ final class Connection {
   }
 
   /// Whether the writer to this end waits for the room that has come.
-  func unblock(_ end: Int) -> Bool {
-    defer { streams[end].isBlocked = false }
-    return streams[end].isBlocked
-  }
+  func isBlocked(_ end: Int) -> Bool { streams[end].isBlocked }
+  func unblock(_ end: Int) { streams[end].isBlocked = false }
 
   /// The owner of an end has closed it: the other hears of it behind what is under way to it.
   func close(_ end: Int, _ fleet: Fleet) {

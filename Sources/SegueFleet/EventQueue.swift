@@ -45,8 +45,7 @@ struct EventQueue<Event> {
   }
 
   mutating func pop() -> (at: Int64, event: Event)? {
-    guard let first = entries.first, let event = events[first.slot] else { return nil }
-    events[first.slot] = nil
+    guard let first = entries.first, let event = events[first.slot].take() else { return nil }
     free.append(first.slot)
     let last = entries.removeLast()
     if !entries.isEmpty { sink(last) }

@@ -24,6 +24,7 @@ public final class Fleet {
   /// Whether a device that is added is linked with all that there are.
   public var linksAll = true
   public private(set) var devices: [FleetDevice] = []
+  private var names: [String] = []
   public internal(set) var log = Trace()
   /// The first promise that was not kept; nil: all were.
   public private(set) var violation: String?
@@ -54,7 +55,7 @@ public final class Fleet {
 
   public func addDevice(_ name: String) throws(SegueError) -> FleetDevice {
     try Text.check(name, "name", atMost: Limits.identifier)
-    guard !devices.contains(where: { Text.isSame($0.name, name) }) else {
+    guard !names.contains(where: { Text.isSame($0, name) }) else {
       throw SegueError(.invalidArgument, "name: the fleet has a device of this name")
     }
     guard devices.count < Self.deviceLimit else {
@@ -62,6 +63,7 @@ public final class Fleet {
     }
     let device = FleetDevice(name, devices.count, of: self)
     devices.append(device)
+    names.append(name)
     trace(name, "is there")
     if linksAll { for other in devices.dropLast() { makeLink(other, device) } }
     return device
@@ -70,7 +72,8 @@ public final class Fleet {
   /// Links two devices, or links them no longer.
   public func setLinked(_ one: FleetDevice, _ two: FleetDevice, _ isLinked: Bool) throws(SegueError) {
     try checkPair(one, two)
-    let known = one.link(to: two)
+    // The center of a star has many.
+    let known = one.links.count < two.links.count ? one.link(to: two) : two.link(to: one)
     guard isLinked != (known?.isWanted ?? false) else { return }
     trace(one.name, isLinked ? "is to be linked with" : "is to be linked no longer with", two.name)
     disturb(for: Self.agreementTime)
@@ -239,9 +242,10 @@ public final class Fleet {
     case .app(let process): segment.isEmpty ? process.lost() : process.receive(segment)
     case .hub(let hub, let number): segment.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
     }
-    guard let writer = connection.owners[1 - end], !writer.process.isStalled, connection.unblock(end) else {
+    guard connection.isBlocked(end), let writer = connection.owners[1 - end], !writer.process.isStalled else {
       return true
     }
+    connection.unblock(end)
     switch writer {
     case .app(let process): process.flush()
     case .hub(let hub, let number): hub.drained(number)

@@ -8,6 +8,7 @@ public final class FleetDevice {
   /// Outlives its devices.
   unowned(unsafe) public let fleet: Fleet
   let index: Int
+  private let clock: FleetClock
   /// Whether it has power.
   public private(set) var isUp = true
   /// Seconds that its clock is ahead of the fleet's: two clocks differ.
@@ -24,10 +25,11 @@ public final class FleetDevice {
     self.name = name
     self.index = index
     self.fleet = fleet
+    clock = fleet.clock
   }
 
   public var now: Moment {
-    let now = fleet.clock.now
+    let now = clock.now
     return Moment(uptime: now.uptime, date: now.date + clockOffset)
   }
 

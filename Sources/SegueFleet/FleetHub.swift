@@ -8,12 +8,19 @@ final class FleetHub {
   let generation: UInt64
   /// Outlives it: the hub ends with its process.
   unowned(unsafe) let process: FleetProcess
+  /// Outlives all that is in it.
+  private unowned(unsafe) let fleet: Fleet
   private(set) var isAlive = true
 
-  /// Which end of which connection; never iterated.
-  private var connections: [HubEngine.PeerNumber: (connection: Connection, end: Int)] = [:]
-  /// The same, in ascending order, to go through.
-  private var numbers: [HubEngine.PeerNumber] = []
+  /// One of its connections, and which end of it is the hub's.
+  private struct Entry {
+    let number: HubEngine.PeerNumber
+    let connection: Connection
+    let end: Int
+  }
+
+  /// In ascending order of their numbers.
+  private var entries: [Entry] = []
   private var nextNumber: HubEngine.PeerNumber = 1
   private var deadline: Int64?
   /// Steps of it so far: a hub with many peers is not looked through after each.
@@ -23,11 +30,12 @@ final class FleetHub {
     self.engine = engine
     self.generation = generation
     self.process = process
+    fleet = process.fleet
+    engine.keepChanges()
   }
 
-  private var fleet: Fleet { process.fleet }
   private var now: Moment { process.now }
-  var peerCount: Int { numbers.count }
+  var peerCount: Int { entries.count }
 
   // MARK: Connections
 
@@ -37,13 +45,13 @@ final class FleetHub {
   }
 
   func add(_ connection: Connection, end: Int, as number: HubEngine.PeerNumber) {
-    connections[number] = (connection, end)
-    numbers.append(number)
+    // Numbers rise.
+    entries.append(Entry(number: number, connection: connection, end: end))
   }
 
   /// An app has connected.
   func accept(_ number: HubEngine.PeerNumber) {
-    guard isAlive, connections[number] != nil else { return }
+    guard isAlive, isConnected(number) else { return }
     engine.connected(number, now)
     settle()
   }
@@ -54,7 +62,7 @@ final class FleetHub {
     settle()
   }
 
-  func isConnected(_ number: HubEngine.PeerNumber) -> Bool { connections[number] != nil }
+  func isConnected(_ number: HubEngine.PeerNumber) -> Bool { place(of: number) != nil }
 
   func receive(_ bytes: [UInt8], from number: HubEngine.PeerNumber) {
     engine.receive(bytes, from: number, now)
@@ -75,7 +83,7 @@ final class FleetHub {
 
   /// After it was stopped: room may have come meanwhile.
   func flushAll() {
-    for number in numbers { flush(number) }
+    for entry in entries { flush(entry.number) }
     settle()
   }
 
@@ -96,11 +104,7 @@ final class FleetHub {
 
   func settle() {
     guard isAlive else { return }
-    while true {
-      let peers = engine.takePeersToFlush()
-      guard !peers.isEmpty else { break }
-      for number in peers { flush(number) }
-    }
+    while let number = engine.takePeerToFlush() { flush(number) }
     for number in engine.takePeersToClose() { close(number) }
     if let next = engine.nextDeadline, deadline.map({ next < $0 }) ?? true {
       deadline = next
@@ -111,37 +115,39 @@ final class FleetHub {
   }
 
   private func flush(_ number: HubEngine.PeerNumber) {
-    guard let (connection, end) = connections[number], let link = engine.link(of: number) else { return }
+    guard let place = place(of: number), let link = engine.link(of: number) else { return }
+    let (fleet, connection, end) = (fleet, entries[place].connection, entries[place].end)
     while link.takeOutput({ connection.write($0, from: end, fleet) }) {}
     fleet.check(process, link)
     if !link.hasOutput { engine.drained(number, now) }
   }
 
   private func close(_ number: HubEngine.PeerNumber) {
-    guard let (connection, end) = connections.removeValue(forKey: number) else { return }
-    if let index = place(of: number) { numbers.remove(at: index) }
-    connection.close(end, fleet)
+    guard let place = place(of: number) else { return }
+    let entry = entries.remove(at: place)
+    entry.connection.close(entry.end, fleet)
     engine.disconnected(number, now)
-    if let link = connection.link { process.device.lost(link, connection) }
+    if let link = entry.connection.link { process.device.lost(link, entry.connection) }
   }
 
   private func place(of number: HubEngine.PeerNumber) -> Int? {
     var low = 0
-    var high = numbers.count
+    var high = entries.count
     while low < high {
       let middle = (low + high) / 2
-      if numbers[middle] < number { low = middle + 1 } else { high = middle }
+      if entries[middle].number < number { low = middle + 1 } else { high = middle }
     }
-    return low < numbers.count && numbers[low] == number ? low : nil
+    return low < entries.count && entries[low].number == number ? low : nil
   }
 
   // MARK: Its end
 
   /// The process closes. What its own app said last is still under way.
   func close() {
-    for number in numbers {
-      guard let (connection, end) = connections[number], connection.owners[1 - end] == nil else { continue }
-      while let segment = connection.take(at: end), !segment.isEmpty { receive(segment, from: number) }
+    for entry in entries where isConnected(entry.number) && entry.connection.owners[1 - entry.end] == nil {
+      while let segment = entry.connection.take(at: entry.end), !segment.isEmpty {
+        receive(segment, from: entry.number)
+      }
     }
     stepDown()
   }
@@ -157,38 +163,33 @@ final class FleetHub {
     guard isAlive else { return }
     fleet.trace(process.device.name, "ends hub", "\(generation) of \(process.name)")
     isAlive = false
-    for number in numbers {
-      guard let (connection, end) = connections[number] else { continue }
-      connection.close(end, fleet)
-      if let link = connection.link { process.device.lost(link, connection) }
+    for entry in entries {
+      entry.connection.close(entry.end, fleet)
+      if let link = entry.connection.link { process.device.lost(link, entry.connection) }
     }
     forget()
   }
 
   /// The process is killed in the middle of writing.
   func cut() {
-    for number in numbers { if let (connection, end) = connections[number] { connection.cut(from: end, fleet) } }
+    for entry in entries { entry.connection.cut(from: entry.end, fleet) }
   }
 
   /// The device is gone without a word.
   func vanish() {
     isAlive = false
-    for number in numbers {
-      guard let (connection, end) = connections[number] else { continue }
-      connection.vanish(end)
-    }
+    for entry in entries { entry.connection.vanish(entry.end) }
     forget()
   }
 
   /// The fleet ends.
   func dissolve() {
     isAlive = false
-    connections = [:]
+    entries = []
   }
 
   private func forget() {
-    connections = [:]
-    numbers = []
+    entries = []
     process.device.ended(self)
     if process.hub === self { process.hub = nil }
   }

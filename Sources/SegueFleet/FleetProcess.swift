@@ -8,6 +8,7 @@ public final class FleetProcess {
   public let name: String
   /// Outlives its processes.
   unowned(unsafe) public let device: FleetDevice
+  unowned(unsafe) let fleet: Fleet
   /// Outlives the process: it leaves before it goes. Nil: it has not begun, or has left.
   public private(set) unowned(unsafe) var program: (any FleetProgram)?
   public private(set) var engine: AppEngine?
@@ -38,10 +39,10 @@ public final class FleetProcess {
   init(_ name: String, on device: FleetDevice, offersFrontmostOnly: Bool) {
     self.name = name
     self.device = device
+    fleet = device.fleet
     self.offersFrontmostOnly = offersFrontmostOnly
   }
 
-  var fleet: Fleet { device.fleet }
   public var now: Moment { device.now }
   public var isAlive: Bool { engine != nil }
   /// It takes part in what happens.

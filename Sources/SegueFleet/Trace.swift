@@ -32,8 +32,27 @@ public struct Trace {
     end()
   }
 
-  /// Begins a line; `put` adds to it.
-  mutating func begin(_ elapsed: Int64, _ who: String, _ what: StaticString) {
+  /// The same of an activity, in detail: `phone/com.example.note "Title"`.
+  /// - Parameter device: where it is; nil: that goes without saying.
+  mutating func add(
+    _ elapsed: Int64, _ who: String, _ what: StaticString, type: String, title: String?, on device: String?
+  ) {
+    begin(elapsed, who, what)
+    put(" ")
+    if let device {
+      put(device)
+      put("/")
+    }
+    put(type)
+    if let title {
+      put(" \"")
+      put(title)
+      put("\"")
+    }
+    end()
+  }
+
+  private mutating func begin(_ elapsed: Int64, _ who: String, _ what: StaticString) {
     line.removeAll(keepingCapacity: true)
     appendTime(elapsed)
     put(who)
@@ -41,13 +60,13 @@ public struct Trace {
     put(what)
   }
 
-  mutating func put(_ text: String) { line.append(contentsOf: text.utf8) }
+  private mutating func put(_ text: String) { line.append(contentsOf: text.utf8) }
 
-  mutating func put(_ text: StaticString) {
+  private mutating func put(_ text: StaticString) {
     line.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  mutating func end() {
+  private mutating func end() {
     var hash = hash
     line.withUnsafeMutableBufferPointer { line in
       for index in line.indices {

@@ -23,12 +23,10 @@ public struct Identifier: Hashable, Comparable, Sendable {
     self.init(high: high, low: low)
   }
 
-  /// The same, of bytes in a row.
-  public init?(bytes: UnsafeRawBufferPointer) {
-    guard bytes.count == Self.size else { return nil }
-    self.init(
-      high: bytes.loadUnaligned(as: UInt64.self).bigEndian,
-      low: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian)
+  /// Of the bytes at `pointer`, which are there.
+  init(trusted pointer: UnsafeRawPointer) {
+    high = pointer.loadUnaligned(as: UInt64.self).bigEndian
+    low = pointer.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian
   }
 
   public var bytes: [UInt8] {

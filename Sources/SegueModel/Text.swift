@@ -14,7 +14,10 @@ public enum Text {
 
   /// Equal bytes; Swift's own `==` would take composed and decomposed letters as equal (R1.2).
   public static func isSame(_ left: String, _ right: String) -> Bool {
-    left.utf8.elementsEqual(right.utf8)
+    var (left, right) = (left, right)
+    return left.withUTF8 { left in
+      right.withUTF8 { right in left.count == right.count && ByteOrder.isSame(left, right) }
+    }
   }
 
   public static func isSame(_ left: String?, _ right: String?) -> Bool {

@@ -285,7 +285,7 @@ public final class Link {
       output.removeAll(keepingCapacity: output.capacity <= Frame.dataSize)
       outputStart = 0
     }
-    return taken >= offered
+    return taken >= offered && hasOutput
   }
 
   private func isReady(_ channel: Outgoing) -> Bool {
@@ -320,7 +320,7 @@ public final class Link {
       waiting.removeAll(keepingCapacity: waiting.capacity <= Frame.dataSize)
       return
     }
-    output.append(contentsOf: waiting[waitingStart..<end])
+    waiting.withUnsafeBytes { output.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[waitingStart..<end])) }
     waitingStart = end
     if waitingStart == waiting.count {
       waiting.removeAll(keepingCapacity: waiting.capacity <= Frame.dataSize)

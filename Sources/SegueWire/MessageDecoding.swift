@@ -79,10 +79,10 @@ extension Message {
 
 /// The elements of a message from outside, taken one by one, each checked. Those that are missing count as null, those that
 /// are too many are passed over.
-struct MessageFields: ~Copyable {
+struct MessageFields {
   /// Of the kind of message.
   let number: UInt64
-  private var reader: ValueReader
+  private var reader: FlatReader
   /// Elements that were not taken yet, and how many were: of the message, or of the array in it that was entered.
   private var count: Int
   private var taken = 0
@@ -91,11 +91,12 @@ struct MessageFields: ~Copyable {
 
   /// Nil: it is not an array that starts with a number.
   init?(_ message: Value) {
-    reader = ValueReader(message)
-    guard let array = reader.next(), array.kind == .array, array.count > 0, let first = reader.next(),
-      first.kind == .integer, !first.isNegative
-    else { return nil }
+    reader = FlatReader(message)
+    let array = reader.next()
+    guard array.kind == .array, array.count > 0 else { return nil }
     count = array.count - 1
+    let first = reader.next()
+    guard first.kind == .integer, !first.isNegative else { return nil }
     number = first.uint64
   }
 
@@ -108,8 +109,8 @@ struct MessageFields: ~Copyable {
     taken += 1
     guard count > 0 else { return nil }
     count -= 1
-    guard let item = reader.next(), item.kind != .null else { return nil }
-    return item
+    let item = reader.next()
+    return item.kind == .null ? nil : item
   }
 
   /// Enters an array in the message, whose elements come next until `leave`.
@@ -123,7 +124,7 @@ struct MessageFields: ~Copyable {
   }
 
   private mutating func leave() {
-    reader.leave()
+    reader.skip(count)
     (count, taken) = outer
   }
 
@@ -143,15 +144,15 @@ struct MessageFields: ~Copyable {
   }
 
   mutating func identifier() throws(SegueError) -> Identifier {
-    guard next() != nil, let id = reader.uuid else { throw problem("an identifier") }
-    return id
+    guard let item = next(), item.kind == .uuid else { throw problem("an identifier") }
+    return reader.uuid
   }
 
   mutating func string(atMost limit: Int) throws(SegueError) -> String {
-    guard let item = next(), item.kind == .string, item.count <= limit, let string = reader.string else {
+    guard let item = next(), item.kind == .string, item.count <= limit else {
       throw problem("text of \(limit) bytes at most")
     }
-    return string
+    return reader.string
   }
 
   mutating func name() throws(SegueError) -> String { try string(atMost: Limits.identifier) }

@@ -32,13 +32,12 @@ extension Message {
   /// Throws LIMIT_EXCEEDED if it is too long to be sent.
   public func encoded() throws(SegueError) -> [UInt8] {
     var writer = ValueWriter()
-    return try encode(with: &writer) { Array($0) }
+    try encode(with: &writer)
+    return writer.withWritten { Array($0) }
   }
 
-  /// Gives the encoding to `body`, in the buffer of a writer that may be used again.
-  fileprivate func encode<Result>(
-    with writer: inout ValueWriter, _ body: (UnsafeRawBufferPointer) -> Result
-  ) throws(SegueError) -> Result {
+  /// Leaves the encoding in a writer, in place of what it holds.
+  fileprivate func encode(with writer: inout ValueWriter) throws(SegueError) {
     writer.reset()
     try writer.begin(.array)
     try write(to: &writer)
@@ -46,7 +45,6 @@ extension Message {
     guard writer.count <= Frame.messageLimit else {
       throw SegueError(.limitExceeded, "message: \(writer.count) bytes, at most \(Frame.messageLimit) can be sent")
     }
-    return writer.withWritten(body)
   }
 
   private func write(to writer: inout ValueWriter) throws(SegueError) {
@@ -179,7 +177,14 @@ public struct MessageWriter {
   /// Queues a message on a link. Throws LIMIT_EXCEEDED if it is too long to be sent.
   /// - Parameter isUrgent: before those that wait.
   public mutating func send(_ message: Message, over link: Link, isUrgent: Bool = false) throws(SegueError) {
-    try message.encode(with: &writer) { link.send($0, isUrgent: isUrgent) }
+    try message.encode(with: &writer)
+    writer.withWritten { link.send($0, isUrgent: isUrgent) }
+  }
+
+  /// The encoding of a message that is sent more than once.
+  public mutating func encoding(of message: Message) throws(SegueError) -> [UInt8] {
+    try message.encode(with: &writer)
+    return writer.withWritten { Array($0) }
   }
 }
 

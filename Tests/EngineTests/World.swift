@@ -140,7 +140,7 @@ final class World {
   private func flushHub() -> Bool {
     guard let hub else { return false }
     var hasMoved = false
-    for number in hub.takePeersToFlush() {
+    while let number = hub.takePeerToFlush() {
       guard let link = hub.link(of: number) else { continue }
       for bytes in output(of: link) {
         hasMoved = true

@@ -9,7 +9,7 @@ extension HubEngine {
 
   func heard(_ told: Offer, _ timing: OfferTiming, _ route: Route, by peer: Peer, _ hub: LinkedHub) {
     let activity = offers.activity(told.description.id)
-    if let known = activity.way(by: peer) { drop(known) }
+    if let known = activity.way(by: peer) { offers.removeWay(known) }
     // Of another app by the same name: nobody speaks for an activity of this device but its app.
     guard !route.hubs.contains(identity.id), !isOutrun(activity, route), hub.offers.count < Self.linkedOfferLimit else {
       return choose(activity)
@@ -23,16 +23,14 @@ extension HubEngine {
       sequence: isKnown ? present!.sequence : takeSequence(), revision: route.revision,
       distant: HubOffer.Distant(told, route))
     dropAll(activity, of: route.hubs[route.hubs.count - 1], below: route.revision)
-    offer.distant?.index = hub.offers.count
-    hub.offers.append(offer)
-    activity.ways.append(offer)
+    offers.addWay(offer, by: hub)
     choose(activity)
     resumeHeld()
   }
 
   func heardGone(_ id: Identifier, _ withdrawal: Withdrawal?, by peer: Peer) {
     let activity = offers.known(id)
-    if let known = activity?.way(by: peer) { drop(known) }
+    if let known = activity?.way(by: peer) { offers.removeWay(known) }
     if let withdrawal, withdrawal.hub != identity.id {
       withdrawals.note(id, withdrawal, at: now.uptime)
       let (next, overflow) = withdrawal.revision.addingReportingOverflow(1)
@@ -44,7 +42,7 @@ extension HubEngine {
   /// The hub is gone, and what came by it.
   func dropAll(by hub: LinkedHub) {
     for offer in hub.offers {
-      drop(offer)
+      offers.removeWay(offer)
       choose(offer.activity)
     }
   }
@@ -71,7 +69,7 @@ extension HubEngine {
     let route = Route(
       team: team, activation: offer.activation, revision: offer.revision,
       hubs: [identity.id] + (offer.distant?.hubs ?? []))
-    return try? Message.offer(told, timing(of: offer), route).encoded()
+    return try? writer.encoding(of: .offer(told, timing(of: offer), route))
   }
 
   private func team(of offer: HubOffer) -> String? { offer.distant?.team ?? offer.peer.app?.team }
@@ -85,18 +83,11 @@ extension HubEngine {
     return activity.ways.contains { $0.distant?.home == home && $0.revision > route.revision }
   }
 
+  /// Fewer ways; `choose` has to follow.
   private func dropAll(_ activity: KnownActivity, of home: Identifier, below revision: UInt64) {
-    for offer in activity.ways where offer.distant?.home == home && offer.revision < revision { drop(offer) }
-  }
-
-  /// One way less; `choose` has to follow.
-  private func drop(_ offer: HubOffer) {
-    offer.activity.ways.removeAll { $0 === offer }
-    guard let hub = offer.peer.hub, let distant = offer.distant else { return }
-    let last = hub.offers.removeLast()
-    guard last !== offer else { return }
-    hub.offers[distant.index] = last
-    last.distant?.index = distant.index
+    for offer in activity.ways where offer.distant?.home == home && offer.revision < revision {
+      offers.removeWay(offer)
+    }
   }
 
   /// Makes the nearest way the offer of its activity. What an app of this device offers stays.

@@ -6,7 +6,7 @@ import SegueWire
 /// that it knows, apps and hubs tell again to the next hub.
 ///
 /// No I/O, no clock, no randomness. Its owner passes in connections, bytes and ticks, and then looks at
-/// `peersToFlush` and `peersToClose`.
+/// `takePeerToFlush` and `takePeersToClose`.
 public final class HubEngine {
   public typealias PeerNumber = UInt64
 
@@ -35,9 +35,13 @@ public final class HubEngine {
   var now: Moment
   var peers: [PeerNumber: Peer] = [:]
   /// Apps that are registered, in an order of their own, to go through.
-  var peerList: [Peer] = []
+  var peerList: [Peer] = [] { didSet { haveListsChanged = true } }
   /// Other hubs, also those that have not said who they are.
-  var hubList: [Peer] = []
+  var hubList: [Peer] = [] { didSet { haveListsChanged = true } }
+  /// Theirs, in the same order, to search through; our own of those that have not said who they are.
+  var hubIdentities: [Identifier] = []
+  /// Since they were last checked.
+  var haveListsChanged = false
   var apps: [Identifier: Peer] = [:]
   var offers = KnownOffers()
   var withdrawals = Withdrawals()
@@ -57,9 +61,10 @@ public final class HubEngine {
   /// Outcomes that did.
   var heldOutcomes: [HeldOutcome] = []
 
-  private var writer = MessageWriter()
-  /// Peers whose links may have got output since they were last taken.
-  var flushable: [Peer] = []
+  var writer = MessageWriter()
+  /// Peers whose links may have got output and were not taken since then.
+  private var flushable: [Peer] = []
+  private var nextFlushable = 0
   /// Apps that want to link this hub with another, each with a descriptor that its owner got with the message.
   var attachments: [Attachment] = []
   /// Connections to flush and then close.
@@ -144,12 +149,18 @@ public final class HubEngine {
     tellPending(peer)
   }
 
-  /// Peers whose `Link` has output.
-  public func takePeersToFlush() -> [PeerNumber] {
-    let numbers = flushable.map { $0.number }
-    for peer in flushable { peer.isFlushable = false }
-    flushable = []
-    return numbers
+  /// A peer whose `Link` has output, each in its turn; nil: there is none (any more).
+  public func takePeerToFlush() -> PeerNumber? {
+    guard nextFlushable < flushable.count else { return nil }
+    let peer = flushable[nextFlushable]
+    nextFlushable += 1
+    if nextFlushable == flushable.count {
+      // What a burst took is given back.
+      flushable.removeAll(keepingCapacity: nextFlushable <= Self.strangerLimit)
+      nextFlushable = 0
+    }
+    peer.isFlushable = false
+    return peer.number
   }
 
   /// Peers whose connection closes once their output is flushed.

@@ -1,27 +1,64 @@
 import SegueModel
 
+/// What is not as it must always be. Asked after each simulated step (R11.1).
 extension HubEngine {
-  /// What is not as it must always be; nil: nothing. Asked after each simulated step (R11.1).
-  public var brokenInvariant: StaticString? {
+  /// Nil: nothing.
+  public var brokenInvariant: StaticString? { brokenCount ?? brokenList ?? brokenWay }
+
+  /// From now on `brokenByChange` is asked after each call.
+  public func keepChanges() { offers.keepsChanges = true }
+
+  /// The same of what has changed since it was asked last: the rest is as it was then.
+  public func brokenByChange() -> StaticString? {
+    if let broken = brokenCount { return broken }
+    if haveListsChanged {
+      haveListsChanged = false
+      if let broken = brokenList { return broken }
+    }
+    for (way, hub) in offers.takeChanges() { if let broken = way.brokenInvariant(in: hub) { return broken } }
+    return nil
+  }
+
+  private var brokenCount: StaticString? {
     if peers.count < peerList.count { return "hub: it lists apps that are not connected" }
+    if continuations.count != continuationList.count { return "hub: its two lists of continuations differ" }
+    return strangers.count > Self.strangerLimit ? "hub: too many have not said who they are" : nil
+  }
+
+  private var brokenList: StaticString? {
     if !peerList.indices.allSatisfy({ peerList[$0].index == $0 && peerList[$0].app != nil }) {
       return "hub: its list of apps is out of order"
     }
-    if continuations.count != continuationList.count { return "hub: its two lists of continuations differ" }
-    if strangers.count > Self.strangerLimit { return "hub: too many have not said who they are" }
-    if !hubList.indices.allSatisfy({ hubList[$0].index == $0 && hubList[$0].isHub }) {
+    if hubList.count != hubIdentities.count
+      || !hubList.indices.allSatisfy({ hubList[$0].index == $0 && hubList[$0].isHub })
+    {
       return "hub: its list of hubs is out of order"
     }
+    return nil
+  }
+
+  private var brokenWay: StaticString? {
     for peer in hubList {
       guard let hub = peer.hub else { continue }
-      for index in hub.offers.indices {
-        let offer = hub.offers[index]
-        if offer.distant?.index != index || offer.peer !== peer { return "hub: a distant offer is out of order" }
-        let activity = offer.activity
-        if !activity.ways.contains(where: { $0 === offer }) { return "hub: a distant offer is no way" }
-        if activity.offer == nil || !activity.isListed { return "hub: what can be reached is not offered" }
+      for place in hub.offers.indices {
+        let way = hub.offers[place]
+        if way.place != place || way.peer !== peer || !way.activity.hasWay(way) {
+          return "hub: a distant offer is out of order"
+        }
+        if let broken = way.brokenInvariant(in: hub) { return broken }
       }
     }
     return nil
+  }
+}
+
+extension HubOffer {
+  /// Of one that comes by a hub, or came by it.
+  fileprivate func brokenInvariant(in hub: LinkedHub) -> StaticString? {
+    let isWay = activity.hasWay(self)
+    if isWay != hub.has(self) { return "hub: a distant offer is no way, or a way is no offer" }
+    guard isWay else { return nil }
+    if peer.hub !== hub || distant == nil { return "hub: a distant offer is out of order" }
+    return activity.offer == nil || !activity.isListed ? "hub: what can be reached is not offered" : nil
   }
 }

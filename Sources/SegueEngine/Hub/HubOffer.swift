@@ -16,6 +16,8 @@ final class HubOffer {
   /// Where it belongs, and stands there; nil: it has not counted yet. They hold each other as long as it counts.
   var topic: Topic?
   var index = 0
+  /// Where it stands among the offers that come by its hub.
+  var place = 0
   /// Where it comes from; nil: it is of this device.
   let distant: Distant?
 
@@ -28,8 +30,6 @@ final class HubOffer {
     let team: String
     /// From the hub that it comes by to the origin's.
     let hubs: [Identifier]
-    /// Where it stands among the offers that come by that hub.
-    var index = 0
 
     init(_ offer: Offer, _ route: Route) {
       origin = offer.origin
@@ -60,8 +60,7 @@ final class HubOffer {
 
   /// Its hub ends: nothing holds it any more.
   func leave() {
-    activity.offer = nil
-    activity.ways = []
+    activity.leave()
     topic?.offers = []
   }
 

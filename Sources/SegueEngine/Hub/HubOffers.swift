@@ -52,7 +52,7 @@ extension HubEngine {
 
   /// Makes it the offer of its activity.
   func enter(_ offer: HubOffer) {
-    offer.activity.offer = offer
+    offers.set(offer, of: offer.activity)
     let topic = topic(offer.topicKey)
     offer.topic = topic
     offer.index = topic.offers.count
@@ -61,7 +61,7 @@ extension HubEngine {
 
   /// Takes out what `enter` put in. The topic stays, until `dropIfEmpty`.
   func take(_ offer: HubOffer) {
-    offer.activity.offer = nil
+    offers.set(nil, of: offer.activity)
     guard let topic = offer.topic else { return }
     let last = topic.offers.removeLast()
     guard last !== offer else { return }
@@ -135,6 +135,7 @@ extension HubEngine {
     for peer in hubList where peer.isLinked { tell(peer, &news) }
   }
 
+  @inline(never)
   private func tell(_ peer: Peer, _ news: inout News) {
     // As a rule nothing waits.
     if peer.pending.isEmpty, !peer.isReadyDue, mayTell(peer) { return tellNow(peer, &news) }
@@ -167,7 +168,7 @@ extension HubEngine {
     // Its own may come back by way of other hubs, before it has told this one.
     guard let offer = news.offer, offer.origin != peer.app?.id else { return send(.gone(news.id, nil), to: peer) }
     if news.toApps == nil, let told = told(offer) {
-      news.toApps = try? Message.offer(told, timing(of: offer), nil).encoded()
+      news.toApps = try? writer.encoding(of: .offer(told, timing(of: offer), nil))
     }
     if let bytes = news.toApps { send(bytes, to: peer) }
   }

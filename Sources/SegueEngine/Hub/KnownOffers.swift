@@ -4,20 +4,31 @@ import SegueModel
 final class KnownActivity {
   let id: Identifier
   /// The offer that counts.
-  var offer: HubOffer?
+  fileprivate(set) var offer: HubOffer?
   /// The ways on which it comes from other devices. The best of them counts, unless an app of this device offers it.
-  var ways: [HubOffer] = []
+  fileprivate(set) var ways: [HubOffer] = []
   /// Whether it is found by its identifier.
   fileprivate(set) var isListed = true
 
   init(_ id: Identifier) { self.id = id }
 
   func way(by peer: Peer) -> HubOffer? { ways.first { $0.peer === peer } }
+  func hasWay(_ offer: HubOffer) -> Bool { ways.contains { $0 === offer } }
+
+  /// Its hub ends: an offer and its activity hold each other no longer.
+  func leave() {
+    offer = nil
+    ways = []
+  }
 }
 
-/// The activities that are offered, by their identifiers.
+/// The activities that are offered, by their identifiers. Whatever changes about their offers changes here, so that it
+/// can be checked without a look at all of them.
 struct KnownOffers {
   private var activities: [Identifier: KnownActivity] = [:]
+  /// Ways that came, went, moved or may have lost their activity's offer, with their hubs; only if somebody asks.
+  private var changes: [(way: HubOffer, hub: LinkedHub)] = []
+  var keepsChanges = false
 
   var count: Int { activities.count }
 
@@ -39,5 +50,33 @@ struct KnownOffers {
     guard activity.isListed, activity.offer == nil, activity.ways.isEmpty else { return }
     activity.isListed = false
     activities[activity.id] = nil
+  }
+
+  /// Makes an offer the one that counts; nil: none does.
+  mutating func set(_ offer: HubOffer?, of activity: KnownActivity) {
+    activity.offer = offer
+    if keepsChanges, let way = activity.ways.first, let hub = way.peer.hub { changes.append((way, hub)) }
+  }
+
+  mutating func addWay(_ offer: HubOffer, by hub: LinkedHub) {
+    hub.append(offer)
+    offer.activity.ways.append(offer)
+    if keepsChanges { changes.append((offer, hub)) }
+  }
+
+  /// Nothing, for an offer of this device.
+  mutating func removeWay(_ offer: HubOffer) {
+    offer.activity.ways.removeAll { $0 === offer }
+    guard let hub = offer.peer.hub else { return }
+    let moved = hub.remove(offer)
+    guard keepsChanges else { return }
+    changes.append((offer, hub))
+    if let moved { changes.append((moved, hub)) }
+  }
+
+  mutating func takeChanges() -> [(way: HubOffer, hub: LinkedHub)] {
+    guard !changes.isEmpty else { return [] }
+    defer { changes.removeAll(keepingCapacity: true) }
+    return changes
   }
 }

@@ -27,6 +27,7 @@ extension HubEngine {
     if let attachment, let app = peers[attachment.app] { peer.sponsor = Sponsor(app: app, number: attachment.number) }
     peer.index = hubList.count
     hubList.append(peer)
+    hubIdentities.append(identity.id)
     send(.link(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum), to: peer)
     checkHubs(by: peer.helloBy)
   }
@@ -147,6 +148,7 @@ extension HubEngine {
     peer.link.keep()
     peer.link.take(self.identity.id < identity.id ? .connecting : .accepting)
     peer.hub = LinkedHub(identity, number: peer.sharedNumber, theirNumber: theirs, heardAt: now.uptime)
+    hubIdentities[peer.index] = identity.id
     peer.pending = PendingOffers(offeredIdentifiers)
     tellPending(peer)
     checkHubs(by: now.uptime + Self.hubAskTime)
@@ -178,7 +180,12 @@ extension HubEngine {
     checkHubs(by: now.uptime + Self.hubAskTime)
   }
 
-  private func linkedHub(_ id: Identifier) -> Peer? { hubList.first { $0.hub?.identity.id == id && !$0.isClosing } }
+  private func linkedHub(_ id: Identifier) -> Peer? {
+    let index = hubIdentities.indices.first { index in
+      hubIdentities[index] == id && hubList[index].hub != nil && !hubList[index].isClosing
+    }
+    return index.map { hubList[$0] }
+  }
 
   /// The connection is gone without a word: what came by it is not offered any more, but the rest may go on over another.
   func suspend(_ peer: Peer, _ hub: LinkedHub, for time: Int64 = HubEngine.resumeTime) {
@@ -212,8 +219,10 @@ extension HubEngine {
 
   private func removeFromList(_ peer: Peer) {
     let last = hubList.removeLast()
+    let identity = hubIdentities.removeLast()
     guard last !== peer else { return }
     hubList[peer.index] = last
+    hubIdentities[peer.index] = identity
     last.index = peer.index
   }
 

@@ -66,8 +66,8 @@ final class LinkedHub {
   var heardAt: Int64
   /// It was asked for a sign of life since then.
   var isAsked = false
-  /// Offers that come by it, in no order.
-  var offers: [HubOffer] = []
+  /// Offers that come by it, in no order; `KnownOffers` sees to it that they are the ways of their activities.
+  private(set) var offers: [HubOffer] = []
   /// Offers that it was told of. Never iterated.
   var told: Set<Identifier> = []
 
@@ -77,4 +77,20 @@ final class LinkedHub {
     self.theirNumber = theirNumber
     self.heardAt = heardAt
   }
+
+  func append(_ offer: HubOffer) {
+    offer.place = offers.count
+    offers.append(offer)
+  }
+
+  /// - Returns: the one that took its place, if another did.
+  func remove(_ offer: HubOffer) -> HubOffer? {
+    let last = offers.removeLast()
+    guard last !== offer else { return nil }
+    offers[offer.place] = last
+    last.place = offer.place
+    return last
+  }
+
+  func has(_ offer: HubOffer) -> Bool { offer.place < offers.count && offers[offer.place] === offer }
 }

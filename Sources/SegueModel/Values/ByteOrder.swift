@@ -22,6 +22,12 @@ enum ByteOrder {
     return leftCount &- rightCount
   }
 
+  /// Of as many bytes on either side.
+  static func isSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let a = left.baseAddress, let b = right.baseAddress else { return true }
+    return compare(a, left.count, b, right.count) == 0
+  }
+
   static func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {
     left.withUnsafeBytes { a in
       right.withUnsafeBytes { b in

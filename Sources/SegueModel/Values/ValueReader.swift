@@ -108,17 +108,6 @@ public struct ValueReader: ~Copyable, Sendable {
     left = outer[depth]
   }
 
-  /// Passes over what is left of the container that was entered last, and its end; nothing if none is open.
-  public mutating func leave() {
-    guard depth > 0 else { return }
-    while left > 0 {
-      offset = bytes.withEncoding { Head.skip($0, from: offset) }
-      left &-= 1
-    }
-    kind = nil
-    leaveContainer()
-  }
-
   /// The bytes of the string, data, URL or UUID at which the reader stands; nil at anything else.
   public func withContent<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     switch kind {

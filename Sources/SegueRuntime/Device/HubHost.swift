@@ -118,11 +118,7 @@ final class HubHost {
   }
 
   private func flushPeers() {
-    while true {
-      let peers = engine.takePeersToFlush()
-      guard !peers.isEmpty else { return }
-      for number in peers { flush(number) }
-    }
+    while let number = engine.takePeerToFlush() { flush(number) }
   }
 
   private func end(removingFiles: Bool) {

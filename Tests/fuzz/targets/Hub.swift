@@ -117,7 +117,7 @@ private struct Story {
 
   private mutating func hear(_ index: Int) {
     guard let link = hub.link(of: peers[index].number) else { return }
-    _ = hub.takePeersToFlush()
+    while hub.takePeerToFlush() != nil {}
     _ = peers[index].peer.hear(link)
     hub.drained(peers[index].number, now)
   }
