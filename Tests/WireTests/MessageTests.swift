@@ -66,4 +66,36 @@ import Testing
     #expect(throws: SegueError.self) { try Message(decoding: Value.array([]).encoding) }
     #expect(throws: SegueError.self) { try Message(decoding: Value.string("hello").encoding) }
   }
+
+  /// What a withdrawal may say one day, containers among it, is passed over; what follows it is not.
+  @Test func `newer peers may add elements to what is inside of a message`() throws {
+    let id = Identifier(high: 1, low: 2)
+    let hub = Identifier(high: 3, low: 4)
+    let more = try Value.array([
+      .array([.string("new"), .array([])]), .dictionary([(key: .string("a"), value: .null)]),
+    ])
+    let withdrawal = try Value.array([.uuid(hub), .unsigned(5), more, .string("newer")])
+    let gone = try Value.array([.unsigned(9), .uuid(id), withdrawal, .bool(true)])
+    guard case .gone(id, let read?)? = try Message(decoding: gone.encoding) else {
+      return #expect(Bool(false), "not gone")
+    }
+    #expect(read.hub == hub && read.revision == 5)
+    let receiver = try Value.array([.uuid(hub), .string("d"), .string("a"), .string("b"), more])
+    let continuation = [Value.uuid(id), .uuid(id), .uuid(id)]
+    let outcome = try Value.array([.unsigned(14)] + continuation + [.unsigned(1), .unsigned(0), .string(""), receiver])
+    guard case .outcome(_, _, nil, let from?)? = try Message(decoding: outcome.encoding) else {
+      return #expect(Bool(false), "no outcome")
+    }
+    #expect(from.id == hub && from.bundleIdentifier == "b")
+    let types = try Value.array([.string("t1"), .string("t2")])
+    let hello = try Value.array(
+      [
+        .unsigned(1), .unsigned(1), .unsigned(1), .uuid(id), .string("b"), .string("n"), .string("T"), types,
+        .bool(true),
+      ])
+    guard case .hello(let app, 1, 1)? = try Message(decoding: hello.encoding) else {
+      return #expect(Bool(false), "no hello")
+    }
+    #expect(app.types == ["t1", "t2"] && app.isChooser)
+  }
 }
