@@ -24,7 +24,8 @@ public final class Fleet {
   /// Whether a device that is added is linked with all that there are.
   public var linksAll = true
   public private(set) var devices: [FleetDevice] = []
-  private var names: [String] = []
+  /// By their names, as bytes. Never iterated.
+  private var named: [[UInt8]: FleetDevice] = [:]
   public internal(set) var log = Trace()
   /// The first promise that was not kept; nil: all were.
   public private(set) var violation: String?
@@ -55,7 +56,8 @@ public final class Fleet {
 
   public func addDevice(_ name: String) throws(SegueError) -> FleetDevice {
     try Text.check(name, "name", atMost: Limits.identifier)
-    guard !names.contains(where: { Text.isSame($0, name) }) else {
+    let key = Array(name.utf8)
+    guard named[key] == nil else {
       throw SegueError(.invalidArgument, "name: the fleet has a device of this name")
     }
     guard devices.count < Self.deviceLimit else {
@@ -63,7 +65,7 @@ public final class Fleet {
     }
     let device = FleetDevice(name, devices.count, of: self)
     devices.append(device)
-    names.append(name)
+    named[key] = device
     trace(name, "is there")
     if linksAll { for other in devices.dropLast() { makeLink(other, device) } }
     return device

@@ -31,6 +31,7 @@ struct KnownOffers {
   var keepsChanges = false
 
   var count: Int { activities.count }
+  var isEmpty: Bool { activities.isEmpty }
 
   /// The offer of an activity that counts.
   subscript(id: Identifier) -> HubOffer? { activities[id]?.offer }

@@ -208,6 +208,7 @@ extension HubEngine {
 
   /// All offers that are known, of this device and of others.
   var offeredIdentifiers: [Identifier] {
+    guard !offers.isEmpty else { return [] }
     var identifiers = peerList.compactMap { $0.offer?.description.id }
     for peer in hubList {
       for offer in peer.hub?.offers ?? [] where offer.activity.offer === offer {
