@@ -180,6 +180,12 @@ extension Fleet {
     report(viewer.name, "\(what) \(origin.name)")
   }
 
+  /// Nil: it cannot be reached.
+  func distance(from one: FleetDevice, to other: FleetDevice) -> Int? {
+    let distance = distances(from: one)[other.index]
+    return distance < 0 ? nil : distance
+  }
+
   /// How many links lead to each device, by its index; -1: it cannot be reached.
   private func distances(from device: FleetDevice) -> [Int] {
     var distances = [Int](repeating: -1, count: devices.count)
@@ -268,7 +274,7 @@ extension FleetProcess {
     if !ledger.isEmpty { fleet.report(name, "R3.2: closed, and something has not ended") }
   }
 
-  private func complain(_ what: StaticString?) { if let what { fleet.report(name, "\(what)") } }
+  func complain(_ what: StaticString?) { if let what { fleet.report(name, "\(what)") } }
 
   /// Traces something about an activity.
   private func trace(_ what: StaticString, _ type: String, _ title: String?, on device: String? = nil) {

@@ -35,5 +35,14 @@ final class DeviceLink {
     connection?.finish(1, fleet)
   }
 
+  /// The connection breaks, and some of what is under way is lost; both hubs hear of it.
+  func cut(_ fleet: Fleet) {
+    guard connection?.isWhole ?? false else { return }
+    fleet.trace(first.name, "has its link broken with", second.name)
+    connection?.cut(from: 0, fleet)
+    connection?.cut(from: 1, fleet)
+    close(fleet)
+  }
+
   func other(_ device: FleetDevice) -> FleetDevice { device === first ? second : first }
 }

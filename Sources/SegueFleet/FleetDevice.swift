@@ -101,6 +101,19 @@ public final class FleetDevice {
     process.connected(connection, generation: hub.generation)
   }
 
+  /// Somebody connects to the hub, and says nothing.
+  /// - Returns: whether the hub has it still; nil: there is no hub.
+  func connectMute() -> (() -> Bool)? {
+    guard let hub else { return nil }
+    let number = hub.takeNumber()
+    let process = FleetProcess("\(name)/mute", on: self, offersFrontmostOnly: false)
+    hub.add(Connection(.app(process), .hub(hub, number)), end: 1, as: number)
+    fleet.push(.accept(hub, number), at: fleet.clock.uptime)
+    return {
+      withExtendedLifetime(process) { hub.isConnected(number) }
+    }
+  }
+
   private func startHub(_ generation: UInt64, in process: FleetProcess) {
     let former = process.hub
     highest = generation

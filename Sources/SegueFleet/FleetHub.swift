@@ -104,8 +104,13 @@ final class FleetHub {
 
   func settle() {
     guard isAlive else { return }
-    while let number = engine.takePeerToFlush() { flush(number) }
-    for number in engine.takePeersToClose() { close(number) }
+    while true {
+      while let number = engine.takePeerToFlush() { flush(number) }
+      // Those that stay are told of what has gone with those that close.
+      let closing = engine.takePeersToClose()
+      guard !closing.isEmpty else { break }
+      for number in closing { close(number) }
+    }
     if let next = engine.nextDeadline, deadline.map({ next < $0 }) ?? true {
       deadline = next
       fleet.push(.hubDeadline(self, next), at: next)

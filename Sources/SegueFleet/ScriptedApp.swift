@@ -5,12 +5,16 @@ import SegueModel
 final class ScriptedApp: FleetProgram {
   private(set) var process: FleetProcess
   private(set) var engine: AppEngine?
+  let identity: AppIdentity
+  private let witness: Witness
   private var due: [Delivery] = []
 
   private final class Known {
     let id: Identifier
     var activity: Activity
     var changedAt: Int64
+    /// Times that it was to be saved, and will_save has yet to say so.
+    var saves = 0
 
     init(_ id: Identifier, _ activity: Activity, _ changedAt: Int64) {
       self.id = id
@@ -29,10 +33,26 @@ final class ScriptedApp: FleetProgram {
   var declines = false
   var handles = true
   var restores = true
-  private var pendingSaves: [UInt64] = []
+  /// Whether it invalidates what was continued.
+  var moves = false
+  /// The activity whose offers are noted.
+  var watched: Identifier? { didSet { offerEvents = [] } }
+  /// What will_save writes into the activity; nil: nothing.
+  var numberOnSave: Int?
+  private var pendingSaves: [(activity: Identifier, save: UInt64)] = []
   private var pendingAnswers: [Identifier] = []
 
-  init(_ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false) throws(SegueError) {
+  // What it was told.
+  private(set) var saveCount = 0
+  /// What it was told of the activity that is watched.
+  private(set) var offerEvents: [Delivery.OfferEvent] = []
+  private(set) var reasons: [Reason]?
+
+  init(
+    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, _ witness: Witness
+  ) throws(SegueError) {
+    self.identity = identity
+    self.witness = witness
     process = try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly)
     let engine = AppEngine(identity: identity, limits: Limits(), source: self)
     self.engine = engine
@@ -44,10 +64,36 @@ final class ScriptedApp: FleetProgram {
   var isAwake: Bool { engine != nil && !process.isStalled }
   var offers: [Offer] { engine?.offers.all ?? [] }
   var activityCount: Int { activities.count }
+  var current: Activity? { engine?.currentActivity.flatMap { activity($0) } }
 
   // MARK: What it does
 
+  /// An activity that holds a number, and bytes by which it is known again.
+  static func activity(_ type: String, _ number: Int, size: Int) throws(SegueError) -> Activity {
+    var activity = try Activity(type: type)
+    try write(number, size: size, to: &activity)
+    return activity
+  }
+
+  static func write(_ number: Int, size: Int? = nil, to activity: inout Activity) throws(SegueError) {
+    let size = size ?? activity.userInfo?["d"]?.data?.count ?? 0
+    let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
+    try activity.setTitle("T\(number)")
+    try activity.setUserInfo(
+      .dictionary([(key: .string("d"), value: .data(bytes)), (key: .string("n"), value: .integer(Int64(number)))]),
+      limit: Limits.value)
+  }
+
+  /// The number of such an activity; nil: it is not as it was written.
+  static func number(of activity: Activity) -> Int? {
+    guard let number = activity.userInfo?["n"]?.int64, Text.isSame(activity.title, "T\(number)"),
+      let bytes = activity.userInfo?["d"]?.data, bytes.allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) })
+    else { return nil }
+    return Int(number)
+  }
+
   func becomeCurrent(_ id: Identifier, _ activity: Activity) {
+    witness.set(id, activity)
     if activities.count == Self.activityLimit { invalidate(0) }
     activities.append(Known(id, activity, process.now.uptime))
     becomeCurrent(activities.count - 1)
@@ -60,20 +106,22 @@ final class ScriptedApp: FleetProgram {
   }
 
   func resignCurrent(_ index: Int) {
-    let id = activities[index].id
+    let known = activities[index]
     process.does("resigns current")
-    tell { $0.resignCurrent(id, $1) }
+    saving(known.id) { tell { $0.resignCurrent(known.id, $1) } }
   }
 
   func invalidate(_ index: Int) {
     let id = activities.remove(at: index).id
     process.does("invalidates")
+    witness.set(id, nil)
     tell { $0.invalidate(id, $1) }
   }
 
   func change(_ index: Int, _ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let known = activities[index]
     try change(&known.activity)
+    witness.set(known.id, known.activity)
     known.changedAt = process.now.uptime
     process.does("changes", known.activity.title)
     tell { $0.changed(known.id, $1) }
@@ -81,12 +129,26 @@ final class ScriptedApp: FleetProgram {
 
   func setForeground(_ isForeground: Bool) {
     process.does(isForeground ? "comes to the foreground" : "goes to the background")
-    tell { $0.setForeground(isForeground, $1) }
+    if isForeground {
+      tell { $0.setForeground(true, $1) }
+    } else {
+      saving(engine?.currentActivity) { tell { $0.setForeground(false, $1) } }
+    }
   }
 
-  func `continue`(_ offer: Offer, _ id: Identifier) {
-    process.continues(id, offer, deadline: process.now.uptime + Limits().continuation)
-    tell { $0.continue(offer, id: id, timeout: nil, $1) }
+  /// An activity is saved with what follows, if it is current and dirty (R2.2).
+  private func saving(_ id: Identifier?, _ call: () -> Void) {
+    let former = id == engine?.currentActivity ? id.flatMap { known($0) } : nil
+    call()
+    guard let former, former.activity.needsSave, former.saves == 0 else { return }
+    guard !pendingSaves.contains(where: { $0.activity == former.id }) else { return }
+    process.complain("R2.2: it is not current or in the foreground any more, and was not saved")
+  }
+
+  func `continue`(_ offer: Offer, _ id: Identifier, timeout: Int64? = nil) {
+    witness.begin(id, offer, by: identity)
+    process.continues(id, offer, deadline: process.now.uptime + (timeout ?? Limits().continuation))
+    tell { $0.continue(offer, id: id, timeout: timeout, $1) }
   }
 
   func cancel(_ id: Identifier) {
@@ -96,6 +158,7 @@ final class ScriptedApp: FleetProgram {
 
   func explain(_ index: Int) {
     let known = activities[index]
+    reasons = nil
     tell { engine, now in process.asks(engine.explain(known.id, known.activity, now)) }
   }
 
@@ -105,13 +168,19 @@ final class ScriptedApp: FleetProgram {
     let continuations = pendingAnswers
     pendingSaves = []
     pendingAnswers = []
-    for save in saves { tell { $0.saved(save, $1) } }
-    for id in continuations { tell { $0.answer(id, handled: handles, restored: restores, $1) } }
+    for (_, save) in saves { tell { $0.saved(save, $1) } }
+    for id in continuations { answer(id) }
+  }
+
+  private func answer(_ id: Identifier) {
+    // Else its time is over, and the engine has answered for it.
+    if engine?.progress(of: id) != nil { witness.answer(id, !handles ? .declined : restores ? .restored : .failed) }
+    tell { $0.answer(id, handled: handles, restored: restores, $1) }
   }
 
   func close() {
     guard isAlive else { return }
-    tell { $0.startClosing($1) }
+    saving(engine?.currentActivity) { tell { $0.startClosing($1) } }
     runCallbacks()
     tell { $0.finishClosing($1) }
     runCallbacks()
@@ -144,20 +213,44 @@ final class ScriptedApp: FleetProgram {
 
   private func run(_ delivery: Delivery) {
     switch delivery {
-    case .willSave(_, let save): if answersSaves { tell { $0.saved(save, $1) } } else { pendingSaves.append(save) }
+    case .willSave(let activity, let save): run(save, of: activity)
     case .continuation(let id): run(id)
-    case .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked, .linkEnded, .log: break
+    case .continuationEnded(let activity, let receipt): process.complain(witness.tell(receipt, of: activity))
+    case .offer(let event, let offer): if offer.description.id == watched { offerEvents.append(event) }
+    case .wasContinued(let activity, _):
+      if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
+    case .explanation(_, let reasons): self.reasons = reasons
+    case .connection, .linked, .linkEnded, .log: break
     }
+  }
+
+  private func run(_ save: UInt64, of activity: Identifier) {
+    saveCount += 1
+    if let index = activities.firstIndex(where: { $0.id == activity }) {
+      if activities[index].saves == 0 { process.complain("R2.2: will_save, and nothing needs saving") }
+      activities[index].saves = 0
+      if let number = numberOnSave {
+        // What a string of digits holds always fits.
+        try? change(index) { (activity) throws(SegueError) in
+          try Self.write(number, to: &activity)
+          activity.markNeedsSave(false)
+        }
+      }
+    }
+    if answersSaves { tell { $0.saved(save, $1) } } else { pendingSaves.append((activity, save)) }
   }
 
   private func run(_ id: Identifier) {
     guard let step = engine?.step(id) else { return }
     process.isTold(step, of: id)
+    process.complain(witness.tell(step, of: id))
     switch step {
-    case .willContinue: tell { $0.announced(id, decline: declines ? "not now" : nil, $1) }
+    case .willContinue:
+      if declines { witness.answer(id, .declined) }
+      tell { $0.announced(id, decline: declines ? "not now" : nil, $1) }
     case .continue:
       guard answersContinue else { return pendingAnswers.append(id) }
-      tell { $0.answer(id, handled: handles, restored: restores, $1) }
+      answer(id)
     case .didFail: break
     }
   }
@@ -169,7 +262,9 @@ final class ScriptedApp: FleetProgram {
   func answersWillSave(_ id: Identifier) -> Bool { true }
 
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) {
-    known(id)?.activity.markNeedsSave(needsSave)
+    guard let known = known(id) else { return }
+    if known.activity.needsSave, !needsSave { known.saves += 1 }
+    known.activity.markNeedsSave(needsSave)
   }
 
   private func known(_ id: Identifier) -> Known? { activities.first { $0.id == id } }

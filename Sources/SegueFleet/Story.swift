@@ -7,15 +7,16 @@ public struct Story {
   /// Devices, apps and events at most.
   public static let limit = 1_000_000
 
-  private let fleet: Fleet
+  let fleet: Fleet
+  let witness = Witness()
   /// Chance of its own, so that what the network draws does not change what happens.
-  private var random: SeededRandom
+  var random: SeededRandom
   private var devices: [FleetDevice] = []
-  private var apps: [ScriptedApp] = []
+  var apps: [ScriptedApp] = []
   private var number = 0
-  private let appCount: Int
+  let appCount: Int
 
-  private static let types = ["com.example.note", "com.example.mail"]
+  static let types = ["com.example.note", "com.example.mail"]
 
   /// - Parameters: devices is at least 1. Throws LIMIT_EXCEEDED if the fleet does not come to rest.
   public static func play(
@@ -36,8 +37,12 @@ public struct Story {
   private mutating func begin(_ count: Int) throws(SegueError) {
     // Every other story has a network that behaves.
     if random.chance(0.5) { try spoilNetwork() }
+    // Mostly each device is linked with each, else in a row: what passes from the first to the last passes all others.
+    let isRow = random.chance(0.25)
+    fleet.linksAll = !isRow
     for index in 0..<count {
       let device = try fleet.addDevice("device\(index)")
+      if isRow, let last = devices.last { try fleet.setLinked(last, device, true) }
       device.clockOffset = Double(random.within(-90_000, 90_000)) / 1000
       devices.append(device)
     }
@@ -48,20 +53,16 @@ public struct Story {
   private mutating func end() throws(SegueError) {
     for device in devices { device.restart() }
     fleet.heal()
-    for app in apps {
-      app.process.resume()
-      app.answersSaves = true
-      app.answersContinue = true
-      app.answer()
-    }
+    settle()
     // Longer than any deadline, and than any silence.
     fleet.advance(90_000)
+    try calm()
     for app in apps { app.close() }
     try fleet.run()
     fleet.advance(40_000)
   }
 
-  private mutating func open() throws(SegueError) {
+  mutating func open() throws(SegueError) {
     let up = devices.filter { $0.isUp }
     guard !up.isEmpty else { return }
     let device = up[random.below(up.count)]
@@ -70,7 +71,7 @@ public struct Story {
       id: random.identifier(), bundleIdentifier: "com.example.app\(number)", name: "app\(number)",
       team: random.chance(0.9) ? "TEAM" : "OTHER", types: random.chance(0.8) ? Self.types : [Self.types[0]],
       isChooser: random.chance(0.1))
-    apps.append(try ScriptedApp(identity, on: device, offersFrontmostOnly: random.chance(0.05)))
+    apps.append(try ScriptedApp(identity, on: device, offersFrontmostOnly: random.chance(0.05), witness))
   }
 
   // MARK: Events
@@ -117,8 +118,8 @@ public struct Story {
   private mutating func treat(_ index: Int, of app: ScriptedApp) throws(SegueError) {
     switch random.below(10) {
     case 0..<4:
-      let title = title()
-      try app.change(index) { (activity) throws(SegueError) in try activity.setTitle(title) }
+      let number = nextNumber()
+      try app.change(index) { (activity) throws(SegueError) in try ScriptedApp.write(number, to: &activity) }
     case 4: app.becomeCurrent(index)
     case 5: app.resignCurrent(index)
     case 6: app.invalidate(index)
@@ -135,19 +136,15 @@ public struct Story {
     }
   }
 
-  private mutating func title() -> String {
+  mutating func nextNumber() -> Int {
     number += 1
-    return "T\(number)"
+    return number
   }
 
-  private mutating func activity() throws(SegueError) -> Activity {
-    var activity = try Activity(type: Self.types[random.below(2)])
-    try activity.setTitle(title())
+  mutating func activity() throws(SegueError) -> Activity {
     // Mostly small; sometimes more than fits into a window, or into a socket.
     let size = random.chance(0.02) ? random.below(120_000) : random.below(200)
-    let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
-    try activity.setUserInfo(.dictionary([(key: .string("d"), value: .data(bytes))]), limit: Limits.value)
-    return activity
+    return try ScriptedApp.activity(Self.types[random.below(2)], nextNumber(), size: size)
   }
 
   /// What an app may do to others by how it answers.
@@ -164,7 +161,7 @@ public struct Story {
 
   private mutating func breakSomething(_ app: ScriptedApp) throws(SegueError) {
     let device = devices[random.below(devices.count)]
-    switch random.below(20) {
+    switch random.below(21) {
     case 0..<3: app.process.kill()
     case 3..<6: if app.isAwake { app.close() }
     case 6..<9: app.process.stall(for: random.within(1, 8_000))
@@ -174,7 +171,8 @@ public struct Story {
       let other = devices[random.below(devices.count)]
       try fleet.partition(device, from: other === device ? nil : other)
     case 15..<18: fleet.heal()
-    case 18:
+    case 18: for link in device.links where random.chance(0.5) { link.cut(fleet) }
+    case 19:
       let other = devices[random.below(devices.count)]
       if other !== device { try fleet.setLinked(device, other, random.chance(0.7)) }
     default: try spoilNetwork()

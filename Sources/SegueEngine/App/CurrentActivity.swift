@@ -125,7 +125,7 @@ extension AppEngine {
   }
 
   /// Sees to it that a dirty current activity is saved in time (R2.2).
-  private func scheduleSave(_ now: Moment) {
+  func scheduleSave(_ now: Moment) {
     guard let offered = current, limits.saveDelay > 0, let activity = source.activity(offered.id) else { return }
     guard activity.needsSave else {
       current?.saveAt = nil

@@ -50,8 +50,13 @@ extension AppEngine {
 
   /// The app has answered will_save.
   public func saved(_ number: UInt64, _ now: Moment) {
-    guard let index = saves.firstIndex(where: { $0.number == number }) else { return }
+    guard let index = saves.firstIndex(where: { $0.number == number }) else {
+      // Too late: no snapshot was taken. Now that it answers again, it is asked again.
+      return scheduleSave(now)
+    }
     let save = saves.remove(at: index)
+    // It may have changed while it was saved.
+    if current?.id == save.activity { scheduleSave(now) }
     takeSnapshot(save.activity, for: save.waiting, now)
     if current?.id == save.activity { putCurrent(now) }
   }

@@ -111,8 +111,13 @@ final class HubHost {
 
   /// Sends what the engine has to say, as far as the sockets take it.
   func flush() {
-    flushPeers()
-    for number in engine.takePeersToClose() { close(number) }
+    while true {
+      flushPeers()
+      // Those that stay are told of what has gone with those that close.
+      let closing = engine.takePeersToClose()
+      guard !closing.isEmpty else { break }
+      for number in closing { close(number) }
+    }
     let deadline = engine.nextDeadline
     timer?.set(listensAt.map { min($0, deadline ?? $0) } ?? deadline)
   }

@@ -1,0 +1,130 @@
+import SegueEngine
+import SegueModel
+
+/// The end of a story: nothing is broken any more, everybody answers, and there is time. What may end in an error in a
+/// storm succeeds now, and each promise is kept in full.
+extension Story {
+  /// Trials of each story.
+  private static let trialCount = 4
+  /// Milliseconds for anything to be told to all.
+  static let toldTime: Int64 = 1_000
+  /// Milliseconds for a continuation that nobody holds up.
+  static let continuedTime: Int64 = 3_000
+
+  /// An app that offers its last activity, and one that sees it.
+  struct Scene {
+    let origin: ScriptedApp
+    let viewer: ScriptedApp
+    let id: Identifier
+
+    /// Where the activity stands among those of its app.
+    var index: Int { origin.activityCount - 1 }
+    var isOnOneDevice: Bool { origin.process.device === viewer.process.device }
+  }
+
+  mutating func calm() throws(SegueError) {
+    fleet.network = Network()
+    for _ in 0..<Self.trialCount {
+      let trial = Trial.allCases[random.below(Trial.allCases.count)]
+      try raise()
+      guard let scene = try scene() else { continue }
+      fleet.trace("fleet", "tries", "\(trial.rawValue): \(scene.origin.process.name) to \(scene.viewer.process.name)")
+      try play(trial, scene)
+      settle()
+    }
+    checkIdle()
+  }
+
+  /// All that were stopped go on, and everybody answers.
+  mutating func settle() {
+    for app in apps {
+      app.process.resume()
+      app.answersSaves = true
+      app.answersContinue = true
+      app.declines = false
+      app.handles = true
+      app.restores = true
+      app.moves = false
+      app.numberOnSave = nil
+      app.watched = nil
+      app.answer()
+    }
+  }
+
+  /// Apps that went in the last trial are replaced.
+  private mutating func raise() throws(SegueError) {
+    apps.removeAll { !$0.isAlive }
+    guard apps.count < min(4, appCount) else { return }
+    while apps.count < min(4, appCount) { try open() }
+    fleet.advance(2 * Fleet.agreementTime)
+  }
+
+  private mutating func scene() throws(SegueError) -> Scene? {
+    guard !apps.isEmpty else { return nil }
+    let origin = apps[random.below(apps.count)]
+    let id = random.identifier()
+    origin.becomeCurrent(id, try activity())
+    fleet.advance(Self.toldTime)
+    checkOffer(id, of: origin)
+    let viewers = apps.filter { sees($0, origin) }
+    return viewers.isEmpty ? nil : Scene(origin: origin, viewer: viewers[random.below(viewers.count)], id: id)
+  }
+
+  // MARK: What is so
+
+  func sees(_ viewer: ScriptedApp, _ origin: ScriptedApp) -> Bool {
+    guard viewer.isAlive, let activity = origin.current else { return false }
+    return Routing.obstacle(for: viewer.identity, origin: origin.identity, type: activity.type) == nil
+      && fleet.distance(from: origin.process.device, to: viewer.process.device) != nil
+  }
+
+  func claim(_ isSo: Bool, _ app: ScriptedApp, _ what: StaticString) {
+    if !isSo { app.process.complain(what) }
+  }
+
+  /// All who may see it do, as it is, and in front; nobody else does.
+  func checkOffer(_ id: Identifier, of origin: ScriptedApp) {
+    guard let activity = origin.current else { return claim(false, origin, "R1.11: what is current is not") }
+    let device = origin.process.device
+    let description = OfferDescription(
+      id: id, type: activity.type, title: activity.title, payloadVersion: activity.payloadVersion,
+      sizeHint: UInt64(activity.userInfo?.encoding.count ?? 0), expirationDate: nil,
+      supportsContinuationStreams: activity.supportsContinuationStreams)
+    for app in apps where app.isAlive && app !== origin {
+      let seen = app.engine?.offers[id]
+      guard sees(app, origin) else {
+        claim(seen == nil, app, "R6.2: it sees what is not for it")
+        continue
+      }
+      guard let seen else {
+        claim(false, app, "R1.11: it does not see what is offered")
+        continue
+      }
+      claim(seen.description.expiring(nil) == description, app, "R2.8: it sees an old state")
+      claim(app.offers.first?.description.id == id, app, "R1.12: the last activated is not in front")
+      claim(
+        seen.origin == origin.identity.id && Text.isSame(seen.appName, origin.identity.name)
+          && Text.isSame(seen.deviceName, device.name), app, "R2.1: it sees an offer under a wrong name")
+      let expires = seen.description.expirationDate.map { $0 - app.process.device.clockOffset }
+      let date = activity.expirationDate.map { $0 - device.clockOffset }
+      claim(abs((expires ?? 0) - (date ?? 0)) < 2, app, "R1.6: it sees another expiration date")
+    }
+  }
+
+  func checkGone(_ id: Identifier) {
+    for app in apps { claim(app.engine?.offers[id] == nil, app, "R1.11: it sees what is not offered any more") }
+  }
+
+  /// In calm nothing is left to wait for.
+  private func checkIdle() {
+    fleet.advance(Fleet.silenceTime)
+    for app in apps {
+      guard let engine = app.engine, !app.offers.contains(where: { $0.description.expirationDate != nil }) else {
+        continue
+      }
+      let isIdle = engine.nextDeadline == nil || app.current?.expirationDate != nil
+      claim(isIdle, app, "nothing happens, and it has something to wait for")
+      claim(app.current?.needsSave != true, app, "R2.2: a current activity was not saved by itself")
+    }
+  }
+}

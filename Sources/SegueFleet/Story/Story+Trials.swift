@@ -1,0 +1,411 @@
+import SegueEngine
+import SegueModel
+
+/// What is tried in calm: each trial says what its two apps are to be told, and when.
+extension Story {
+  enum Trial: String, CaseIterable {
+    case answers, stale, second, cancelled, timeout, silentReceiver
+    case invalidated, originGone, receiverGone, expired, foreign
+    case saving, changing, activating, hubDies, answerWithoutHub, explaining, mute, cut
+  }
+
+  mutating func play(_ trial: Trial, _ scene: Scene) throws(SegueError) {
+    switch trial {
+    case .answers: tryAnswers(scene)
+    case .stale: try tryStale(scene)
+    case .second, .cancelled, .timeout: trySlow(trial, scene)
+    case .silentReceiver: trySilentReceiver(scene)
+    case .invalidated: tryInvalidated(scene)
+    case .originGone: tryOriginGone(scene)
+    case .receiverGone: tryReceiverGone(scene)
+    case .expired: try tryExpired(scene)
+    case .foreign: try tryForeign(scene)
+    case .saving: try trySaving(scene)
+    case .changing: try tryChanging(scene)
+    case .activating: try tryActivating(scene)
+    case .hubDies: tryHubDies(scene)
+    case .answerWithoutHub: tryAnswerWithoutHub(scene)
+    case .explaining: tryExplaining(scene)
+    case .mute: tryMute(scene)
+    case .cut: try tryCut(scene)
+    }
+  }
+
+  // MARK: Steps
+
+  private mutating func begin(_ scene: Scene, timeout: Int64? = nil) -> Identifier {
+    let id = random.identifier()
+    if let offer = scene.viewer.engine?.offers[scene.id] { scene.viewer.continue(offer, id, timeout: timeout) }
+    return id
+  }
+
+  /// Continues it, and waits until it is over.
+  private mutating func `continue`(_ scene: Scene) -> Identifier {
+    let id = begin(scene)
+    fleet.advance(Self.continuedTime)
+    return id
+  }
+
+  private func expect(_ scene: Scene, _ id: Identifier, _ end: Witness.Told?, _ outcome: Outcome?) {
+    let attempt = witness[id]
+    claim(attempt?.told == [.willContinue] + (end.map { [$0] } ?? []), scene.viewer, "R3.2: it is told another end")
+    claim(attempt?.receipt?.outcome == outcome, scene.origin, "R3.6: another outcome than is due")
+  }
+
+  private mutating func change(_ scene: Scene) throws(SegueError) {
+    let number = nextNumber()
+    try scene.origin.change(scene.index) { (activity) throws(SegueError) in
+      try ScriptedApp.write(number, to: &activity)
+    }
+  }
+
+  /// The app in whose process the hub of a device is, unless it is one of the scene's.
+  private func hubApp(_ device: FleetDevice, _ scene: Scene) -> ScriptedApp? {
+    let process = device.hub?.process
+    return apps.first { $0.isAlive && $0.process === process && $0 !== scene.origin && $0 !== scene.viewer }
+  }
+
+  // MARK: Continuing
+
+  /// Each answer of the receiver is the outcome (R3.4, R3.6, R3.7), and what is clean is not saved again (R1.7).
+  private mutating func tryAnswers(_ scene: Scene) {
+    let viewer = scene.viewer
+    let saves = scene.origin.saveCount
+    viewer.declines = true
+    let declined = `continue`(scene)
+    expect(scene, declined, .failed(.declined), .declined)
+    claim(
+      Text.isSame(witness[declined]?.receipt?.reason, "not now"), scene.origin, "R3.7: another reason than was given")
+    claim(scene.origin.saveCount - saves <= 1, scene.origin, "R1.7: will_save twice, and no change between")
+    viewer.declines = false
+    let number = nextNumber()
+    let isSaved = scene.origin.current?.needsSave == false
+    scene.origin.numberOnSave = number
+    viewer.handles = false
+    let notHandled = `continue`(scene)
+    expect(scene, notHandled, .continued(isStale: false), .declined)
+    claim(isSaved || witness[notHandled]?.number == number, viewer, "R2.2: it does not get what will_save wrote")
+    viewer.handles = true
+    viewer.restores = false
+    expect(scene, `continue`(scene), .continued(isStale: false), .failed)
+    viewer.restores = true
+    scene.origin.moves = random.chance(0.5)
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    claim(scene.origin.saveCount - saves == 1, scene.origin, "R1.7: will_save twice, and no change between")
+    if scene.origin.moves { checkGone(scene.id) }
+  }
+
+  /// Who does not save in time has its last snapshot handed over, marked stale, if there is one (R2.4).
+  private mutating func tryStale(_ scene: Scene) throws(SegueError) {
+    let origin = scene.origin
+    origin.answersSaves = false
+    let first = begin(scene)
+    fleet.advance(Limits().save + 500)
+    expect(scene, first, .failed(.remoteApplicationTimedOut), .failed)
+    origin.answersSaves = true
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    origin.answersSaves = false
+    try change(scene)
+    let stale = begin(scene)
+    fleet.advance(Limits().save - 500)
+    expect(scene, stale, nil, nil)
+    fleet.advance(1_000)
+    expect(scene, stale, .continued(isStale: true), .restored)
+    claim(witness[stale]?.receipt?.isStale == true, origin, "R2.4: a stale state passes for a fresh one")
+    // What could not be saved is still unsaved.
+    origin.answersSaves = true
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+  }
+
+  /// While the origin saves: another takes its place (R3.3), it is cancelled, its time is over (R3.9).
+  private mutating func trySlow(_ trial: Trial, _ scene: Scene) {
+    scene.origin.answersSaves = false
+    let id = begin(scene, timeout: trial == .timeout ? 2_000 : nil)
+    fleet.advance(500)
+    expect(scene, id, nil, nil)
+    switch trial {
+    case .second:
+      let second = begin(scene)
+      fleet.advance(500)
+      expect(scene, id, .failed(.userCancelled), .failed)
+      scene.origin.answersSaves = true
+      scene.origin.answer()
+      fleet.advance(Self.continuedTime)
+      expect(scene, second, .continued(isStale: false), .restored)
+    case .cancelled:
+      scene.viewer.cancel(id)
+      fleet.advance(500)
+      expect(scene, id, .failed(.userCancelled), .failed)
+    default:
+      fleet.advance(1_400)
+      expect(scene, id, nil, nil)
+      fleet.advance(500)
+      expect(scene, id, .failed(.remoteApplicationTimedOut), .failed)
+    }
+    scene.origin.answersSaves = true
+    scene.origin.answer()
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+  }
+
+  /// Who does not answer `continue` in time has not restored it (R3.6, R3.9), whatever it says later.
+  private mutating func trySilentReceiver(_ scene: Scene) {
+    scene.viewer.answersContinue = false
+    let id = begin(scene, timeout: Self.continuedTime)
+    fleet.advance(Self.continuedTime - 100)
+    expect(scene, id, .continued(isStale: false), nil)
+    fleet.advance(600)
+    expect(scene, id, .continued(isStale: false), .failed)
+    claim(
+      witness[id]?.receipt?.status == .remoteApplicationTimedOut, scene.origin, "R3.9: another reason than its time")
+    scene.viewer.answersContinue = true
+    scene.viewer.answer()
+    fleet.advance(500)
+  }
+
+  /// Who does not have it yet does not get it any more (R1.11).
+  private mutating func tryInvalidated(_ scene: Scene) {
+    scene.origin.answersSaves = false
+    let id = begin(scene)
+    fleet.advance(200)
+    scene.origin.invalidate(scene.index)
+    fleet.advance(Self.toldTime)
+    expect(scene, id, .failed(.handoffFailed), .failed)
+    checkGone(scene.id)
+    scene.origin.tell { $0.becomeCurrent(scene.id, $1) }
+    fleet.advance(Self.toldTime)
+    checkGone(scene.id)
+  }
+
+  private mutating func tryOriginGone(_ scene: Scene) {
+    let hadHub = scene.origin.process.hub != nil
+    let isKilled = random.chance(0.5)
+    scene.origin.answersSaves = false
+    let id = begin(scene)
+    fleet.advance(200)
+    if isKilled { scene.origin.process.kill() } else { scene.origin.close() }
+    fleet.advance(hadHub ? Limits().continuation : Self.toldTime)
+    if !hadHub {
+      expect(scene, id, .failed(isKilled ? .connectionUnavailable : .handoffFailed), isKilled ? nil : .failed)
+    }
+    checkGone(scene.id)
+  }
+
+  /// A lost answer is unknown, never guessed; who closes has not restored it; who had nothing yet has failed (R3.6).
+  private mutating func tryReceiverGone(_ scene: Scene) {
+    let hadHub = scene.viewer.process.hub != nil
+    let isKilled = random.chance(0.5)
+    let hasAll = random.chance(0.5)
+    scene.viewer.answersContinue = false
+    scene.origin.answersSaves = hasAll
+    let id = `continue`(scene)
+    if isKilled { scene.viewer.process.kill() } else { scene.viewer.close() }
+    // With the hub on its way out, too, the answer may be lost: until nothing can come any more.
+    fleet.advance(hadHub ? Limits().continuation + 3_000 : Self.toldTime)
+    let outcome = witness[id]?.receipt?.outcome
+    if isKilled || !hadHub {
+      claim(outcome == (hasAll && isKilled ? .unknown : .failed), scene.origin, "R3.6: another outcome than is due")
+    } else {
+      claim(outcome == .failed || hasAll && outcome == .unknown, scene.origin, "R3.6: another outcome than is due")
+    }
+  }
+
+  /// Past its date it is not offered, and nobody asks for it (R1.6).
+  private mutating func tryExpired(_ scene: Scene) throws(SegueError) {
+    let date = scene.origin.process.now.date + 4
+    try scene.origin.change(scene.index) { (activity) throws(SegueError) in try activity.setExpirationDate(date) }
+    fleet.advance(Self.toldTime)
+    checkOffer(scene.id, of: scene.origin)
+    let offer = scene.viewer.engine?.offers[scene.id]
+    fleet.advance(5_000)
+    checkGone(scene.id)
+    let id = random.identifier()
+    if let offer { scene.viewer.continue(offer, id) }
+    fleet.advance(Self.toldTime)
+    expect(scene, id, .failed(.handoffFailed), nil)
+    try scene.origin.change(scene.index) { (activity) throws(SegueError) in try activity.setExpirationDate(nil) }
+    fleet.advance(Self.toldTime)
+    checkOffer(scene.id, of: scene.origin)
+  }
+
+  /// Who may not see it does not get it, whatever it knows of it, and its origin does not hear of that (R6.2).
+  private mutating func tryForeign(_ scene: Scene) throws(SegueError) {
+    guard let offer = scene.viewer.engine?.offers[scene.id] else { return }
+    let identity = AppIdentity(
+      id: random.identifier(), bundleIdentifier: "com.example.foreign", name: "foreign", team: "FOREIGN",
+      types: Self.types, isChooser: false)
+    let foreign = try ScriptedApp(identity, on: scene.viewer.process.device, witness)
+    apps.append(foreign)
+    fleet.advance(Self.toldTime)
+    checkOffer(scene.id, of: scene.origin)
+    let id = random.identifier()
+    foreign.continue(offer, id)
+    fleet.advance(500)
+    expect(Scene(origin: scene.origin, viewer: foreign, id: scene.id), id, .failed(.handoffFailed), nil)
+    foreign.close()
+  }
+
+  // MARK: Offering
+
+  /// 2 s after the last change, at the latest 10 s after the first, and then never again (R2.2, R2.3).
+  private mutating func trySaving(_ scene: Scene) throws(SegueError) {
+    let origin = scene.origin
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    let saves = origin.saveCount
+    for _ in 0..<9 {
+      try change(scene)
+      fleet.advance(1_000)
+    }
+    claim(origin.saveCount == saves, origin, "R2.2: it is saved although it changes all the time")
+    try change(scene)
+    fleet.advance(1_500)
+    claim(origin.saveCount == saves + 1, origin, "R2.2: it is not saved 10 s after the first change")
+    try change(scene)
+    fleet.advance(1_900)
+    claim(origin.saveCount == saves + 1, origin, "R2.2: it is saved too early")
+    fleet.advance(200)
+    claim(origin.saveCount == saves + 2, origin, "R2.2: it is not saved 2 s after the last change")
+    fleet.advance(20_000)
+    claim(origin.saveCount == saves + 2, origin, "R2.2: it is saved, and nothing has changed")
+  }
+
+  /// Changes are told once in 100 ms, the last always (R2.8); many cause one will_save (R2.3).
+  private mutating func tryChanging(_ scene: Scene) throws(SegueError) {
+    let saves = scene.origin.saveCount
+    scene.viewer.watched = scene.id
+    for _ in 0..<30 {
+      try change(scene)
+      fleet.advance(10)
+    }
+    fleet.advance(Self.toldTime)
+    checkOffer(scene.id, of: scene.origin)
+    claim(scene.viewer.offerEvents.count <= 5, scene.viewer, "R2.8: more than one change in 100 ms")
+    claim(scene.viewer.offerEvents.allSatisfy { $0 == .changed }, scene.viewer, "R2.8: it was gone and is back")
+    let version = UInt32(truncatingIfNeeded: random.next())
+    try scene.origin.change(scene.index) { (activity) throws(SegueError) in
+      activity.setPayloadVersion(version)
+      activity.setSupportsContinuationStreams(true)
+    }
+    fleet.advance(2_500)
+    checkOffer(scene.id, of: scene.origin)
+    claim(scene.origin.saveCount - saves <= 1, scene.origin, "R2.3: more than one will_save")
+  }
+
+  /// One current activity per app, the last activated in front (R1.11, R1.12, R1.8).
+  private mutating func tryActivating(_ scene: Scene) throws(SegueError) {
+    let (origin, viewer) = (scene.origin, scene.viewer)
+    let other = random.identifier()
+    origin.becomeCurrent(other, try activity())
+    fleet.advance(Self.toldTime)
+    checkGone(scene.id)
+    checkOffer(other, of: origin)
+    origin.becomeCurrent(origin.activityCount - 2)
+    fleet.advance(Self.toldTime)
+    checkGone(other)
+    checkOffer(scene.id, of: origin)
+    let fromViewer = random.identifier()
+    viewer.becomeCurrent(fromViewer, try activity())
+    fleet.advance(Self.toldTime)
+    checkOffer(fromViewer, of: viewer)
+    origin.setForeground(true)
+    fleet.advance(Self.toldTime)
+    checkOffer(scene.id, of: origin)
+    let index = origin.activityCount - 2
+    try origin.change(index) { (activity) throws(SegueError) in activity.setEligible(.handoff, false) }
+    fleet.advance(Self.toldTime)
+    checkGone(scene.id)
+    try origin.change(index) { (activity) throws(SegueError) in activity.setEligible(.handoff, true) }
+    fleet.advance(Self.toldTime)
+    checkOffer(scene.id, of: origin)
+    origin.setForeground(false)
+    origin.resignCurrent(index)
+    fleet.advance(Self.toldTime)
+    checkGone(scene.id)
+  }
+
+  // MARK: Hubs
+
+  /// It goes on through the next hub, under the same name (R3.14), and nobody sees the change (R2.8).
+  private mutating func tryHubDies(_ scene: Scene) {
+    guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
+    scene.viewer.watched = scene.id
+    scene.origin.answersSaves = random.chance(0.5)
+    let id = begin(scene)
+    if !scene.origin.answersSaves { fleet.advance(random.within(1, 200)) }
+    hub.process.kill()
+    fleet.advance(1_500)
+    scene.origin.answersSaves = true
+    scene.origin.answer()
+    fleet.advance(Self.continuedTime)
+    expect(scene, id, .continued(isStale: false), .restored)
+    claim(scene.viewer.offerEvents.isEmpty, scene.viewer, "R2.8: another hub is seen by who sees its offers")
+    checkOffer(scene.id, of: scene.origin)
+  }
+
+  /// An outcome that the hub lost is told to the next (R3.6).
+  private mutating func tryAnswerWithoutHub(_ scene: Scene) {
+    guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
+    scene.viewer.answersContinue = false
+    let id = `continue`(scene)
+    hub.process.kill()
+    fleet.advance(random.within(0, 2))
+    scene.viewer.answersContinue = true
+    scene.viewer.answer()
+    fleet.advance(Self.continuedTime)
+    expect(scene, id, .continued(isStale: false), .restored)
+  }
+
+  /// Why is it not offered there? (R6.5)
+  private mutating func tryExplaining(_ scene: Scene) {
+    let origin = scene.origin
+    let others = apps.filter { $0.isAlive && $0 !== origin && $0.process.device === origin.process.device }
+    let strangers = others.filter { !sees($0, origin) }
+    origin.explain(scene.index)
+    fleet.advance(500)
+    let count = others.isEmpty ? 1 : strangers.count
+    claim(origin.reasons?.count == count, origin, "R6.5: more or fewer reasons than there are")
+    if let hub = hubApp(origin.process.device, scene) {
+      origin.explain(scene.index)
+      hub.process.kill()
+      fleet.advance(500)
+      claim(origin.reasons?.count == 1, origin, "R6.5: the hub went away, and explain was not answered")
+      fleet.advance(Fleet.agreementTime)
+    }
+    origin.resignCurrent(scene.index)
+    origin.explain(scene.index)
+    fleet.advance(500)
+    claim(origin.reasons?.count == 1, origin, "R6.5: it is not current, and there is no reason")
+  }
+
+  /// Who connects and says nothing is ended after 5 s (A19).
+  private mutating func tryMute(_ scene: Scene) {
+    guard let isThere = scene.origin.process.device.connectMute() else { return }
+    fleet.advance(4_900)
+    claim(isThere(), scene.origin, "A19: who has yet to say hello is ended too early")
+    fleet.advance(200)
+    claim(!isThere(), scene.origin, "A19: who says nothing stays connected")
+  }
+
+  /// A link that breaks goes on where it was, without loss or repetition (R7.4).
+  private mutating func tryCut(_ scene: Scene) throws(SegueError) {
+    guard !scene.isOnOneDevice else { return }
+    let number = nextNumber()
+    let size = random.below(150_000)
+    try scene.origin.change(scene.index) { (activity) throws(SegueError) in
+      try ScriptedApp.write(number, size: size, to: &activity)
+    }
+    let id = begin(scene)
+    for _ in 0..<3 {
+      fleet.advance(random.within(2, 80))
+      for link in scene.origin.process.device.links { link.cut(fleet) }
+      fleet.advance(random.within(0, 600))
+    }
+    fleet.advance(2 * Self.continuedTime)
+    let isDirect = scene.origin.process.device.link(to: scene.viewer.process.device) != nil
+    // A hub between the two may be asked while it does not see the origin.
+    if isDirect || witness[id]?.told.last != .failed(.connectionUnavailable) {
+      expect(scene, id, .continued(isStale: false), .restored)
+      claim(witness[id]?.number == number, scene.viewer, "R2.2: it does not get the present state")
+    }
+    checkOffer(scene.id, of: scene.origin)
+  }
+}
