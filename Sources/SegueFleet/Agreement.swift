@@ -233,6 +233,7 @@ extension FleetProcess {
     switch delivery {
     case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
     case .offer(let event, let offer):
+      complain(ledger.see(event, offer.description.id))
       switch event {
       case .appeared: trace("offer appeared", offer.description.type, offer.description.title, on: offer.deviceName)
       case .changed: trace("offer changed", offer.description.type, offer.description.title, on: offer.deviceName)
@@ -240,10 +241,11 @@ extension FleetProcess {
       }
     case .willSave: fleet.trace(name, "will_save")
     case .wasContinued(_, let receipt):
+      complain(ledger.receive(wasContinued: receipt.continuation))
       fleet.trace(name, "was_continued", "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")
     case .continuationEnded(_, let receipt):
       fleet.trace(name, "continuation_ended", Self.name(of: receipt.outcome))
-      complain(ledger.receive(receiptOf: receipt.continuation))
+      complain(ledger.receive(receiptOf: receipt.continuation, receipt.outcome))
     case .explanation(let request, let reasons):
       ledger.answer(request)
       fleet.trace(name, "explanation", "\(reasons.count) reasons")

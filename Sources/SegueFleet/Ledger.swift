@@ -1,3 +1,4 @@
+import SegueEngine
 import SegueModel
 
 /// What an app has been promised and not yet been told: R3.2 is held against it.
@@ -24,6 +25,10 @@ struct Ledger {
   private var questions: [(number: UInt64, deadline: Int64)] = []
   private var receipts: [Identifier] = []
   private var nextReceipt = 0
+  /// The continuation of which was_continued was told last: its receipt is next.
+  private var moved: Identifier?
+  /// Offers that the app was told of. Never iterated.
+  private var offers: Set<Identifier> = []
   /// Uptime at which the process went on after having been stopped: what fell due meanwhile is due from then on.
   var resumedAt: Int64 = 0
 
@@ -49,7 +54,17 @@ struct Ledger {
     return wasAnnounced ? nil : "R3.2: a continuation has ended before will_continue"
   }
 
-  mutating func receive(receiptOf id: Identifier) -> StaticString? {
+  mutating func receive(wasContinued id: Identifier) -> StaticString? {
+    guard moved == nil else { return "R3.6: was_continued, and then no receipt of it" }
+    moved = id
+    return nil
+  }
+
+  mutating func receive(receiptOf id: Identifier, _ outcome: Outcome) -> StaticString? {
+    guard moved == (outcome == .restored ? id : nil) else {
+      return "R3.6: was_continued is told if, and only if, it was restored"
+    }
+    moved = nil
     guard !receipts.contains(id) else { return "R3.6: two receipts of one continuation" }
     if receipts.count < Self.receiptLimit {
       receipts.append(id)
@@ -58,6 +73,14 @@ struct Ledger {
       nextReceipt = (nextReceipt + 1) % Self.receiptLimit
     }
     return nil
+  }
+
+  mutating func see(_ event: Delivery.OfferEvent, _ id: Identifier) -> StaticString? {
+    switch event {
+    case .appeared: offers.insert(id).inserted ? nil : "R2.7: an offer has appeared twice"
+    case .changed: offers.contains(id) ? nil : "R2.7: an offer has changed that never appeared"
+    case .gone: offers.remove(id) != nil ? nil : "R2.7: an offer is gone that never appeared"
+    }
   }
 
   /// By when it should be over; nil: it is.

@@ -6,6 +6,7 @@ import Testing
 /// That broken promises are found: the library gives no occasion.
 @Suite struct LedgerTests {
   private let one = Identifier(high: 1, low: 1)
+  private let other = Identifier(high: 1, low: 2)
 
   @Test func `will_continue and then one end is right (R3.2)`() {
     var ledger = Ledger()
@@ -31,8 +32,29 @@ import Testing
 
   @Test func `two receipts of one continuation are wrong (R3.6)`() {
     var ledger = Ledger()
-    #expect(ledger.receive(receiptOf: one) == nil)
-    #expect(ledger.receive(receiptOf: one) != nil)
+    #expect(ledger.receive(receiptOf: one, .failed) == nil)
+    #expect(ledger.receive(receiptOf: one, .failed) != nil)
+  }
+
+  @Test func `was_continued goes with the receipt of what was restored, and with no other (R3.6)`() {
+    var ledger = Ledger()
+    #expect(ledger.receive(wasContinued: one) == nil)
+    #expect(ledger.receive(receiptOf: one, .restored) == nil)
+    #expect(ledger.receive(receiptOf: other, .restored) != nil)
+    #expect(ledger.receive(wasContinued: other) == nil)
+    #expect(ledger.receive(receiptOf: other, .declined) != nil)
+    #expect(ledger.receive(wasContinued: other) != nil)
+  }
+
+  @Test func `an offer appears, changes and is gone in this order (R2.7)`() {
+    var ledger = Ledger()
+    #expect(ledger.see(.changed, one) != nil)
+    #expect(ledger.see(.gone, one) != nil)
+    #expect(ledger.see(.appeared, one) == nil)
+    #expect(ledger.see(.appeared, one) != nil)
+    #expect(ledger.see(.changed, one) == nil)
+    #expect(ledger.see(.gone, one) == nil)
+    #expect(ledger.see(.appeared, one) == nil)
   }
 
   @Test func `what is over is not overdue, and who was stopped has time from then on (R3.9)`() {

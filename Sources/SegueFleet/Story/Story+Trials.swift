@@ -23,7 +23,7 @@ extension Story {
     case .saving: try trySaving(scene)
     case .changing: try tryChanging(scene)
     case .activating: try tryActivating(scene)
-    case .hubDies: tryHubDies(scene)
+    case .hubDies: try tryHubDies(scene)
     case .answerWithoutHub: tryAnswerWithoutHub(scene)
     case .explaining: tryExplaining(scene)
     case .mute: tryMute(scene)
@@ -52,10 +52,10 @@ extension Story {
     claim(attempt?.receipt?.outcome == outcome, scene.origin, "R3.6: another outcome than is due")
   }
 
-  private mutating func change(_ scene: Scene) throws(SegueError) {
+  private mutating func change(_ scene: Scene, size: Int? = nil) throws(SegueError) {
     let number = nextNumber()
     try scene.origin.change(scene.index) { (activity) throws(SegueError) in
-      try ScriptedApp.write(number, to: &activity)
+      try ScriptedApp.write(number, size: size, to: &activity)
     }
   }
 
@@ -325,12 +325,19 @@ extension Story {
   // MARK: Hubs
 
   /// It goes on through the next hub, under the same name (R3.14), and nobody sees the change (R2.8).
-  private mutating func tryHubDies(_ scene: Scene) {
+  private mutating func tryHubDies(_ scene: Scene) throws(SegueError) {
     guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
     scene.viewer.watched = scene.id
-    scene.origin.answersSaves = random.chance(0.5)
+    if random.chance(0.5) {
+      scene.origin.answersSaves = false
+    } else {
+      // More than a window: it dies in the middle.
+      try change(scene, size: 300_000)
+      fleet.advance(Self.toldTime)
+      scene.viewer.watched = scene.id
+    }
     let id = begin(scene)
-    if !scene.origin.answersSaves { fleet.advance(random.within(1, 200)) }
+    fleet.advance(random.within(0, scene.origin.answersSaves ? 12 : 200))
     hub.process.kill()
     fleet.advance(1_500)
     scene.origin.answersSaves = true
@@ -388,11 +395,8 @@ extension Story {
   /// A link that breaks goes on where it was, without loss or repetition (R7.4).
   private mutating func tryCut(_ scene: Scene) throws(SegueError) {
     guard !scene.isOnOneDevice else { return }
-    let number = nextNumber()
-    let size = random.below(150_000)
-    try scene.origin.change(scene.index) { (activity) throws(SegueError) in
-      try ScriptedApp.write(number, size: size, to: &activity)
-    }
+    try change(scene, size: random.below(150_000))
+    let number = scene.origin.current.flatMap { ScriptedApp.number(of: $0) }
     let id = begin(scene)
     for _ in 0..<3 {
       fleet.advance(random.within(2, 80))
