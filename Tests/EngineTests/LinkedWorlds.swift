@@ -33,7 +33,10 @@ final class LinkedWorlds {
 
   var now: Int64 { worlds[0].now.uptime }
 
-  func link(_ a: Int, _ b: Int) {
+  /// - Parameter app: of the first device, which asks for the link.
+  func link(_ a: Int, _ b: Int, by app: TestApp? = nil) {
+    if let app { worlds[a].tell(app) { _ = $0.link($1) } }
+    let attachment = worlds[a].hub?.takeAttachments().first
     let wire = Wire([(worlds[a], worlds[a].takeNumber()), (worlds[b], worlds[b].takeNumber())])
     wires.append(wire)
     for (index, end) in wire.ends.enumerated() {
@@ -42,7 +45,7 @@ final class LinkedWorlds {
           number: end.number, send: { [unowned self] in self.send($0, on: wire, to: 1 - index) },
           close: { [unowned self] in self.send(nil, on: wire, to: 1 - index) }
         ))
-      end.world.hub?.connectedHub(end.number, end.world.now)
+      end.world.hub?.connectedHub(end.number, for: index == 0 ? attachment : nil, end.world.now)
       end.world.settle()
     }
   }

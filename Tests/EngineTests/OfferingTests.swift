@@ -292,6 +292,46 @@ import Testing
     #expect(editor.takeEvents().isEmpty)
   }
 
+  @Test func `what changes while it is saved is saved, too, and who answers too late is asked again (R2.2)`() throws {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let id = try world.offer("Draft", by: editor)
+    editor.answersSaves = false
+    world.wait(3_000)
+    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    world.wait(1_000)
+    editor.answersSaves = true
+    world.tell(editor) { $0.saved(editor.pendingSaves[0], $1) }
+    world.wait(3_000)
+    #expect(editor.takeEvents() == ["ready", "will_save", "will_save"])
+    #expect(editor.activity(id)?.needsSave == false)
+    editor.answersSaves = false
+    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    world.wait(60_000)
+    #expect(editor.takeEvents() == ["will_save"], "it does not answer: it is not asked again and again")
+    #expect(editor.activity(id)?.needsSave == true)
+    editor.answersSaves = true
+    world.tell(editor) { $0.saved(editor.pendingSaves[1], $1) }
+    world.wait(3_000)
+    #expect(editor.takeEvents() == ["will_save"])
+    #expect(editor.activity(id)?.needsSave == false)
+  }
+
+  @Test func `a hub that does not say welcome within 500 ms is silent (R3.14)`() throws {
+    let world = World()
+    let editor = world.open("editor")
+    editor.engine.connected(world.now)
+    #expect(editor.engine.nextDeadline == world.now.uptime + 500)
+    world.wait(499)
+    #expect(editor.engine.takeComplaint() == nil)
+    world.wait(2)
+    guard case .silent = editor.engine.takeComplaint() else {
+      Issue.record("it is waited for")
+      return
+    }
+  }
+
   @Test func `another hub changes nothing that a user sees (R2.8)`() throws {
     let world = World()
     world.startHub()

@@ -23,15 +23,22 @@ final class RawPeer {
     try say(.hello(identity, version: 1, minimum: 1))
   }
 
-  /// The hub of another device, which says who it is.
-  convenience init(hubIn world: World) throws {
+  /// The hub of another device.
+  /// - Parameter saysWho: and what it knows of the other, which is nothing.
+  convenience init(hubIn world: World, for attachment: Attachment? = nil, saysWho: Bool = true) throws {
     self.init(world)
-    world.hub?.connectedHub(number, world.now)
+    world.hub?.connectedHub(number, for: attachment, world.now)
+    guard saysWho else { return }
     try say(.link(HubIdentity(id: world.identifier(), deviceName: "away"), version: 1, minimum: 1))
     try say(.resume(mine: 1, yours: 0, received: 0))
   }
 
   var isConnected: Bool { world.hub?.link(of: number) != nil }
+
+  func disconnect() {
+    world.hub?.disconnected(number, world.now)
+    world.settle()
+  }
 
   /// The hub hears it, and does nothing else yet.
   func say(_ message: Message) throws {

@@ -166,6 +166,21 @@ import Testing
     #expect(app.pendingBytes == sent)
   }
 
+  @Test func `what the next connection has yet to say of itself goes before what is said again (R7.4)`() throws {
+    app.keep()
+    app.send([1])
+    _ = app.takeOutput { $0.count }
+    let next = Link(side: .connecting)
+    next.send([7])
+    try app.resume(over: next, peerReceived: 0)
+    move(app, hub)
+    let bodies = try events(hub).map { event -> [UInt8] in
+      guard case .message(let bytes) = event else { return [] }
+      return bytes
+    }
+    #expect(bodies == [[7], [1]])
+  }
+
   @Test func `channels take turns`() throws {
     let channels = [app.open(), app.open(), app.open()]
     for channel in channels {
