@@ -25,6 +25,19 @@ public struct Story {
     var story = Story(fleet, appCount: apps)
     try story.begin(devices)
     for _ in 0..<events { try story.happen() }
+    story.heal()
+    try story.end()
+  }
+
+  /// The same, and then calm, in which each promise is kept in full: for tests of the library, which does not ship it.
+  public static func playToCalm(
+    in fleet: Fleet, devices: Int, apps: Int, events: Int
+  ) throws(SegueError) {
+    var story = Story(fleet, appCount: apps)
+    try story.begin(devices)
+    for _ in 0..<events { try story.happen() }
+    story.heal()
+    try story.calm()
     try story.end()
   }
 
@@ -50,13 +63,31 @@ public struct Story {
     fleet.advance(random.within(0, 3_000))
   }
 
-  private mutating func end() throws(SegueError) {
+  private mutating func heal() {
     for device in devices { device.restart() }
     fleet.heal()
     settle()
     // Longer than any deadline, and than any silence.
     fleet.advance(90_000)
-    try calm()
+  }
+
+  /// All that were stopped go on, and everybody answers.
+  mutating func settle() {
+    for app in apps {
+      app.process.resume()
+      app.answersSaves = true
+      app.answersContinue = true
+      app.declines = false
+      app.handles = true
+      app.restores = true
+      app.moves = false
+      app.numberOnSave = nil
+      app.watched = nil
+      app.answer()
+    }
+  }
+
+  private mutating func end() throws(SegueError) {
     for app in apps { app.close() }
     try fleet.run()
     fleet.advance(40_000)

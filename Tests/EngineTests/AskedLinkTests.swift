@@ -104,9 +104,13 @@ import Testing
     hub.refuse(attachments[0], SegueError(.malformed, "no descriptor came with it"))
     world.settle()
     #expect(app.takeEvents() == ["ready", "link ended malformed"])
+    var others: [UInt64] = []
+    world.tell(app) { others = [$0.link($1), $0.link($1)] }
+    #expect(others[0] != others[1] && !others.contains(number))
     world.killHub()
+    #expect(app.takeEvents() == ["link ended connectionUnavailable", "link ended connectionUnavailable", "searching"])
     world.startHub()
-    #expect(app.engine.takeAsked().isEmpty)
-    #expect(app.takeEvents() == ["searching", "ready"])
+    #expect(app.engine.takeAsked().isEmpty, "nor what the last hub was asked for")
+    #expect(app.takeEvents() == ["ready"])
   }
 }

@@ -216,6 +216,8 @@ import Testing
     world.close(viewer)
     #expect(viewer.takeEvents() == ["will_continue", "did_fail cancelled"])
     #expect(editor.receipts.map { $0.outcome } == [.failed])
+    let id = try world.offer("Late", by: viewer)
+    #expect(viewer.activity(id) != nil && viewer.engine.currentActivity == nil, "what is closed offers nothing more")
   }
 
   @Test func `invalidating keeps it from who does not have it yet (R1.11)`() throws {

@@ -332,6 +332,69 @@ import Testing
     }
   }
 
+  @Test func `an app that connects again is known once, and its former connection ends`() throws {
+    let world = World()
+    world.startHub()
+    let hub = try #require(world.hub)
+    let editor = world.open("editor")
+    let viewer = world.open("viewer")
+    _ = try world.offer("Draft", by: editor)
+    let former = try #require(editor.number)
+    // Its connection died, and only the app has noticed.
+    editor.number = world.takeNumber()
+    hub.connected(editor.number!, world.now)
+    editor.engine.disconnected(world.now)
+    editor.engine.connected(world.now)
+    world.settle()
+    #expect(hub.link(of: former) == nil)
+    #expect(hub.appCount == 2)
+    #expect(editor.engine.isReady)
+    #expect(viewer.engine.offers.all.map { $0.description.title } == ["Draft"])
+  }
+
+  @Test func `an offer whose date a clock has put off again is there until then (R1.6)`() {
+    let now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+    var list = OfferList()
+    let description = OfferDescription(
+      id: Identifier(high: 0, low: 1), type: "com.example.note", title: "Draft", payloadVersion: 0, sizeHint: 0,
+      expirationDate: nil, supportsContinuationStreams: false)
+    let offer = Offer(
+      description: description, origin: Identifier(high: 0, low: 2), appName: "a", bundleIdentifier: "a",
+      deviceName: "here", rank: 1, activatedAt: 0)
+    list.put(offer, OfferTiming(activatedAt: now.uptime, expirationDate: now.date + 10, now: now), now) { _, _ in }
+    var gone = 0
+    // Ten seconds have passed, and the clock was set back by five.
+    list.tick(Moment(uptime: now.uptime + 10_000, date: now.date + 5)) { _, _ in gone += 1 }
+    #expect(gone == 0)
+    #expect(list.nextDeadline == now.uptime + 15_000)
+    list.tick(Moment(uptime: now.uptime + 15_000, date: now.date + 10)) { _, _ in gone += 1 }
+    #expect(gone == 1)
+  }
+
+  @Test func `an app that is asked for a sign of life gives one`() throws {
+    let world = World()
+    let editor = world.open("editor")
+    let hub = Link(side: .accepting)
+    editor.engine.connected(world.now)
+    for message: Message in [.welcome(version: ProtocolVersion.current, generation: 7, deviceName: "here"), .ping(3)] {
+      hub.send(try message.encoded())
+    }
+    while hub.takeOutput({ bytes in
+      editor.engine.receive(bytes, world.now)
+      return bytes.count
+    }) {}
+    #expect(editor.engine.hubGeneration == 7)
+    while editor.engine.link!.takeOutput({ bytes in
+      hub.receive(bytes)
+      return bytes.count
+    }) {}
+    var isAnswered = false
+    while case .message(let bytes) = try hub.nextEvent() {
+      if case .pong(3) = try Message(decoding: bytes) { isAnswered = true }
+    }
+    #expect(isAnswered)
+  }
+
   @Test func `another hub changes nothing that a user sees (R2.8)`() throws {
     let world = World()
     world.startHub()

@@ -21,6 +21,7 @@ extension HubEngine {
 
   private var brokenCount: StaticString? {
     if peers.count < peerList.count { return "hub: it lists apps that are not connected" }
+    if apps.count != peerList.count { return "hub: an app that is gone is known" }
     if continuations.count != continuationList.count { return "hub: its two lists of continuations differ" }
     return strangers.count > Self.strangerLimit ? "hub: too many have not said who they are" : nil
   }
@@ -33,6 +34,12 @@ extension HubEngine {
       || !hubList.indices.allSatisfy({ hubList[$0].index == $0 && hubList[$0].isHub })
     {
       return "hub: its list of hubs is out of order"
+    }
+    for peer in hubList where peers[peer.number] !== peer && (peer.isClosing || peer.hub?.resumeBy == nil) {
+      return "hub: another that is gone is listed"
+    }
+    if topics.values.contains(where: { $0.offers.isEmpty && $0.subscribers.isEmpty }) {
+      return "hub: a topic is kept for nobody"
     }
     return nil
   }

@@ -7,7 +7,7 @@ extension Story {
   /// Trials of each story.
   private static let trialCount = 4
   /// Milliseconds for anything to be told to all.
-  static let toldTime: Int64 = 1_000
+  static let toldTime: Int64 = 400
   /// Milliseconds for a continuation that nobody holds up.
   static let continuedTime: Int64 = 3_000
 
@@ -27,28 +27,12 @@ extension Story {
     for _ in 0..<Self.trialCount {
       let trial = Trial.allCases[random.below(Trial.allCases.count)]
       try raise()
-      guard let scene = try scene() else { continue }
+      guard let scene = try scene(for: trial) else { continue }
       fleet.trace("fleet", "tries", "\(trial.rawValue): \(scene.origin.process.name) to \(scene.viewer.process.name)")
       try play(trial, scene)
       settle()
     }
     checkIdle()
-  }
-
-  /// All that were stopped go on, and everybody answers.
-  mutating func settle() {
-    for app in apps {
-      app.process.resume()
-      app.answersSaves = true
-      app.answersContinue = true
-      app.declines = false
-      app.handles = true
-      app.restores = true
-      app.moves = false
-      app.numberOnSave = nil
-      app.watched = nil
-      app.answer()
-    }
   }
 
   /// Apps that went in the last trial are replaced.
@@ -59,14 +43,19 @@ extension Story {
     fleet.advance(2 * Fleet.agreementTime)
   }
 
-  private mutating func scene() throws(SegueError) -> Scene? {
-    guard !apps.isEmpty else { return nil }
-    let origin = apps[random.below(apps.count)]
+  private mutating func scene(for trial: Trial) throws(SegueError) -> Scene? {
+    let isOfHub = trial == .hubDies || trial == .answerWithoutHub
+    // What becomes of those without their hub is seen best if it is a third app's.
+    let origins = apps.filter { !isOfHub || $0.process.hub == nil }
+    guard !origins.isEmpty else { return nil }
+    let origin = origins[random.below(origins.count)]
     let id = random.identifier()
     origin.becomeCurrent(id, try activity())
     fleet.advance(Self.toldTime)
     checkOffer(id, of: origin)
-    let viewers = apps.filter { sees($0, origin) }
+    let viewers = apps.filter {
+      sees($0, origin) && (!isOfHub || $0.process.hub == nil && $0.process.device === origin.process.device)
+    }
     return viewers.isEmpty ? nil : Scene(origin: origin, viewer: viewers[random.below(viewers.count)], id: id)
   }
 

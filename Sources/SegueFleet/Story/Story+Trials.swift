@@ -5,7 +5,7 @@ import SegueModel
 extension Story {
   enum Trial: String, CaseIterable {
     case answers, stale, second, cancelled, timeout, silentReceiver
-    case invalidated, originGone, receiverGone, expired, foreign
+    case invalidated, withdrawing, originGone, receiverGone, expired, foreign
     case saving, changing, activating, hubDies, answerWithoutHub, explaining, mute, cut
   }
 
@@ -16,6 +16,7 @@ extension Story {
     case .second, .cancelled, .timeout: trySlow(trial, scene)
     case .silentReceiver: trySilentReceiver(scene)
     case .invalidated: tryInvalidated(scene)
+    case .withdrawing: try tryWithdrawing(scene)
     case .originGone: tryOriginGone(scene)
     case .receiverGone: tryReceiverGone(scene)
     case .expired: try tryExpired(scene)
@@ -176,6 +177,24 @@ extension Story {
     checkGone(scene.id)
   }
 
+  /// On ways that are slow by turns, a withdrawal comes before what was said earlier (R1.11).
+  private mutating func tryWithdrawing(_ scene: Scene) throws(SegueError) {
+    try fleet.network.setDelay(1, 400)
+    try fleet.network.setFaults(loss: 0.3, duplication: 0, reordering: 0.3)
+    var withdrawn: [Identifier] = []
+    for _ in 0..<6 {
+      let id = random.identifier()
+      withdrawn.append(id)
+      scene.origin.becomeCurrent(id, try activity())
+      fleet.advance(random.within(10, 500))
+      scene.origin.invalidate(scene.index)
+      fleet.advance(random.within(0, 100))
+    }
+    fleet.network = Network()
+    fleet.advance(10_000)
+    for id in withdrawn { checkGone(id) }
+  }
+
   private mutating func tryOriginGone(_ scene: Scene) {
     let hadHub = scene.origin.process.hub != nil
     let isKilled = random.chance(0.5)
@@ -222,6 +241,10 @@ extension Story {
     if let offer { scene.viewer.continue(offer, id) }
     fleet.advance(Self.toldTime)
     expect(scene, id, .failed(.handoffFailed), nil)
+    // It is saved all the same, and then nothing of it is due.
+    fleet.advance(2 * Limits().saveDelay)
+    let hasDates = scene.origin.offers.contains { $0.description.expirationDate != nil }
+    claim(hasDates || scene.origin.engine?.nextDeadline == nil, scene.origin, "R1.6: it has expired, and is waited for")
     try scene.origin.change(scene.index) { (activity) throws(SegueError) in try activity.setExpirationDate(nil) }
     fleet.advance(Self.toldTime)
     checkOffer(scene.id, of: scene.origin)
@@ -339,7 +362,8 @@ extension Story {
     let id = begin(scene)
     fleet.advance(random.within(0, scene.origin.answersSaves ? 12 : 200))
     hub.process.kill()
-    fleet.advance(1_500)
+    // Longer than one waits for a hub.
+    fleet.advance(2_500)
     scene.origin.answersSaves = true
     scene.origin.answer()
     fleet.advance(Self.continuedTime)
