@@ -6,7 +6,7 @@ final class ScriptedApp: FleetProgram {
   private(set) var process: FleetProcess
   private(set) var engine: AppEngine?
   let identity: AppIdentity
-  private let witness: Witness
+  private let witness: (any Witness)?
   private var due: [Delivery] = []
 
   private final class Known {
@@ -49,7 +49,7 @@ final class ScriptedApp: FleetProgram {
   private(set) var reasons: [Reason]?
 
   init(
-    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, _ witness: Witness
+    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, _ witness: (any Witness)?
   ) throws(SegueError) {
     self.identity = identity
     self.witness = witness
@@ -93,7 +93,7 @@ final class ScriptedApp: FleetProgram {
   }
 
   func becomeCurrent(_ id: Identifier, _ activity: Activity) {
-    witness.set(id, activity)
+    witness?.set(id, activity)
     if activities.count == Self.activityLimit { invalidate(0) }
     activities.append(Known(id, activity, process.now.uptime))
     becomeCurrent(activities.count - 1)
@@ -114,14 +114,14 @@ final class ScriptedApp: FleetProgram {
   func invalidate(_ index: Int) {
     let id = activities.remove(at: index).id
     process.does("invalidates")
-    witness.set(id, nil)
+    witness?.set(id, nil)
     tell { $0.invalidate(id, $1) }
   }
 
   func change(_ index: Int, _ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let known = activities[index]
     try change(&known.activity)
-    witness.set(known.id, known.activity)
+    witness?.set(known.id, known.activity)
     known.changedAt = process.now.uptime
     process.does("changes", known.activity.title)
     tell { $0.changed(known.id, $1) }
@@ -146,7 +146,7 @@ final class ScriptedApp: FleetProgram {
   }
 
   func `continue`(_ offer: Offer, _ id: Identifier, timeout: Int64? = nil) {
-    witness.begin(id, offer, by: identity)
+    witness?.begin(id, offer, by: identity)
     process.continues(id, offer, deadline: process.now.uptime + (timeout ?? Limits().continuation))
     tell { $0.continue(offer, id: id, timeout: timeout, $1) }
   }
@@ -174,7 +174,7 @@ final class ScriptedApp: FleetProgram {
 
   private func answer(_ id: Identifier) {
     // Else its time is over, and the engine has answered for it.
-    if engine?.progress(of: id) != nil { witness.answer(id, !handles ? .declined : restores ? .restored : .failed) }
+    if engine?.progress(of: id) != nil { witness?.answer(id, !handles ? .declined : restores ? .restored : .failed) }
     tell { $0.answer(id, handled: handles, restored: restores, $1) }
   }
 
@@ -215,7 +215,7 @@ final class ScriptedApp: FleetProgram {
     switch delivery {
     case .willSave(let activity, let save): run(save, of: activity)
     case .continuation(let id): run(id)
-    case .continuationEnded(let activity, let receipt): process.complain(witness.tell(receipt, of: activity))
+    case .continuationEnded(let activity, let receipt): process.complain(witness?.tell(receipt, of: activity))
     case .offer(let event, let offer): if offer.description.id == watched { offerEvents.append(event) }
     case .wasContinued(let activity, _):
       if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
@@ -243,10 +243,10 @@ final class ScriptedApp: FleetProgram {
   private func run(_ id: Identifier) {
     guard let step = engine?.step(id) else { return }
     process.isTold(step, of: id)
-    process.complain(witness.tell(step, of: id))
+    process.complain(witness?.tell(step, of: id))
     switch step {
     case .willContinue:
-      if declines { witness.answer(id, .declined) }
+      if declines { witness?.answer(id, .declined) }
       tell { $0.announced(id, decline: declines ? "not now" : nil, $1) }
     case .continue:
       guard answersContinue else { return pendingAnswers.append(id) }

@@ -8,7 +8,8 @@ public struct Story {
   public static let limit = 1_000_000
 
   let fleet: Fleet
-  let witness = Witness()
+  /// Nil: nobody keeps what is said.
+  let witness: (any Witness)?
   /// Chance of its own, so that what the network draws does not change what happens.
   var random: SeededRandom
   private var devices: [FleetDevice] = []
@@ -33,7 +34,7 @@ public struct Story {
   public static func playToCalm(
     in fleet: Fleet, devices: Int, apps: Int, events: Int
   ) throws(SegueError) {
-    var story = Story(fleet, appCount: apps)
+    var story = Story(fleet, appCount: apps, Keeper())
     try story.begin(devices)
     for _ in 0..<events { try story.happen() }
     story.heal()
@@ -41,7 +42,8 @@ public struct Story {
     try story.end()
   }
 
-  private init(_ fleet: Fleet, appCount: Int) {
+  private init(_ fleet: Fleet, appCount: Int, _ witness: (any Witness)? = nil) {
+    self.witness = witness
     self.fleet = fleet
     self.appCount = appCount
     random = SeededRandom(seed: fleet.seed ^ 0x5e90_e5e9_0e5e_90e5)

@@ -47,8 +47,8 @@ extension Story {
     return id
   }
 
-  private func expect(_ scene: Scene, _ id: Identifier, _ end: Witness.Told?, _ outcome: Outcome?) {
-    let attempt = witness[id]
+  private func expect(_ scene: Scene, _ id: Identifier, _ end: Attempt.Told?, _ outcome: Outcome?) {
+    let attempt = witness?[id]
     claim(attempt?.told == [.willContinue] + (end.map { [$0] } ?? []), scene.viewer, "R3.2: it is told another end")
     claim(attempt?.receipt?.outcome == outcome, scene.origin, "R3.6: another outcome than is due")
   }
@@ -76,7 +76,7 @@ extension Story {
     let declined = `continue`(scene)
     expect(scene, declined, .failed(.declined), .declined)
     claim(
-      Text.isSame(witness[declined]?.receipt?.reason, "not now"), scene.origin, "R3.7: another reason than was given")
+      Text.isSame(witness?[declined]?.receipt?.reason, "not now"), scene.origin, "R3.7: another reason than was given")
     claim(scene.origin.saveCount - saves <= 1, scene.origin, "R1.7: will_save twice, and no change between")
     viewer.declines = false
     let number = nextNumber()
@@ -85,7 +85,7 @@ extension Story {
     viewer.handles = false
     let notHandled = `continue`(scene)
     expect(scene, notHandled, .continued(isStale: false), .declined)
-    claim(isSaved || witness[notHandled]?.number == number, viewer, "R2.2: it does not get what will_save wrote")
+    claim(isSaved || witness?[notHandled]?.number == number, viewer, "R2.2: it does not get what will_save wrote")
     viewer.handles = true
     viewer.restores = false
     expect(scene, `continue`(scene), .continued(isStale: false), .failed)
@@ -112,7 +112,7 @@ extension Story {
     expect(scene, stale, nil, nil)
     fleet.advance(1_000)
     expect(scene, stale, .continued(isStale: true), .restored)
-    claim(witness[stale]?.receipt?.isStale == true, origin, "R2.4: a stale state passes for a fresh one")
+    claim(witness?[stale]?.receipt?.isStale == true, origin, "R2.4: a stale state passes for a fresh one")
     // What could not be saved is still unsaved.
     origin.answersSaves = true
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
@@ -157,7 +157,7 @@ extension Story {
     fleet.advance(600)
     expect(scene, id, .continued(isStale: false), .failed)
     claim(
-      witness[id]?.receipt?.status == .remoteApplicationTimedOut, scene.origin, "R3.9: another reason than its time")
+      witness?[id]?.receipt?.status == .remoteApplicationTimedOut, scene.origin, "R3.9: another reason than its time")
     scene.viewer.answersContinue = true
     scene.viewer.answer()
     fleet.advance(500)
@@ -220,7 +220,7 @@ extension Story {
     if isKilled { scene.viewer.process.kill() } else { scene.viewer.close() }
     // With the hub on its way out, too, the answer may be lost: until nothing can come any more.
     fleet.advance(hadHub ? Limits().continuation + 3_000 : Self.toldTime)
-    let outcome = witness[id]?.receipt?.outcome
+    let outcome = witness?[id]?.receipt?.outcome
     if isKilled || !hadHub {
       claim(outcome == (hasAll && isKilled ? .unknown : .failed), scene.origin, "R3.6: another outcome than is due")
     } else {
@@ -430,9 +430,9 @@ extension Story {
     fleet.advance(2 * Self.continuedTime)
     let isDirect = scene.origin.process.device.link(to: scene.viewer.process.device) != nil
     // A hub between the two may be asked while it does not see the origin.
-    if isDirect || witness[id]?.told.last != .failed(.connectionUnavailable) {
+    if isDirect || witness?[id]?.told.last != .failed(.connectionUnavailable) {
       expect(scene, id, .continued(isStale: false), .restored)
-      claim(witness[id]?.number == number, scene.viewer, "R2.2: it does not get the present state")
+      claim(witness?[id]?.number == number, scene.viewer, "R2.2: it does not get the present state")
     }
     checkOffer(scene.id, of: scene.origin)
   }

@@ -2,8 +2,22 @@ import SegueEngine
 import SegueModel
 
 /// What the apps of a story have set and answered, and what they are told of it, over all its devices: continuations are
-/// held against it (R2.2, R3.6).
-final class Witness {
+/// held against it (R2.2, R3.6). A protocol, so that what ships has no `Keeper`.
+protocol Witness: AnyObject {
+  subscript(id: Identifier) -> Attempt? { get }
+  /// An origin has an activity in a new state; nil: no more.
+  func set(_ id: Identifier, _ state: Activity?)
+  func begin(_ id: Identifier, _ offer: Offer, by receiver: AppIdentity)
+  /// The receiver means it to end so.
+  func answer(_ id: Identifier, _ outcome: Outcome)
+  /// The receiver is told something. Returns what is wrong; nil: nothing.
+  func tell(_ step: ContinuationStep, of id: Identifier) -> StaticString?
+  /// The origin hears how it ended. Returns what is wrong; nil: nothing.
+  func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString?
+}
+
+/// A continuation of a story.
+final class Attempt {
   /// What a receiver is told in a continuation.
   enum Told: Equatable {
     case willContinue
@@ -11,36 +25,41 @@ final class Witness {
     case failed(Status)
   }
 
-  struct Attempt {
-    let activity: Identifier
-    let receiver: AppIdentity
-    /// The activity as its app had it when the attempt began; nil: it was gone.
-    let state: Activity?
-    var told: [Told] = []
-    /// That of the activity which the receiver got.
-    var number: Int?
-    /// As the receiver meant it; nil: it has not said anything yet.
-    var answer: Outcome?
-    var receipt: Receipt?
-  }
+  let activity: Identifier
+  let receiver: AppIdentity
+  /// The activity as its app had it when the attempt began; nil: it was gone.
+  let state: Activity?
+  var told: [Told] = []
+  /// That of the activity which the receiver got.
+  var number: Int?
+  /// As the receiver meant it; nil: it has not said anything yet.
+  var answer: Outcome?
+  var receipt: Receipt?
 
+  init(_ activity: Identifier, _ receiver: AppIdentity, _ state: Activity?) {
+    self.activity = activity
+    self.receiver = receiver
+    self.state = state
+  }
+}
+
+/// The witness of a story that ends in calm.
+final class Keeper: Witness {
   /// Neither is ever iterated.
   private var attempts: [Identifier: Attempt] = [:]
   private var states: [Identifier: Activity] = [:]
 
   subscript(id: Identifier) -> Attempt? { attempts[id] }
 
-  /// An origin has an activity in a new state; nil: no more.
   func set(_ id: Identifier, _ state: Activity?) { states[id] = state }
 
   func begin(_ id: Identifier, _ offer: Offer, by receiver: AppIdentity) {
     let activity = offer.description.id
-    attempts[id] = Attempt(activity: activity, receiver: receiver, state: states[activity])
+    attempts[id] = Attempt(activity, receiver, states[activity])
   }
 
   func answer(_ id: Identifier, _ outcome: Outcome) { attempts[id]?.answer = outcome }
 
-  /// - Returns: what is wrong; nil: nothing.
   func tell(_ step: ContinuationStep, of id: Identifier) -> StaticString? {
     switch step {
     case .willContinue: attempts[id]?.told.append(.willContinue)
@@ -63,8 +82,6 @@ final class Witness {
     return nil
   }
 
-  /// The origin hears how it ended.
-  /// - Returns: what is wrong; nil: nothing.
   func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString? {
     // Of a continuation that a story did not begin it knows nothing.
     guard let attempt = attempts[receipt.continuation] else { return nil }
