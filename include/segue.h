@@ -577,6 +577,7 @@ segue_status segue_activity_get_continued_from(const segue_activity *activity, s
 
 typedef struct segue_save segue_save;
 typedef struct segue_receipt segue_receipt;
+typedef struct segue_stream segue_stream;
 
 /** What a callback that may answer later returns. */
 typedef int32_t segue_reply;
@@ -599,6 +600,12 @@ typedef segue_reply (*segue_will_save_function)(void *context, segue_activity *a
  *   activity, receipt  borrowed
  */
 typedef void (*segue_receipt_function)(void *context, segue_activity *activity, segue_receipt *receipt);
+/**
+ * An app that continued the activity has asked for a stream (R7.1, section 9). Unless you retain and open it, it is gone
+ * when this returns, and the other side reads its end (aborted).
+ *   activity, stream  borrowed
+ */
+typedef void (*segue_did_receive_stream_function)(void *context, segue_activity *activity, segue_stream *stream);
 
 /**
  *   context   retained until destroy
@@ -611,6 +618,9 @@ segue_status segue_activity_delegate_on_was_continued(segue_activity_delegate *d
                                                       segue_receipt_function function);
 segue_status segue_activity_delegate_on_continuation_ended(segue_activity_delegate *delegate,
                                                            segue_receipt_function function);
+/** Without this callback, others who ask for a stream get INVALID_STATE. */
+segue_status segue_activity_delegate_on_did_receive_stream(segue_activity_delegate *delegate,
+                                                           segue_did_receive_stream_function function);
 /** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
 segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
 
@@ -936,7 +946,79 @@ segue_status segue_restorable_create(segue_restore_state_function function, void
 segue_status segue_restorable_release(segue_restorable *restorable);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * 9. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
+ * 9. Streams: for what is too large for user_info, or takes time (R7)
+ *
+ *   receiver: segue_activity_ask_stream -> stream -> segue_stream_open     origin: did_receive_stream -> segue_stream_open
+ *
+ * A stream joins the two sides of a continuation: what one writes the other reads, both ways at the same time. Opened, it
+ * is an ordinary blocking descriptor of yours: read, write, poll and shutdown it, give it to an event loop, close it. Who
+ * reads slowly stops who writes. What you write before the other side has opened its end waits, as far as a socket's buffer goes.
+ *
+ * ENDING. Say how you end, then close: segue_stream_finish (all is written) or segue_stream_abort (with a number of yours).
+ * shutdown(fd, SHUT_WR) is as good as segue_stream_finish as long as the descriptor stays open until the other side has read
+ * the end. A bare close is an abort with the code 0. To the kernel all of these look the same, and the same as a crash: so
+ * when read has returned 0 or an error, ask segue_stream_ask_result whether you have got all.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Called once, where the app's callbacks run.
+ *   activity  borrowed
+ *   stream    borrowed: retain it, and open it; or NULL
+ *   error     borrowed, or NULL
+ * Errors: INVALID_STATE (the activity does not support streams; its app takes none), HANDOFF_FAILED (the activity was
+ * invalidated), CONNECTION_UNAVAILABLE (its app, or a hub, is gone), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED, CANCELLED
+ * (this app was closed).
+ */
+typedef void (*segue_stream_function)(void *context, segue_activity *activity, segue_stream *stream,
+                                      const segue_error *error);
+
+/**
+ * Asks the app where a continued activity comes from for a stream; as often as you like, for as many streams (R7.1).
+ *   timeout_ms  for the answer; 0: SEGUE_LIMIT_CONTINUATION_MS
+ *   function    required
+ *   context     retained until destroy
+ * Errors: INVALID_STATE (it was not continued; its app is not open), INVALIDATED, SYSTEM, INVALID_ARGUMENT (the timeout
+ * is over 3600000).
+ */
+segue_status segue_activity_ask_stream(segue_activity *activity, uint32_t timeout_ms, segue_stream_function function,
+                                       void *context, segue_destroy destroy);
+
+/**
+ * Opens your end; once (else INVALID_STATE).
+ *   fd  out, required, owned: a connected stream socket, blocking, close-on-exec; close it with close
+ */
+segue_status segue_stream_open(segue_stream *stream, int *fd);
+/** All is written: shuts the descriptor down for writing, and says so. You can still read. Errors: INVALID_STATE (not open). */
+segue_status segue_stream_finish(segue_stream *stream);
+/** Gives it up, open or not: the other side reads its end, and hears the code. Close the descriptor, if you have it. */
+segue_status segue_stream_abort(segue_stream *stream, uint32_t code);
+
+typedef int32_t segue_stream_result;
+/** the other side has written all, and you have read it */
+#define SEGUE_STREAM_ENDED 1
+/** it gave up, with the code; or closed its end without a word (0) */
+#define SEGUE_STREAM_ABORTED 2
+/** its process, or the way to it, is gone */
+#define SEGUE_STREAM_BROKEN 3
+
+/** Called once, where the app's callbacks run, within 1 s. stream  borrowed; code  of segue_stream_abort, else 0 */
+typedef void (*segue_stream_result_function)(void *context, segue_stream *stream, segue_stream_result result,
+                                             uint32_t code);
+/**
+ * Tells how the other side has ended, once read has returned 0 or an error: before you close the descriptor, or after (R7.3).
+ *   function  required
+ *   context   retained until destroy
+ * Errors: INVALID_STATE (not open; the other side has not ended), INVALIDATED (the app is closed).
+ */
+segue_status segue_stream_ask_result(segue_stream *stream, segue_stream_result_function function, void *context,
+                                      segue_destroy destroy);
+/** Adds a count. */
+segue_status segue_stream_retain(segue_stream *stream);
+/** Takes a count; NULL is fine. The last one of a stream that was not opened aborts it; one that was goes on. */
+segue_status segue_stream_release(segue_stream *stream);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 10. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
  *
  * A fleet has a clock and a network of its own, and moves only when you move it: no socket, no thread, no waiting. An app
  * on one of its devices is a segue_app like any other, made by segue_fleet_device_create_app in place of

@@ -106,6 +106,11 @@ static inline int linux_prepare(int fd) {
   int flags = fcntl(fd, F_GETFL);
   return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : 0;
 }
+/** Two connected stream sockets, closed by exec; 0 or -1. */
+static inline int linux_socket_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
+/** POLLRDHUP, which the header shows to GNU sources only. */
+static inline int linux_pollrdhup(void) { return 0x2000; }
+static inline void linux_shutdown(int socket, int reading_too) { shutdown(socket, reading_too ? SHUT_RDWR : SHUT_WR); }
 static inline struct sockaddr_un linux_unix_address(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   strncpy(address.sun_path, path, sizeof address.sun_path - 1);

@@ -17,6 +17,7 @@ final class HostActivityDelegate: ActivityDelegate {
   fileprivate var onWillSave: segue_will_save_function?
   fileprivate var onWasContinued: segue_receipt_function?
   fileprivate var onContinuationEnded: segue_receipt_function?
+  fileprivate var onDidReceiveStream: segue_did_receive_stream_function?
 
   init(_ context: Context) { self.context = context }
 
@@ -39,6 +40,17 @@ final class HostActivityDelegate: ActivityDelegate {
 
   override func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
     call(onContinuationEnded, activity, receipt)
+  }
+
+  override var takesStreams: Bool { onDidReceiveStream != nil }
+
+  override func didReceiveStream(_ activity: LiveActivity, _ stream: Stream) -> Bool {
+    guard let onDidReceiveStream else { return false }
+    let context = self.context?.pointer
+    let told: Void?? = handles.lend(activity, .activity) { activity in
+      handles.lend(stream, .stream) { stream in onDidReceiveStream(context, activity, stream) }
+    }
+    return told.flatMap { $0 } != nil
   }
 
   private func call(_ function: segue_receipt_function?, _ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
@@ -87,6 +99,15 @@ public func segue_activity_delegate_on_continuation_ended(
 ) -> segue_status {
   handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
     try delegate.configure { delegate.onContinuationEnded = function }
+  }
+}
+
+@_cdecl("segue_activity_delegate_on_did_receive_stream") @implementation
+public func segue_activity_delegate_on_did_receive_stream(
+  _ delegate: OpaquePointer?, _ function: segue_did_receive_stream_function?
+) -> segue_status {
+  handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { delegate.onDidReceiveStream = function }
   }
 }
 

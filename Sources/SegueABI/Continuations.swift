@@ -11,9 +11,6 @@ extension HandleKind where Object == HostRestorable {
   static var restorable: Self { Self(.restorable) }
 }
 
-/// Milliseconds that a continuation may be given at most.
-private let longestTimeout: UInt32 = 3_600_000
-
 /// An object of the host.
 final class HostRestorable: Restorable {
   private let function: segue_restore_state_function
@@ -36,10 +33,7 @@ public func segue_app_continue(
 ) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in
     try handles.use(offer, .offer) { (offer) throws(SegueError) in
-      guard timeout <= longestTimeout else {
-        throw SegueError(.invalidArgument, "timeout_ms: \(timeout), at most \(longestTimeout) is allowed")
-      }
-      let started = try app.continue(offer.offer, timeout: timeout == 0 ? nil : Int64(timeout))
+      let started = try app.continue(offer.offer, timeout: try Arguments.timeout(timeout))
       try handles.give(started, .continuation, to: continuation)
     }
   }

@@ -253,6 +253,8 @@ extension FleetProcess {
     case .continuation, .log: break
     // Nobody can ask for one: the fleet links its devices itself.
     case .linked, .linkEnded: break
+    // Nor for those: descriptors are of the real world.
+    case .streamAnswered, .streamCame, .streamEnded: break
     }
   }
 

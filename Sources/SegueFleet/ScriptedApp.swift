@@ -220,7 +220,7 @@ final class ScriptedApp: FleetProgram {
     case .wasContinued(let activity, _):
       if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
     case .explanation(_, let reasons): self.reasons = reasons
-    case .connection, .linked, .linkEnded, .log: break
+    case .connection, .linked, .linkEnded, .streamAnswered, .streamCame, .streamEnded, .log: break
     }
   }
 
@@ -260,6 +260,8 @@ final class ScriptedApp: FleetProgram {
   func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
   func lastChange(of id: Identifier) -> Int64 { known(id)?.changedAt ?? 0 }
   func answersWillSave(_ id: Identifier) -> Bool { true }
+  func takesStreams(_ id: Identifier) -> Bool { false }
+  func streamEnd(_ id: Identifier) -> StreamWord { .open }
 
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) {
     guard let known = known(id) else { return }

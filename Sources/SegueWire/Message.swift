@@ -46,6 +46,15 @@ public enum Message: Sendable {
   /// Hub → origin or receiver: the other app of the continuation is gone.
   case vanished(Identifier)
 
+  // Streams. They go the way of their continuation.
+  /// Receiver → hub → origin: a stream is asked for. Between app and hub the origin's end comes along as a descriptor; between
+  /// hubs this channel stands for it.
+  case stream(Identifier, Continuation, from: Identifier, channel: UInt32)
+  /// Origin or hub → receiver: here it is, or why not.
+  case streamAnswer(Identifier, Continuation, channel: UInt32, SegueError?)
+  /// Either side → hub → other side: what became of my end; nil: what became of yours?
+  case streamWord(Identifier, Continuation, to: Identifier, StreamWord?)
+
   // Links.
   /// App → hub, with a descriptor: link with the hub at its other end. The number is the app's.
   case attach(UInt64)

@@ -49,7 +49,7 @@ extension Message {
     case .state:
       let id = try fields.identifier()
       let to = try fields.identifier()
-      guard let channel = UInt32(exactly: try fields.unsigned()) else { throw fields.problem("a channel") }
+      let channel = try fields.channel()
       self = .state(id, to: to, channel: channel, size: try fields.unsigned(), isStale: try fields.bool())
     case .refused:
       self = .refused(try fields.identifier(), to: try fields.identifier(), try fields.error())
@@ -63,6 +63,20 @@ extension Message {
         continuation, outcome, error.status == .ok ? nil : error, receiver: try fields.receiver())
     case .noted: self = .noted(try fields.identifier(), to: try fields.identifier())
     case .vanished: self = .vanished(try fields.identifier())
+    case .stream:
+      let id = try fields.identifier()
+      let continuation = try fields.continuation()
+      self = .stream(id, continuation, from: try fields.identifier(), channel: try fields.channel())
+    case .streamAnswer:
+      let id = try fields.identifier()
+      let continuation = try fields.continuation()
+      let channel = try fields.channel()
+      let error = try fields.error()
+      self = .streamAnswer(id, continuation, channel: channel, error.status == .ok ? nil : error)
+    case .streamWord:
+      let id = try fields.identifier()
+      let continuation = try fields.continuation()
+      self = .streamWord(id, continuation, to: try fields.identifier(), try fields.streamWord())
     case .attach: self = .attach(try fields.unsigned())
     case .attached: self = .attached(try fields.unsigned(), deviceName: try fields.name())
     case .detached: self = .detached(try fields.unsigned(), try fields.error())
@@ -175,6 +189,25 @@ struct MessageFields {
       id: try identifier(), deviceName: try name(), appName: try name(), bundleIdentifier: try name())
     leave()
     return receiver
+  }
+
+  mutating func channel() throws(SegueError) -> UInt32 {
+    guard let channel = UInt32(exactly: try unsigned()) else { throw problem("a channel") }
+    return channel
+  }
+
+  /// Nil: it is a question.
+  mutating func streamWord() throws(SegueError) -> StreamWord? {
+    switch try unsigned() {
+    case 0: return nil
+    case 1: return .open
+    case 2: return .ended
+    case 3:
+      guard let code = UInt32(exactly: try unsigned()) else { throw problem("a code") }
+      return .aborted(code)
+    // What only newer peers can say of it is no clean end.
+    default: return .broken
+    }
   }
 
   mutating func route() throws(SegueError) -> Route? {

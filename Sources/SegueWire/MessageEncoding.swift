@@ -26,6 +26,9 @@ extension Message {
     case attach = 21
     case attached = 22
     case detached = 23
+    case stream = 24
+    case streamAnswer = 25
+    case streamWord = 26
   }
 
   /// The deterministic encoding of the message.
@@ -138,6 +141,25 @@ extension Message {
     case .vanished(let id):
       try writer.start(.vanished)
       try writer.put(id)
+    case .stream(let id, let continuation, let from, let channel):
+      try writer.start(.stream)
+      try writer.put(id)
+      try writer.put(continuation)
+      try writer.put(from)
+      try writer.put(UInt64(channel))
+    case .streamAnswer(let id, let continuation, let channel, let error):
+      try writer.start(.streamAnswer)
+      try writer.put(id)
+      try writer.put(continuation)
+      try writer.put(UInt64(channel))
+      try writer.put(error ?? SegueError(.ok, ""))
+    case .streamWord(let id, let continuation, let to, let word):
+      try writer.start(.streamWord)
+      try writer.put(id)
+      try writer.put(continuation)
+      try writer.put(to)
+      try writer.put(word?.wireNumber ?? 0)
+      if case .aborted(let code) = word { try writer.put(UInt64(code)) }
     case .attach(let number):
       try writer.start(.attach)
       try writer.put(number)
@@ -205,6 +227,18 @@ extension Routing.Obstacle {
     case 2: self = .typeNotDeclared
     case 3: self = .notFrontmost
     default: return nil
+    }
+  }
+}
+
+extension StreamWord {
+  /// 0 stands for the question.
+  var wireNumber: UInt64 {
+    switch self {
+    case .open: 1
+    case .ended: 2
+    case .aborted: 3
+    case .broken: 4
     }
   }
 }

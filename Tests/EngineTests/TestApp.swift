@@ -69,6 +69,7 @@ final class TestApp: ActivitySource {
     case .explanation(_, let reasons): self.reasons = reasons
     case .linked(_, let name): events.append("linked with \(name)")
     case .linkEnded(_, let error): events.append("link ended \(error.status)")
+    case .streamAnswered, .streamCame, .streamEnded: break
     case .log: break
     }
   }
@@ -93,6 +94,8 @@ final class TestApp: ActivitySource {
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { changes[id] ?? 0 }
   func answersWillSave(_ id: Identifier) -> Bool { true }
+  func takesStreams(_ id: Identifier) -> Bool { true }
+  func streamEnd(_ id: Identifier) -> StreamWord { .open }
 }
 
 extension World {

@@ -4,6 +4,17 @@ import SegueModel
 
 /// Reading what a caller gave; all of it is checked.
 enum Arguments {
+  /// Milliseconds that anything may be given at most.
+  private static let longestTimeout: UInt32 = 3_600_000
+
+  /// Milliseconds; nil for 0: as the limits say.
+  static func timeout(_ milliseconds: UInt32) throws(SegueError) -> Int64? {
+    guard milliseconds <= longestTimeout else {
+      throw SegueError(.invalidArgument, "timeout_ms: \(milliseconds), at most \(longestTimeout) is allowed")
+    }
+    return milliseconds == 0 ? nil : Int64(milliseconds)
+  }
+
   /// UTF-8 text that must be there. `limit` in bytes bounds how far a NUL is looked for; over it is LIMIT_EXCEEDED.
   static func text(
     _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int

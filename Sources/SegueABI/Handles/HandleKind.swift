@@ -17,6 +17,7 @@ enum HandleType: UInt8 {
   case restorable
   case fleet
   case fleetDevice
+  case stream
 
   /// Its name in the header.
   var name: String {
@@ -36,6 +37,7 @@ enum HandleType: UInt8 {
     case .restorable: "segue_restorable"
     case .fleet: "segue_fleet"
     case .fleetDevice: "segue_fleet_device"
+    case .stream: "segue_stream"
     }
   }
 }

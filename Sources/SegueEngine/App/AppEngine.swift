@@ -35,8 +35,14 @@ public final class AppEngine {
   var ended = RecentIdentifiers()
   var links: [AppLink] = []
   var nextLink: UInt64 = 1
-  /// Links whose descriptors the owner has yet to send.
-  var asked: [UInt64] = []
+  /// Who has had activities of this app.
+  var holders = Holders()
+  var streams: [AppStream] = []
+  /// What was said of the ends of streams that are no more.
+  var partings: [(id: Identifier, word: StreamWord)] = []
+  var streamRequests: [StreamRequest] = []
+  /// Descriptors that the owner has yet to send.
+  var passengers: [AppPassenger] = []
   var explanations: [UInt64] = []
   var nextExplanation: UInt64 = 1
 
@@ -63,6 +69,7 @@ public final class AppEngine {
     for continuation in incoming { consider(continuation.nextDeadline) }
     for answer in answers { consider(answer.deadline) }
     for continuation in outgoing { consider(continuation.deadline) }
+    consider(nextStreamDeadline)
     return next
   }
 
@@ -77,6 +84,13 @@ public final class AppEngine {
     offers.tick(now) { event, offer in deliveries.append(.offer(event, offer)) }
     tickIncoming(now)
     tickOutgoing(now)
+    tickStreams(now)
+  }
+
+  /// What goes to the hub with the next bytes, in this order.
+  public func takePassengers() -> [AppPassenger] {
+    defer { passengers = [] }
+    return passengers
   }
 
   /// The deliveries so far, for the owner to run.
@@ -93,7 +107,8 @@ public final class AppEngine {
   public var brokenInvariant: StaticString? {
     if incoming.count(where: { !$0.isOver }) > 1 { return "R3.3: two continuations at a time" }
     if outgoing.count > Self.outgoingLimit { return "app: too many continuations of its activities" }
-    if isClosed, current != nil || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver }) {
+    if streams.count > Self.streamLimit { return "app: too many streams" }
+    if isClosed, current != nil || !streams.isEmpty || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver }) {
       return "R3.14: it is closed, and something has not ended"
     }
     for save in saves where saves.count(where: { $0.activity == save.activity }) != 1 {

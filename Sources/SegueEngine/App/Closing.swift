@@ -24,6 +24,7 @@ extension AppEngine {
     while !outgoing.isEmpty { endOutgoing(at: outgoing.count - 1, closed, now) }
     failExplanations()
     endLinks(closed)
+    closeStreams(closed)
     isClosed = true
   }
 

@@ -54,6 +54,7 @@ extension AppEngine {
       withdraw(former)
     }
     snapshots[id] = nil
+    holders.remove(activity: id)
     abandonOutgoing(of: id, now)
   }
 

@@ -21,6 +21,12 @@ public enum Delivery: Sendable {
   /// A link that the app asked for is there; then, or without that, it has ended.
   case linked(UInt64, deviceName: String)
   case linkEnded(UInt64, SegueError)
+  /// A stream that the app asked for is there, or will not be.
+  case streamAnswered(Identifier, SegueError?)
+  /// Another app has asked for a stream of this activity.
+  case streamCame(Identifier, activity: Identifier)
+  /// How the other end of a stream has ended; never `open`.
+  case streamEnded(Identifier, StreamWord)
   /// A line for the log, whoever reads that.
   case log(Severity, String)
 }

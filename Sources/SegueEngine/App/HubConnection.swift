@@ -56,7 +56,10 @@ extension AppEngine {
     current?.lastPut = nil
     incomingLostHub(now)
     outgoingLostHub()
+    // They go with the messages that were lost.
+    passengers = []
     linksLostHub()
+    streamsLostHub()
     failExplanations()
   }
 
@@ -187,6 +190,10 @@ extension AppEngine {
       learned(continuation, outcome, error, receiver: receiver, now)
     case .noted(let id, _): answers.removeAll { $0.continuation.id == id }
     case .vanished(let id): vanished(id, now)
+    case .stream(let id, let continuation, let app, _):
+      streamRequests.append(StreamRequest(id: id, continuation: continuation, app: app))
+    case .streamAnswer(let id, _, _, let error): streamAnswered(id, error)
+    case .streamWord(let id, let continuation, _, let word): heardWord(word, of: id, continuation)
     case .attached(let number, let deviceName): linked(number, deviceName: deviceName)
     case .detached(let number, let error): linkEnded(number, error)
     case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount)
@@ -210,6 +217,7 @@ extension AppEngine {
       putCurrent(now)
       incomingFoundHub(now)
       askForLinks(now)
+      streamsFoundHub(now)
       for answer in answers { send(answer.message) }
     case .goodbye(let error): connection.complaint = .refused(error)
     default: break

@@ -10,7 +10,7 @@ struct AppLink {
 
 extension AppEngine {
   /// Links this device's hub with another. What comes of it is delivered under the number that is returned; in the end
-  /// always that it has ended. The owner keeps the descriptor until `takeAsked` has named the number.
+  /// always that it has ended. The owner keeps the descriptor until `takePassengers` has named the number.
   public func link(_ now: Moment) -> UInt64 {
     let number = nextLink
     nextLink += 1
@@ -19,16 +19,10 @@ extension AppEngine {
     return number
   }
 
-  /// Links whose descriptors go to the hub now, in this order, with the next bytes that do.
-  public func takeAsked() -> [UInt64] {
-    defer { asked = [] }
-    return asked
-  }
-
   func askForLinks(_ now: Moment) {
     for index in links.indices where !links[index].isAsked {
       links[index].isAsked = true
-      asked.append(links[index].number)
+      passengers.append(.link(links[index].number))
       sendChecked(.attach(links[index].number), now)
     }
   }
@@ -46,7 +40,6 @@ extension AppEngine {
 
   /// The hub that has them is gone. Those that it was not asked for wait for the next.
   func linksLostHub() {
-    asked = []
     for link in links where link.isAsked {
       linkEnded(link.number, SegueError(.connectionUnavailable, "the hub of this device went away"))
     }

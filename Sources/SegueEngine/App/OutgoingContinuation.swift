@@ -87,6 +87,9 @@ extension AppEngine {
     }
     // Whoever asks again waits for this one only: however often that is, one channel is open for it.
     link.reset(outgoing[index].channel)
+    holders.insert(
+      Holder(
+        continuation: outgoing[index].id, activity: outgoing[index].activity, app: outgoing[index].receiver.id))
     let channel = link.open()
     outgoing[index].channel = channel
     outgoing[index].phase = .sending(channel, sent: 0)
@@ -151,6 +154,7 @@ extension AppEngine {
     let continuation = outgoing.remove(at: index)
     ended.insert(continuation.id)
     if case .sending(let channel, _) = continuation.phase, channel != 0 { connection.link?.reset(channel) }
+    if outcome == .declined || outcome == .failed { holders.remove(continuation: continuation.id) }
     for index in saves.indices { saves[index].waiting.removeAll { $0 == continuation.id } }
     let receipt = Receipt(
       continuation: continuation.id, receiver: continuation.receiver, outcome: outcome,

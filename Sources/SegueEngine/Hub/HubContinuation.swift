@@ -100,6 +100,8 @@ extension HubEngine {
     continuationList.append(record)
     peer.continuations.append(record)
     origin.continuations.append(record)
+    paths.insert(
+      Path(continuation: record.id, receiver: receiver.id, receiverPeer: peer, originPeer: origin))
     return true
   }
 

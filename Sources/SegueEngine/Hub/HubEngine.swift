@@ -56,6 +56,7 @@ public final class HubEngine {
   var strangers: [Peer] = []
   var continuations: [Identifier: HubContinuation] = [:]
   var continuationList: [HubContinuation] = []
+  var paths = Paths()
   /// Fetches that came before their origin had registered again.
   var held: [HeldFetch] = []
   /// Outcomes that did.
@@ -65,8 +66,8 @@ public final class HubEngine {
   /// Peers whose links may have got output and were not taken since then.
   private var flushable: [Peer] = []
   private var nextFlushable = 0
-  /// Apps that want to link this hub with another, each with a descriptor that its owner got with the message.
-  var attachments: [Attachment] = []
+  /// What apps have sent descriptors for.
+  var passengers: [Passenger] = []
   /// Connections to flush and then close.
   var closable: [PeerNumber] = []
 
@@ -294,7 +295,11 @@ public final class HubEngine {
     case .noted(let id, _): noted(id, by: peer)
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
-    case .attach(let number): attachments.append(Attachment(app: peer.number, number: number))
+    case .stream(let id, let continuation, _, _): stream(id, continuation, from: peer, app)
+    case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer)
+    case .streamWord(let id, let continuation, let to, let word):
+      streamWord(id, continuation, to: to, word, from: peer)
+    case .attach(let number): passengers.append(.link(Attachment(app: peer.number, number: number)))
     case .link, .resume, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
       .explanation:
       break

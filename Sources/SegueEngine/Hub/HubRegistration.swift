@@ -62,7 +62,7 @@ extension HubEngine {
       topics[key]?.subscribers.removeAll { $0 === peer }
       dropIfEmpty(topics[key])
     }
-    attachments.removeAll { $0.app == peer.number }
+    paths.remove(of: peer)
     dismissLinks(of: peer)
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }

@@ -32,11 +32,10 @@ extension HubEngine {
     checkHubs(by: peer.helloBy)
   }
 
-  /// Apps that want a link, in the order of the descriptors that came with their messages. Each is answered with
-  /// `connectedHub` or `refuse`.
-  public func takeAttachments() -> [Attachment] {
-    defer { attachments = [] }
-    return attachments
+  /// What is to be done with the descriptors that apps have sent, in the order of their messages.
+  public func takePassengers() -> [Passenger] {
+    defer { passengers = [] }
+    return passengers
   }
 
   public func refuse(_ attachment: Attachment, _ error: SegueError) {
@@ -82,6 +81,12 @@ extension HubEngine {
     case .noted(let id, _): noted(id, by: peer)
     case .vanished(let id): vanished(id, beyond: peer)
     case .link, .resume: throw SegueError(.malformed, "link or resume came twice")
+    case .stream(let id, let continuation, _, _):
+      let error = SegueError(.connectionUnavailable, "streams do not cross links yet")
+      send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
+    case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer)
+    case .streamWord(let id, let continuation, let to, let word):
+      streamWord(id, continuation, to: to, word, from: peer)
     case .pong, .hello, .welcome, .put, .withdraw, .ready, .attach, .attached, .detached, .explain, .explanation: break
     }
   }
@@ -234,6 +239,7 @@ extension HubEngine {
     if let hub = peer.hub { dropAll(by: hub) }
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
+    paths.remove(of: peer)
     leaveContinuations(peer)
     peer.pending = PendingOffers()
   }

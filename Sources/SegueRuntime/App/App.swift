@@ -40,6 +40,10 @@ public class App: Handled {
   var continuations: [Identifier: Continuation] = [:]
   var explanations: [UInt64: Explaining] = [:]
   var links: [UInt64: Linking] = [:]
+  /// Streams whose end here the host may still have: Streaming.swift.
+  var streams: [Identifier: Stream] = [:]
+  var streamAsks: [Identifier: StreamAsk] = [:]
+  var streamWaits: [Identifier: [StreamWait]] = [:]
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
@@ -193,12 +197,16 @@ public class App: Handled {
     let formerly = Array(activities.values)
     let unexplained = explanations
     let unlinked = links
+    let streamless = (streams, streamAsks, streamWaits)
     let undelivered = due
     continuations = [:]
     activities = [:]
     current = nil
     explanations = [:]
     links = [:]
+    streams = [:]
+    streamAsks = [:]
+    streamWaits = [:]
     due = DueQueue()
     engine = nil
     gate = nil
@@ -208,7 +216,7 @@ public class App: Handled {
     return {
       for continuation in ended { continuation.end(isAppClosed: true) }
       for activity in formerly { activity.leaveApp() }
-      withExtendedLifetime((unexplained, undelivered, unlinked)) {}
+      withExtendedLifetime((unexplained, undelivered, unlinked, streamless)) {}
     }
   }
 

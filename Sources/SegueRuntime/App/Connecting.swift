@@ -15,6 +15,8 @@ struct Connection {
   var watch: Watch?
   /// Descriptors that go out with the next bytes.
   var descriptors: [Int32] = []
+  /// Those that came, for messages which have yet to be read.
+  var arrived: [Int32] = []
   /// The socket is full: more goes out when it says so.
   var isWaitingToWrite = false
 }
@@ -111,13 +113,13 @@ extension App {
     let now = self.now
     gate?.clearDeadline(now.uptime)
     if connection.socket >= 0 {
-      // A hub sends none yet.
-      var descriptors: [Int32] = []
-      let result = Socket.read(connection.socket, descriptors: &descriptors) { bytes in
+      var arrived = connection.arrived
+      let result = Socket.read(connection.socket, descriptors: &arrived) { bytes in
         connection.search.heard()
         engine.receive(bytes, now)
       }
-      for descriptor in descriptors { Descriptors.close(descriptor) }
+      takeStreams(engine, &arrived)
+      connection.arrived = arrived
       if case .closed = result { lostConnection() }
     }
     if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
@@ -134,8 +136,13 @@ extension App {
 
   private func flush() {
     guard connection.socket >= 0, let link = engine?.link else { return }
-    for number in engine?.takeAsked() ?? [] {
-      if let fd = links[number]?.takeDescriptor() { connection.descriptors.append(fd) }
+    for passenger in engine?.takePassengers() ?? [] {
+      let fd: Int32? =
+        switch passenger {
+        case .link(let number): links[number]?.takeDescriptor()
+        case .stream(let id): streamAsks[id]?.takeDescriptor()
+        }
+      if let fd { connection.descriptors.append(fd) }
     }
     while link.takeOutput({ Socket.write($0, &connection.descriptors, to: connection.socket) }) {}
     connection.isWaitingToWrite = link.hasOutput
@@ -154,8 +161,9 @@ extension App {
     connection.socket = -1
     connection.generation = nil
     connection.isWaitingToWrite = false
-    for descriptor in connection.descriptors { Descriptors.close(descriptor) }
+    for descriptor in connection.descriptors + connection.arrived { Descriptors.close(descriptor) }
     connection.descriptors = []
+    connection.arrived = []
     engine?.disconnected(now)
     wakeUp.kick(if: dispatcher.isWaiting)
   }

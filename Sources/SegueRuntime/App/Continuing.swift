@@ -51,6 +51,8 @@ extension App: ActivitySource {
   public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { liveActivity(id)?.setNeedsSaveQuietly(needsSave) }
   public func lastChange(of id: Identifier) -> Int64 { liveActivity(id)?.changedAt ?? 0 }
   public func answersWillSave(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.answersWillSave ?? false }
+  public func takesStreams(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.takesStreams ?? false }
+  public func streamEnd(_ id: Identifier) -> StreamWord { streams[id]?.end ?? .aborted(0) }
 }
 
 /// Somebody who waits for the answer to "why is it not offered there?".

@@ -59,11 +59,14 @@ extension App {
         linking.ended(self, Box(error))
         return true
       }
+    case .streamAnswered(let id, let error): return streamAnswered(id, error)
+    case .streamCame(let id, let activity): return streamCame(id, activity)
+    case .streamEnded(let id, let word): return streamEnded(id, word)
     case .log: return Self.nothing
     }
   }
 
-  private func tell(_ id: Identifier, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool) -> Turn {
+  func tell(_ id: Identifier, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool) -> Turn {
     guard let activity = liveActivity(id), let delegate = activity.currentDelegate else { return Self.nothing }
     return { delegate.call { body(delegate, activity) } ?? false }
   }

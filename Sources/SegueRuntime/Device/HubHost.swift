@@ -32,12 +32,14 @@ final class HubHost {
     var watch: Watch?
     /// Those that came with messages which have yet to be taken.
     var descriptors: [Int32] = []
+    /// Those that go out with the next bytes.
+    var outgoing: [Int32] = []
     init(fd: Int32) { self.fd = fd }
 
     func close() {
       watch?.close()
       Descriptors.close(fd)
-      for descriptor in descriptors { Descriptors.close(descriptor) }
+      for descriptor in descriptors + outgoing { Descriptors.close(descriptor) }
     }
   }
 
@@ -171,20 +173,30 @@ final class HubHost {
     return number
   }
 
-  /// Apps of this device want links to others.
-  private func attach() {
-    for attachment in engine.takeAttachments() {
-      guard let app = connections[attachment.app], !app.descriptors.isEmpty else {
-        engine.refuse(attachment, SegueError(.malformed, "no descriptor came with it"))
-        continue
+  /// Descriptors have come from apps of this device.
+  private func seat() {
+    for passenger in engine.takePassengers() {
+      switch passenger {
+      case .link(let attachment): attach(attachment)
+      case .stream(let app, let other, _):
+        guard let app = connections[app], !app.descriptors.isEmpty else { continue }
+        let fd = app.descriptors.removeFirst()
+        if let other, let to = connections[other] { to.outgoing.append(fd) } else { Descriptors.close(fd) }
       }
-      let fd = app.descriptors.removeFirst()
-      do throws(SegueError) {
-        engine.connectedHub(try watch(fd), for: attachment, Clock.now)
-      } catch {
-        Descriptors.close(fd)
-        engine.refuse(attachment, error)
-      }
+    }
+  }
+
+  /// An app wants a link to another device.
+  private func attach(_ attachment: Attachment) {
+    guard let app = connections[attachment.app], !app.descriptors.isEmpty else {
+      return engine.refuse(attachment, SegueError(.malformed, "no descriptor came with it"))
+    }
+    let fd = app.descriptors.removeFirst()
+    do throws(SegueError) {
+      engine.connectedHub(try watch(fd), for: attachment, Clock.now)
+    } catch {
+      Descriptors.close(fd)
+      engine.refuse(attachment, error)
     }
   }
 
@@ -206,7 +218,7 @@ final class HubHost {
     let result = Socket.read(connection.fd, descriptors: &connection.descriptors) { bytes in
       engine.receive(bytes, from: number, now)
     }
-    attach()
+    seat()
     if connection.descriptors.count > Self.descriptorLimit { return close(number) }
     socket.showLife(now.uptime)
     if case .closed = result { close(number) }
@@ -219,7 +231,7 @@ final class HubHost {
 
   private func flush(_ number: HubEngine.PeerNumber) {
     guard let connection = connections[number], let link = engine.link(of: number) else { return }
-    while link.takeOutput({ Socket.write($0, to: connection.fd) }) {}
+    while link.takeOutput({ Socket.write($0, &connection.outgoing, to: connection.fd) }) {}
     connection.watch?.watch(writing: link.hasOutput)
     if !link.hasOutput { engine.drained(number, Clock.now) }
   }

@@ -69,6 +69,9 @@ open class ActivityDelegate: Delegate {
   /// False: there is no such callback.
   open func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
   open func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
+  /// Whether `didReceiveStream` does anything.
+  open var takesStreams: Bool { false }
+  open func didReceiveStream(_ activity: LiveActivity, _ stream: Stream) -> Bool { false }
 }
 
 /// The delegate of an app. False or nil as a result: there is no such callback.

@@ -111,6 +111,13 @@ public final class LiveActivity: Handled {
   public var isStillValid: Bool { lock.withLock { isValid } }
   public var isCurrentNow: Bool { lock.withLock { isCurrent } }
 
+  /// Asks the app where it was continued from for a stream (R7.1). Throws INVALID_STATE if it was not continued, does not
+  /// support streams, or its app is not open; SYSTEM.
+  public func askStream(_ ask: StreamAsk, timeout: Int64?) throws(SegueError) {
+    guard let app else { throw SegueError(.invalidState, "activity: was made without an app") }
+    try app.askStream(ask, timeout: timeout)
+  }
+
   // MARK: For its app
 
   /// Nil: it was invalidated.

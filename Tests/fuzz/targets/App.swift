@@ -56,7 +56,7 @@ private final class App: ActivitySource {
     case 13: answers = input.byte()
     case 14 where input.bool():
       if links.count < 8, !engine.isClosed { links.append(engine.link(now)) }
-      _ = engine.takeAsked()
+      _ = engine.takePassengers()
     case 14: _ = engine.explain(input.identifier(), activities[input.identifier()], now)
     default: if input.number(below: 8) == 0 { close() } else { runDeliveries() }
     }
@@ -154,7 +154,9 @@ private final class App: ActivitySource {
     case .linkEnded(let link, _):
       guard let index = links.firstIndex(of: link) else { fatalError("a link ended that was not asked for") }
       links.remove(at: index)
-    case .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked, .log: break
+    case .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked, .streamAnswered, .streamCame,
+      .streamEnded, .log:
+      break
     }
   }
 
@@ -186,4 +188,6 @@ private final class App: ActivitySource {
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { now.uptime }
   func answersWillSave(_ id: Identifier) -> Bool { answers & 32 == 0 }
+  func takesStreams(_ id: Identifier) -> Bool { answers & 64 == 0 }
+  func streamEnd(_ id: Identifier) -> StreamWord { answers & 128 == 0 ? .open : .aborted(0) }
 }

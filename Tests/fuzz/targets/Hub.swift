@@ -73,7 +73,8 @@ private struct Story {
 
   /// What apps have asked for.
   private mutating func attach(_ input: inout Input) {
-    for attachment in hub.takeAttachments() {
+    for passenger in hub.takePassengers() {
+      guard case .link(let attachment) = passenger else { continue }
       if input.bool(), let number = add() {
         hub.connectedHub(number, for: attachment, now)
       } else {

@@ -25,6 +25,7 @@ from ._native import LibraryError, library, live_handles, version_text
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending
 from ._receipt import Outcome, Receipt
+from ._stream import Stream, StreamReader, StreamWriter
 from ._user_info import UserInfo
 from ._values import decode_value, describe_value, encode_value
 from .errors import (
@@ -45,6 +46,9 @@ from .errors import (
     NotFoundError,
     RemoteApplicationTimedOutError,
     Status,
+    StreamAbortedError,
+    StreamBrokenError,
+    StreamError,
     SystemRefusedError,
     UnsafeFolderError,
     UnsupportedValueError,
@@ -102,6 +106,12 @@ __all__ = [
     "Restorable",
     "Set",
     "Status",
+    "Stream",
+    "StreamAbortedError",
+    "StreamBrokenError",
+    "StreamError",
+    "StreamReader",
+    "StreamWriter",
     "SystemRefusedError",
     "Timestamp",
     "UnsafeFolderError",

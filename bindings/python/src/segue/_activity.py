@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
-from . import _native, _table
+from . import _native, _stream, _table
 from ._codec import date_of, seconds_of
 from ._hooks import Hooked, hook, is_hooked, is_later
 from ._native import library, release
 from ._pending import Pending
 from ._receipt import receipt_of
+from ._stream import Stream
 from ._user_info import UserInfo, set_user_info
 from ._values import taken, value_of
 from .errors import InvalidStateError, Status
@@ -72,16 +73,19 @@ class Activity(Hooked, _native.Handle):
         on_will_save()                 bring it up to date: somebody continues it, or it is time (R2.2)
         on_was_continued(receipt)      another app continued it and restored all (R3.6)
         on_continuation_ended(receipt) an attempt ended, whatever its outcome
+        on_did_receive_stream(stream)  who continued it wants a stream (R7.1)
     Each may be `async def` under asyncio, or give a future: the library then waits for it.
     """
 
     _noun = "activity"
     _app: App | None = None
     _delegate: int | None = None
+    _takes_streams = False
 
     on_will_save: Callable[..., Any] = hook()
     on_was_continued: Callable[..., Any] = hook()
     on_continuation_ended: Callable[..., Any] = hook()
+    on_did_receive_stream: Callable[..., Any] = hook()
 
     def __init__(
         self,
@@ -177,6 +181,16 @@ class Activity(Hooked, _native.Handle):
             self._app._answered(answer)
             raise
         return answer
+
+    def stream(self, timeout: float | None = None) -> Pending[Stream]:
+        """Asks the app where this activity was continued from for a stream (R7.1); as often as you like."""
+        if self._app is None:
+            raise InvalidStateError("the activity has no app")
+        return _stream.ask(self, self._app, timeout)
+
+    async def streams(self, timeout: float | None = None) -> tuple[_stream.StreamReader, _stream.StreamWriter]:
+        """A stream, opened: what the other side writes, and what it reads."""
+        return await (await self.stream(timeout)).open_streams()
 
     # ---- its properties ----
 
@@ -372,16 +386,23 @@ class Activity(Hooked, _native.Handle):
     # ---- its callbacks ----
 
     def _hooked(self) -> None:
-        """A delegate is made once there is something to call."""
-        if self._delegate is not None:
+        """A delegate is made once there is something to call; another one once streams are taken."""
+        takes_streams = self._handler("on_did_receive_stream") is not None
+        former = self._delegate
+        if former is not None and takes_streams == self._takes_streams:
             return
+        self._takes_streams = takes_streams
         context = _native.new_context(weakref.ref(self))
         delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
         self._delegate = delegate
         library.segue_activity_delegate_on_will_save(delegate, _will_save)
         library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
         library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
+        if takes_streams:
+            library.segue_activity_delegate_on_did_receive_stream(delegate, _did_receive_stream)
         library.segue_activity_set_delegate(self._handle, delegate)
+        if former is not None:
+            library.segue_activity_delegate_release(former)
 
     def _failed(self, error: BaseException) -> None:
         if self._app is not None:
@@ -442,6 +463,12 @@ def _was_continued(activity: Activity, _: int, receipt: int) -> None:
 @_native.trampoline(_table.RECEIPT)
 def _continuation_ended(activity: Activity, _: int, receipt: int) -> None:
     activity._notify("on_continuation_ended", receipt_of(receipt))
+
+
+@_native.trampoline(_table.DID_RECEIVE_STREAM)
+def _did_receive_stream(activity: Activity, _: int, stream: int) -> None:
+    if activity._app is not None:
+        activity._notify("on_did_receive_stream", _stream.stream_of(activity._app, stream))
 
 
 @_native.trampoline(_table.EXPLAIN)

@@ -151,6 +151,13 @@ def created(function: Any, *arguments: Any) -> int:
     return handle
 
 
+def created_fd(function: Any, handle: int) -> int:
+    """The descriptor that a function opens."""
+    result = c_int32(-1)
+    function(handle, byref(result))
+    return result.value
+
+
 def utf8(text: str, what: str) -> bytes:
     """The bytes of a string for the library, which take their length along."""
     if not isinstance(text, str):

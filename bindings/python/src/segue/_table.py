@@ -49,12 +49,15 @@ LINK = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
 WILL_SAVE = CFUNCTYPE(Int32, Address, Handle, Handle)
 RECEIPT = CFUNCTYPE(None, Address, Handle, Handle)
+DID_RECEIVE_STREAM = CFUNCTYPE(None, Address, Handle, Handle)
 OFFER = CFUNCTYPE(None, Address, Handle, Int32, Handle)
 CONNECTION = CFUNCTYPE(None, Address, Handle, Int32)
 WILL_CONTINUE = CFUNCTYPE(Bool, Address, Handle, Address, Size, Handle)
 CONTINUE = CFUNCTYPE(Int32, Address, Handle, Handle, Handle)
 DID_FAIL = CFUNCTYPE(None, Address, Handle, Address, Size, Handle, Handle)
 RESTORE_STATE = CFUNCTYPE(Bool, Address, Handle)
+STREAM = CFUNCTYPE(None, Address, Handle, Handle, Handle)
+STREAM_RESULT = CFUNCTYPE(None, Address, Handle, Int32, UInt32)
 
 CALLBACKS: dict[str, Any] = {
     "segue_destroy": DESTROY,
@@ -63,12 +66,15 @@ CALLBACKS: dict[str, Any] = {
     "segue_explain_function": EXPLAIN,
     "segue_will_save_function": WILL_SAVE,
     "segue_receipt_function": RECEIPT,
+    "segue_did_receive_stream_function": DID_RECEIVE_STREAM,
     "segue_offer_function": OFFER,
     "segue_connection_function": CONNECTION,
     "segue_will_continue_function": WILL_CONTINUE,
     "segue_continue_function": CONTINUE,
     "segue_did_fail_function": DID_FAIL,
     "segue_restore_state_function": RESTORE_STATE,
+    "segue_stream_function": STREAM,
+    "segue_stream_result_function": STREAM_RESULT,
 }
 """The callback types of the header by name."""
 
@@ -168,6 +174,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_activity_delegate_on_will_save", (Handle, WILL_SAVE), Status),
     ("segue_activity_delegate_on_was_continued", (Handle, RECEIPT), Status),
     ("segue_activity_delegate_on_continuation_ended", (Handle, RECEIPT), Status),
+    ("segue_activity_delegate_on_did_receive_stream", (Handle, DID_RECEIVE_STREAM), Status),
     ("segue_activity_delegate_release", (Handle,), Status),
     ("segue_save_complete", (Handle,), Status),
     ("segue_save_retain", (Handle,), Status),
@@ -241,6 +248,13 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_continuation_release", (Handle,), Status),
     ("segue_restorable_create", (RESTORE_STATE, Address, DESTROY, Address), Status),
     ("segue_restorable_release", (Handle,), Status),
+    ("segue_activity_ask_stream", (Handle, UInt32, STREAM, Address, DESTROY), Status),
+    ("segue_stream_open", (Handle, Address), Status),
+    ("segue_stream_finish", (Handle,), Status),
+    ("segue_stream_abort", (Handle, UInt32), Status),
+    ("segue_stream_ask_result", (Handle, STREAM_RESULT, Address, DESTROY), Status),
+    ("segue_stream_retain", (Handle,), Status),
+    ("segue_stream_release", (Handle,), Status),
     ("segue_fleet_create", (UInt64, Address), Status),
     ("segue_fleet_retain", (Handle,), Status),
     ("segue_fleet_release", (Handle,), Status),

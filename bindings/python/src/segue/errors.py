@@ -224,3 +224,28 @@ def error_of(status: int, message: str) -> Error:
     """The exception for a status."""
     kind = _CLASSES.get(status)
     return Error(message, status) if kind is None else kind(message, Status(status))
+
+
+class StreamError(Error):
+    """A stream ended before the other side had written all (R7.3)."""
+
+    default_status = Status.CANCELLED
+
+
+class StreamAbortedError(StreamError):
+    """The other side gave the stream up, or closed it without a word (code 0)."""
+
+    abort_code: int
+
+    def __init__(self, abort_code: int):
+        super().__init__(f"the other side aborted the stream with code {abort_code}")
+        self.abort_code = abort_code
+
+
+class StreamBrokenError(StreamError):
+    """The process of the other side, or the way to it, is gone."""
+
+    default_status = Status.CONNECTION_UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__("the other side of the stream, or the way to it, is gone")

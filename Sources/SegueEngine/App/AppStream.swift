@@ -1,0 +1,252 @@
+import SegueModel
+import SegueWire
+
+/// A stream that joins this app to another, as far as the engine has to do with it: who it is of, and how it ends. The bytes
+/// go from app to app.
+struct AppStream {
+  enum Phase {
+    /// This app has asked for it; if `isSent`, the hub knows.
+    case asking(deadline: Int64, isSent: Bool)
+    case there
+  }
+
+  let id: Identifier
+  let continuation: Message.Continuation
+  /// The app at its other end.
+  let other: Identifier
+  var phase: Phase
+  /// What was said of the end that is here, and of the other.
+  var said: StreamWord?
+  var heard: StreamWord?
+  /// The app waits to hear how the other end has ended.
+  var question: Question?
+
+  struct Question {
+    /// Uptime at which it counts as broken.
+    let deadline: Int64
+    /// Uptime at which the other side is asked again: the hub may have heard of its death only after the question.
+    var againAt: Int64
+  }
+}
+
+/// Another app asks for a stream; a descriptor has come with it, or should have.
+public struct StreamRequest: Sendable {
+  public let id: Identifier
+  let continuation: Message.Continuation
+  let app: Identifier
+}
+
+/// A descriptor that the owner of an engine sends with the next bytes.
+public enum AppPassenger: Sendable {
+  case link(UInt64)
+  case stream(Identifier)
+}
+
+extension AppEngine {
+  /// Streams that an app takes part in, and that others may have asked it for before it has heard of the first.
+  static let streamLimit = 1_024
+  /// Milliseconds within which it is known how a stream has ended (R7.3).
+  private static let verdictTime: Int64 = 1_000
+  private static let firstPatience: Int64 = 50
+
+  // MARK: Asking for one
+
+  /// Asks the origin of a continued activity for a stream (R7.1). Comes to `streamAnswered`.
+  /// - Parameter id: new; under it the owner keeps the origin's end until `takePassengers` has named it.
+  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  public func askStream(_ id: Identifier, _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) {
+    let continuation = Message.Continuation(
+      id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
+    guard streams.count < Self.streamLimit else {
+      let error = SegueError(.limitExceeded, "app: has \(Self.streamLimit) streams")
+      return deliveries.append(.streamAnswered(id, error))
+    }
+    streams.append(
+      AppStream(
+        id: id, continuation: continuation, other: continuation.origin,
+        phase: .asking(deadline: now.uptime + (timeout ?? limits.continuation), isSent: false)))
+    if connection.isWelcome { askForStreams(now) }
+  }
+
+  func askForStreams(_ now: Moment) {
+    for index in streams.indices {
+      guard case .asking(let deadline, false) = streams[index].phase else { continue }
+      streams[index].phase = .asking(deadline: deadline, isSent: true)
+      passengers.append(.stream(streams[index].id))
+      // The hub fills in who asks.
+      let stream = streams[index]
+      sendChecked(.stream(stream.id, stream.continuation, from: identity.id, channel: 0), now)
+    }
+  }
+
+  func streamAnswered(_ id: Identifier, _ error: SegueError?) {
+    guard let index = streams.firstIndex(where: { $0.id == id }), case .asking = streams[index].phase else { return }
+    if error == nil { streams[index].phase = .there } else { streams.remove(at: index) }
+    deliveries.append(.streamAnswered(id, error))
+  }
+
+  // MARK: Being asked
+
+  /// Streams that were asked for, in the order of the descriptors that came with them. The owner answers each with `take` or
+  /// `refuse`.
+  public func takeStreamRequests() -> [StreamRequest] {
+    defer { streamRequests = [] }
+    return streamRequests
+  }
+
+  /// - Returns: whether the app gets it, and the descriptor with it.
+  public func take(_ request: StreamRequest) -> Bool {
+    if let error = objection(to: request) {
+      refuse(request, error)
+      return false
+    }
+    streams.append(AppStream(id: request.id, continuation: request.continuation, other: request.app, phase: .there))
+    send(.streamAnswer(request.id, request.continuation, channel: 0, nil))
+    deliveries.append(.streamCame(request.id, activity: request.continuation.activity))
+    return true
+  }
+
+  public func refuse(_ request: StreamRequest, _ error: SegueError) {
+    send(.streamAnswer(request.id, request.continuation, channel: 0, error))
+  }
+
+  private func objection(to request: StreamRequest) -> SegueError? {
+    if let error = objection(to: request.continuation, of: request.app) { return error }
+    let activity = request.continuation.activity
+    guard source.activity(activity)?.supportsContinuationStreams ?? false else {
+      return SegueError(.invalidState, "the activity does not support continuation streams")
+    }
+    guard source.takesStreams(activity) else {
+      return SegueError(.invalidState, "the app where the activity lives takes no streams")
+    }
+    guard streams.count < Self.streamLimit else {
+      return SegueError(.limitExceeded, "the app where the activity lives has \(Self.streamLimit) streams")
+    }
+    guard !streams.contains(where: { $0.id == request.id }) else {
+      return SegueError(.handoffFailed, "the name is taken")
+    }
+    return nil
+  }
+
+  // MARK: How it ends
+
+  /// Tells the other side how the end here ends.
+  public func say(_ word: StreamWord, of id: Identifier) {
+    guard let index = streams.firstIndex(where: { $0.id == id }), streams[index].said == nil else { return }
+    streams[index].said = word
+    tell(word, streams[index])
+  }
+
+  /// The other end is closed, or both are shut down: how did it end? Comes to `streamEnded`.
+  public func askHowEnded(_ id: Identifier, _ now: Moment) {
+    guard let index = streams.firstIndex(where: { $0.id == id }) else {
+      return deliveries.append(.streamEnded(id, .broken))
+    }
+    if let heard = streams[index].heard { return deliveries.append(.streamEnded(id, heard)) }
+    guard streams[index].question == nil else { return }
+    streams[index].question = AppStream.Question(
+      deadline: now.uptime + Self.verdictTime, againAt: now.uptime + Self.firstPatience)
+    tell(nil, streams[index])
+  }
+
+  /// The other end was seen to be shut down for writing.
+  public func sawEnd(of id: Identifier) {
+    guard let index = streams.firstIndex(where: { $0.id == id }), streams[index].heard == nil else { return }
+    streams[index].heard = .ended
+  }
+
+  public func hasHeardEnd(of id: Identifier) -> Bool {
+    streams.first { $0.id == id }?.heard != nil
+  }
+
+  /// The owner has let go of a stream.
+  public func forgetStream(_ id: Identifier) {
+    guard let index = streams.firstIndex(where: { $0.id == id }) else { return }
+    let stream = streams.remove(at: index)
+    if let said = stream.said { partings.append((id, said)) }
+    if partings.count > Self.streamLimit { partings.removeFirst(Self.streamLimit / 4) }
+  }
+
+  func heardWord(_ word: StreamWord?, of id: Identifier, _ continuation: Message.Continuation) {
+    guard let index = streams.firstIndex(where: { $0.id == id }) else {
+      // A bare close is an abort (R7.3).
+      if word == nil { answerQuestion(of: id, continuation, partings.last { $0.id == id }?.word ?? .aborted(0)) }
+      return
+    }
+    guard let word else {
+      return tell(streams[index].said ?? source.streamEnd(id), streams[index])
+    }
+    guard word != .broken || streams[index].heard == nil else { return }
+    streams[index].heard = word == .open ? .ended : word
+    guard streams[index].question != nil, let heard = streams[index].heard else { return }
+    streams[index].question = nil
+    deliveries.append(.streamEnded(id, heard))
+  }
+
+  private func tell(_ word: StreamWord?, _ stream: AppStream) {
+    guard connection.isWelcome else { return }
+    send(.streamWord(stream.id, stream.continuation, to: stream.other, word))
+  }
+
+  /// Of a stream that is known no more, asked by whoever was at its other end.
+  private func answerQuestion(of id: Identifier, _ continuation: Message.Continuation, _ word: StreamWord) {
+    let asker = continuation.origin == identity.id ? nil : continuation.origin
+    guard let asker = asker ?? holders.app(continuation.id) else { return }
+    send(.streamWord(id, continuation, to: asker, word))
+  }
+
+  // MARK: The hub, time, and the end
+
+  func streamsFoundHub(_ now: Moment) {
+    askForStreams(now)
+    for stream in streams where stream.question != nil { tell(nil, stream) }
+  }
+
+  /// Those that the hub was asked for may be lost with it.
+  func streamsLostHub() {
+    endAsking(SegueError(.connectionUnavailable, "the hub of this device went away")) { _, isSent in isSent }
+  }
+
+  func tickStreams(_ now: Moment) {
+    endAsking(SegueError(.remoteApplicationTimedOut, "the app where the activity lives did not answer in time")) {
+      deadline, _ in deadline <= now.uptime
+    }
+    for index in streams.indices {
+      guard let question = streams[index].question else { continue }
+      if question.deadline <= now.uptime {
+        streams[index].question = nil
+        deliveries.append(.streamEnded(streams[index].id, .broken))
+      } else if question.againAt <= now.uptime {
+        streams[index].question?.againAt = now.uptime + 2 * Self.firstPatience
+        tell(nil, streams[index])
+      }
+    }
+  }
+
+  var nextStreamDeadline: Int64? {
+    var next: Int64?
+    for stream in streams {
+      var deadline = stream.question.map { min($0.deadline, $0.againAt) }
+      if case .asking(let by, _) = stream.phase { deadline = by }
+      if let deadline { next = min(next ?? deadline, deadline) }
+    }
+    return next
+  }
+
+  /// The app closes: whoever waits hears so.
+  func closeStreams(_ error: SegueError) {
+    endAsking(error) { _, _ in true }
+    for stream in streams where stream.question != nil { deliveries.append(.streamEnded(stream.id, .broken)) }
+    streams = []
+  }
+
+  private func endAsking(_ error: SegueError, where isDue: (_ deadline: Int64, _ isSent: Bool) -> Bool) {
+    while let index = streams.firstIndex(where: { stream in
+      if case .asking(let deadline, let isSent) = stream.phase { isDue(deadline, isSent) } else { false }
+    }) {
+      let id = streams.remove(at: index).id
+      passengers.removeAll { if case .stream(id) = $0 { true } else { false } }
+      deliveries.append(.streamAnswered(id, error))
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// An app's streams (R7.1-R7.3).
+extension App {
+  /// Asks the app where a continued activity comes from for a stream.
+  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  func askStream(_ ask: StreamAsk, timeout: Int64?) throws(SegueError) {
+    guard let from = ask.activity.continuedFrom else {
+      throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask for a stream")
+    }
+    guard ask.activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
+    guard asFleetApp == nil else {
+      throw SegueError(.invalidState, "app: of a virtual fleet, where there are no streams")
+    }
+    let (near, far) = try StreamSocket.pair()
+    let id = newIdentifier()
+    ask.keep(Stream(id, near, app: self), otherEnd: far)
+    try perform { engine, now in
+      streamAsks[id] = ask
+      engine.askStream(id, from, timeout: timeout, now)
+    }
+  }
+
+  func say(_ word: StreamWord, of stream: Stream) {
+    performIfOpen { engine, _ in engine.say(word, of: stream.id) }
+  }
+
+  func waitForEnd(of stream: Stream, _ otherEnd: StreamSocket.OtherEnd, _ wait: StreamWait) throws(SegueError) {
+    var isPremature = false
+    try perform { engine, now in
+      switch otherEnd {
+      case .closed: break
+      case .finished: engine.sawEnd(of: stream.id)
+      case .open:
+        guard engine.hasHeardEnd(of: stream.id) else {
+          isPremature = true
+          return
+        }
+      }
+      streamWaits[stream.id, default: []].append(wait)
+      engine.askHowEnded(stream.id, now)
+    }
+    if isPremature { throw SegueError(.invalidState, "stream: the other end has not ended") }
+  }
+
+  /// Nobody holds it, and its end here is closed.
+  func forget(_ stream: Stream) {
+    monitor.lock()
+    let gone = streams.removeValue(forKey: stream.id)
+    engine?.forgetStream(stream.id)
+    unlockAndLog()
+    withExtendedLifetime(gone) {}
+  }
+
+  /// Streams that others ask for have come, with their descriptors. Called with the lock.
+  func takeStreams(_ engine: AppEngine, _ descriptors: inout [Int32]) {
+    for request in engine.takeStreamRequests() {
+      guard !descriptors.isEmpty else {
+        engine.refuse(request, SegueError(.malformed, "no descriptor came with the stream"))
+        continue
+      }
+      let fd = descriptors.removeFirst()
+      guard let socket = StreamSocket(fd) else {
+        Descriptors.close(fd)
+        engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
+        continue
+      }
+      forgetDoneStreams(engine)
+      if engine.take(request) { streams[request.id] = Stream(request.id, socket, app: self) } else { Descriptors.close(fd) }
+    }
+    // More than a hub ever sends ahead of its messages.
+    while descriptors.count > 64 { Descriptors.close(descriptors.removeLast()) }
+  }
+
+  /// The host closes its descriptors without telling us.
+  private func forgetDoneStreams(_ engine: AppEngine) {
+    for (id, stream) in streams where stream.isDone {
+      streams[id] = nil
+      engine.forgetStream(id)
+    }
+  }
+
+  // MARK: What it is told
+
+  func streamAnswered(_ id: Identifier, _ error: SegueError?) -> Turn {
+    guard let ask = streamAsks.removeValue(forKey: id) else { return { false } }
+    let stream = error == nil ? ask.stream : nil
+    if let stream { streams[id] = stream }
+    return {
+      ask.answered(ask.activity, stream, error.map { Box($0) })
+      return true
+    }
+  }
+
+  func streamCame(_ id: Identifier, _ activity: Identifier) -> Turn {
+    guard let stream = streams[id] else { return { false } }
+    let turn = tell(activity) { delegate, activity in delegate.didReceiveStream(activity, stream) }
+    return {
+      let isTold = turn()
+      // Its delegate went meanwhile: nobody will ever have it.
+      if !isTold { stream.lastHandleReleased() }
+      return isTold
+    }
+  }
+
+  func streamEnded(_ id: Identifier, _ word: StreamWord) -> Turn {
+    guard let waits = streamWaits.removeValue(forKey: id), let stream = streams[id] else { return { false } }
+    return {
+      for wait in waits { wait.ended(stream, word) }
+      return true
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import CLinux
+import SegueModel
+
+/// A descriptor that was given away to the host: whoever has it may close it at any time, and its number may then be another
+/// file's. So it is known again by the number of its socket.
+public struct StreamSocket: Sendable {
+  public let fd: Int32
+  private let inode: UInt64
+
+  /// Nil: it is no connected stream socket.
+  public init?(_ fd: Int32) {
+    guard linux_is_stream(fd) == 1, let inode = Self.inode(of: fd) else { return nil }
+    self.fd = fd
+    self.inode = inode
+  }
+
+  /// What can be seen of the other end.
+  public enum OtherEnd: Sendable {
+    case open
+    /// It was shut down for writing, and is not closed.
+    case finished
+    /// It is closed; or both ends were shut down for writing, which looks the same.
+    case closed
+  }
+
+  /// Two sockets that are connected with each other, closed by exec.
+  public static func pair() throws(SegueError) -> (near: StreamSocket, far: Int32) {
+    var fds: (Int32, Int32) = (-1, -1)
+    let result = withUnsafeMutableBytes(of: &fds) { linux_socket_pair($0.assumingMemoryBound(to: Int32.self).baseAddress) }
+    guard result == 0 else { throw .system("a stream") }
+    guard let near = StreamSocket(Descriptors.own(fds.0)) else {
+      Descriptors.close(fds.0)
+      _ = CLinux.close(fds.1)
+      throw .system("a stream")
+    }
+    return (near, Descriptors.own(fds.1))
+  }
+
+  /// Gives the descriptor to the host.
+  public func giveAway() -> Int32 {
+    Descriptors.disown(fd)
+    return fd
+  }
+
+  /// Whether the host still has it.
+  public var isOpen: Bool { Self.inode(of: fd) == inode }
+
+  /// Nil: the host has closed it.
+  public var otherEnd: OtherEnd? {
+    guard isOpen else { return nil }
+    var descriptor = pollfd(fd: fd, events: Int16(linux_pollrdhup()), revents: 0)
+    while poll(&descriptor, 1, 0) < 0, linux_errno() == EINTR {}
+    let events = Int32(descriptor.revents)
+    if events & (POLLHUP | POLLERR | POLLNVAL) != 0 { return .closed }
+    return events & linux_pollrdhup() != 0 ? .finished : .open
+  }
+
+  /// Writes no more, or neither reads nor writes; nothing if the host has closed it.
+  public func shutDown(readingToo: Bool) {
+    guard isOpen else { return }
+    linux_shutdown(fd, readingToo ? 1 : 0)
+  }
+
+  private static func inode(of fd: Int32) -> UInt64? {
+    var status = stat()
+    return fstat(fd, &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+}

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams between the two sides of a continuation (R7)."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+from . import _native, _table
+from ._native import library
+from ._pending import Pending
+from .errors import StreamAbortedError, StreamBrokenError, error_of
+
+if TYPE_CHECKING:
+    from ._activity import Activity
+    from ._app import App
+
+_ENDED, _ABORTED = 1, 2
+
+
+class Stream(_native.Handle):
+    """A stream to the other side of a continuation, not open yet: what one side writes the other reads, both ways.
+
+    Under asyncio `reader, writer = await stream.open_streams()`; for scripts `connection = stream.open()`. Let go of
+    unopened, it is aborted.
+    """
+
+    _noun = "stream"
+    _app: App
+
+    def open(self) -> socket.socket:
+        """A connected, blocking socket of yours. Say `finish` (or `abort`) before you close it: a bare close is an abort."""
+        return socket.socket(fileno=_native.created_fd(library.segue_stream_open, self._handle))
+
+    async def open_streams(self) -> tuple[StreamReader, StreamWriter]:
+        """The two directions for asyncio. The reader raises `StreamAbortedError` and `StreamBrokenError` where the other
+        side did not end cleanly; closing the writer ends this side cleanly, `writer.abort(code)` does not."""
+        loop = asyncio.get_running_loop()
+        reader = StreamReader(self, loop)
+        protocol = _Protocol(reader)
+        connection = self.open()
+        connection.setblocking(False)
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
+        return reader, StreamWriter(self, transport, protocol, reader, loop)
+
+    def finish(self) -> None:
+        """All is written: shuts the socket down for writing, and says so. You can still read."""
+        library.segue_stream_finish(self._handle)
+
+    def abort(self, code: int = 0) -> None:
+        """Gives it up, open or not; the other side reads its end, and hears the code."""
+        _native.check_range(code, 0, 0xFFFF_FFFF, "code")
+        library.segue_stream_abort(self._handle, code)
+
+    def result(self) -> Pending[None]:
+        """How the other side has ended, once you have read its end: done within a second. Raises `StreamAbortedError`
+        or `StreamBrokenError` unless it had written all (R7.3)."""
+        answer: Pending[None] = Pending(self._app)
+        waiting = _Waiting(self._app, answer)
+        context = _native.new_context(lambda: waiting)
+        self._app._expect(answer)
+        try:
+            library.segue_stream_ask_result(self._handle, _ended, context, _native.destroy)
+        except BaseException:
+            self._app._answered(answer)
+            raise
+        return answer
+
+
+class StreamReader(asyncio.StreamReader):
+    """What the other side writes."""
+
+    def __init__(self, stream: Stream, loop: asyncio.AbstractEventLoop):
+        super().__init__(loop=loop)
+        self._stream = stream
+        self._verdict: asyncio.Task[None] | None = None
+
+    def _end(self) -> None:
+        """The end, or an error, was read: what it means is asked."""
+        if self._verdict is None:
+            self._verdict = asyncio.get_running_loop().create_task(self._judge())
+
+    async def _judge(self) -> None:
+        try:
+            await self._stream.result()
+        except Exception as error:
+            self.set_exception(error)
+        else:
+            super().feed_eof()
+
+    def feed_eof(self) -> None:
+        self._end()
+
+
+class StreamWriter(asyncio.StreamWriter):
+    """What the other side reads. Closing it, or `write_eof`, says that all is written."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        transport: asyncio.Transport,
+        protocol: asyncio.StreamReaderProtocol,
+        reader: StreamReader,
+        loop: asyncio.AbstractEventLoop,
+    ):
+        super().__init__(transport, protocol, reader, loop)
+        self._stream = stream
+        self._ending: asyncio.Task[None] | None = None
+
+    def write_eof(self) -> None:
+        """No more follows; the other direction stays open. It is said as soon as all that waits has been written."""
+        self._finish(closing=False)
+
+    def close(self) -> None:
+        self._finish(closing=True)
+
+    async def wait_closed(self) -> None:
+        if self._ending is not None:
+            await self._ending
+        await super().wait_closed()
+
+    def abort(self, code: int = 0) -> None:
+        """Ends it at once, both ways: the other side's reader raises `StreamAbortedError` with the code."""
+        self._stream.abort(code)
+        self.transport.abort()
+
+    def _finish(self, closing: bool) -> None:
+        former = self._ending
+        self._ending = asyncio.get_running_loop().create_task(self._finished(former, closing))
+
+    async def _finished(self, former: asyncio.Task[None] | None, closing: bool) -> None:
+        if former is not None:
+            await former
+        elif not self.transport.is_closing():
+            # Nothing may be lost that was said to be all.
+            self.transport.set_write_buffer_limits(0)
+            try:
+                await self.drain()
+            except (ConnectionError, StreamAbortedError, StreamBrokenError):
+                self.abort()
+            else:
+                self._stream.finish()
+        if closing:
+            super().close()
+
+
+class _Protocol(asyncio.StreamReaderProtocol):
+    """Leaves it to the reader what an end means."""
+
+    _own: StreamReader
+
+    def __init__(self, reader: StreamReader):
+        super().__init__(reader)
+        self._own = reader
+
+    def eof_received(self) -> bool:
+        self._own._end()
+        return True
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        # An error of the socket says no more than its end does.
+        super().connection_lost(None)
+
+
+class _Waiting:
+    """Waits for the answer of segue_stream_ask_result, or of segue_activity_ask_stream."""
+
+    def __init__(self, app: App, answer: Pending[None]):
+        self.app = app
+        self.answer = answer
+
+    def _failed(self, error: BaseException) -> None:
+        self.app._answered(self.answer)
+        self.answer._end(None, error)
+
+
+class _Asking:
+    def __init__(self, app: App, answer: Pending[Stream]):
+        self.app = app
+        self.answer = answer
+
+    def _failed(self, error: BaseException) -> None:
+        self.app._answered(self.answer)
+        self.answer._end(None, error)
+
+
+def ask(activity: Activity, app: App, timeout: float | None) -> Pending[Stream]:
+    answer: Pending[Stream] = Pending(app)
+    asking = _Asking(app, answer)
+    context = _native.new_context(lambda: asking)
+    milliseconds = 0 if timeout is None else max(1, _native.milliseconds(timeout, "timeout", 3_600_000))
+    app._expect(answer)
+    try:
+        library.segue_activity_ask_stream(activity._handle, milliseconds, _answered, context, _native.destroy)
+    except BaseException:
+        app._answered(answer)
+        raise
+    return answer
+
+
+def stream_of(app: App, handle: int) -> Stream:
+    """The stream that a callback borrows."""
+    return _native.wrap(Stream, handle, owned=False, _app=app)
+
+
+@_native.trampoline(_table.STREAM)
+def _answered(asking: _Asking, _: int, stream: int | None, error: int | None) -> None:
+    asking.app._answered(asking.answer)
+    if stream is not None:
+        return asking.answer._end(stream_of(asking.app, stream))
+    status = _native.take_int32(library.segue_error_get_status, error or 0)
+    asking.answer._end(None, error_of(status, _native.take_text(library.segue_error_get_message, error or 0) or ""))
+
+
+@_native.trampoline(_table.STREAM_RESULT)
+def _ended(waiting: _Waiting, _: int, result: int, code: int) -> None:
+    waiting.app._answered(waiting.answer)
+    if result == _ENDED:
+        waiting.answer._end(None)
+    elif result == _ABORTED:
+        waiting.answer._end(None, StreamAbortedError(code))
+    else:
+        waiting.answer._end(None, StreamBrokenError())
