@@ -1011,7 +1011,7 @@ typedef void (*segue_stream_result_function)(void *context, segue_stream *stream
  * Errors: INVALID_STATE (not open; the other side has not ended), INVALIDATED (the app is closed).
  */
 segue_status segue_stream_ask_result(segue_stream *stream, segue_stream_result_function function, void *context,
-                                      segue_destroy destroy);
+                                     segue_destroy destroy);
 /** Adds a count. */
 segue_status segue_stream_retain(segue_stream *stream);
 /** Takes a count; NULL is fine. The last one of a stream that was not opened aborts it; one that was goes on. */

@@ -26,7 +26,9 @@ public struct StreamSocket: Sendable {
   /// Two sockets that are connected with each other, closed by exec.
   public static func pair() throws(SegueError) -> (near: StreamSocket, far: Int32) {
     var fds: (Int32, Int32) = (-1, -1)
-    let result = withUnsafeMutableBytes(of: &fds) { linux_socket_pair($0.assumingMemoryBound(to: Int32.self).baseAddress) }
+    let result = withUnsafeMutableBytes(of: &fds) {
+      linux_socket_pair($0.assumingMemoryBound(to: Int32.self).baseAddress)
+    }
     guard result == 0 else { throw .system("a stream") }
     guard let near = StreamSocket(Descriptors.own(fds.0)) else {
       Descriptors.close(fds.0)

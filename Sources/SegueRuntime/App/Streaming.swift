@@ -68,7 +68,11 @@ extension App {
         continue
       }
       forgetDoneStreams(engine)
-      if engine.take(request) { streams[request.id] = Stream(request.id, socket, app: self) } else { Descriptors.close(fd) }
+      if engine.take(request) {
+        streams[request.id] = Stream(request.id, socket, app: self)
+      } else {
+        Descriptors.close(fd)
+      }
     }
     // More than a hub ever sends ahead of its messages.
     while descriptors.count > 64 { Descriptors.close(descriptors.removeLast()) }
