@@ -30,12 +30,12 @@ class Stream(_native.Handle):
     _app: App
 
     def open(self) -> socket.socket:
-        """A connected, blocking socket of yours. Say `finish` (or `abort`) before you close it: a bare close is an abort."""
+        """A connected, blocking socket of yours. Say `finish` or `abort` before you close it: a bare close is an abort."""
         return socket.socket(fileno=_native.created_fd(library.segue_stream_open, self._handle))
 
     async def open_streams(self) -> tuple[StreamReader, StreamWriter]:
-        """The two directions for asyncio. The reader raises `StreamAbortedError` and `StreamBrokenError` where the other
-        side did not end cleanly; closing the writer ends this side cleanly, `writer.abort(code)` does not."""
+        """The two directions for asyncio. The reader raises `StreamAbortedError` and `StreamBrokenError` where the
+        other side did not end cleanly; closing the writer ends this side cleanly, `writer.abort(code)` does not."""
         loop = asyncio.get_running_loop()
         reader = StreamReader(self, loop)
         protocol = _Protocol(reader)
