@@ -20,7 +20,10 @@ PATIENCE = 10  # seconds for what takes milliseconds
 HEAD_SIZE = 8
 
 # The page's messages and frames by name, as the page numbers them.
-MESSAGES = {name: int(number) for name, number in re.findall(r"^([a-z]+) = \[(\d+)", PAGE, re.MULTILINE)}
+MESSAGES = {
+    re.sub("-(.)", lambda match: match[1].upper(), name): int(number)
+    for name, number in re.findall(r"^([a-z-]+) = \[(\d+)", PAGE, re.MULTILINE)
+}
 FRAMES = {name: int(number) for number, name in re.findall(r"^\| (\d) \| (\w+) \|", PAGE, re.MULTILINE)}
 OUTCOMES = {name: int(number) for name, number in re.findall(r"^([a-z]+) = (\d)$", PAGE, re.MULTILINE)}
 NAMES = {number: name for name, number in MESSAGES.items()}

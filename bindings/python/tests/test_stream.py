@@ -49,7 +49,9 @@ def serve(app, stream):
     print("served", word, flush=True)
 """
 
-ORIGIN = COMMON + """
+ORIGIN = (
+    COMMON
+    + """
 with segue.App("com.example.notes", types=["com.example.notes.editing"]) as app:
     activity = segue.Activity(app, "com.example.notes.editing", title="Draft")
     activity.supports_continuation_streams = sys.argv[1] != "unsupported"
@@ -59,6 +61,7 @@ with segue.App("com.example.notes", types=["com.example.notes.editing"]) as app:
     print("offering", flush=True)
     app.run()
 """
+)
 
 ENDINGS = ["finish", "shutdown", "close", "abort 7", "kill"]
 

@@ -30,7 +30,7 @@ class Stream(_native.Handle):
     _app: App
 
     def open(self) -> socket.socket:
-        """A connected, blocking socket of yours. Say `finish` or `abort` before you close it: a bare close is an abort."""
+        """A connected, blocking socket of yours. Say `finish` or `abort` before you close it, else it is an abort."""
         return socket.socket(fileno=_native.created_fd(library.segue_stream_open, self._handle))
 
     async def open_streams(self) -> tuple[StreamReader, StreamWriter]:
