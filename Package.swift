@@ -16,6 +16,8 @@ let settings: [SwiftSetting] =
     .unsafeFlags([
       "-wmo", "-Xfrontend", "-function-sections", "-enforce-exclusivity=unchecked",
       "-Xllvm", "-sil-disable-pass=closure-specialize",
+      // Swift's own optimiser works for speed (-Osize would halve that of the codec), machine code is laid out for size.
+      "-Xllvm", "-force-attribute=optsize",
     ]),
   ] : []
 
