@@ -111,6 +111,8 @@ static void take_over(struct call *call) {
     else if (parameter->role == ROLE_STRING ||
              (parameter->role == ROLE_DATA && !parameter->size && call->words[i] != (uintptr_t)call->buffer))
       memory_put(given);
+    else if (strcmp(call->function->name, "segue_stream_open") == 0)
+      close((int)given); /* perhaps while another thread uses the stream */
   }
 }
 

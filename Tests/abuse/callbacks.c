@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One function for each type of callback: it keeps what it is lent, calls back into the library, and answers anything. */
 #include "abuse.h"
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { DEEPEST = 3 };
 static _Thread_local int depth;
 
-enum { WILL_SAVE, RECEIPT, EXPLAIN, OFFER, CONNECTION, WILL_CONTINUE, CONTINUE, DID_FAIL, RESTORE_STATE, LINK, LOG };
-const char *const callback_names[] = {"will_save", "receipt",  "explain",       "offer", "connection", "will_continue",
-                                      "continue",  "did_fail", "restore_state", "link",  "log"};
+enum {
+  WILL_SAVE,
+  RECEIPT,
+  EXPLAIN,
+  OFFER,
+  CONNECTION,
+  WILL_CONTINUE,
+  CONTINUE,
+  DID_FAIL,
+  RESTORE_STATE,
+  LINK,
+  LOG,
+  DID_RECEIVE_STREAM,
+  STREAM,
+  STREAM_RESULT
+};
+const char *const callback_names[] = {
+    "will_save", "receipt",       "explain", "offer", "connection",         "will_continue", "continue",
+    "did_fail",  "restore_state", "link",    "log",   "did_receive_stream", "stream",        "stream_result"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -64,6 +82,51 @@ void abuse_receipt_function(void *context, segue_activity *activity, segue_recei
     return;
   lent("segue_activity", activity);
   lent("segue_receipt", receipt);
+  calls_inside();
+}
+
+/** Opens it, at times, and writes; the other side does the same, or has closed. */
+static void use(segue_stream *stream) {
+  int fd;
+  if (draw(4) == 0 || segue_stream_open(stream, &fd) != SEGUE_OK)
+    return;
+  if (send(fd, "abuse", 5, MSG_NOSIGNAL | MSG_DONTWAIT) == 5 && draw(2))
+    segue_stream_finish(stream);
+  if (draw(2))
+    segue_stream_ask_result(stream, abuse_stream_result_function, (void *)(uintptr_t)context_make(), abuse_destroy);
+  close(fd);
+}
+
+void abuse_did_receive_stream_function(void *context, segue_activity *activity, segue_stream *stream) {
+  if (!begin(DID_RECEIVE_STREAM, context))
+    return;
+  lent("segue_activity", activity);
+  lent("segue_stream", stream);
+  use(stream);
+  calls_inside();
+}
+
+void abuse_stream_function(void *context, segue_activity *activity, segue_stream *stream, const segue_error *error) {
+  if (!begin(STREAM, context))
+    return;
+  if (!stream == !error)
+    fail("stream: neither a stream nor an error, or both", "");
+  lent("segue_activity", activity);
+  if (stream) {
+    lent("segue_stream", stream);
+    use(stream);
+  } else {
+    lent("segue_error", error);
+  }
+  calls_inside();
+}
+
+void abuse_stream_result_function(void *context, segue_stream *stream, segue_stream_result result, uint32_t code) {
+  if (!begin(STREAM_RESULT, context))
+    return;
+  if (result < SEGUE_STREAM_ENDED || result > SEGUE_STREAM_BROKEN || (code && result != SEGUE_STREAM_ABORTED))
+    fail("stream result: no such result", "");
+  lent("segue_stream", stream);
   calls_inside();
 }
 
@@ -129,6 +192,8 @@ segue_reply abuse_continue_function(void *context, segue_app *app, segue_activit
   lent("segue_app", app);
   lent("segue_activity", activity);
   lent("segue_continuation", continuation);
+  if (draw(2))
+    segue_activity_ask_stream(activity, 0, abuse_stream_function, (void *)(uintptr_t)context_make(), abuse_destroy);
   uint64_t list[] = {pool_look(handle_type("segue_restorable"))};
   if (draw(2) == 0)
     call_with("segue_continuation_restore", (uintptr_t)continuation, (uintptr_t)list, 1);

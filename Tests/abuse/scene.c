@@ -28,6 +28,7 @@ static segue_activity_delegate *activity_delegate(void) {
   segue_activity_delegate_on_will_save(delegate, abuse_will_save_function);
   segue_activity_delegate_on_was_continued(delegate, abuse_receipt_function);
   segue_activity_delegate_on_continuation_ended(delegate, abuse_receipt_function);
+  segue_activity_delegate_on_did_receive_stream(delegate, abuse_did_receive_stream_function);
   return delegate;
 }
 
@@ -47,6 +48,7 @@ void make_scene(void) {
   if (status != SEGUE_OK)
     fail("an app cannot be opened", segue_status_name(status));
   segue_activity_create(app, NULL, 0, &activity);
+  segue_activity_set_supports_continuation_streams(activity, true);
   segue_activity_set_delegate(activity, saver);
   segue_activity_become_current(activity);
   segue_restorable_create(abuse_restore_state_function, context(), abuse_destroy, &restorable);
