@@ -187,6 +187,44 @@ extension OneAtATime {
       }
     }
 
+    /// R7.3.
+    @Test func `how a stream ended is told once, and each context is destroyed once`() throws {
+      let pair = try Pair()
+      defer { pair.end() }
+      var results: [UInt64] = []
+      var destroyed = 0
+      let ended = Callback("segue_stream_result_function") {
+        results.append($0[2])
+        return 0
+      }
+      let destroy = Callback("segue_destroy") { _ in
+        destroyed += 1
+        return 0
+      }
+      let stream = Argument.handle(try #require(pair.handles["segue_stream"]))
+      let ask = { [library] in
+        library.status("segue_stream_ask_result", stream, .pointer(ended.code), .null, .pointer(destroy.code))
+      }
+      // Not open yet.
+      #expect(ask() == invalidState)
+      #expect(destroyed == 1)
+      var descriptor: Int32 = -1
+      withUnsafeMutablePointer(to: &descriptor) {
+        #expect(library.status("segue_stream_open", stream, .pointer($0)) == ok)
+      }
+      defer { close(descriptor) }
+      // The other end was let go of unopened.
+      var byte: UInt8 = 0
+      #expect(read(descriptor, &byte, 1) == 0)
+      #expect(ask() == ok)
+      #expect(ask() == ok)
+      pair.dispatch { results.count == 2 }
+      let aborted: UInt64 = 2
+      #expect(results == [aborted, aborted])
+      #expect(destroyed == 3)
+      withExtendedLifetime((ended, destroy)) {}
+    }
+
     @Test func `a link that breaks is told of once, and its context is destroyed once`() throws {
       try withPair { pair, _ in
         let app = Argument.handle(pair.handles["segue_app"] ?? 0)

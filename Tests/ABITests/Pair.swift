@@ -46,6 +46,7 @@ final class Pair {
   /// The types that no function makes without a second app, and the one that is handed to a continuation.
   static let given: Set = [
     "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
+    "segue_stream",
   ]
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
@@ -128,10 +129,17 @@ final class Pair {
       if outcome == Self.restoredOutcome { keep("segue_receipt", arguments[2]) }
       return 0
     }
+    try on("segue_activity_delegate_on_did_receive_stream", "segue_did_receive_stream_function", delegate) {
+      [unowned self] in
+      keep("segue_stream", $0[2])
+      return 0
+    }
     try #require(library.status("segue_app_open", .handle(origin)) == ok)
     let activity = try made("segue_activity_create", .handle(origin), .null, .int(0))
     handles["segue_activity"] = activity
     try set("segue_activity_set_title", activity, Self.title)
+    try #require(
+      library.status("segue_activity_set_supports_continuation_streams", .handle(activity), .int(1)) == ok)
     try #require(library.status("segue_activity_set_delegate", .handle(activity), .handle(delegate)) == ok)
     try #require(library.status("segue_activity_become_current", .handle(activity)) == ok)
   }
@@ -139,6 +147,9 @@ final class Pair {
   private func makeReceiver() throws {
     let delegate = try made("segue_app_delegate_create", .null, .null)
     handles["segue_app_delegate"] = delegate
+    // The end of the stream that is here is let go of.
+    let answered = Callback("segue_stream_function") { _ in 0 }
+    callbacks.append(answered)
     try on("segue_app_delegate_on_will_continue", "segue_will_continue_function", delegate) {
       [unowned self] arguments in
       guard let reason else { return 0 }
@@ -151,6 +162,9 @@ final class Pair {
     }
     try on("segue_app_delegate_on_continue", "segue_continue_function", delegate) { [unowned self] arguments in
       lent["segue_activity"] = UInt(arguments[2])
+      #expect(
+        library.status(
+          "segue_activity_ask_stream", .word(arguments[2]), .int(0), .pointer(answered.code), .null, .null) == ok)
       withUnsafePointer(to: handles["segue_restorable"]) {
         let status = library.status("segue_continuation_restore", .word(arguments[3]), .pointer($0), .int(1))
         #expect(status == ok, "\(library.lastMessage)")
@@ -212,7 +226,7 @@ final class Pair {
     handles["segue_continuation"] = try begin()
     dispatch { handles["segue_save"] != nil }
     try #require(library.status("segue_save_complete", .handle(handles["segue_save"] ?? 0)) == ok)
-    dispatch { restored == 1 && handles["segue_receipt"] != nil }
+    dispatch { restored == 1 && handles["segue_receipt"] != nil && handles["segue_stream"] != nil }
   }
 
   /// Waits for either app and runs its callbacks, until the condition holds; the time limit is for failures only.
