@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long a continuation takes on one machine: from segue_app_continue to the continue callback, the origin in another
- * process, the hub in a third, the activity dirty each time. In turns with its peers: a round trip over a raw Unix
+ * process, the hub in a third, the activity dirty each time; and a request of a kilobyte to the origin with an answer of as
+ * much. In turns with its peers: a round trip over a raw Unix
  * socket to another process, and a method call through a D-Bus daemon to another process. Only the raw socket is pinned
  * to cores, because it has two answers, far apart: the two processes on one core, or on two. */
 #define _GNU_SOURCE
@@ -13,11 +14,14 @@
 #define TYPE "com.example.bench.editing"
 
 /* Descriptors that bench/run leaves open. */
+enum { REQUEST_SIZE = 1024 };
 enum { ECHO_SOCKET = 3, ORIGIN_REPORTS = 4 };
 
 struct receiver {
   segue_offer *offer;
-  double continued_at; /* us; 0 while a continuation is under way */
+  segue_activity *activity; /* the first that was continued: to ask its origin */
+  double answered_at;       /* us; 0 while a request is under way */
+  double continued_at;      /* us; 0 while a continuation is under way */
 };
 
 static void on_offer(void *context, segue_app *app, segue_offer_event event, segue_offer *offer) {
@@ -40,9 +44,13 @@ static bool will_continue(void *context, segue_app *app, const char *type, size_
 
 static segue_reply continued(void *context, segue_app *app, segue_activity *activity, segue_continuation *which) {
   (void)app;
-  (void)activity;
   (void)which;
-  ((struct receiver *)context)->continued_at = bench_now_us();
+  struct receiver *self = context;
+  if (self->activity == NULL) {
+    BENCH_CALL(segue_activity_retain(activity));
+    self->activity = activity;
+  }
+  self->continued_at = bench_now_us();
   return SEGUE_REPLY_YES;
 }
 
@@ -72,6 +80,25 @@ static double continue_once(segue_app *app, struct receiver *self) {
   if (word != 's')
     bench_fail("origin", "continued without will_save");
   return self->continued_at - start;
+}
+
+static void answered(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
+                     const segue_error *error) {
+  (void)activity;
+  if (error != NULL || length != REQUEST_SIZE || bytes[length - 1] != 7)
+    bench_fail("request", "no answer, or another");
+  ((struct receiver *)context)->answered_at = bench_now_us();
+}
+
+static double request_once(segue_app *app, struct receiver *self) {
+  uint8_t bytes[REQUEST_SIZE];
+  memset(bytes, 7, sizeof bytes);
+  self->answered_at = 0;
+  double start = bench_now_us();
+  BENCH_CALL(segue_activity_request(self->activity, bytes, sizeof bytes, 0, answered, self, NULL, NULL));
+  while (self->answered_at == 0)
+    BENCH_CALL(segue_app_dispatch(app, -1, NULL));
+  return self->answered_at - start;
 }
 
 /** Puts this thread on one core, or with NULL back on all that it may use. */
@@ -151,7 +178,7 @@ int main(int count, char **arguments) {
     bench_fail("usage", "handoff BUS_ADDRESS ROUNDS CALLS_PER_ROUND CORE_OF_ECHO OTHER_CORE");
   size_t rounds = bench_count(arguments[2]), calls = bench_count(arguments[3]), total = rounds * calls;
   int near_core = atoi(arguments[4]), far_core = atoi(arguments[5]);
-  enum { HANDOFF, DBUS, ONE_CORE, TWO_CORES, FIGURES };
+  enum { HANDOFF, REQUEST, DBUS, ONE_CORE, TWO_CORES, FIGURES };
   double *samples[FIGURES];
   for (int f = 0; f < FIGURES; f++)
     samples[f] = calloc(total, sizeof(double));
@@ -162,6 +189,7 @@ int main(int count, char **arguments) {
     socket_once();
     dbus_once(bus);
     continue_once(app, &self);
+    request_once(app, &self);
   }
   for (size_t start = 0; start < total; start += calls) {
     size_t end = start + calls;
@@ -176,12 +204,17 @@ int main(int count, char **arguments) {
       samples[DBUS][i] = dbus_once(bus);
     for (size_t i = start; i < end; i++)
       samples[HANDOFF][i] = continue_once(app, &self);
+    for (size_t i = start; i < end; i++)
+      samples[REQUEST][i] = request_once(app, &self);
   }
   bench_print("handoff_p50_us", bench_percentile(samples[HANDOFF], total, 50));
   bench_print("handoff_p99_us", bench_percentile(samples[HANDOFF], total, 99));
+  bench_print("request_p50_us", bench_percentile(samples[REQUEST], total, 50));
+  bench_print("request_p99_us", bench_percentile(samples[REQUEST], total, 99));
   bench_print("dbus_p50_us", bench_percentile(samples[DBUS], total, 50));
   bench_print("socket_one_core_p50_us", bench_percentile(samples[ONE_CORE], total, 50));
   bench_print("socket_two_cores_p50_us", bench_percentile(samples[TWO_CORES], total, 50));
+  segue_activity_release(self.activity);
   segue_offer_release(self.offer);
   BENCH_CALL(segue_app_close(app));
   segue_app_release(app);

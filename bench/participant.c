@@ -58,12 +58,20 @@ static void ended(void *context, segue_activity *activity, segue_receipt *receip
     bench_fail("participant", "nobody to tell");
 }
 
+static void answer(void *context, segue_activity *activity, segue_request *request, const uint8_t *bytes,
+                   size_t length) {
+  (void)context;
+  (void)activity;
+  BENCH_CALL(segue_request_respond(request, bytes, length));
+}
+
 static void offer(struct participant *self) {
   segue_activity_delegate *delegate;
   BENCH_CALL(segue_activity_create(self->app, TYPE, SEGUE_NUL_TERMINATED, &self->activity));
   BENCH_CALL(segue_activity_delegate_create(self, NULL, &delegate));
   BENCH_CALL(segue_activity_delegate_on_will_save(delegate, will_save));
   BENCH_CALL(segue_activity_delegate_on_continuation_ended(delegate, ended));
+  BENCH_CALL(segue_activity_delegate_on_request(delegate, answer));
   BENCH_CALL(segue_activity_set_delegate(self->activity, delegate));
   BENCH_CALL(segue_activity_become_current(self->activity));
 }

@@ -135,7 +135,7 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_UNSAFE_FOLDER 14
 /** The app was closed before this ended. */
 #define SEGUE_ERROR_CANCELLED 15
-/** The receiver declined; the reason is in the message or receipt. */
+/** The receiver declined, or the origin refused a request; the reason is in the message or receipt. */
 #define SEGUE_ERROR_DECLINED 16
 /** The other side speaks another protocol version. */
 #define SEGUE_ERROR_UNSUPPORTED_VERSION 17
@@ -201,6 +201,8 @@ typedef int32_t segue_limit;
 #define SEGUE_LIMIT_SAVE_LATEST_MS 11
 /** ms between two updates of one offer; 100 */
 #define SEGUE_LIMIT_OFFER_UPDATE_MS 12
+/** bytes of a request, and of its answer, sent or taken; 1048576; settable 1024...16777216 */
+#define SEGUE_LIMIT_REQUEST 13
 
 /**
  * Reads a limit.
@@ -210,7 +212,7 @@ typedef int32_t segue_limit;
 segue_status segue_limit_get(segue_limit limit, uint64_t *value);
 
 /**
- * Sets a limit for this process. Times apply to apps that open afterwards, sizes at once.
+ * Sets a limit for this process. Times, and the size of requests, apply to apps that open afterwards, other sizes at once.
  * Errors: INVALID_ARGUMENT (no such limit, not settable, or out of its range).
  */
 segue_status segue_limit_set(segue_limit limit, uint64_t value);
@@ -578,6 +580,7 @@ segue_status segue_activity_get_continued_from(const segue_activity *activity, s
 typedef struct segue_save segue_save;
 typedef struct segue_receipt segue_receipt;
 typedef struct segue_stream segue_stream;
+typedef struct segue_request segue_request;
 
 /** What a callback that may answer later returns. */
 typedef int32_t segue_reply;
@@ -606,6 +609,14 @@ typedef void (*segue_receipt_function)(void *context, segue_activity *activity, 
  *   activity, stream  borrowed
  */
 typedef void (*segue_did_receive_stream_function)(void *context, segue_activity *activity, segue_stream *stream);
+/**
+ * An app that continued the activity asks for something (R7.5, section 9). Answer with segue_request_respond or
+ * segue_request_refuse, here or later, from any thread, on a retained handle. Released unanswered, it has failed.
+ *   activity, request  borrowed
+ *   bytes              borrowed: what is asked; may be NULL if length is 0
+ */
+typedef void (*segue_request_function)(void *context, segue_activity *activity, segue_request *request,
+                                                   const uint8_t *bytes, size_t length);
 
 /**
  *   context   retained until destroy
@@ -621,6 +632,9 @@ segue_status segue_activity_delegate_on_continuation_ended(segue_activity_delega
 /** Without this callback, others who ask for a stream get INVALID_STATE. */
 segue_status segue_activity_delegate_on_did_receive_stream(segue_activity_delegate *delegate,
                                                            segue_did_receive_stream_function function);
+/** Without this callback, the requests of others get INVALID_STATE. */
+segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegate,
+                                                            segue_request_function function);
 /** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
 segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
 
@@ -946,7 +960,7 @@ segue_status segue_restorable_create(segue_restore_state_function function, void
 segue_status segue_restorable_release(segue_restorable *restorable);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * 9. Streams: for what is too large for user_info, or takes time (R7)
+ * 9. Streams and requests: for what is too large for user_info, or takes time (R7)
  *
  *   receiver: segue_activity_ask_stream -> stream -> segue_stream_open     origin: did_receive_stream -> segue_stream_open
  *
@@ -958,6 +972,12 @@ segue_status segue_restorable_release(segue_restorable *restorable);
  * shutdown(fd, SHUT_WR) is as good as segue_stream_finish as long as the descriptor stays open until the other side has read
  * the end. A bare close is an abort with the code 0. To the kernel all of these look the same, and the same as a crash: so
  * when read has returned 0 or an error, ask segue_stream_ask_result whether you have got all.
+ *
+ *   receiver: segue_activity_request -> response       origin: on_request -> segue_request_respond
+ *
+ * A REQUEST is the common case in one call: some bytes to the app where the activity lives, and some bytes back, whole or
+ * not at all, within a deadline. Many may be under way at a time; they are answered in any order. On a link between
+ * devices too.
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
@@ -1016,6 +1036,54 @@ segue_status segue_stream_ask_result(segue_stream *stream, segue_stream_result_f
 segue_status segue_stream_retain(segue_stream *stream);
 /** Takes a count; NULL is fine. The last one of a stream that was not opened aborts it; one that was goes on. */
 segue_status segue_stream_release(segue_stream *stream);
+
+/**
+ * Called once, where the app's callbacks run, at the latest at the deadline.
+ *   activity  borrowed
+ *   bytes     borrowed: the answer; may be NULL if length is 0
+ *   error     borrowed, or NULL: there is an answer
+ * Errors: DECLINED (the origin's app refused, with this reason), INVALID_STATE (it answers no requests), HANDOFF_FAILED (the
+ * activity was invalidated; it did not answer), CONNECTION_UNAVAILABLE (its app, or a hub, is gone: whether it has acted
+ * on the request is not known), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED (the request is more than the origin takes,
+ * the answer more than this app takes, or 128 requests are under way at either end), USER_CANCELLED
+ * (segue_request_cancel), CANCELLED (this app was closed).
+ */
+typedef void (*segue_response_function)(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
+                                        const segue_error *error);
+/**
+ * Asks the app where a continued activity comes from (R7.5).
+ *   bytes       copied: length of them, SEGUE_LIMIT_REQUEST at most; may be NULL if length is 0
+ *   timeout_ms  for the whole of the answer; 0: SEGUE_LIMIT_CONTINUATION_MS
+ *   function    required
+ *   context     retained until destroy
+ *   request     out, owned: release with segue_request_release, at any time; the request goes on
+ * Errors: INVALID_STATE (it was not continued; its app is not open), INVALIDATED, LIMIT_EXCEEDED (more bytes than may be
+ * sent), INVALID_ARGUMENT (the timeout is over 3600000).
+ */
+segue_status segue_activity_request(segue_activity *activity, const uint8_t *bytes, size_t length, uint32_t timeout_ms,
+                                    segue_response_function function, void *context, segue_destroy destroy,
+                                    segue_request **request);
+/**
+ * Waits for the answer no longer: the callback gets USER_CANCELLED. If it has run, nothing happens. The origin is not told;
+ * what it answers is dropped. Errors: INVALID_STATE (another app's request).
+ */
+segue_status segue_request_cancel(segue_request *request);
+/**
+ * Answers another app's request. Too late is fine, and of no effect.
+ *   bytes  copied: length of them, SEGUE_LIMIT_REQUEST at most; may be NULL if length is 0
+ * Errors: INVALID_STATE (this app's own request; the second time); LIMIT_EXCEEDED: it is still to be answered.
+ */
+segue_status segue_request_respond(segue_request *request, const uint8_t *bytes, size_t length);
+/**
+ * Refuses another app's request, which gets DECLINED.
+ *   reason  copied: UTF-8, 255 bytes at most
+ * Errors: INVALID_STATE (this app's own request; the second time), LIMIT_EXCEEDED, INVALID_ARGUMENT.
+ */
+segue_status segue_request_refuse(segue_request *request, const char *reason, size_t length);
+/** Adds a count. */
+segue_status segue_request_retain(segue_request *request);
+/** Takes a count; NULL is fine. The last one of another app's request that was not answered fails it. */
+segue_status segue_request_release(segue_request *request);
 
 /* ------------------------------------------------------------------------------------------------------------------
  * 10. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)

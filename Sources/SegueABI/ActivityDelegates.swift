@@ -18,6 +18,7 @@ final class HostActivityDelegate: ActivityDelegate {
   fileprivate var onWasContinued: segue_receipt_function?
   fileprivate var onContinuationEnded: segue_receipt_function?
   fileprivate var onDidReceiveStream: segue_did_receive_stream_function?
+  fileprivate var onRequest: segue_request_function?
 
   init(_ context: Context) { self.context = context }
 
@@ -49,6 +50,19 @@ final class HostActivityDelegate: ActivityDelegate {
     let context = self.context?.pointer
     let told: Void?? = handles.lend(activity, .activity) { activity in
       handles.lend(stream, .stream) { stream in onDidReceiveStream(context, activity, stream) }
+    }
+    return told.flatMap { $0 } != nil
+  }
+
+  override var takesRequests: Bool { onRequest != nil }
+
+  override func didReceiveRequest(_ activity: LiveActivity, _ request: Request, _ bytes: [UInt8]) -> Bool {
+    guard let onRequest else { return false }
+    let context = self.context?.pointer
+    let told: Void?? = handles.lend(activity, .activity) { activity in
+      handles.lend(request, .request) { request in
+        bytes.withUnsafeBufferPointer { onRequest(context, activity, request, $0.baseAddress, $0.count) }
+      }
     }
     return told.flatMap { $0 } != nil
   }
@@ -108,6 +122,15 @@ public func segue_activity_delegate_on_did_receive_stream(
 ) -> segue_status {
   handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
     try delegate.configure { delegate.onDidReceiveStream = function }
+  }
+}
+
+@_cdecl("segue_activity_delegate_on_request") @implementation
+public func segue_activity_delegate_on_request(
+  _ delegate: OpaquePointer?, _ function: segue_request_function?
+) -> segue_status {
+  handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { delegate.onRequest = function }
   }
 }
 

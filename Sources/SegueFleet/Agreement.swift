@@ -117,6 +117,7 @@ extension Fleet {
     switch key {
     case .continuation: report(process.name, "R3.9: a continuation has not ended by its deadline")
     case .question: report(process.name, "R6.5: explain was not answered")
+    case .request: report(process.name, "R7.5: a request has not ended by its deadline")
     }
   }
 
@@ -225,6 +226,14 @@ extension FleetProcess {
     fleet.push(.overdue(self, .question(request)), at: deadline + Ledger.slack)
   }
 
+  /// The app asks the origin of what it has continued.
+  /// - Parameter deadline: uptime by which it has an answer.
+  public func requests(_ number: UInt64, deadline: Int64) {
+    fleet.trace(name, "requests")
+    ledger.request(number, deadline: deadline)
+    fleet.push(.overdue(self, .request(number)), at: deadline + Ledger.slack)
+  }
+
   /// The app makes an activity current, say.
   public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
 
@@ -249,6 +258,10 @@ extension FleetProcess {
     case .explanation(let request, let reasons):
       ledger.answer(request)
       fleet.trace(name, "explanation", "\(reasons.count) reasons")
+    case .answered(let number, let bytes, let error):
+      fleet.trace(name, "answered", error?.message ?? "\(bytes.count) bytes")
+      complain(ledger.answer(request: number))
+    case .requestCame(_, _, let bytes): fleet.trace(name, "request", "\(bytes.count) bytes")
     // Their turn comes with `isTold(_:of:)`; the log is not for the app.
     case .continuation, .log: break
     // Nobody can ask for one: the fleet links its devices itself.

@@ -6,6 +6,7 @@ struct Ledger {
   enum Key {
     case continuation(Identifier)
     case question(UInt64)
+    case request(UInt64)
   }
 
   /// Milliseconds that the end of a continuation may come after its deadline, for what the fleet itself takes.
@@ -23,6 +24,7 @@ struct Ledger {
 
   private var open: [Open] = []
   private var questions: [(number: UInt64, deadline: Int64)] = []
+  private var requests: [(number: UInt64, deadline: Int64)] = []
   private var receipts: [Identifier] = []
   private var nextReceipt = 0
   /// The continuation of which was_continued was told last: its receipt is next.
@@ -32,11 +34,21 @@ struct Ledger {
   /// Uptime at which the process went on after having been stopped: what fell due meanwhile is due from then on.
   var resumedAt: Int64 = 0
 
-  var isEmpty: Bool { open.isEmpty && questions.isEmpty }
+  var isEmpty: Bool { open.isEmpty && questions.isEmpty && requests.isEmpty }
 
   mutating func begin(_ id: Identifier, deadline: Int64) { open.append(Open(id: id, deadline: deadline)) }
   mutating func ask(_ number: UInt64, deadline: Int64) { questions.append((number, deadline)) }
+  mutating func request(_ number: UInt64, deadline: Int64) { requests.append((number, deadline)) }
   mutating func answer(_ number: UInt64) { questions.removeAll { $0.number == number } }
+
+  /// - Returns: what is wrong; nil: nothing.
+  mutating func answer(request number: UInt64) -> StaticString? {
+    guard let index = requests.firstIndex(where: { $0.number == number }) else {
+      return "R7.5: a request was answered twice, or out of nothing"
+    }
+    requests.remove(at: index)
+    return nil
+  }
 
   /// - Returns: what is wrong; nil: nothing.
   mutating func announce(_ id: Identifier) -> StaticString? {
@@ -88,6 +100,7 @@ struct Ledger {
     let deadline: Int64? =
       switch key {
       case .continuation(let id): open.first { $0.id == id }?.deadline
+      case .request(let number): requests.first { $0.number == number }?.deadline
       case .question(let number): questions.first { $0.number == number }?.deadline
       }
     return deadline.map { max($0, resumedAt) + Self.slack }

@@ -151,6 +151,15 @@ final class ScriptedApp: FleetProgram {
     tell { $0.continue(offer, id: id, timeout: timeout, $1) }
   }
 
+  /// Asks the origin of what it has continued; now and then with more than a window of bytes.
+  private func request(_ from: ContinuedFrom) {
+    let size = process.now.uptime % 8 == 0 ? 70_000 : 100
+    tell { engine, now in
+      let number = engine.request([UInt8](repeating: 7, count: size), from, timeout: nil, now)
+      process.requests(number, deadline: now.uptime + engine.limits.continuation)
+    }
+  }
+
   func cancel(_ id: Identifier) {
     process.does("cancels")
     tell { $0.cancel(id, SegueError(.userCancelled, "the user cancelled"), $1) }
@@ -220,7 +229,9 @@ final class ScriptedApp: FleetProgram {
     case .wasContinued(let activity, _):
       if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
     case .explanation(_, let reasons): self.reasons = reasons
-    case .connection, .linked, .linkEnded, .streamAnswered, .streamCame, .streamEnded, .log: break
+    case .requestCame(let number, _, let bytes):
+      if answersContinue { tell { $0.respond(to: number, bytes, $1) } }
+    case .connection, .linked, .linkEnded, .streamAnswered, .streamCame, .streamEnded, .answered, .log: break
     }
   }
 
@@ -248,7 +259,8 @@ final class ScriptedApp: FleetProgram {
     case .willContinue:
       if declines { witness?.answer(id, .declined) }
       tell { $0.announced(id, decline: declines ? "not now" : nil, $1) }
-    case .continue:
+    case .continue(_, let from):
+      request(from)
       guard answersContinue else { return pendingAnswers.append(id) }
       answer(id)
     case .didFail: break
@@ -261,6 +273,7 @@ final class ScriptedApp: FleetProgram {
   func lastChange(of id: Identifier) -> Int64 { known(id)?.changedAt ?? 0 }
   func answersWillSave(_ id: Identifier) -> Bool { true }
   func takesStreams(_ id: Identifier) -> Bool { false }
+  func takesRequests(_ id: Identifier) -> Bool { true }
   func streamEnd(_ id: Identifier) -> StreamWord { .open }
 
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) {

@@ -23,6 +23,8 @@ public struct Limits: Sendable {
 
   /// Bytes of encoded user_info.
   public var userInfo = 256 * 1024
+  /// Bytes of a request, and of its answer (R7.5).
+  public var request = 1024 * 1024
   /// Milliseconds for an app to answer will_save (R2.4).
   public var save: Int64 = 5_000
   /// Milliseconds for a continuation, launch included (R3.9).

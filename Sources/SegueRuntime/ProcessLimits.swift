@@ -17,6 +17,7 @@ public enum ProcessLimits {
     case saveDelay
     case saveLatest
     case offerUpdate
+    case request
 
     /// Throws INVALID_ARGUMENT if there is none with this number.
     public init(_ number: Int32) throws(SegueError) {
@@ -33,6 +34,7 @@ public enum ProcessLimits {
       case .save: 1...600_000
       case .continuation: 1...3_600_000
       case .saveDelay, .saveLatest: 0...3_600_000
+      case .request: 1024...Int64(Limits.value)
       default: nil
       }
     }
@@ -44,6 +46,7 @@ public enum ProcessLimits {
   private static let continuation = Atomic<Int64>(0)
   private static let saveDelay = Atomic<Int64>(0)
   private static let saveLatest = Atomic<Int64>(0)
+  private static let request = Atomic<Int64>(0)
 
   /// As of now.
   public static var current: Limits {
@@ -53,6 +56,7 @@ public enum ProcessLimits {
     if let set = read(continuation) { limits.continuation = set }
     if let set = read(saveDelay) { limits.saveDelay = set }
     if let set = read(saveLatest) { limits.saveLatest = set }
+    if let set = read(request) { limits.request = Int(truncatingIfNeeded: set) }
     return limits
   }
 
@@ -74,6 +78,7 @@ public enum ProcessLimits {
       case .saveDelay: current.saveDelay
       case .saveLatest: current.saveLatest
       case .offerUpdate: Limits.offerUpdate
+      case .request: Int64(current.request)
       }
     return UInt64(clamping: value)
   }
@@ -91,6 +96,7 @@ public enum ProcessLimits {
     case .continuation: continuation.store(number + 1, ordering: .relaxed)
     case .saveDelay: saveDelay.store(number + 1, ordering: .relaxed)
     case .saveLatest: saveLatest.store(number + 1, ordering: .relaxed)
+    case .request: request.store(number + 1, ordering: .relaxed)
     default: break  // Has no range.
     }
   }

@@ -126,6 +126,9 @@ public final class Link {
     return channel
   }
 
+  /// Channels of ours that are open.
+  public var openCount: Int { outgoing.count }
+
   /// How many bytes `write` takes now; 0 for a channel that is not open.
   public func room(in channel: Channel) -> Int {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }), !outgoing[index].isFinished else {

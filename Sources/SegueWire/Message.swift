@@ -55,6 +55,13 @@ public enum Message: Sendable {
   /// Either side → hub → other side: what became of my end; nil: what became of yours?
   case streamWord(Identifier, Continuation, to: Identifier, StreamWord?)
 
+  // Requests (R7.5). They go the same way.
+  /// Receiver → hub → origin: the bytes come on this channel. The receiver's hub fills in who asks; the number is the
+  /// receiver's.
+  case request(UInt64, Continuation, from: Identifier, milliseconds: Int64, channel: UInt32, size: UInt64)
+  /// Origin or hub → receiver: the answer comes on this channel, or there will be none.
+  case response(UInt64, Continuation, to: Identifier, channel: UInt32, size: UInt64, SegueError?)
+
   // Links.
   /// App → hub, with a descriptor: link with the hub at its other end. The number is the app's.
   case attach(UInt64)

@@ -77,6 +77,21 @@ extension Message {
       let id = try fields.identifier()
       let continuation = try fields.continuation()
       self = .streamWord(id, continuation, to: try fields.identifier(), try fields.streamWord())
+    case .request:
+      let number = try fields.unsigned()
+      let continuation = try fields.continuation()
+      self = .request(
+        number, continuation, from: try fields.identifier(), milliseconds: try fields.milliseconds(),
+        channel: try fields.channel(), size: try fields.unsigned())
+    case .response:
+      let number = try fields.unsigned()
+      let continuation = try fields.continuation()
+      let to = try fields.identifier()
+      let channel = try fields.channel()
+      let size = try fields.unsigned()
+      let error = try fields.error()
+      self = .response(
+        number, continuation, to: to, channel: channel, size: size, error.status == .ok ? nil : error)
     case .attach: self = .attach(try fields.unsigned())
     case .attached: self = .attached(try fields.unsigned(), deviceName: try fields.name())
     case .detached: self = .detached(try fields.unsigned(), try fields.error())

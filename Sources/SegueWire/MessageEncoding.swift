@@ -29,6 +29,8 @@ extension Message {
     case stream = 24
     case streamAnswer = 25
     case streamWord = 26
+    case request = 27
+    case response = 28
   }
 
   /// The deterministic encoding of the message.
@@ -160,6 +162,22 @@ extension Message {
       try writer.put(to)
       try writer.put(word?.wireNumber ?? 0)
       if case .aborted(let code) = word { try writer.put(UInt64(code)) }
+    case .request(let number, let continuation, let from, let milliseconds, let channel, let size):
+      try writer.start(.request)
+      try writer.put(number)
+      try writer.put(continuation)
+      try writer.put(from)
+      try writer.put(UInt64(max(0, milliseconds)))
+      try writer.put(UInt64(channel))
+      try writer.put(size)
+    case .response(let number, let continuation, let to, let channel, let size, let error):
+      try writer.start(.response)
+      try writer.put(number)
+      try writer.put(continuation)
+      try writer.put(to)
+      try writer.put(UInt64(channel))
+      try writer.put(size)
+      try writer.put(error ?? SegueError(.ok, ""))
     case .attach(let number):
       try writer.start(.attach)
       try writer.put(number)

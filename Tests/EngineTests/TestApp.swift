@@ -12,6 +12,9 @@ final class TestApp: ActivitySource {
   private(set) var receipts: [Receipt] = []
   private(set) var continued: [(activity: Activity, from: ContinuedFrom)] = []
   private(set) var reasons: [Reason] = []
+  /// How its own requests ended, and those of others.
+  private(set) var answers: [(number: UInt64, bytes: [UInt8], error: SegueError?)] = []
+  private(set) var asked: [(number: UInt64, bytes: [UInt8])] = []
 
   // How it answers.
   var answersSaves = true
@@ -21,6 +24,8 @@ final class TestApp: ActivitySource {
   var handles = true
   var restores = true
   var answersContinue = true
+  var answersRequests = true
+  var takesRequests = true
   private(set) var pendingSaves: [UInt64] = []
 
   private var activities: [Identifier: Activity] = [:]
@@ -70,6 +75,11 @@ final class TestApp: ActivitySource {
     case .linked(_, let name): events.append("linked with \(name)")
     case .linkEnded(_, let error): events.append("link ended \(error.status)")
     case .streamAnswered, .streamCame, .streamEnded: break
+    case .answered(let number, let bytes, let error):
+      answers.append((number, bytes, error))
+    case .requestCame(let number, _, let bytes):
+      asked.append((number, bytes))
+      if answersRequests { engine.respond(to: number, bytes.reversed(), now) }
     case .log: break
     }
   }
@@ -95,6 +105,7 @@ final class TestApp: ActivitySource {
   func lastChange(of id: Identifier) -> Int64 { changes[id] ?? 0 }
   func answersWillSave(_ id: Identifier) -> Bool { true }
   func takesStreams(_ id: Identifier) -> Bool { true }
+  func takesRequests(_ id: Identifier) -> Bool { takesRequests }
   func streamEnd(_ id: Identifier) -> StreamWord { .open }
 }
 

@@ -35,6 +35,9 @@ import Testing
     .fetch(continuation, milliseconds: 1, receiver: nil),
     .state(id, to: id, channel: 3, size: 9, isStale: true), .refused(id, to: id, SegueError(.handoffFailed, "gone")),
     .outcome(continuation, .restored, nil, receiver: receiver), .noted(id, to: id), .vanished(id),
+    .request(7, continuation, from: id, milliseconds: 500, channel: 3, size: .max),
+    .response(7, continuation, to: id, channel: 4, size: 9, nil),
+    .response(7, continuation, to: id, channel: 0, size: 0, SegueError(.declined, "no")),
     .explain(request: 1, id, type: "a"),
     .explanation(request: 1, [Message.Explanation(appName: "n", obstacle: .teamDiffers)], appCount: 2),
   ]

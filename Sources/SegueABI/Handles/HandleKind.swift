@@ -18,6 +18,7 @@ enum HandleType: UInt8 {
   case fleet
   case fleetDevice
   case stream
+  case request
 
   /// Its name in the header.
   var name: String {
@@ -38,6 +39,7 @@ enum HandleType: UInt8 {
     case .fleet: "segue_fleet"
     case .fleetDevice: "segue_fleet_device"
     case .stream: "segue_stream"
+    case .request: "segue_request"
     }
   }
 }

@@ -12,6 +12,8 @@ public protocol ActivitySource: AnyObject {
   func answersWillSave(_ id: Identifier) -> Bool
   /// Whether somebody wants the streams that others ask for.
   func takesStreams(_ id: Identifier) -> Bool
+  /// Whether somebody answers the requests of others.
+  func takesRequests(_ id: Identifier) -> Bool
   /// What can be seen of the end of a stream that is here: `open`, or `aborted` if it was closed.
   func streamEnd(_ id: Identifier) -> StreamWord
 }

@@ -43,6 +43,9 @@ public final class AppEngine {
   var streamRequests: [StreamRequest] = []
   /// Descriptors that the owner has yet to send.
   var passengers: [AppPassenger] = []
+  /// Requests that this app has asked, or is to answer.
+  var requests: [AppRequest] = []
+  var nextRequest: UInt64 = 1
   var explanations: [UInt64] = []
   var nextExplanation: UInt64 = 1
 
@@ -70,6 +73,7 @@ public final class AppEngine {
     for answer in answers { consider(answer.deadline) }
     for continuation in outgoing { consider(continuation.deadline) }
     consider(nextStreamDeadline)
+    consider(nextRequestDeadline)
     return next
   }
 
@@ -85,6 +89,7 @@ public final class AppEngine {
     tickIncoming(now)
     tickOutgoing(now)
     tickStreams(now)
+    tickRequests(now)
   }
 
   /// What goes to the hub with the next bytes, in this order.
@@ -108,7 +113,8 @@ public final class AppEngine {
     if incoming.count(where: { !$0.isOver }) > 1 { return "R3.3: two continuations at a time" }
     if outgoing.count > Self.outgoingLimit { return "app: too many continuations of its activities" }
     if streams.count > Self.streamLimit { return "app: too many streams" }
-    if isClosed, current != nil || !streams.isEmpty || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver }) {
+    if requests.count > 2 * Self.requestLimit { return "R7.5: too many requests" }
+    if isClosed, current != nil || !streams.isEmpty || !requests.isEmpty || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver }) {
       return "R3.14: it is closed, and something has not ended"
     }
     for save in saves where saves.count(where: { $0.activity == save.activity }) != 1 {

@@ -25,6 +25,7 @@ extension AppEngine {
     failExplanations()
     endLinks(closed)
     closeStreams(closed)
+    closeRequests(closed)
     isClosed = true
   }
 

@@ -56,6 +56,7 @@ extension AppEngine {
     snapshots[id] = nil
     holders.remove(activity: id)
     abandonOutgoing(of: id, now)
+    abandonRequests(of: id)
   }
 
   /// Something of it changed: properties, or the mark that it needs saving.

@@ -27,6 +27,10 @@ public enum Delivery: Sendable {
   case streamCame(Identifier, activity: Identifier)
   /// How the other end of a stream has ended; never `open`.
   case streamEnded(Identifier, StreamWord)
+  /// A request of this app has ended: with these bytes, or with an error (R7.5).
+  case answered(UInt64, [UInt8], SegueError?)
+  /// Another app asks for something of this activity. Answer with `AppEngine.respond` or `refuseRequest`.
+  case requestCame(UInt64, activity: Identifier, [UInt8])
   /// A line for the log, whoever reads that.
   case log(Severity, String)
 }

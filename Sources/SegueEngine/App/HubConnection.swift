@@ -60,6 +60,7 @@ extension AppEngine {
     passengers = []
     linksLostHub()
     streamsLostHub()
+    requestsLostHub()
     failExplanations()
   }
 
@@ -164,7 +165,9 @@ extension AppEngine {
     case .data(let channel, let bytes): received(bytes, on: channel, now)
     case .end(let channel): receivedEnd(of: channel, now)
     case .reset(let channel): receivedReset(of: channel, now)
-    case .room(let channel, _): pumpOutgoing(channel, now)
+    case .room(let channel, _):
+      pumpOutgoing(channel, now)
+      pumpRequest(channel)
     }
   }
 
@@ -194,6 +197,11 @@ extension AppEngine {
       streamRequests.append(StreamRequest(id: id, continuation: continuation, app: app))
     case .streamAnswer(let id, _, _, let error): streamAnswered(id, error)
     case .streamWord(let id, let continuation, _, let word): heardWord(word, of: id, continuation)
+    case .request(let number, let continuation, let app, let milliseconds, let channel, let size):
+      try requested(
+        number, continuation, by: app, milliseconds: milliseconds, channel: channel, size: size, now)
+    case .response(let number, let continuation, _, let channel, let size, let error):
+      try responded(number, continuation, channel: channel, size: size, error)
     case .attached(let number, let deviceName): linked(number, deviceName: deviceName)
     case .detached(let number, let error): linkEnded(number, error)
     case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount)
@@ -218,6 +226,7 @@ extension AppEngine {
       incomingFoundHub(now)
       askForLinks(now)
       streamsFoundHub(now)
+      sendRequests(now)
       for answer in answers { send(answer.message) }
     case .goodbye(let error): connection.complaint = .refused(error)
     default: break

@@ -165,7 +165,7 @@ extension AppEngine {
 
   func received(_ bytes: [UInt8], on channel: Link.Channel, _ now: Moment) {
     connection.link?.grant(bytes.count, to: channel)
-    guard let index = receiving(on: channel) else { return }
+    guard let index = receiving(on: channel) else { return requestReceived(bytes, on: channel) }
     incoming[index].document.append(contentsOf: bytes)
     incoming[index].received += bytes.count
     guard incoming[index].received > incoming[index].size else { return }
@@ -173,7 +173,7 @@ extension AppEngine {
   }
 
   func receivedEnd(of channel: Link.Channel, _ now: Moment) {
-    guard let index = receiving(on: channel) else { return }
+    guard let index = receiving(on: channel) else { return requestReceivedEnd(of: channel) }
     let document = incoming[index].document
     guard document.count == incoming[index].size else {
       return fail(at: index, SegueError(.handoffFailed, "the origin sent less than it announced"), tell: .failed, now)
@@ -190,7 +190,7 @@ extension AppEngine {
   }
 
   func receivedReset(of channel: Link.Channel, _ now: Moment) {
-    guard let index = receiving(on: channel) else { return }
+    guard let index = receiving(on: channel) else { return requestReset(on: channel) }
     fail(at: index, SegueError(.handoffFailed, "the origin gave up sending"), tell: .failed, now)
   }
 

@@ -134,6 +134,7 @@ extension AppEngine {
 
   /// The other app of a continuation is gone: the receiver of an outgoing one, or the origin of an incoming one.
   func vanished(_ id: Identifier, _ now: Moment) {
+    requestsLost(id)
     if let index = outgoing.firstIndex(where: { $0.id == id }) {
       endUnanswered(at: index, SegueError(.connectionUnavailable, "the receiver went away"), now)
     } else {

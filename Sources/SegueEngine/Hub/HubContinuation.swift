@@ -148,16 +148,13 @@ extension HubEngine {
       return origin.link.reset(channel)
     }
     let peer = continuation.receiverPeer
-    guard peer.relays.count < Link.channelLimit else {
+    guard let outChannel = relay(from: origin, channel, to: peer) else {
       origin.link.reset(channel)
       let error = SegueError(.limitExceeded, "\(Link.channelLimit) transfers are under way")
       send(.refused(id, to: continuation.receiver, error), to: peer)
       return vanished(id, beyond: peer)
     }
-    let relay = Relay(from: origin, channel: channel, to: peer, outChannel: peer.link.open())
-    origin.relays.append(relay)
-    peer.relays.append(relay)
-    send(.state(id, to: continuation.receiver, channel: relay.outChannel, size: size, isStale: isStale), to: peer)
+    send(.state(id, to: continuation.receiver, channel: outChannel, size: size, isStale: isStale), to: peer)
   }
 
   func refused(_ id: Identifier, _ error: SegueError, by origin: Peer) {
@@ -211,6 +208,7 @@ extension HubEngine {
 
   /// A hub says that the app at the other end of a continuation is gone.
   func vanished(_ id: Identifier, beyond peer: Peer) {
+    if let path = paths[id], path.receiverPeer === peer || path.originPeer === peer { tellLost(path, beyond: peer) }
     guard let continuation = continuations[id],
       continuation.receiverPeer === peer || continuation.originPeer === peer
     else { return }

@@ -299,6 +299,7 @@ public final class HubEngine {
     case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer)
     case .streamWord(let id, let continuation, let to, let word):
       streamWord(id, continuation, to: to, word, from: peer)
+    case .request, .response: try pass(message, from: peer)
     case .attach(let number): passengers.append(.link(Attachment(app: peer.number, number: number)))
     case .link, .resume, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
       .explanation:

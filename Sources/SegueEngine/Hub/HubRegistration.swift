@@ -62,7 +62,7 @@ extension HubEngine {
       topics[key]?.subscribers.removeAll { $0 === peer }
       dropIfEmpty(topics[key])
     }
-    paths.remove(of: peer)
+    for path in paths.remove(of: peer) { tellLost(path, beyond: peer) }
     dismissLinks(of: peer)
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }

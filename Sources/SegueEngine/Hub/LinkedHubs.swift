@@ -80,6 +80,7 @@ extension HubEngine {
       self.outcome(continuation, outcome, error, receiver, from: peer)
     case .noted(let id, _): noted(id, by: peer)
     case .vanished(let id): vanished(id, beyond: peer)
+    case .request, .response: try pass(message, from: peer)
     case .link, .resume: throw SegueError(.malformed, "link or resume came twice")
     case .stream(let id, let continuation, _, _):
       let error = SegueError(.connectionUnavailable, "streams do not cross links yet")
@@ -239,7 +240,7 @@ extension HubEngine {
     if let hub = peer.hub { dropAll(by: hub) }
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
-    paths.remove(of: peer)
+    for path in paths.remove(of: peer) { tellLost(path, beyond: peer) }
     leaveContinuations(peer)
     peer.pending = PendingOffers()
   }

@@ -9,6 +9,8 @@ struct Path {
   /// Both outlive it: it is taken out when either goes.
   unowned(unsafe) let receiverPeer: Peer
   unowned(unsafe) let originPeer: Peer
+  /// If one side goes, the other may wait for something of it.
+  var hasRequests = false
 }
 
 /// The last paths; older ones are forgotten.
@@ -20,15 +22,20 @@ struct Paths {
 
   mutating func insert(_ path: Path) {
     if let index = paths.lastIndex(where: { $0.continuation == path.continuation }) {
+      let hasRequests = path.hasRequests || paths[index].hasRequests
       paths[index] = path
+      paths[index].hasRequests = hasRequests
       return
     }
     if paths.count == Self.capacity { paths.removeFirst(Self.capacity / 4) }
     paths.append(path)
   }
 
-  mutating func remove(of peer: Peer) {
-    paths.removeAll { $0.receiverPeer === peer || $0.originPeer === peer }
+  /// - Returns: those that were removed.
+  mutating func remove(of peer: Peer) -> [Path] {
+    let removed = paths.filter { $0.receiverPeer === peer || $0.originPeer === peer }
+    if !removed.isEmpty { paths.removeAll { $0.receiverPeer === peer || $0.originPeer === peer } }
+    return removed
   }
 }
 

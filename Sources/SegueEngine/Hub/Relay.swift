@@ -19,6 +19,15 @@ final class Relay {
 }
 
 extension HubEngine {
+  /// Passes a channel on, as a new one of the other peer; nil: that has too many.
+  func relay(from: Peer, _ channel: Link.Channel, to: Peer) -> Link.Channel? {
+    guard to.relays.count < Link.channelLimit else { return nil }
+    let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open())
+    from.relays.append(relay)
+    to.relays.append(relay)
+    return relay.outChannel
+  }
+
   func relay(_ bytes: [UInt8], from peer: Peer, _ channel: Link.Channel) {
     guard let relay = relay(from: peer, channel) else { return peer.link.reset(channel) }
     // The sender had this much credit because the receiver gave it.

@@ -44,6 +44,8 @@ public class App: Handled {
   var streams: [Identifier: Stream] = [:]
   var streamAsks: [Identifier: StreamAsk] = [:]
   var streamWaits: [Identifier: [StreamWait]] = [:]
+  /// Those that it has asked: Requesting.swift.
+  var requests: [UInt64: Request] = [:]
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
@@ -198,6 +200,7 @@ public class App: Handled {
     let unexplained = explanations
     let unlinked = links
     let streamless = (streams, streamAsks, streamWaits)
+    let unanswered = Array(requests.values)
     let undelivered = due
     continuations = [:]
     activities = [:]
@@ -207,6 +210,7 @@ public class App: Handled {
     streams = [:]
     streamAsks = [:]
     streamWaits = [:]
+    requests = [:]
     due = DueQueue()
     engine = nil
     gate = nil
@@ -215,6 +219,7 @@ public class App: Handled {
     monitor.notifyAll()
     return {
       for continuation in ended { continuation.end(isAppClosed: true) }
+      for request in unanswered { request.forget() }
       for activity in formerly { activity.leaveApp() }
       withExtendedLifetime((unexplained, undelivered, unlinked, streamless)) {}
     }

@@ -52,6 +52,7 @@ extension App: ActivitySource {
   public func lastChange(of id: Identifier) -> Int64 { liveActivity(id)?.changedAt ?? 0 }
   public func answersWillSave(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.answersWillSave ?? false }
   public func takesStreams(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.takesStreams ?? false }
+  public func takesRequests(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.takesRequests ?? false }
   public func streamEnd(_ id: Identifier) -> StreamWord { streams[id]?.end ?? .aborted(0) }
 }
 

@@ -62,6 +62,8 @@ extension App {
     case .streamAnswered(let id, let error): return streamAnswered(id, error)
     case .streamCame(let id, let activity): return streamCame(id, activity)
     case .streamEnded(let id, let word): return streamEnded(id, word)
+    case .answered(let number, let bytes, let error): return answered(number, bytes, error)
+    case .requestCame(let number, let activity, let bytes): return requestCame(number, activity, bytes)
     case .log: return Self.nothing
     }
   }

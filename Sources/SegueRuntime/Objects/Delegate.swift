@@ -72,6 +72,9 @@ open class ActivityDelegate: Delegate {
   /// Whether `didReceiveStream` does anything.
   open var takesStreams: Bool { false }
   open func didReceiveStream(_ activity: LiveActivity, _ stream: Stream) -> Bool { false }
+  /// Whether `didReceiveRequest` does anything.
+  open var takesRequests: Bool { false }
+  open func didReceiveRequest(_ activity: LiveActivity, _ request: Request, _ bytes: [UInt8]) -> Bool { false }
 }
 
 /// The delegate of an app. False or nil as a result: there is no such callback.

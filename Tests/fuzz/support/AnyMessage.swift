@@ -4,7 +4,7 @@ import SegueWire
 /// Messages of all kinds, with identifiers that meet again. A new kind is a line here.
 extension Input {
   mutating func message() -> Message {
-    switch number(below: 23) {
+    switch number(below: 25) {
     case 0: .hello(app(identifier()), version: version(), minimum: version())
     case 1: .welcome(version: version(), generation: number(), deviceName: text(atMost: 4))
     case 2: .goodbye(error())
@@ -28,6 +28,13 @@ extension Input {
     case 19: .attach(number())
     case 20: .attached(number(), deviceName: text(atMost: 4))
     case 21: .detached(number(), error())
+    case 22:
+      .request(
+        number(), continuation(), from: identifier(), milliseconds: milliseconds(), channel: channel(),
+        size: UInt64(byte()))
+    case 23:
+      .response(
+        number(), continuation(), to: identifier(), channel: channel(), size: UInt64(byte()), bool() ? error() : nil)
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
   }

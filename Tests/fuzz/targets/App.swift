@@ -22,6 +22,10 @@ private final class App: ActivitySource {
   private var nextContinuation: UInt64 = 8
   /// Those that were asked for, and have not ended.
   private var links: [UInt64] = []
+  /// Requests that it has asked, and that have not ended; others', which it has not answered.
+  private var requests: [UInt64] = []
+  private var asked: [UInt64] = []
+  private var continuedFrom: ContinuedFrom?
   /// Of those told; they may be answered later.
   private var unanswered: [Identifier] = []
   /// How it answers.
@@ -57,6 +61,10 @@ private final class App: ActivitySource {
     case 14 where input.bool():
       if links.count < 8, !engine.isClosed { links.append(engine.link(now)) }
       _ = engine.takePassengers()
+    case 14 where input.bool():
+      guard let from = continuedFrom, requests.count < 200, !engine.isClosed else { break }
+      let bytes = [UInt8](repeating: 7, count: Int(input.byte()) * 600)
+      requests.append(engine.request(bytes, from, timeout: input.bool() ? Int64(input.byte()) : nil, now))
     case 14: _ = engine.explain(input.identifier(), activities[input.identifier()], now)
     default: if input.number(below: 8) == 0 { close() } else { runDeliveries() }
     }
@@ -68,6 +76,7 @@ private final class App: ActivitySource {
     close()
     require(continuations.isEmpty, "will_continue, and then nothing (R3.2)")
     require(links.isEmpty, "a link that has no end")
+    require(requests.isEmpty, "a request that has no end (R7.5)")
     _ = engine.link.map { hub.hear($0) }
     engine.disconnected(now)
     now.uptime += 100_000
@@ -132,6 +141,14 @@ private final class App: ActivitySource {
   /// What was left open before.
   private func answer(_ input: inout Input) {
     if let id = unanswered.popLast() { engine.answer(id, handled: input.bool(), restored: input.bool(), now) }
+    if let number = asked.popLast() {
+      if input.bool() {
+        engine.respond(to: number, [UInt8](repeating: 7, count: Int(input.byte()) * 600), now)
+      } else {
+        engine.refuseRequest(number, SegueError(.declined, "no"))
+      }
+    }
+    if let number = requests.last, input.bool() { engine.cancelRequest(number) }
     if let save = pendingSaves.popLast() { engine.saved(save, now) }
     if let open = continuations.last, input.bool() { engine.cancel(open.id, SegueError(.cancelled, "enough"), now) }
   }
@@ -154,6 +171,10 @@ private final class App: ActivitySource {
     case .linkEnded(let link, _):
       guard let index = links.firstIndex(of: link) else { fatalError("a link ended that was not asked for") }
       links.remove(at: index)
+    case .requestCame(let number, _, _): asked.append(number)
+    case .answered(let number, _, _):
+      guard let index = requests.firstIndex(of: number) else { fatalError("it is over (R7.5)") }
+      requests.remove(at: index)
     case .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked, .streamAnswered, .streamCame,
       .streamEnded, .log:
       break
@@ -168,7 +189,8 @@ private final class App: ActivitySource {
       require(!continuations[index].isAnnounced, "will_continue twice (R3.1)")
       continuations[index].isAnnounced = true
       engine.announced(id, decline: answers & 2 == 0 ? nil : "no", now)
-    case .continue:
+    case .continue(_, let from):
+      continuedFrom = from
       require(continuations[index].isAnnounced, "continue before will_continue (R3.1)")
       continuations.remove(at: index)
       if answers & 4 == 0 {
@@ -189,5 +211,6 @@ private final class App: ActivitySource {
   func lastChange(of id: Identifier) -> Int64 { now.uptime }
   func answersWillSave(_ id: Identifier) -> Bool { answers & 32 == 0 }
   func takesStreams(_ id: Identifier) -> Bool { answers & 64 == 0 }
+  func takesRequests(_ id: Identifier) -> Bool { answers & 64 == 0 }
   func streamEnd(_ id: Identifier) -> StreamWord { answers & 128 == 0 ? .open : .aborted(0) }
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
 from ctypes import byref
@@ -11,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
-from . import _native, _stream, _table
+from . import _native, _request, _stream, _table
 from ._codec import date_of, seconds_of
 from ._hooks import Hooked, hook, is_hooked, is_later
 from ._native import library, release
@@ -74,18 +75,22 @@ class Activity(Hooked, _native.Handle):
         on_was_continued(receipt)      another app continued it and restored all (R3.6)
         on_continuation_ended(receipt) an attempt ended, whatever its outcome
         on_did_receive_stream(stream)  who continued it wants a stream (R7.1)
+        on_request(data)               who continued it asks for something (R7.5): the bytes that it gives are the
+                                       answer; what it raises, the other side hears as DeclinedError
     Each may be `async def` under asyncio, or give a future: the library then waits for it.
     """
 
     _noun = "activity"
     _app: App | None = None
     _delegate: int | None = None
-    _takes_streams = False
+    _takes = (False, False)
+    """Whether the delegate has callbacks for streams, and for requests."""
 
     on_will_save: Callable[..., Any] = hook()
     on_was_continued: Callable[..., Any] = hook()
     on_continuation_ended: Callable[..., Any] = hook()
     on_did_receive_stream: Callable[..., Any] = hook()
+    on_request: Callable[..., Any] = hook()
 
     def __init__(
         self,
@@ -191,6 +196,16 @@ class Activity(Hooked, _native.Handle):
     async def streams(self, timeout: float | None = None) -> tuple[_stream.StreamReader, _stream.StreamWriter]:
         """A stream, opened: what the other side writes, and what it reads."""
         return await (await self.stream(timeout)).open_streams()
+
+    def request(self, data: bytes = b"", timeout: float | None = None) -> Pending[bytes]:
+        """Asks the app where this activity was continued from (R7.5): the answer of its `on_request`, within `timeout`
+        seconds (20 as a rule). As many at a time as you like, up to 128. Giving it up cancels it.
+
+        Raises: DeclinedError if the other side refused or raised, with what it said.
+        """
+        if self._app is None:
+            raise InvalidStateError("the activity has no app")
+        return _request.ask(self, self._app, data, timeout)
 
     # ---- its properties ----
 
@@ -386,20 +401,22 @@ class Activity(Hooked, _native.Handle):
     # ---- its callbacks ----
 
     def _hooked(self) -> None:
-        """A delegate is made once there is something to call; another one once streams are taken."""
-        takes_streams = self._handler("on_did_receive_stream") is not None
+        """A delegate is made once there is something to call; another one once streams or requests are taken."""
+        takes = (self._handler("on_did_receive_stream") is not None, self._handler("on_request") is not None)
         former = self._delegate
-        if former is not None and takes_streams == self._takes_streams:
+        if former is not None and takes == self._takes:
             return
-        self._takes_streams = takes_streams
+        self._takes = takes
         context = _native.new_context(weakref.ref(self))
         delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
         self._delegate = delegate
         library.segue_activity_delegate_on_will_save(delegate, _will_save)
         library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
         library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
-        if takes_streams:
+        if takes[0]:
             library.segue_activity_delegate_on_did_receive_stream(delegate, _did_receive_stream)
+        if takes[1]:
+            library.segue_activity_delegate_on_request(delegate, _requested)
         library.segue_activity_set_delegate(self._handle, delegate)
         if former is not None:
             library.segue_activity_delegate_release(former)
@@ -469,6 +486,13 @@ def _continuation_ended(activity: Activity, _: int, receipt: int) -> None:
 def _did_receive_stream(activity: Activity, _: int, stream: int) -> None:
     if activity._app is not None:
         activity._notify("on_did_receive_stream", _stream.stream_of(activity._app, stream))
+
+
+@_native.trampoline(_table.REQUEST)
+def _requested(activity: Activity, _: int, request: int, data: int | None, length: int) -> None:
+    handler = activity._handler("on_request")
+    if handler is not None and activity._app is not None:
+        _request.serve(activity._app, handler, request, b"" if data is None else ctypes.string_at(data, length))
 
 
 @_native.trampoline(_table.EXPLAIN)

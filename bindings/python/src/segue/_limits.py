@@ -42,6 +42,9 @@ class Limits:
     save_delay_ms = _Limit(10, "from the last change of a current activity to its save; settable 0...3600000")
     save_latest_ms = _Limit(11, "from the first unsaved change to its save; settable 0...3600000")
     offer_update_ms = _Limit(12, "between two updates of one offer")
+    request = _Limit(
+        13, "bytes of a request, and of its answer; settable 1024...16777216, for apps that open afterwards"
+    )
 
     __slots__ = ()
 

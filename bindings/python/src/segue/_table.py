@@ -50,6 +50,7 @@ EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
 WILL_SAVE = CFUNCTYPE(Int32, Address, Handle, Handle)
 RECEIPT = CFUNCTYPE(None, Address, Handle, Handle)
 DID_RECEIVE_STREAM = CFUNCTYPE(None, Address, Handle, Handle)
+REQUEST = CFUNCTYPE(None, Address, Handle, Handle, Address, Size)
 OFFER = CFUNCTYPE(None, Address, Handle, Int32, Handle)
 CONNECTION = CFUNCTYPE(None, Address, Handle, Int32)
 WILL_CONTINUE = CFUNCTYPE(Bool, Address, Handle, Address, Size, Handle)
@@ -58,6 +59,7 @@ DID_FAIL = CFUNCTYPE(None, Address, Handle, Address, Size, Handle, Handle)
 RESTORE_STATE = CFUNCTYPE(Bool, Address, Handle)
 STREAM = CFUNCTYPE(None, Address, Handle, Handle, Handle)
 STREAM_RESULT = CFUNCTYPE(None, Address, Handle, Int32, UInt32)
+RESPONSE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 
 CALLBACKS: dict[str, Any] = {
     "segue_destroy": DESTROY,
@@ -67,6 +69,7 @@ CALLBACKS: dict[str, Any] = {
     "segue_will_save_function": WILL_SAVE,
     "segue_receipt_function": RECEIPT,
     "segue_did_receive_stream_function": DID_RECEIVE_STREAM,
+    "segue_request_function": REQUEST,
     "segue_offer_function": OFFER,
     "segue_connection_function": CONNECTION,
     "segue_will_continue_function": WILL_CONTINUE,
@@ -75,6 +78,7 @@ CALLBACKS: dict[str, Any] = {
     "segue_restore_state_function": RESTORE_STATE,
     "segue_stream_function": STREAM,
     "segue_stream_result_function": STREAM_RESULT,
+    "segue_response_function": RESPONSE,
 }
 """The callback types of the header by name."""
 
@@ -175,6 +179,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_activity_delegate_on_was_continued", (Handle, RECEIPT), Status),
     ("segue_activity_delegate_on_continuation_ended", (Handle, RECEIPT), Status),
     ("segue_activity_delegate_on_did_receive_stream", (Handle, DID_RECEIVE_STREAM), Status),
+    ("segue_activity_delegate_on_request", (Handle, REQUEST), Status),
     ("segue_activity_delegate_release", (Handle,), Status),
     ("segue_save_complete", (Handle,), Status),
     ("segue_save_retain", (Handle,), Status),
@@ -255,6 +260,12 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_stream_ask_result", (Handle, STREAM_RESULT, Address, DESTROY), Status),
     ("segue_stream_retain", (Handle,), Status),
     ("segue_stream_release", (Handle,), Status),
+    ("segue_activity_request", (Handle, Bytes, Size, UInt32, RESPONSE, Address, DESTROY, Address), Status),
+    ("segue_request_cancel", (Handle,), Status),
+    ("segue_request_respond", (Handle, Bytes, Size), Status),
+    ("segue_request_refuse", (Handle, Bytes, Size), Status),
+    ("segue_request_retain", (Handle,), Status),
+    ("segue_request_release", (Handle,), Status),
     ("segue_fleet_create", (UInt64, Address), Status),
     ("segue_fleet_retain", (Handle,), Status),
     ("segue_fleet_release", (Handle,), Status),

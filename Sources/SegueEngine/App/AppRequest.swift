@@ -1,0 +1,312 @@
+import SegueModel
+import SegueWire
+
+/// A request that this app has under way: one that it has asked the origin of a continued activity, or one that it was
+/// asked as the origin (R7.5).
+final class AppRequest {
+  enum Phase {
+    /// No hub was given it yet.
+    case unsent
+    /// Its bytes, or those of the answer, go out on this channel; `sent` of them have.
+    case sending(Link.Channel, sent: Int)
+    /// Whoever was asked has it.
+    case asked
+    /// Its bytes, or those of the answer, come on this channel; `size` of them were announced.
+    case receiving(Link.Channel, size: Int)
+  }
+
+  /// As this app counts.
+  let number: UInt64
+  /// As the app counts that has asked.
+  let askersNumber: UInt64
+  let continuation: Message.Continuation
+  /// The other app.
+  let other: Identifier
+  let isOurs: Bool
+  /// Uptime after which nobody waits for the answer.
+  let deadline: Int64
+  var phase: Phase
+  /// What goes out, or has come so far.
+  var bytes: [UInt8]
+
+  init(
+    number: UInt64, askersNumber: UInt64, _ continuation: Message.Continuation, other: Identifier, isOurs: Bool,
+    deadline: Int64, _ phase: Phase, _ bytes: [UInt8] = []
+  ) {
+    self.number = number
+    self.askersNumber = askersNumber
+    self.continuation = continuation
+    self.other = other
+    self.isOurs = isOurs
+    self.deadline = deadline
+    self.phase = phase
+    self.bytes = bytes
+  }
+
+  /// The channel that it has open.
+  var channel: Link.Channel? {
+    switch phase {
+    case .sending(let channel, _), .receiving(let channel, _): channel
+    case .unsent, .asked: nil
+    }
+  }
+
+  /// Whether its deadline ends it. What the host has to answer counts until it has: however short the deadlines are, it
+  /// never has more of them than the limit says.
+  var isTimed: Bool {
+    if case .asked = phase { isOurs } else { true }
+  }
+}
+
+extension AppEngine {
+  /// Requests that an app may have under way, and as many that others may have of it.
+  static let requestLimit = 128
+
+  // MARK: Asking
+
+  /// Asks the origin of a continued activity. Comes to `answered` under the number that is returned, by its deadline.
+  /// - Parameter bytes: `limits.request` at most.
+  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
+    let number = nextRequest
+    nextRequest += 1
+    guard hasRoomForRequest(isOurs: true) else {
+      deliveries.append(.answered(number, [], SegueError(.limitExceeded, "app: has too many requests under way")))
+      return number
+    }
+    let continuation = Message.Continuation(
+      id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
+    requests.append(
+      AppRequest(
+        number: number, askersNumber: number, continuation, other: continuation.origin, isOurs: true,
+        deadline: now.uptime + (timeout ?? limits.continuation), .unsent, bytes))
+    if connection.isWelcome { sendRequests(now) }
+    return number
+  }
+
+  /// Nobody waits for the answer any more; of one that has ended: nothing.
+  public func cancelRequest(_ number: UInt64) {
+    guard let request = request(number, isOurs: true) else { return }
+    end(request, SegueError(.userCancelled, "the request was cancelled"))
+  }
+
+  func sendRequests(_ now: Moment) {
+    for request in requests {
+      guard case .unsent = request.phase else { continue }
+      guard let channel = openForRequest() else {
+        end(request, Self.tooManyTransfers)
+        continue
+      }
+      // The hub fills in who asks.
+      sendChecked(
+        .request(
+          request.number, request.continuation, from: identity.id,
+          milliseconds: max(1, request.deadline - now.uptime), channel: channel, size: UInt64(request.bytes.count)), now)
+      send(request, on: channel)
+    }
+  }
+
+  func responded(
+    _ number: UInt64, _ continuation: Message.Continuation, channel: Link.Channel, size: UInt64, _ error: SegueError?
+  ) throws(SegueError) {
+    guard let link = connection.link else { return }
+    if channel != 0 { try link.accept(channel) }
+    guard let request = request(number, isOurs: true), request.continuation.id == continuation.id else {
+      return link.reset(channel)
+    }
+    if let problem = error ?? objection(toSize: size, of: "the answer") {
+      link.reset(channel)
+      return end(request, problem)
+    }
+    if let former = request.channel { link.reset(former) }
+    request.phase = .receiving(channel, size: Int(truncatingIfNeeded: size))
+    request.bytes = []
+    // Nothing comes on no channel.
+    if channel == 0 { end(request, Self.notAsAnnounced) }
+  }
+
+  // MARK: Being asked
+
+  func requested(
+    _ number: UInt64, _ continuation: Message.Continuation, by app: Identifier, milliseconds: Int64,
+    channel: Link.Channel, size: UInt64, _ now: Moment
+  ) throws(SegueError) {
+    guard let link = connection.link else { return }
+    try link.accept(channel)
+    if let error = objection(to: continuation, of: app) ?? objection(toRequestOf: continuation.activity, size: size) {
+      link.reset(channel)
+      return send(.response(number, continuation, to: app, channel: 0, size: 0, error))
+    }
+    requests.append(
+      AppRequest(
+        number: nextRequest, askersNumber: number, continuation, other: app, isOurs: false,
+        deadline: now.uptime + milliseconds, .receiving(channel, size: Int(truncatingIfNeeded: size))))
+    nextRequest += 1
+  }
+
+  private func objection(toRequestOf activity: Identifier, size: UInt64) -> SegueError? {
+    guard source.takesRequests(activity) else {
+      return SegueError(.invalidState, "the app where the activity lives answers no requests")
+    }
+    guard hasRoomForRequest(isOurs: false) else {
+      return SegueError(.limitExceeded, "the app where the activity lives has too many requests to answer")
+    }
+    return objection(toSize: size, of: "the request")
+  }
+
+  /// What is wrong with so many bytes; nil: nothing.
+  @inline(never)
+  public func objection(toSize size: UInt64, of what: String) -> SegueError? {
+    guard size > UInt64(limits.request) else { return nil }
+    return SegueError(.limitExceeded, "\(what) has \(size) bytes, and the limit is \(limits.request)")
+  }
+
+  /// The host answers; too late: nothing.
+  /// - Parameter bytes: `limits.request` at most.
+  public func respond(to number: UInt64, _ bytes: [UInt8], _ now: Moment) {
+    guard let request = request(number, isOurs: false), case .asked = request.phase else { return }
+    guard request.deadline > now.uptime else { return end(request, Self.isLate) }
+    guard let channel = openForRequest() else { return end(request, Self.tooManyTransfers) }
+    request.bytes = bytes
+    send(
+      .response(
+        request.askersNumber, request.continuation, to: request.other, channel: channel, size: UInt64(bytes.count), nil))
+    send(request, on: channel)
+  }
+
+  /// The host does not answer, and says why; too late: nothing.
+  public func refuseRequest(_ number: UInt64, _ error: SegueError) {
+    guard let request = request(number, isOurs: false), case .asked = request.phase else { return }
+    end(request, error)
+  }
+
+  // MARK: Channels
+
+  private static var tooManyTransfers: SegueError { SegueError(.limitExceeded, "app: has too many transfers under way") }
+  private static var isLate: SegueError { SegueError(.remoteApplicationTimedOut, "no answer came in time") }
+  private static var notAsAnnounced: SegueError {
+    SegueError(.handoffFailed, "the other side sent more or less than it announced")
+  }
+
+  private func hasRoomForRequest(isOurs: Bool) -> Bool {
+    requests.count { $0.isOurs == isOurs } < Self.requestLimit
+  }
+
+  private func request(_ number: UInt64, isOurs: Bool) -> AppRequest? {
+    requests.first { $0.number == number && $0.isOurs == isOurs }
+  }
+
+  private func request(on channel: Link.Channel) -> AppRequest? { requests.first { $0.channel == channel } }
+
+  /// Nil: the hub would take no more. Those that continuations may need are left to them.
+  private func openForRequest() -> Link.Channel? {
+    guard let link = connection.link, link.openCount < Link.channelLimit - Self.outgoingLimit else { return nil }
+    return link.open()
+  }
+
+  private func send(_ request: AppRequest, on channel: Link.Channel) {
+    request.phase = .sending(channel, sent: 0)
+    pumpRequest(channel)
+  }
+
+  /// Sends as much as the channel takes.
+  func pumpRequest(_ channel: Link.Channel) {
+    guard let link = connection.link, let request = request(on: channel), case .sending(_, let sent) = request.phase
+    else { return }
+    let end = min(request.bytes.count, sent + link.room(in: channel))
+    link.write(request.bytes[sent..<end], to: channel)
+    request.phase = .sending(channel, sent: end)
+    guard end == request.bytes.count else { return }
+    link.finish(channel)
+    guard request.isOurs else { return requests.removeAll { $0 === request } }
+    wait(request)
+  }
+
+  /// Whoever is asked has it.
+  private func wait(_ request: AppRequest) {
+    request.phase = .asked
+    request.bytes = []
+  }
+
+  func requestReceived(_ bytes: [UInt8], on channel: Link.Channel) {
+    guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
+    request.bytes.append(contentsOf: bytes)
+    if request.bytes.count > size { end(request, Self.notAsAnnounced) }
+  }
+
+  func requestReceivedEnd(of channel: Link.Channel) {
+    guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
+    let bytes = request.bytes
+    guard bytes.count == size else { return end(request, Self.notAsAnnounced) }
+    if request.isOurs {
+      requests.removeAll { $0 === request }
+      deliveries.append(.answered(request.number, bytes, nil))
+    } else {
+      wait(request)
+      deliveries.append(.requestCame(request.number, activity: request.continuation.activity, bytes))
+    }
+  }
+
+  func requestReset(on channel: Link.Channel) {
+    guard let request = request(on: channel) else { return }
+    // The answer says why it is not wanted.
+    if request.isOurs, case .sending = request.phase { return wait(request) }
+    end(request, SegueError(.handoffFailed, "the other side gave up sending"))
+  }
+
+  // MARK: The end
+
+  /// The other app of a continuation is gone.
+  func requestsLost(_ continuation: Identifier) {
+    endRequests(SegueError(.connectionUnavailable, "the app where the activity lives went away")) {
+      $0.continuation.id == continuation
+    }
+  }
+
+  /// Whether those that were sent have been answered nobody knows.
+  func requestsLostHub() {
+    endRequests(SegueError(.connectionUnavailable, "the hub of this device went away")) {
+      if case .unsent = $0.phase { false } else { true }
+    }
+  }
+
+  /// The activity was invalidated: nobody answers for it.
+  func abandonRequests(of activity: Identifier) {
+    endRequests(SegueError(.handoffFailed, "the activity was invalidated")) { request in
+      if case .sending = request.phase { return false }
+      return !request.isOurs && request.continuation.activity == activity
+    }
+  }
+
+  func tickRequests(_ now: Moment) {
+    endRequests(Self.isLate) { $0.isTimed && $0.deadline <= now.uptime }
+  }
+
+  var nextRequestDeadline: Int64? {
+    var next: Int64?
+    for request in requests where request.isTimed { next = min(next ?? request.deadline, request.deadline) }
+    return next
+  }
+
+  func closeRequests(_ error: SegueError) {
+    endRequests(SegueError(.connectionUnavailable, "the app where the activity lives was closed")) { !$0.isOurs }
+    endRequests(error) { _ in true }
+  }
+
+  @inline(never)
+  private func endRequests(_ error: SegueError, where isDue: (AppRequest) -> Bool) {
+    for request in requests where isDue(request) { end(request, error) }
+  }
+
+  /// Whoever has asked hears why there is no answer.
+  @inline(never)
+  private func end(_ request: AppRequest, _ error: SegueError) {
+    requests.removeAll { $0 === request }
+    if let channel = request.channel { connection.link?.reset(channel) }
+    if request.isOurs {
+      deliveries.append(.answered(request.number, [], error))
+    } else {
+      send(.response(request.askersNumber, request.continuation, to: request.other, channel: 0, size: 0, error))
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import SegueModel
+import SegueWire
+
+/// Requests between the two apps of a continuation (R7.5): this hub knows the way, and passes the bytes on.
+extension HubEngine {
+  /// A request or a response.
+  @inline(never)
+  func pass(_ message: Message, from peer: Peer) throws(SegueError) {
+    switch message {
+    case .request(let number, let continuation, let app, let milliseconds, let channel, let size):
+      try request(
+        number, continuation, of: peer.app?.id ?? app, milliseconds: milliseconds, channel: channel, size: size,
+        from: peer)
+    case .response(let number, let continuation, let app, let channel, let size, let error):
+      try response(number, continuation, to: app, channel: channel, size: size, error, from: peer)
+    default: break
+    }
+  }
+
+  private func request(
+    _ number: UInt64, _ continuation: Message.Continuation, of app: Identifier, milliseconds: Int64,
+    channel: Link.Channel, size: UInt64, from peer: Peer
+  ) throws(SegueError) {
+    try peer.link.accept(channel)
+    func refuse(_ status: Status, _ message: String) {
+      peer.link.reset(channel)
+      send(.response(number, continuation, to: app, channel: 0, size: 0, SegueError(status, message)), to: peer)
+    }
+    guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
+      return refuse(.connectionUnavailable, "the app where the activity lives is not connected")
+    }
+    guard let outChannel = relay(from: peer, channel, to: origin) else {
+      return refuse(.limitExceeded, "\(Link.channelLimit) transfers are under way")
+    }
+    paths.insert(
+      Path(
+        continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, hasRequests: true))
+    send(
+      .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin)
+  }
+
+  private func response(
+    _ number: UInt64, _ continuation: Message.Continuation, to app: Identifier, channel: Link.Channel, size: UInt64,
+    _ error: SegueError?, from peer: Peer
+  ) throws(SegueError) {
+    if channel != 0 { try peer.link.accept(channel) }
+    guard let asker = next(to: app, of: continuation, from: peer) else { return peer.link.reset(channel) }
+    var (outChannel, size, error) = (Link.Channel(0), size, error)
+    if channel != 0 {
+      if let relayed = relay(from: peer, channel, to: asker) {
+        outChannel = relayed
+      } else {
+        peer.link.reset(channel)
+        size = 0
+        error = SegueError(.limitExceeded, "\(Link.channelLimit) transfers are under way")
+      }
+    }
+    send(.response(number, continuation, to: app, channel: outChannel, size: size, error), to: asker)
+  }
+
+  /// One of the two sides of this continuation is gone, or the way to it: the other waits for nothing more of it.
+  func tellLost(_ path: Path, beyond peer: Peer) {
+    guard path.hasRequests, path.receiverPeer !== path.originPeer else { return }
+    send(.vanished(path.continuation), to: path.receiverPeer === peer ? path.originPeer : path.receiverPeer)
+  }
+}

@@ -1,0 +1,48 @@
+import SegueEngine
+import SegueFleet
+import SegueModel
+import SegueTransport
+
+/// An app's requests (R7.5).
+extension App {
+  func ask(_ request: Request, _ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?) throws(SegueError) {
+    try checkRequest(bytes.count, "the request")
+    try perform { engine, now in
+      let number = engine.request(bytes, from, timeout: timeout, now)
+      request.begin(number)
+      requests[number] = request
+      process?.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+    }
+  }
+
+  /// Throws LIMIT_EXCEEDED if so many bytes cannot be sent.
+  func checkRequest(_ count: Int, _ what: String) throws(SegueError) {
+    monitor.lock()
+    let objection = engine?.objection(toSize: UInt64(count), of: what)
+    monitor.unlock()
+    if let objection { throw objection }
+  }
+
+  // MARK: What it is told
+
+  func answered(_ number: UInt64, _ bytes: [UInt8], _ error: SegueError?) -> Turn {
+    guard let request = requests.removeValue(forKey: number) else { return { false } }
+    return {
+      request.answered(bytes, error)
+      return true
+    }
+  }
+
+  func requestCame(_ number: UInt64, _ id: Identifier, _ bytes: [UInt8]) -> Turn {
+    // It was invalidated, and its requests have ended with it.
+    guard let activity = liveActivity(id) else { return { false } }
+    let request = Request(activity, toAnswer: number)
+    let turn = tell(id) { delegate, activity in delegate.didReceiveRequest(activity, request, bytes) }
+    return {
+      let isTold = turn()
+      // Its delegate went meanwhile.
+      if !isTold { request.giveUp() }
+      return isTold
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// A request, as the host holds it (R7.5): one that it has asked, which it can cancel, or one that it is to answer.
+open class Request: Handled {
+  private let activity: LiveActivity
+  /// Whether another app has asked it.
+  private let isToAnswer: Bool
+  private let lock = Lock()
+  /// As the engine counts; 0: it is not under way yet. Written once, with the app's lock.
+  private(set) final var number: UInt64
+  private var isAnswered = false
+
+  /// One that is to be asked; with a number, one that is to be answered.
+  public init(_ activity: LiveActivity, toAnswer number: UInt64? = nil) {
+    self.activity = activity
+    self.number = number ?? 0
+    isToAnswer = number != nil
+  }
+
+  final func answered(_ bytes: [UInt8], _ error: SegueError?) {
+    answered(activity, bytes, error.map { Box($0) })
+    forget()
+  }
+
+  /// Called once, without locks.
+  open func answered(_ activity: LiveActivity, _ bytes: [UInt8], _ error: Box<SegueError>?) {}
+
+  /// It was answered, or never will be: lets go of the host's context, however long the host keeps the handle.
+  open func forget() {}
+
+  // MARK: For the host
+
+  /// Asks the app where the activity was continued from. Throws INVALID_STATE, INVALIDATED, LIMIT_EXCEEDED.
+  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  public final func ask(_ bytes: [UInt8], timeout: Int64?) throws(SegueError) {
+    guard let app = activity.app, let from = activity.continuedFrom else {
+      throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask")
+    }
+    guard activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
+    try app.ask(self, bytes, from, timeout: timeout)
+  }
+
+  func begin(_ number: UInt64) { self.number = number }
+
+  /// Throws INVALID_STATE if it is another app's.
+  public final func cancel() throws(SegueError) {
+    guard !isToAnswer else { throw SegueError(.invalidState, "request: of another app; respond or refuse") }
+    activity.app?.performIfOpen { engine, _ in engine.cancelRequest(number) }
+  }
+
+  /// Throws INVALID_STATE if it is this app's own, or the second time; LIMIT_EXCEEDED: it can be answered otherwise.
+  public final func respond(_ bytes: [UInt8]) throws(SegueError) {
+    try activity.app?.checkRequest(bytes.count, "the answer")
+    try beginAnswering()
+    activity.app?.performIfOpen { engine, now in engine.respond(to: number, bytes, now) }
+  }
+
+  /// Throws INVALID_STATE if it is this app's own, or the second time.
+  public final func refuse(_ reason: String) throws(SegueError) {
+    try beginAnswering()
+    refuse(SegueError(.declined, reason))
+  }
+
+  public override func lastHandleReleased() { giveUp() }
+
+  /// Nobody is left who could answer.
+  final func giveUp() {
+    guard isToAnswer, (try? beginAnswering()) != nil else { return }
+    refuse(SegueError(.handoffFailed, "the app where the activity lives did not answer"))
+  }
+
+  private func refuse(_ error: SegueError) {
+    activity.app?.performIfOpen { engine, _ in engine.refuseRequest(number, error) }
+  }
+
+  private func beginAnswering() throws(SegueError) {
+    guard isToAnswer else { throw SegueError(.invalidState, "request: of this app, which cannot answer it itself") }
+    let isFirst = lock.withLock {
+      defer { isAnswered = true }
+      return !isAnswered
+    }
+    guard isFirst else { throw SegueError(.invalidState, "request: was answered already") }
+  }
+}

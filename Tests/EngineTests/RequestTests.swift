@@ -1,0 +1,222 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+import Testing
+
+/// Requests (R7.5): each ends once, by its deadline, with the whole of an answer or with an error that says why.
+@Suite struct RequestTests {
+  private struct Scene {
+    let world: World
+    let editor: TestApp
+    let viewer: TestApp
+    let activity: Identifier
+    let from: ContinuedFrom
+  }
+
+  /// A viewer that has continued what an editor offers.
+  private func scene(
+    _ editorLimits: Limits = Limits(), _ viewerLimits: Limits = Limits(), answering: Bool = true
+  ) throws -> Scene {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor", limits: editorLimits)
+    let viewer = world.open("viewer", limits: viewerLimits)
+    editor.answersRequests = answering
+    let id = try world.offer("Draft", by: editor)
+    _ = try world.continue(in: viewer)
+    return Scene(
+      world: world, editor: editor, viewer: viewer, activity: id, from: try #require(viewer.continued.first?.from))
+  }
+
+  private func ask(_ scene: Scene, _ bytes: [UInt8], timeout: Int64? = nil) -> UInt64 {
+    var number: UInt64 = 0
+    scene.world.tell(scene.viewer) { number = $0.request(bytes, scene.from, timeout: timeout, $1) }
+    return number
+  }
+
+  private func error(_ scene: Scene) -> Status? {
+    #expect(scene.viewer.answers.count <= 1)
+    return scene.viewer.answers.first?.error?.status
+  }
+
+  private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) } }
+
+  @Test(arguments: [0, 1, 1024, 65_536, 65_537, 1_048_576])
+  func `what is asked arrives whole, and so does the answer (R7.5)`(size: Int) throws {
+    let scene = try scene()
+    let number = ask(scene, Self.bytes(size))
+    #expect(scene.editor.asked.map { $0.bytes } == [Self.bytes(size)])
+    #expect(scene.viewer.answers.count == 1)
+    #expect(scene.viewer.answers.first?.number == number && scene.viewer.answers.first?.error == nil)
+    #expect(scene.viewer.answers.first?.bytes == Self.bytes(size).reversed())
+  }
+
+  @Test func `many are under way at a time, and are answered in any order (R7.5)`() throws {
+    let scene = try scene(answering: false)
+    let numbers = (0..<100).map { ask(scene, [UInt8($0)]) }
+    for (number, bytes) in scene.editor.asked.reversed() {
+      scene.world.tell(scene.editor) { $0.respond(to: number, bytes + [7], $1) }
+    }
+    #expect(scene.viewer.answers.map { $0.number } == numbers.reversed())
+    #expect(scene.viewer.answers.map { $0.bytes } == (0..<100).reversed().map { [$0, 7] })
+  }
+
+  @Test func `there are 128 at either end, and then an error (R7.5)`() throws {
+    let scene = try scene(answering: false)
+    for _ in 0..<128 { _ = ask(scene, []) }
+    #expect(scene.viewer.answers.isEmpty)
+    _ = ask(scene, [])
+    #expect(error(scene) == .limitExceeded)
+    let other = scene.world.open("other")
+    _ = try scene.world.continue(in: other)
+    let from = try #require(other.continued.first?.from)
+    scene.world.tell(other) { _ = $0.request([], from, timeout: nil, $1) }
+    #expect(other.answers.map { $0.error?.status } == [.limitExceeded])
+  }
+
+  @Test func `without an answer it ends at its deadline, and a late answer is of no effect (R7.5)`() throws {
+    let scene = try scene(answering: false)
+    _ = ask(scene, [1], timeout: 3_000)
+    scene.world.wait(2_990)
+    #expect(scene.viewer.answers.isEmpty)
+    scene.world.wait(10)
+    #expect(error(scene) == .remoteApplicationTimedOut)
+    scene.world.tell(scene.editor) { [number = scene.editor.asked[0].number] in $0.respond(to: number, [2], $1) }
+    #expect(error(scene) == .remoteApplicationTimedOut)
+  }
+
+  @Test func `what the host has to answer counts until it has, however short the deadlines (R7.5)`() throws {
+    let scene = try scene(answering: false)
+    for _ in 0..<128 { _ = ask(scene, [], timeout: 1) }
+    scene.world.wait(10)
+    _ = ask(scene, [])
+    #expect(scene.viewer.answers.last?.error?.status == .limitExceeded)
+    for (number, _) in scene.editor.asked { scene.world.tell(scene.editor) { $0.respond(to: number, [], $1) } }
+    scene.editor.answersRequests = true
+    _ = ask(scene, [9])
+    #expect(scene.viewer.answers.last?.bytes == [9])
+  }
+
+  @Test func `cancelled it ends at once, and its answer is dropped (R7.5)`() throws {
+    let scene = try scene(answering: false)
+    let number = ask(scene, [1])
+    scene.world.tell(scene.viewer) { engine, _ in engine.cancelRequest(number) }
+    #expect(error(scene) == .userCancelled)
+    scene.world.tell(scene.editor) { [number = scene.editor.asked[0].number] in $0.respond(to: number, [2], $1) }
+    scene.world.tell(scene.viewer) { engine, _ in engine.cancelRequest(number) }
+    #expect(error(scene) == .userCancelled)
+  }
+
+  @Test func `refused, the reason is heard (R7.5)`() throws {
+    let scene = try scene(answering: false)
+    _ = ask(scene, [1])
+    scene.world.tell(scene.editor) { [number = scene.editor.asked[0].number] engine, _ in
+      engine.refuseRequest(number, SegueError(.declined, "no such page"))
+    }
+    #expect(scene.viewer.answers.first?.error == SegueError(.declined, "no such page"))
+  }
+
+  @Test func `a request is no larger than the origin takes, an answer no larger than the receiver (R7.5)`() throws {
+    var small = Limits()
+    small.request = 2_000
+    let tooLarge = try scene(small, Limits())
+    _ = ask(tooLarge, Self.bytes(2_001))
+    #expect(error(tooLarge) == .limitExceeded && tooLarge.editor.asked.isEmpty)
+    let answer = try scene(Limits(), small, answering: false)
+    _ = ask(answer, [1])
+    answer.world.tell(answer.editor) { [number = answer.editor.asked[0].number] in
+      $0.respond(to: number, Self.bytes(2_001), $1)
+    }
+    #expect(error(answer) == .limitExceeded)
+    _ = ask(answer, Self.bytes(2_000))
+    answer.world.tell(answer.editor) { [number = answer.editor.asked[1].number] in
+      $0.respond(to: number, Self.bytes(2_000), $1)
+    }
+    #expect(answer.viewer.answers.last?.bytes == Self.bytes(2_000))
+  }
+
+  @Test func `only who continued the activity may ask, and only who answers is asked (R7.1, R7.5)`() throws {
+    let scene = try scene()
+    scene.editor.takesRequests = false
+    _ = ask(scene, [1])
+    #expect(error(scene) == .invalidState)
+    let stranger = scene.world.open("stranger")
+    let from = ContinuedFrom(continuation: scene.world.identifier(), offer: scene.from.offer, isStale: false)
+    for stolen in [from, scene.from] {
+      scene.world.tell(stranger) { _ = $0.request([1], stolen, timeout: nil, $1) }
+    }
+    #expect(stranger.answers.map { $0.error?.status } == [.handoffFailed, .handoffFailed])
+    #expect(scene.editor.asked.isEmpty)
+  }
+
+  @Test func `the activity is invalidated, the origin closes, dies, or the hub does: the error says which (R7.5)`() throws {
+    for (end, status) in [
+      ({ $0.world.tell($0.editor) { [id = $0.activity] in $0.invalidate(id, $1) } }, Status.handoffFailed),
+      ({ $0.world.close($0.editor) }, .connectionUnavailable), ({ $0.world.kill($0.editor) }, .connectionUnavailable),
+      ({ $0.world.killHub() }, .connectionUnavailable), ({ $0.world.close($0.viewer) }, .cancelled),
+    ] as [((Scene) -> Void, Status)] {
+      let scene = try scene(answering: false)
+      _ = ask(scene, Self.bytes(1_000))
+      #expect(scene.editor.asked.count == 1)
+      end(scene)
+      #expect(error(scene) == status)
+    }
+  }
+
+  @Test func `asked without a hub, it goes to the next one (R7.5)`() throws {
+    let scene = try scene()
+    scene.world.killHub()
+    _ = ask(scene, [1, 2])
+    #expect(scene.viewer.answers.isEmpty)
+    scene.world.startHub()
+    // The origin may register after the receiver: then the hub knows nobody to ask.
+    #expect(scene.viewer.answers.first?.bytes == [2, 1] || error(scene) == .connectionUnavailable)
+    #expect(scene.viewer.answers.count == 1)
+  }
+
+  @Test(arguments: [2, 3])
+  func `across linked devices, and when the origin there dies or is cut off (R7.5)`(devices: Int) throws {
+    let all = LinkedWorlds(devices)
+    for device in 1..<devices { all.link(device - 1, device) }
+    all.wait(1_000)
+    let editor = all.worlds[0].open("editor")
+    let viewer = all.worlds[devices - 1].open("viewer")
+    _ = try all.worlds[0].offer("Draft", by: editor)
+    all.wait(1_000)
+    _ = try all.worlds[devices - 1].continue(in: viewer)
+    all.wait(1_000)
+    let from = try #require(viewer.continued.first?.from)
+    let world = all.worlds[devices - 1]
+    world.tell(viewer) { _ = $0.request(Self.bytes(300_000), from, timeout: nil, $1) }
+    all.wait(2_000)
+    #expect(viewer.answers.map { $0.bytes } == [Self.bytes(300_000).reversed()])
+
+    editor.answersRequests = false
+    world.tell(viewer) { _ = $0.request([1], from, timeout: 5_000, $1) }
+    all.wait(500)
+    all.silence(0, 1)
+    all.wait(5_000)
+    #expect(viewer.answers.last?.error?.status == .remoteApplicationTimedOut)
+    #expect(viewer.answers.count == 2)
+  }
+
+  @Test func `the origin on a linked device dies: the receiver hears of it at once (R7.5)`() throws {
+    let all = LinkedWorlds(2)
+    all.link(0, 1)
+    all.wait(1_000)
+    let editor = all.worlds[0].open("editor")
+    let viewer = all.worlds[1].open("viewer")
+    editor.answersRequests = false
+    _ = try all.worlds[0].offer("Draft", by: editor)
+    all.wait(1_000)
+    _ = try all.worlds[1].continue(in: viewer)
+    all.wait(1_000)
+    let from = try #require(viewer.continued.first?.from)
+    all.worlds[1].tell(viewer) { _ = $0.request([1], from, timeout: nil, $1) }
+    all.wait(500)
+    #expect(editor.asked.count == 1)
+    all.worlds[0].kill(editor)
+    all.wait(100)
+    #expect(viewer.answers.map { $0.error?.status } == [.connectionUnavailable])
+  }
+}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests between the two sides of a continuation (R7.5)."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import ctypes
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any
+
+from . import _native, _table
+from ._hooks import is_later
+from ._native import library
+from ._pending import Pending
+from .errors import DeclinedError, error_of
+
+if TYPE_CHECKING:
+    from ._activity import Activity
+    from ._app import App
+
+_REASON_SIZE = 255
+
+
+class _Request(_native.Handle):
+    """One request: of this app, or of another, which is to be answered."""
+
+    _noun = "request"
+
+    def respond(self, answer: Any) -> None:
+        if not isinstance(answer, (bytes, bytearray, memoryview)):
+            raise TypeError(f"on_request gave {type(answer).__name__}, not bytes")
+        data = bytes(answer)
+        library.segue_request_respond(self._handle, data, len(data))
+
+    def refuse(self, error: BaseException) -> None:
+        """The other side hears what was raised."""
+        text = error.message if isinstance(error, DeclinedError) else f"{type(error).__name__}: {error}"
+        reason = text.encode("utf-8", "replace")[:_REASON_SIZE].decode("utf-8", "ignore").encode()
+        library.segue_request_refuse(self._handle, reason, len(reason))
+
+
+class _Response(Pending[bytes]):
+    """The answer to a request; giving it up cancels that."""
+
+    _request: _Request | None = None
+
+    def cancel(self) -> None:
+        super().cancel()
+        if self._request is not None:
+            library.segue_request_cancel(self._request._handle)
+
+    def _failed(self, error: BaseException) -> None:
+        self._app._answered(self)
+        self._end(None, error)
+
+
+def ask(activity: Activity, app: App, data: bytes, timeout: float | None) -> Pending[bytes]:
+    response = _Response(app)
+    context = _native.new_context(lambda: response)
+    milliseconds = 0 if timeout is None else max(1, _native.milliseconds(timeout, "timeout", 3_600_000))
+    data = bytes(data)
+    request = c_void_p()
+    app._expect(response)
+    try:
+        library.segue_activity_request(
+            activity._handle, data, len(data), milliseconds, _responded, context, _native.destroy, byref(request)
+        )
+    except BaseException:
+        app._answered(response)
+        raise
+    if request.value is not None:
+        response._request = _native.wrap(_Request, request.value, owned=True)
+    return response
+
+
+@_native.trampoline(_table.RESPONSE)
+def _responded(response: _Response, _: int, data: int | None, length: int, error: int | None) -> None:
+    response._app._answered(response)
+    if error is None:
+        return response._end(b"" if data is None else ctypes.string_at(data, length))
+    status = _native.take_int32(library.segue_error_get_status, error)
+    response._end(None, error_of(status, _native.take_text(library.segue_error_get_message, error) or ""))
+
+
+def serve(app: App, handler: Any, handle: int, data: bytes) -> None:
+    """Answers the request that a callback borrows with what a handler gives, now or later."""
+    request = _native.wrap(_Request, handle, owned=False)
+    try:
+        answer = handler(data)
+        if not is_later(answer):
+            return request.respond(answer)
+    except Exception as error:
+        return _refuse(request, error)
+    if isinstance(answer, concurrent.futures.Future):
+        answer.add_done_callback(lambda future: _serve_done(app, request, future))
+    else:
+        app._finish_later(_serve_later(request, answer))
+
+
+async def _serve_later(request: _Request, answer: Any) -> None:
+    try:
+        request.respond(await answer)
+    except Exception as error:
+        _refuse(request, error)
+
+
+def _serve_done(app: App, request: _Request, future: concurrent.futures.Future[Any]) -> None:
+    try:
+        request.respond(future.result())
+    except DeclinedError as error:
+        request.refuse(error)
+    except Exception as error:
+        request.refuse(error)
+        app._report(error)
+
+
+def _refuse(request: _Request, error: Exception) -> None:
+    """Raises what was raised, unless that is how a handler refuses."""
+    request.refuse(error)
+    if not isinstance(error, DeclinedError):
+        raise error
