@@ -616,7 +616,7 @@ typedef void (*segue_did_receive_stream_function)(void *context, segue_activity 
  *   bytes              borrowed: what is asked; may be NULL if length is 0
  */
 typedef void (*segue_request_function)(void *context, segue_activity *activity, segue_request *request,
-                                                   const uint8_t *bytes, size_t length);
+                                       const uint8_t *bytes, size_t length);
 
 /**
  *   context   retained until destroy
@@ -633,8 +633,7 @@ segue_status segue_activity_delegate_on_continuation_ended(segue_activity_delega
 segue_status segue_activity_delegate_on_did_receive_stream(segue_activity_delegate *delegate,
                                                            segue_did_receive_stream_function function);
 /** Without this callback, the requests of others get INVALID_STATE. */
-segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegate,
-                                                            segue_request_function function);
+segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegate, segue_request_function function);
 /** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
 segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
 

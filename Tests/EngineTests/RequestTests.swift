@@ -149,7 +149,8 @@ import Testing
     #expect(scene.editor.asked.isEmpty)
   }
 
-  @Test func `the activity is invalidated, the origin closes, dies, or the hub does: the error says which (R7.5)`() throws {
+  @Test func `the activity is invalidated, an app closes or dies, or the hub does: the error says which (R7.5)`() throws
+  {
     for (end, status) in [
       ({ $0.world.tell($0.editor) { [id = $0.activity] in $0.invalidate(id, $1) } }, Status.handoffFailed),
       ({ $0.world.close($0.editor) }, .connectionUnavailable), ({ $0.world.kill($0.editor) }, .connectionUnavailable),
@@ -161,6 +162,35 @@ import Testing
       end(scene)
       #expect(error(scene) == status)
     }
+  }
+
+  @Test(arguments: [(5, 5), (5, 3), (3, 5), (0, 0)])
+  func `an answer is as long as it was announced, or none (R7.5)`(announced: Int, sent: Int) throws {
+    let scene = try scene()
+    let app = TestApp(scene.viewer.engine.identity, Limits())
+    let hub = Link(side: .accepting)
+    let now = scene.world.now
+    app.engine.connected(now)
+    hub.send(try Message.welcome(version: 1, generation: 1, deviceName: "here").encoded())
+    let number = app.engine.request([], scene.from, timeout: nil, now)
+    let continuation = Message.Continuation(
+      id: scene.from.continuation, origin: scene.from.offer.origin, activity: scene.activity)
+    let channel = hub.open()
+    hub.send(
+      try Message.response(
+        number, continuation, to: app.engine.identity.id, channel: channel, size: UInt64(announced), nil
+      )
+      .encoded())
+    hub.write(Self.bytes(sent), to: channel)
+    hub.finish(channel)
+    while hub.takeOutput({
+      app.engine.receive($0, now)
+      return $0.count
+    }) {}
+    _ = app.runDeliveries(now)
+    #expect(app.answers.count == 1)
+    #expect(app.answers.first?.error?.status == (announced == sent ? nil : .handoffFailed))
+    #expect(app.answers.first?.bytes == (announced == sent ? Self.bytes(sent) : []))
   }
 
   @Test func `asked without a hub, it goes to the next one (R7.5)`() throws {

@@ -21,11 +21,14 @@ enum {
   LOG,
   DID_RECEIVE_STREAM,
   STREAM,
-  STREAM_RESULT
+  STREAM_RESULT,
+  REQUEST,
+  RESPONSE
 };
-const char *const callback_names[] = {
-    "will_save", "receipt",       "explain", "offer", "connection",         "will_continue", "continue",
-    "did_fail",  "restore_state", "link",    "log",   "did_receive_stream", "stream",        "stream_result"};
+const char *const callback_names[] = {"will_save",     "receipt",       "explain",  "offer",
+                                      "connection",    "will_continue", "continue", "did_fail",
+                                      "restore_state", "link",          "log",      "did_receive_stream",
+                                      "stream",        "stream_result", "request",  "response"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -194,6 +197,10 @@ segue_reply abuse_continue_function(void *context, segue_app *app, segue_activit
   lent("segue_continuation", continuation);
   if (draw(2))
     segue_activity_ask_stream(activity, 0, abuse_stream_function, (void *)(uintptr_t)context_make(), abuse_destroy);
+  segue_request *request;
+  if (draw(2) && segue_activity_request(activity, (const uint8_t *)"asked", draw(6), 0, abuse_response_function,
+                                        (void *)(uintptr_t)context_make(), abuse_destroy, &request) == SEGUE_OK)
+    pool_put(handle_type("segue_request"), (uintptr_t)request);
   uint64_t list[] = {pool_look(handle_type("segue_restorable"))};
   if (draw(2) == 0)
     call_with("segue_continuation_restore", (uintptr_t)continuation, (uintptr_t)list, 1);
@@ -210,6 +217,39 @@ void abuse_did_fail_function(void *context, segue_app *app, const char *type, si
   lent("segue_app", app);
   lent("segue_error", error);
   lent("segue_continuation", continuation);
+  calls_inside();
+}
+
+/** Reads all that it is given: what is not there shows under the sanitizers. */
+static unsigned sum(const uint8_t *bytes, size_t length) {
+  unsigned sum = 0;
+  for (size_t i = 0; i < length; i++)
+    sum += bytes[i];
+  return sum;
+}
+
+void abuse_request_function(void *context, segue_activity *activity, segue_request *request, const uint8_t *bytes,
+                            size_t length) {
+  if (!begin(REQUEST, context))
+    return;
+  lent("segue_activity", activity);
+  lent("segue_request", request);
+  uint8_t answer = (uint8_t)sum(bytes, length);
+  if (draw(2))
+    call_with("segue_request_respond", (uintptr_t)request, (uintptr_t)&answer, 1);
+  calls_inside();
+}
+
+void abuse_response_function(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
+                             const segue_error *error) {
+  if (!begin(RESPONSE, context))
+    return;
+  if (error && length)
+    fail("response: bytes, and an error", "");
+  sum(bytes, length);
+  lent("segue_activity", activity);
+  if (error)
+    lent("segue_error", error);
   calls_inside();
 }
 

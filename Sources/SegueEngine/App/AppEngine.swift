@@ -114,7 +114,10 @@ public final class AppEngine {
     if outgoing.count > Self.outgoingLimit { return "app: too many continuations of its activities" }
     if streams.count > Self.streamLimit { return "app: too many streams" }
     if requests.count > 2 * Self.requestLimit { return "R7.5: too many requests" }
-    if isClosed, current != nil || !streams.isEmpty || !requests.isEmpty || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver }) {
+    if isClosed,
+      current != nil || !streams.isEmpty || !requests.isEmpty
+        || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver })
+    {
       return "R3.14: it is closed, and something has not ended"
     }
     for save in saves where saves.count(where: { $0.activity == save.activity }) != 1 {

@@ -101,7 +101,8 @@ extension AppEngine {
       sendChecked(
         .request(
           request.number, request.continuation, from: identity.id,
-          milliseconds: max(1, request.deadline - now.uptime), channel: channel, size: UInt64(request.bytes.count)), now)
+          milliseconds: max(1, request.deadline - now.uptime), channel: channel, size: UInt64(request.bytes.count)), now
+      )
       send(request, on: channel)
     }
   }
@@ -170,7 +171,8 @@ extension AppEngine {
     request.bytes = bytes
     send(
       .response(
-        request.askersNumber, request.continuation, to: request.other, channel: channel, size: UInt64(bytes.count), nil))
+        request.askersNumber, request.continuation, to: request.other, channel: channel, size: UInt64(bytes.count), nil)
+    )
     send(request, on: channel)
   }
 
@@ -182,7 +184,7 @@ extension AppEngine {
 
   // MARK: Channels
 
-  private static var tooManyTransfers: SegueError { SegueError(.limitExceeded, "app: has too many transfers under way") }
+  private static var tooManyTransfers: SegueError { SegueError(.limitExceeded, "too many transfers are under way") }
   private static var isLate: SegueError { SegueError(.remoteApplicationTimedOut, "no answer came in time") }
   private static var notAsAnnounced: SegueError {
     SegueError(.handoffFailed, "the other side sent more or less than it announced")

@@ -36,7 +36,8 @@ extension HubEngine {
       Path(
         continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, hasRequests: true))
     send(
-      .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin)
+      .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin
+    )
   }
 
   private func response(

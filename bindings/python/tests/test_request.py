@@ -113,8 +113,9 @@ def test_the_origin_dies_in_the_middle(app: segue.App, origin: Start) -> None:
     program = origin()
     activity = continued(app)
     waiting = activity.request(b"later")
-    assert program.stdout is not None
-    run_until([app], lambda: program.stdout.readline() == "kept\n")
+    output = program.stdout
+    assert output is not None
+    run_until([app], lambda: output.readline() == "kept\n")
     began = time.monotonic()
     asked = [waiting, activity.request(b"kill"), activity.request(bytes(1_000_000))]
     for each in asked:
@@ -162,7 +163,7 @@ def test_what_is_too_large_says_so_at_either_end(app: segue.App, origin: Start) 
         activity.request(bytes(1_048_577))
     with pytest.raises(segue.LimitExceededError, match="the request has 1025 bytes, and the limit is 1024"):
         activity.request(bytes(1_025)).wait(PATIENCE)
-    with pytest.raises(segue.DeclinedError, match="LimitExceededError.*1025.*1024"):
+    with pytest.raises(segue.DeclinedError, match=r"LimitExceededError.*1025.*1024"):
         activity.request(b"give 1025").wait(PATIENCE)
     assert program.stdout is not None
     assert program.stdout.readline() == "LimitExceededError\n"
