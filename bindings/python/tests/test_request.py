@@ -313,3 +313,26 @@ def test_across_linked_devices(pair: Pair) -> None:  # noqa: F811
     run_until([viewer], lambda: asked[0].done)
     with pytest.raises(segue.ConnectionUnavailableError):
         asked[0].wait(0)
+
+
+def test_in_a_virtual_fleet_a_request_ends_at_its_deadline(segue_fleet: segue.Fleet) -> None:
+    """R7.5, R11.1: the fleet holds every request against its deadline."""
+    phone, laptop = segue_fleet.add_device("phone"), segue_fleet.add_device("laptop")
+    editor = phone.add_app("com.example.notes", team="TEAM", types=[TYPE])
+    viewer = laptop.add_app("com.example.viewer", team="TEAM", types=[TYPE])
+    pages = segue.Activity(editor, TYPE)
+    pages.on_request(lambda data: data[::-1])
+    pages.become_current()
+    segue_fleet.run()
+    activity = viewer.continue_(viewer.offers[0]).wait()
+    data = os.urandom(200_000)
+    assert activity.request(data).wait() == data[::-1]
+    segue_fleet.partition(phone, laptop)
+    began = segue_fleet.time
+    with pytest.raises(segue.RemoteApplicationTimedOutError):
+        activity.request(b"anybody?", timeout=5).wait()
+    assert segue_fleet.time - began == pytest.approx(5, abs=0.1)
+    asked = activity.request(b"anybody?")
+    segue_fleet.kill(viewer)
+    with pytest.raises(segue.CancelledError):
+        asked.wait()
