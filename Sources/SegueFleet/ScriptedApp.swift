@@ -187,6 +187,7 @@ final class ScriptedApp: FleetProgram {
     tell { $0.answer(id, handled: handles, restored: restores, $1) }
   }
 
+  @inline(never)
   func close() {
     guard isAlive else { return }
     saving(engine?.currentActivity) { tell { $0.startClosing($1) } }
@@ -207,6 +208,7 @@ final class ScriptedApp: FleetProgram {
     process.settle(hasCallbacks: !due.isEmpty)
   }
 
+  @inline(never)
   func runCallbacks() {
     while !due.isEmpty {
       let deliveries = due

@@ -45,7 +45,7 @@ public class App: Handled {
   var streamAsks: [Identifier: StreamAsk] = [:]
   var streamWaits: [Identifier: [StreamWait]] = [:]
   /// Those that it has asked: Requesting.swift.
-  var requests: [UInt64: Request] = [:]
+  var requests: [Request] = []
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
@@ -200,7 +200,7 @@ public class App: Handled {
     let unexplained = explanations
     let unlinked = links
     let streamless = (streams, streamAsks, streamWaits)
-    let unanswered = Array(requests.values)
+    let unanswered = requests
     let undelivered = due
     continuations = [:]
     activities = [:]
@@ -210,7 +210,7 @@ public class App: Handled {
     streams = [:]
     streamAsks = [:]
     streamWaits = [:]
-    requests = [:]
+    requests = []
     due = DueQueue()
     engine = nil
     gate = nil

@@ -10,7 +10,7 @@ extension App {
     try perform { engine, now in
       let number = engine.request(bytes, from, timeout: timeout, now)
       request.begin(number)
-      requests[number] = request
+      requests.append(request)
       process?.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
     }
   }
@@ -26,7 +26,8 @@ extension App {
   // MARK: What it is told
 
   func answered(_ number: UInt64, _ bytes: [UInt8], _ error: SegueError?) -> Turn {
-    guard let request = requests.removeValue(forKey: number) else { return { false } }
+    guard let request = requests.first(where: { $0.number == number }) else { return { false } }
+    requests.removeAll { $0 === request }
     return {
       request.answered(bytes, error)
       return true
