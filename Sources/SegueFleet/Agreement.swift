@@ -258,10 +258,10 @@ extension FleetProcess {
     case .explanation(let request, let reasons):
       ledger.answer(request)
       fleet.trace(name, "explanation", "\(reasons.count) reasons")
-    case .answered(let number, let bytes, let error):
-      fleet.trace(name, "answered", error?.message ?? "\(bytes.count) bytes")
+    case .answered(let number, _, let error):
+      fleet.trace(name, "answered", error?.message)
       complain(ledger.answer(request: number))
-    case .requestCame(_, _, let bytes): fleet.trace(name, "request", "\(bytes.count) bytes")
+    case .requestCame: fleet.trace(name, "request")
     // Their turn comes with `isTold(_:of:)`; the log is not for the app.
     case .continuation, .log: break
     // Nobody can ask for one: the fleet links its devices itself.

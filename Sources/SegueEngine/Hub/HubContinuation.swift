@@ -150,8 +150,7 @@ extension HubEngine {
     let peer = continuation.receiverPeer
     guard let outChannel = relay(from: origin, channel, to: peer) else {
       origin.link.reset(channel)
-      let error = SegueError(.limitExceeded, "\(Link.channelLimit) transfers are under way")
-      send(.refused(id, to: continuation.receiver, error), to: peer)
+      send(.refused(id, to: continuation.receiver, Self.tooManyTransfers), to: peer)
       return vanished(id, beyond: peer)
     }
     send(.state(id, to: continuation.receiver, channel: outChannel, size: size, isStale: isStale), to: peer)

@@ -3,6 +3,8 @@ import SegueWire
 
 /// Requests between the two apps of a continuation (R7.5): this hub knows the way, and passes the bytes on.
 extension HubEngine {
+  static var tooManyTransfers: SegueError { SegueError(.limitExceeded, "too many transfers are under way") }
+
   /// A request or a response.
   @inline(never)
   func pass(_ message: Message, from peer: Peer) throws(SegueError) {
@@ -22,15 +24,15 @@ extension HubEngine {
     channel: Link.Channel, size: UInt64, from peer: Peer
   ) throws(SegueError) {
     try peer.link.accept(channel)
-    func refuse(_ status: Status, _ message: String) {
+    func refuse(_ error: SegueError) {
       peer.link.reset(channel)
-      send(.response(number, continuation, to: app, channel: 0, size: 0, SegueError(status, message)), to: peer)
+      send(.response(number, continuation, to: app, channel: 0, size: 0, error), to: peer)
     }
     guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
-      return refuse(.connectionUnavailable, "the app where the activity lives is not connected")
+      return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
     guard let outChannel = relay(from: peer, channel, to: origin) else {
-      return refuse(.limitExceeded, "\(Link.channelLimit) transfers are under way")
+      return refuse(Self.tooManyTransfers)
     }
     paths.insert(
       Path(
@@ -53,7 +55,7 @@ extension HubEngine {
       } else {
         peer.link.reset(channel)
         size = 0
-        error = SegueError(.limitExceeded, "\(Link.channelLimit) transfers are under way")
+        error = Self.tooManyTransfers
       }
     }
     send(.response(number, continuation, to: app, channel: outChannel, size: size, error), to: asker)
