@@ -14,7 +14,7 @@ TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple":
 # lld, because GNU ld leaves internal symbols in the dynamic table of a library with a version script.
 LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
        -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
-       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs \
+       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker -z -Xlinker pack-relative-relocs \
        -Xlinker --gc-sections -Xlinker --icf=all
 
 # The library's one dependency first; the rest is for tests, benchmarks and tools. The Python is Debian's, whose gi the

@@ -15,6 +15,9 @@ final class TestApp: ActivitySource {
   /// How its own requests ended, and those of others.
   private(set) var answers: [(number: UInt64, bytes: [UInt8], error: SegueError?)] = []
   private(set) var asked: [(number: UInt64, bytes: [UInt8])] = []
+  private(set) var streamAnswers: [(id: Identifier, error: SegueError?)] = []
+  private(set) var streamsThatCame: [Identifier] = []
+  private(set) var streamEnds: [StreamWord] = []
 
   // How it answers.
   var answersSaves = true
@@ -26,6 +29,9 @@ final class TestApp: ActivitySource {
   var answersContinue = true
   var answersRequests = true
   var takesRequests = true
+  var takesStreams = true
+  /// What can be seen of the ends of its streams.
+  var end = StreamWord.open
   private(set) var pendingSaves: [UInt64] = []
 
   private var activities: [Identifier: Activity] = [:]
@@ -52,6 +58,7 @@ final class TestApp: ActivitySource {
 
   /// False: there was nothing.
   func runDeliveries(_ now: Moment) -> Bool {
+    for request in engine.takeStreamRequests() { _ = engine.take(request) }
     let due = engine.takeDeliveries()
     for delivery in due { run(delivery, now) }
     return !due.isEmpty
@@ -74,12 +81,14 @@ final class TestApp: ActivitySource {
     case .explanation(_, let reasons): self.reasons = reasons
     case .linked(_, let name): events.append("linked with \(name)")
     case .linkEnded(_, let error): events.append("link ended \(error.status)")
-    case .streamAnswered, .streamCame, .streamEnded: break
     case .answered(let number, let bytes, let error):
       answers.append((number, bytes, error))
     case .requestCame(let number, _, let bytes):
       asked.append((number, bytes))
       if answersRequests { engine.respond(to: number, bytes.reversed(), now) }
+    case .streamAnswered(let id, let error): streamAnswers.append((id, error))
+    case .streamCame(let id, _): streamsThatCame.append(id)
+    case .streamEnded(_, let word): streamEnds.append(word)
     case .log: break
     }
   }
@@ -104,9 +113,9 @@ final class TestApp: ActivitySource {
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { changes[id] ?? 0 }
   func answersWillSave(_ id: Identifier) -> Bool { true }
-  func takesStreams(_ id: Identifier) -> Bool { true }
   func takesRequests(_ id: Identifier) -> Bool { takesRequests }
-  func streamEnd(_ id: Identifier) -> StreamWord { .open }
+  func takesStreams(_ id: Identifier) -> Bool { takesStreams }
+  func streamEnd(_ id: Identifier) -> StreamWord { end }
 }
 
 extension World {

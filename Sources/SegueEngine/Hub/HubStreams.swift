@@ -12,9 +12,11 @@ public enum Passenger: Sendable {
 /// Streams between apps: this hub introduces them to each other, and bears word of how they ended.
 extension HubEngine {
   func stream(_ id: Identifier, _ continuation: Message.Continuation, from peer: Peer, _ app: AppIdentity) {
-    guard let origin = next(to: continuation.origin, of: continuation, from: peer), origin.app != nil else {
+    let next = next(to: continuation.origin, of: continuation, from: peer)
+    guard let origin = next, origin.app != nil else {
       passengers.append(.stream(from: peer.number, to: nil, id))
-      let error = SegueError(.connectionUnavailable, "the app where the activity lives is not connected")
+      let why = next == nil ? "is not connected" : "is on another device, and streams do not cross links yet"
+      let error = SegueError(.connectionUnavailable, "the app where the activity lives \(why)")
       return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
     }
     paths.insert(

@@ -22,6 +22,8 @@ import segue
 COMMON = """
 import os, signal, socket, sys, segue
 
+left_open = []
+
 def serve(app, stream):
     connection = stream.open()
     lines = connection.makefile("r", newline="\\n")
@@ -40,9 +42,7 @@ def serve(app, stream):
         connection.close()
     elif word == "shutdown":
         connection.shutdown(socket.SHUT_WR)
-        while lines.readline():
-            pass
-        connection.close()
+        left_open.append(connection)
     elif word == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     lines.close()

@@ -1,0 +1,218 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+import Testing
+
+/// Streams, as far as the engines have to do with them: who gets one (R7.1), and how each is known to have ended (R7.3).
+@Suite struct StreamTests {
+  private struct Scene {
+    let world: World
+    let editor: TestApp
+    let viewer: TestApp
+    let activity: Identifier
+    let from: ContinuedFrom
+  }
+
+  /// A viewer that has continued what an editor offers.
+  private func scene(supporting: Bool = true) throws -> Scene {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let viewer = world.open("viewer")
+    let id = try world.offer("Draft", by: editor)
+    world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(supporting) } }
+    _ = try world.continue(in: viewer)
+    return Scene(
+      world: world, editor: editor, viewer: viewer, activity: id, from: try #require(viewer.continued.first?.from))
+  }
+
+  private func ask(_ scene: Scene, timeout: Int64? = nil) -> Identifier {
+    let id = scene.world.identifier()
+    scene.world.tell(scene.viewer) { $0.askStream(id, scene.from, timeout: timeout, $1) }
+    return id
+  }
+
+  /// A stream that is there at both ends.
+  private func stream(_ scene: Scene) throws -> Identifier {
+    let id = ask(scene)
+    #expect(scene.viewer.streamAnswers.map { $0.error } == [nil])
+    #expect(scene.editor.streamsThatCame == [id])
+    return id
+  }
+
+  private func refusal(_ scene: Scene) -> Status? {
+    #expect(scene.viewer.streamAnswers.count == 1)
+    return scene.viewer.streamAnswers.first?.error?.status
+  }
+
+  @Test func `who continued an activity gets as many streams of it as it asks for (R7.1)`() throws {
+    let scene = try scene()
+    let asked = (0..<10).map { _ in ask(scene) }
+    #expect(scene.editor.streamsThatCame == asked)
+    #expect(scene.viewer.streamAnswers.map { $0.id } == asked)
+    #expect(scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
+  }
+
+  @Test func `there are 1,024 at a time (R7.1)`() throws {
+    let scene = try scene()
+    for _ in 0..<1_024 { _ = ask(scene) }
+    #expect(scene.viewer.streamAnswers.count == 1_024 && scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
+    let last = ask(scene)
+    #expect(scene.viewer.streamAnswers.last?.error?.status == .limitExceeded)
+    #expect(scene.viewer.streamAnswers.last?.id == last)
+    scene.world.tell(scene.viewer) { [asked = scene.viewer.streamAnswers[0].id] engine, _ in engine.forgetStream(asked)
+    }
+    _ = ask(scene)
+    // The editor still has the other end of the one that was let go of.
+    #expect(scene.viewer.streamAnswers.last?.error?.status == .limitExceeded)
+  }
+
+  @Test func `without support there is none, and the error says so (R7.1)`() throws {
+    let scene = try scene(supporting: false)
+    _ = ask(scene)
+    #expect(refusal(scene) == .invalidState)
+    let deaf = try self.scene()
+    deaf.editor.takesStreams = false
+    _ = ask(deaf)
+    #expect(refusal(deaf) == .invalidState)
+  }
+
+  @Test func `whoever did not continue the activity gets none (R7.1)`() throws {
+    let scene = try scene()
+    let other = scene.world.open("other")
+    scene.world.tell(other) { $0.askStream(scene.world.identifier(), scene.from, timeout: nil, $1) }
+    #expect(other.streamAnswers.map { $0.error?.status } == [.handoffFailed])
+    #expect(scene.editor.streamsThatCame.isEmpty)
+  }
+
+  @Test func `whoever declined the activity gets none (R7.1)`() throws {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let viewer = world.open("viewer")
+    viewer.handles = false
+    let id = try world.offer("Draft", by: editor)
+    world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(true) } }
+    _ = try world.continue(in: viewer)
+    let from = try #require(viewer.continued.first?.from)
+    world.tell(viewer) { $0.askStream(world.identifier(), from, timeout: nil, $1) }
+    #expect(viewer.streamAnswers.map { $0.error?.status } == [.handoffFailed])
+  }
+
+  @Test func `of an activity that was invalidated there is none any more (R7.1)`() throws {
+    let scene = try scene()
+    scene.world.tell(scene.editor) { engine, now in
+      scene.editor.invalidate(scene.activity)
+      engine.invalidate(scene.activity, now)
+    }
+    _ = ask(scene)
+    #expect(refusal(scene) == .handoffFailed)
+  }
+
+  @Test func `an origin that has gone, or does not answer, is an error (R7.1)`() throws {
+    let gone = try scene()
+    gone.world.kill(gone.editor)
+    _ = ask(gone)
+    #expect(refusal(gone) == .connectionUnavailable)
+    let silent = try scene()
+    silent.editor.isOpen = false
+    _ = ask(silent, timeout: 3_000)
+    silent.world.wait(2_990)
+    #expect(silent.viewer.streamAnswers.isEmpty)
+    silent.world.wait(10)
+    #expect(refusal(silent) == .remoteApplicationTimedOut)
+  }
+
+  @Test func `asked for without a hub it waits for the next, asked for before it is lost with the hub (R7.1)`() throws {
+    let scene = try scene()
+    scene.world.killHub()
+    _ = ask(scene)
+    #expect(scene.viewer.streamAnswers.isEmpty)
+    scene.world.startHub()
+    #expect(scene.viewer.streamAnswers.map { $0.error } == [nil])
+    scene.editor.isOpen = false
+    _ = ask(scene)
+    scene.world.killHub()
+    #expect(scene.viewer.streamAnswers.last?.error?.status == .connectionUnavailable)
+  }
+
+  @Test(arguments: [StreamWord.ended, .aborted(7)])
+  func `what the other side has said is how it ended (R7.3)`(word: StreamWord) throws {
+    let scene = try scene()
+    let id = try stream(scene)
+    scene.world.tell(scene.editor) { engine, _ in engine.say(word, of: id) }
+    scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+    #expect(scene.viewer.streamEnds == [word])
+  }
+
+  @Test func `what it said is known when it has let go of the stream, and the hub has changed (R7.3)`() throws {
+    let scene = try scene()
+    let id = try stream(scene)
+    scene.world.killHub()
+    scene.world.tell(scene.editor) { engine, _ in
+      engine.say(.aborted(9), of: id)
+      engine.forgetStream(id)
+    }
+    scene.world.startHub()
+    scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+    #expect(scene.viewer.streamEnds == [.aborted(9)])
+  }
+
+  @Test func `unsaid, what can be seen of its end counts: open is shut down, closed is aborted (R7.3)`() throws {
+    let scene = try scene()
+    let id = try stream(scene)
+    scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+    scene.editor.end = .aborted(0)
+    let closed = ask(scene)
+    scene.world.tell(scene.viewer) { $0.askHowEnded(closed, $1) }
+    let forgotten = ask(scene)
+    scene.world.tell(scene.editor) { engine, _ in engine.forgetStream(forgotten) }
+    scene.world.tell(scene.viewer) { $0.askHowEnded(forgotten, $1) }
+    #expect(scene.viewer.streamEnds == [.ended, .aborted(0), .aborted(0)])
+  }
+
+  @Test func `the other way round it is the same (R7.3)`() throws {
+    let scene = try scene()
+    let id = try stream(scene)
+    scene.world.tell(scene.viewer) { engine, _ in engine.say(.aborted(3), of: id) }
+    scene.world.tell(scene.editor) { $0.askHowEnded(id, $1) }
+    let forgotten = ask(scene)
+    scene.world.tell(scene.viewer) { engine, _ in engine.forgetStream(forgotten) }
+    scene.world.tell(scene.editor) { $0.askHowEnded(forgotten, $1) }
+    #expect(scene.editor.streamEnds == [.aborted(3), .aborted(0)])
+  }
+
+  @Test func `if its process is gone it is broken, at once (R7.3)`() throws {
+    let scene = try scene()
+    scene.world.wait(2_000)
+    let id = try stream(scene)
+    scene.world.kill(scene.editor)
+    scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+    #expect(scene.viewer.streamEnds == [.broken])
+  }
+
+  @Test func `if nobody answers, or there is no hub, it is broken within a second (R7.3)`() throws {
+    for isHubGone in [false, true] {
+      let scene = try scene()
+      let id = try stream(scene)
+      scene.editor.isOpen = false
+      if isHubGone { scene.world.killHub() }
+      scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+      scene.world.wait(990)
+      #expect(scene.viewer.streamEnds.isEmpty)
+      scene.world.wait(10)
+      #expect(scene.viewer.streamEnds == [.broken])
+    }
+  }
+
+  @Test func `an app that closes hears of all that it waits for (R3.14, R7.3)`() throws {
+    let scene = try scene()
+    let id = try stream(scene)
+    scene.editor.isOpen = false
+    scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+    _ = ask(scene)
+    scene.world.close(scene.viewer)
+    #expect(scene.viewer.streamEnds == [.broken])
+    #expect(scene.viewer.streamAnswers.last?.error?.status == .cancelled)
+  }
+}
