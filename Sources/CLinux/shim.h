@@ -51,7 +51,10 @@ static inline int linux_peer_user(int socket, uid_t *user) {
 }
 /** How many descriptors one message carries at most; the kernel takes up to 253. */
 enum { linux_descriptor_limit = 16 };
-/** Like recv; also takes the descriptors that came, closed by exec, and tells how many. */
+/**
+ * Like recv; also takes the descriptors that came, closed by exec, and tells how many. If some were lost (the process may open no
+ * more, or they are too many) that is an error, EMFILE: nobody would know to which message the others belong.
+ */
 static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptors, int *count) {
   union {
     struct cmsghdr head;
@@ -70,6 +73,10 @@ static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *d
     size_t bytes_of_it = head->cmsg_len - CMSG_LEN(0);
     memcpy(descriptors + *count, CMSG_DATA(head), bytes_of_it);
     *count += (int)(bytes_of_it / sizeof(int));
+  }
+  if (message.msg_flags & MSG_CTRUNC) {
+    errno = EMFILE;
+    return -1;
   }
   return result;
 }

@@ -80,9 +80,9 @@ public final class HubEngine {
   }
 
   deinit {
-    // What an offer and its activity, or its topic, have in each other.
-    for peer in peerList { peer.offer?.leave() }
-    for peer in hubList { for offer in peer.hub?.offers ?? [] { offer.leave() } }
+    // Offers have their activities and topics, which have their offers, and the peers that have those.
+    offers.leave()
+    for topic in topics.values { topic.leave() }
   }
 
   // MARK: Connections

@@ -58,12 +58,6 @@ final class HubOffer {
     self.distant = distant
   }
 
-  /// Its hub ends: nothing holds it any more.
-  func leave() {
-    activity.leave()
-    topic?.offers = []
-  }
-
   /// The later activated, the higher; those of one millisecond in the order in which we heard of them.
   var rank: UInt64 {
     // The start of the clock is no bound: ages may reach back before it. 2^40 ms are 34 years.
@@ -95,6 +89,12 @@ final class Topic {
   var subscribers: [Peer] = []
 
   init(_ key: TopicKey) { self.key = key }
+
+  /// Its hub ends.
+  func leave() {
+    offers = []
+    subscribers = []
+  }
 
   static func key(team: String, type: String) -> TopicKey {
     var key: TopicKey = []

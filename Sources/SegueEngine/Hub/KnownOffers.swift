@@ -65,6 +65,9 @@ struct KnownOffers {
     if keepsChanges { changes.append((offer, hub)) }
   }
 
+  /// The hub ends.
+  func leave() { for activity in activities.values { activity.leave() } }
+
   /// Nothing, for an offer of this device.
   mutating func removeWay(_ offer: HubOffer) {
     offer.activity.ways.removeAll { $0 === offer }

@@ -18,6 +18,7 @@ extension App {
     let id = newIdentifier()
     ask.keep(Stream(id, near, app: self), otherEnd: far)
     try perform { engine, now in
+      forgetDoneStreams(engine)
       streamAsks[id] = ask
       engine.askStream(id, from, timeout: timeout, now)
     }
