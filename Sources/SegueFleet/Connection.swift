@@ -141,6 +141,8 @@ final class Connection {
   /// The process at an end dies: some of what it was writing may not have left it.
   func cut(from end: Int, _ fleet: Fleet) {
     let stream = streams[1 - end]
+    // It broke before that, and word of it is under way.
+    guard !stream.hasEnd else { return }
     let kept = fleet.random.below(stream.size + 1)
     stream.size = kept
     var room = kept

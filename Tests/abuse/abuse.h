@@ -140,6 +140,10 @@ segue_reply abuse_will_save_function(void *context, segue_activity *activity, se
 void abuse_did_receive_stream_function(void *context, segue_activity *activity, segue_stream *stream);
 void abuse_stream_function(void *context, segue_activity *activity, segue_stream *stream, const segue_error *error);
 void abuse_stream_result_function(void *context, segue_stream *stream, segue_stream_result result, uint32_t code);
+void abuse_request_function(void *context, segue_activity *activity, segue_request *request, const uint8_t *bytes,
+                            size_t length);
+void abuse_response_function(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
+                             const segue_error *error);
 void abuse_receipt_function(void *context, segue_activity *activity, segue_receipt *receipt);
 void abuse_explain_function(void *context, segue_app *app, const segue_value *reasons);
 void abuse_link_function(void *context, segue_app *app, const char *device_name, size_t length,
