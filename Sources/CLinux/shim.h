@@ -117,7 +117,9 @@ static inline int linux_prepare(int fd) {
 static inline int linux_socket_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
 /** POLLRDHUP, which the header shows to GNU sources only. */
 static inline int linux_pollrdhup(void) { return 0x2000; }
-static inline void linux_shutdown(int socket, int reading_too) { shutdown(socket, reading_too ? SHUT_RDWR : SHUT_WR); }
+static inline void linux_shutdown(int socket, int reading, int writing) {
+  shutdown(socket, reading ? writing ? SHUT_RDWR : SHUT_RD : SHUT_WR);
+}
 static inline struct sockaddr_un linux_unix_address(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   strncpy(address.sun_path, path, sizeof address.sun_path - 1);

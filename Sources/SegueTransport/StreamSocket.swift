@@ -60,7 +60,50 @@ public struct StreamSocket: Sendable {
   /// Writes no more, or neither reads nor writes; nothing if the host has closed it.
   public func shutDown(readingToo: Bool) {
     guard isOpen else { return }
-    linux_shutdown(fd, readingToo ? 1 : 0)
+    linux_shutdown(fd, readingToo ? 1 : 0, 1)
+  }
+
+  // MARK: For whoever keeps it, and is not the host
+
+  /// Reads and writes wait no longer. Throws SYSTEM.
+  public func stopBlocking() throws(SegueError) {
+    guard linux_prepare(fd) == 0 else { throw .system("a stream") }
+  }
+
+  public enum Took {
+    /// So many bytes; 0: none for now.
+    case bytes(Int)
+    /// The other end has ended: nothing more comes, or nobody reads.
+    case end
+  }
+
+  /// Gives `limit` bytes at most to `body`.
+  public func read(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Took {
+    withUnsafeTemporaryAllocation(byteCount: min(limit, Socket.readSize), alignment: 8) { buffer in
+      while true {
+        let count = CLinux.read(fd, buffer.baseAddress, buffer.count)
+        if count > 0 {
+          body(UnsafeRawBufferPointer(start: buffer.baseAddress, count: count))
+          return .bytes(count)
+        }
+        if count < 0, linux_errno() == EINTR { continue }
+        return count < 0 && linux_errno() == EAGAIN ? .bytes(0) : .end
+      }
+    }
+  }
+
+  public func write(_ bytes: UnsafeRawBufferPointer) -> Took {
+    while true {
+      let count = send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+      if count >= 0 { return .bytes(count) }
+      if linux_errno() == EINTR { continue }
+      return linux_errno() == EAGAIN ? .bytes(0) : .end
+    }
+  }
+
+  /// Of an end that is not the host's.
+  public func shutDown(reading: Bool, writing: Bool) {
+    if reading || writing { linux_shutdown(fd, reading ? 1 : 0, writing ? 1 : 0) }
   }
 
   private static func inode(of fd: Int32) -> UInt64? {

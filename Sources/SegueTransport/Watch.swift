@@ -23,11 +23,15 @@ public final class Watch {
     watch(writing: false)
   }
 
-  /// Watches for reading, and for writing too if asked.
-  public func watch(writing: Bool) {
-    let wanted = Int32(UV_READABLE.rawValue) | (writing ? Int32(UV_WRITABLE.rawValue) : 0)
+  /// Watches for reading, unless not asked, and for writing, if asked.
+  public func watch(reading: Bool = true, writing: Bool) {
+    let wanted = (reading ? Int32(UV_READABLE.rawValue) : 0) | (writing ? Int32(UV_WRITABLE.rawValue) : 0)
     guard !isClosed, wanted != events else { return }
     events = wanted
+    guard wanted != 0 else {
+      uv_poll_stop(poll)
+      return
+    }
     uv_poll_start(poll, wanted) { handle, status, events in
       let watch = Unmanaged<Watch>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
       // An error shows when the descriptor is read, but what came before it is read first: libuv, which has stopped, must
@@ -40,7 +44,8 @@ public final class Watch {
   private func startAgain() {
     let former = events
     events = 0
-    watch(writing: former & Int32(UV_WRITABLE.rawValue) != 0)
+    watch(
+      reading: former & Int32(UV_READABLE.rawValue) != 0, writing: former & Int32(UV_WRITABLE.rawValue) != 0)
   }
 
   /// No call comes afterwards; the descriptor is its owner's to close, now.

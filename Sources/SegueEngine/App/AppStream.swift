@@ -15,6 +15,9 @@ struct AppStream {
   /// The app at its other end.
   let other: Identifier
   var phase: Phase
+  /// Whether hubs carry its bytes. If so, what was said of the other end counts once the hub has passed all of them on, and
+  /// nothing more is heard if the hub goes.
+  var crossesLink = false
   /// What was said of the end that is here, and of the other.
   var said: StreamWord?
   var heard: StreamWord?
@@ -34,6 +37,7 @@ public struct StreamRequest: Sendable {
   public let id: Identifier
   let continuation: Message.Continuation
   let app: Identifier
+  let crossesLink: Bool
 }
 
 /// A descriptor that the owner of an engine sends with the next bytes.
@@ -79,9 +83,19 @@ extension AppEngine {
     }
   }
 
-  func streamAnswered(_ id: Identifier, _ error: SegueError?) {
-    guard let index = streams.firstIndex(where: { $0.id == id }), case .asking = streams[index].phase else { return }
-    if error == nil { streams[index].phase = .there } else { streams.remove(at: index) }
+  func streamAnswered(_ id: Identifier, crossesLink: Bool, _ error: SegueError?) {
+    guard let index = streams.firstIndex(where: { $0.id == id }) else { return }
+    guard case .asking = streams[index].phase else {
+      // It was there, and the way broke (R7.4).
+      if error != nil { heardBroken(at: index) }
+      return
+    }
+    if error == nil {
+      streams[index].phase = .there
+      streams[index].crossesLink = crossesLink
+    } else {
+      streams.remove(at: index)
+    }
     deliveries.append(.streamAnswered(id, error))
   }
 
@@ -100,7 +114,10 @@ extension AppEngine {
       refuse(request, error)
       return false
     }
-    streams.append(AppStream(id: request.id, continuation: request.continuation, other: request.app, phase: .there))
+    streams.append(
+      AppStream(
+        id: request.id, continuation: request.continuation, other: request.app, phase: .there,
+        crossesLink: request.crossesLink))
     send(.streamAnswer(request.id, request.continuation, channel: 0, nil))
     deliveries.append(.streamCame(request.id, activity: request.continuation.activity))
     return true
@@ -176,11 +193,20 @@ extension AppEngine {
     guard let word else {
       return tell(streams[index].said ?? source.streamEnd(id), streams[index])
     }
-    guard word != .broken || streams[index].heard == nil else { return }
-    streams[index].heard = word == .open ? .ended : word
-    guard streams[index].question != nil, let heard = streams[index].heard else { return }
+    // What a hub has lost stays lost, whatever the other app thinks of it.
+    guard streams[index].heard == nil || !streams[index].crossesLink && word != .broken else { return }
+    heard(word == .open ? .ended : word, at: index)
+  }
+
+  private func heardBroken(at index: Int) {
+    if streams[index].heard == nil { heard(.broken, at: index) }
+  }
+
+  private func heard(_ word: StreamWord, at index: Int) {
+    streams[index].heard = word
+    guard streams[index].question != nil else { return }
     streams[index].question = nil
-    deliveries.append(.streamEnded(id, heard))
+    deliveries.append(.streamEnded(streams[index].id, word))
   }
 
   private func tell(_ word: StreamWord?, _ stream: AppStream) {
@@ -205,6 +231,7 @@ extension AppEngine {
   /// Those that the hub was asked for may be lost with it.
   func streamsLostHub() {
     endAsking(SegueError(.connectionUnavailable, "the hub of this device went away")) { _, isSent in isSent }
+    for index in streams.indices where streams[index].crossesLink { heardBroken(at: index) }
   }
 
   func tickStreams(_ now: Moment) {

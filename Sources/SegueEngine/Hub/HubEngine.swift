@@ -68,6 +68,9 @@ public final class HubEngine {
   private var nextFlushable = 0
   /// What apps have sent descriptors for.
   var passengers: [Passenger] = []
+  /// Streams between apps of this device and others.
+  var crossings: [Crossing] = []
+  var changedCrossings: [Crossing] = []
   /// Connections to flush and then close.
   var closable: [PeerNumber] = []
 
@@ -265,10 +268,12 @@ public final class HubEngine {
     switch event {
     case .message(let bytes):
       if let message = try Message(decoding: bytes) { try handle(message, from: peer) }
-    case .data(let channel, let bytes): relay(bytes, from: peer, channel)
-    case .end(let channel): relayEnd(from: peer, channel)
-    case .reset(let channel): relayReset(from: peer, channel)
-    case .room(let channel, let count): relayRoom(count, from: peer, channel)
+    case .data(let channel, let bytes):
+      if !carry(bytes, from: peer, channel) { relay(bytes, from: peer, channel) }
+    case .end(let channel): if !carryEnd(from: peer, channel) { relayEnd(from: peer, channel) }
+    case .reset(let channel): if !carryReset(from: peer, channel) { relayReset(from: peer, channel) }
+    case .room(let channel, let count):
+      if !carryMore(from: peer, channel) { relayRoom(count, from: peer, channel) }
     }
   }
 
@@ -295,8 +300,8 @@ public final class HubEngine {
     case .noted(let id, _): noted(id, by: peer)
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
-    case .stream(let id, let continuation, _, _): stream(id, continuation, from: peer, app)
-    case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer)
+    case .stream(let id, let continuation, _, _): stream(id, continuation, of: app.id, from: peer)
+    case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer, app)
     case .streamWord(let id, let continuation, let to, let word):
       streamWord(id, continuation, to: to, word, from: peer)
     case .request, .response: try pass(message, from: peer)

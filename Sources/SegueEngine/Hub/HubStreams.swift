@@ -1,40 +1,124 @@
 import SegueModel
 import SegueWire
 
-/// What is to be done with the next descriptor that an app has sent, in the order of the messages.
-public enum Passenger: Sendable {
-  /// Another hub is at its other end: answer with `connectedHub` or `refuse`.
+/// What is to be done with descriptors that apps have sent, in the order of the messages, or are sent.
+public enum Passenger {
+  /// The next is a link, with another hub at its other end: answer with `connectedHub` or `refuse`.
   case link(Attachment)
-  /// The end of a stream, for an app of this device; nil: for nobody.
+  /// The next is the end of a stream, for an app of this device; nil: for nobody.
   case stream(from: HubEngine.PeerNumber, to: HubEngine.PeerNumber?, Identifier)
+  /// The next is the end of a stream that crosses a link.
+  case departure(Crossing, from: HubEngine.PeerNumber)
+  /// A stream has come by a link: the app gets one end of a new socket, and the owner keeps the other.
+  case arrival(Crossing, to: HubEngine.PeerNumber)
 }
 
 /// Streams between apps: this hub introduces them to each other, and bears word of how they ended.
 extension HubEngine {
-  func stream(_ id: Identifier, _ continuation: Message.Continuation, from peer: Peer, _ app: AppIdentity) {
-    let next = next(to: continuation.origin, of: continuation, from: peer)
-    guard let origin = next, origin.app != nil else {
-      passengers.append(.stream(from: peer.number, to: nil, id))
-      let why = next == nil ? "is not connected" : "is on another device, and streams do not cross links yet"
-      let error = SegueError(.connectionUnavailable, "the app where the activity lives \(why)")
-      return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
+  /// - Parameter channel: by which it comes from another hub.
+  func stream(
+    _ id: Identifier, _ continuation: Message.Continuation, of app: Identifier, channel: Link.Channel = 0,
+    from peer: Peer
+  ) {
+    func refuse(_ error: SegueError) {
+      if peer.isHub {
+        peer.link.reset(channel)
+      } else {
+        passengers.append(.stream(from: peer.number, to: nil, id))
+      }
+      send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
     }
-    paths.insert(
-      Path(continuation: continuation.id, receiver: app.id, receiverPeer: peer, originPeer: origin))
-    passengers.append(.stream(from: peer.number, to: origin.number, id))
-    send(.stream(id, continuation, from: app.id, channel: 0), to: origin)
+    guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
+      return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
+    }
+    // To an app: whether it crosses a link.
+    var outChannel: Link.Channel = peer.isHub ? 1 : 0
+    if peer.isHub, origin.isHub {
+      guard let relayed = relay(from: peer, channel, to: origin) else { return refuse(Self.tooManyTransfers) }
+      outChannel = relayed
+    } else if peer.isHub {
+      guard let crossing = cross(id, continuation, app: continuation.origin, isAsker: false, far: peer) else {
+        return refuse(Self.tooManyTransfers)
+      }
+      crossing.incoming = .open(channel)
+      passengers.append(.arrival(crossing, to: origin.number))
+    } else if origin.isHub {
+      guard let crossing = cross(id, continuation, app: app, isAsker: true, far: origin) else {
+        return refuse(Self.tooManyTransfers)
+      }
+      outChannel = origin.link.open()
+      crossing.outgoing = .open(outChannel)
+      passengers.append(.departure(crossing, from: peer.number))
+    } else {
+      passengers.append(.stream(from: peer.number, to: origin.number, id))
+    }
+    paths.insert(Path(continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin))
+    send(.stream(id, continuation, from: app, channel: outChannel), to: origin)
   }
 
-  func streamAnswer(_ id: Identifier, _ continuation: Message.Continuation, _ error: SegueError?, from peer: Peer) {
+  /// The origin has answered.
+  func streamAnswer(
+    _ id: Identifier, _ continuation: Message.Continuation, _ error: SegueError?, from peer: Peer, _ app: AppIdentity
+  ) {
     guard let path = paths[continuation.id], path.originPeer === peer else { return }
-    send(.streamAnswer(id, continuation, channel: 0, error), to: path.receiverPeer)
+    var channel: Link.Channel = 0
+    if path.receiverPeer.isHub {
+      guard let crossing = crossing(id), crossing.app == app.id, !crossing.isAsker, crossing.outgoing == .unopened else {
+        return
+      }
+      guard error == nil, crossing.far.link.openCount < Link.channelLimit else {
+        drop(crossing)
+        let error = error ?? Self.tooManyTransfers
+        return send(.streamAnswer(id, continuation, channel: 0, error), to: crossing.far)
+      }
+      channel = crossing.far.link.open()
+      crossing.outgoing = .open(channel)
+      changed(crossing)
+    }
+    send(.streamAnswer(id, continuation, channel: channel, error), to: path.receiverPeer)
+  }
+
+  /// The same, by way of another hub.
+  func streamAnswer(
+    _ id: Identifier, _ continuation: Message.Continuation, channel: Link.Channel, _ error: SegueError?,
+    fromHub peer: Peer
+  ) {
+    if let crossing = crossing(id) {
+      guard crossing.far === peer, crossing.isAsker, crossing.incoming == .unopened else {
+        return peer.link.reset(channel)
+      }
+      guard error == nil, channel != 0 else {
+        return lose(crossing, error ?? SegueError(.malformed, "the other hub says of no channel"))
+      }
+      crossing.incoming = .open(channel)
+      if let app = apps[crossing.app] { send(.streamAnswer(id, continuation, channel: 1, nil), to: app) }
+      return changed(crossing)
+    }
+    guard let path = paths[continuation.id], path.originPeer === peer, path.receiverPeer.isHub else {
+      return peer.link.reset(channel)
+    }
+    var (outChannel, error) = (Link.Channel(0), error)
+    if channel != 0 {
+      if let relayed = relay(from: peer, channel, to: path.receiverPeer) {
+        outChannel = relayed
+      } else {
+        peer.link.reset(channel)
+        error = Self.tooManyTransfers
+      }
+    }
+    send(.streamAnswer(id, continuation, channel: outChannel, error), to: path.receiverPeer)
   }
 
   func streamWord(
     _ id: Identifier, _ continuation: Message.Continuation, to app: Identifier, _ word: StreamWord?, from peer: Peer
   ) {
     if let next = next(to: app, of: continuation, from: peer) {
-      send(.streamWord(id, continuation, to: app, word), to: next)
+      if word != nil, let crossing = crossing(id), crossing.app == app, !crossing.isWritten {
+        // Bytes that it said first are still on their way.
+        crossing.word = word
+      } else {
+        send(.streamWord(id, continuation, to: app, word), to: next)
+      }
     } else if word == nil, settledAt <= now.uptime, let asker = peer.app {
       send(.streamWord(id, continuation, to: asker.id, .broken), to: peer)
     }

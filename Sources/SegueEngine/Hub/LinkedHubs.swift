@@ -82,10 +82,12 @@ extension HubEngine {
     case .vanished(let id): vanished(id, beyond: peer)
     case .request, .response: try pass(message, from: peer)
     case .link, .resume: throw SegueError(.malformed, "link or resume came twice")
-    case .stream(let id, let continuation, _, _):
-      let error = SegueError(.connectionUnavailable, "streams do not cross links yet")
-      send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
-    case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer)
+    case .stream(let id, let continuation, let app, let channel):
+      try peer.link.accept(channel)
+      stream(id, continuation, of: app, channel: channel, from: peer)
+    case .streamAnswer(let id, let continuation, let channel, let error):
+      if channel != 0 { try peer.link.accept(channel) }
+      streamAnswer(id, continuation, channel: channel, error, fromHub: peer)
     case .streamWord(let id, let continuation, let to, let word):
       streamWord(id, continuation, to: to, word, from: peer)
     case .pong, .hello, .welcome, .put, .withdraw, .ready, .attach, .attached, .detached, .explain, .explanation: break
@@ -241,6 +243,7 @@ extension HubEngine {
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
     for path in paths.remove(of: peer) { tellLost(path, beyond: peer) }
+    loseCrossings(of: peer)
     leaveContinuations(peer)
     peer.pending = PendingOffers()
   }

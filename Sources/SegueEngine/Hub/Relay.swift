@@ -21,7 +21,7 @@ final class Relay {
 extension HubEngine {
   /// Passes a channel on, as a new one of the other peer; nil: that has too many.
   func relay(from: Peer, _ channel: Link.Channel, to: Peer) -> Link.Channel? {
-    guard to.relays.count < Link.channelLimit else { return nil }
+    guard to.relays.count < Link.channelLimit, to.link.openCount < Link.channelLimit else { return nil }
     let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open())
     from.relays.append(relay)
     to.relays.append(relay)

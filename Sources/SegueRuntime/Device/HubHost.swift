@@ -14,6 +14,8 @@ final class HubHost {
   private var timer: LoopTimer?
   private var connections: [HubEngine.PeerNumber: Connection] = [:]
   private var nextNumber: HubEngine.PeerNumber = 1
+  /// Streams that cross links.
+  private var ferries: [Ferry] = []
   /// Uptime at which it listens again.
   private var listensAt: Int64?
 
@@ -125,7 +127,13 @@ final class HubHost {
   }
 
   private func flushPeers() {
-    while let number = engine.takePeerToFlush() { flush(number) }
+    while true {
+      while let number = engine.takePeerToFlush() { flush(number) }
+      let crossings = engine.takeCrossings()
+      if crossings.isEmpty { return }
+      for crossing in crossings { ferries.first { $0.crossing === crossing }?.carry(engine) }
+      ferries.removeAll { $0.isClosed }
+    }
   }
 
   private func end(removingFiles: Bool) {
@@ -133,6 +141,8 @@ final class HubHost {
     timer?.close()
     for (_, connection) in connections { connection.close() }
     connections = [:]
+    for ferry in ferries { ferry.close() }
+    ferries = []
     socket.close(removingFiles: removingFiles)
   }
 
@@ -173,7 +183,7 @@ final class HubHost {
     return number
   }
 
-  /// Descriptors have come from apps of this device.
+  /// Descriptors have come from apps of this device, or are to go to them.
   private func seat() {
     for passenger in engine.takePassengers() {
       switch passenger {
@@ -182,7 +192,42 @@ final class HubHost {
         guard let app = connections[app], !app.descriptors.isEmpty else { continue }
         let fd = app.descriptors.removeFirst()
         if let other, let to = connections[other] { to.outgoing.append(fd) } else { Descriptors.close(fd) }
+      case .departure(let crossing, let app):
+        guard let app = connections[app], !app.descriptors.isEmpty else {
+          engine.lose(crossing, SegueError(.malformed, "no descriptor came with the stream"))
+          continue
+        }
+        let fd = app.descriptors.removeFirst()
+        if let socket = StreamSocket(fd) {
+          ferry(crossing, socket)
+        } else {
+          Descriptors.close(fd)
+          engine.lose(crossing, SegueError(.malformed, "the descriptor that came with the stream is none"))
+        }
+      case .arrival(let crossing, let app):
+        do throws(SegueError) {
+          let (near, far) = try StreamSocket.pair()
+          if let app = connections[app] { app.outgoing.append(far) } else { Descriptors.close(far) }
+          ferry(crossing, near)
+        } catch {
+          engine.lose(crossing, error)
+        }
       }
+    }
+  }
+
+  private func ferry(_ crossing: Crossing, _ socket: StreamSocket) {
+    do throws(SegueError) {
+      let ferry = try Ferry(crossing, socket, on: loop) { [unowned(unsafe) self] ferry in
+        // `end` closes it before this object goes.
+        ferry.carry(self.engine)
+        self.flush()
+      }
+      ferries.append(ferry)
+      ferry.carry(engine)
+    } catch {
+      Descriptors.close(socket.fd)
+      engine.lose(crossing, error)
     }
   }
 

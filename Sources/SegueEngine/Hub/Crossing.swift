@@ -1,0 +1,228 @@
+import SegueModel
+import SegueWire
+
+/// A stream that crosses a link, at the hub of the app at one of its ends: what comes from the app's socket goes out on a
+/// channel of the link, and what comes on another goes to the socket (R7.2, R7.4). The owner of the engine has the socket.
+public final class Crossing {
+  let id: Identifier
+  let continuation: Message.Continuation
+  /// Of this device.
+  let app: Identifier
+  /// The app has asked for the stream; if not, it was asked.
+  let isAsker: Bool
+  /// The hub beyond. Outlives it.
+  unowned(unsafe) let far: Peer
+
+  /// From the app, and to it.
+  var outgoing = Way.unopened
+  var incoming = Way.unopened
+  /// What has come for the app, a window at most.
+  private var arrived: [UInt8] = []
+  private var arrivedStart = 0
+  /// How the other app says that its end ends; it is told once all before has gone to the socket.
+  var word: StreamWord?
+  var isChanged = false
+  /// It is over before its end, and nothing of it counts any more.
+  fileprivate(set) var isLost = false
+  /// The other side reads no more.
+  public fileprivate(set) var isUnread = false
+
+  enum Way: Equatable {
+    case unopened
+    case open(Link.Channel)
+    case over
+
+    func isOpen(on channel: Link.Channel) -> Bool { self == .open(channel) }
+  }
+
+  init(_ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer) {
+    self.id = id
+    self.continuation = continuation
+    self.app = app
+    self.isAsker = isAsker
+    self.far = far
+  }
+
+  // MARK: For the owner
+
+  /// Bytes that may be read from the app's socket now; 0: it is not to be read.
+  public var room: Int {
+    guard case .open(let channel) = outgoing, !isLost, !isUnread else { return 0 }
+    return far.link.room(in: channel)
+  }
+
+  /// Whether there is something to write to the socket.
+  public var hasArrived: Bool { arrivedStart < arrived.count && !isLost }
+  /// Nothing more will be written: the socket is shut down for writing.
+  public var isWritten: Bool { incoming == .over && !hasArrived }
+  /// The socket is closed.
+  public var isOver: Bool { isLost || isWritten && (outgoing == .over || isUnread) }
+
+  /// Gives what is to be written to `body`, which returns how much of it was.
+  fileprivate func takeArrived(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
+    let taken = arrived.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[arrivedStart...])) }
+    let count = max(0, min(taken, arrived.count - arrivedStart))
+    arrivedStart += count
+    if arrivedStart == arrived.count { dropArrived() }
+    return count
+  }
+
+  fileprivate func append(_ bytes: [UInt8]) {
+    if arrived.isEmpty { arrived = bytes } else { arrived.append(contentsOf: bytes) }
+  }
+
+  fileprivate func dropArrived() {
+    arrived = []
+    arrivedStart = 0
+  }
+}
+
+extension HubEngine {
+  /// Streams that may be carried between their app's socket and a link, or are over: each since it was taken last.
+  public func takeCrossings() -> [Crossing] {
+    guard !changedCrossings.isEmpty else { return [] }
+    defer { changedCrossings = [] }
+    for crossing in changedCrossings { crossing.isChanged = false }
+    return changedCrossings
+  }
+
+  func crossing(_ id: Identifier) -> Crossing? { crossings.first { $0.id == id } }
+
+  /// Nil: there are too many, or it is there already.
+  func cross(
+    _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer
+  ) -> Crossing? {
+    guard far.link.openCount < Link.channelLimit, crossing(id) == nil else { return nil }
+    let crossing = Crossing(id, continuation, app: app, isAsker: isAsker, far: far)
+    crossings.append(crossing)
+    return crossing
+  }
+
+  // MARK: The socket
+
+  /// The app has written `bytes`: `room` of them at most.
+  public func read(_ bytes: UnsafeRawBufferPointer, of crossing: Crossing) {
+    guard !crossing.isLost, case .open(let channel) = crossing.outgoing else { return }
+    crossing.far.link.write(bytes, to: channel)
+    flush(crossing.far)
+  }
+
+  /// The app has shut down its socket for writing.
+  /// - Parameter isClosed: it does not read any more, either.
+  public func ended(_ crossing: Crossing, isClosed: Bool) {
+    guard !crossing.isLost else { return }
+    if case .open(let channel) = crossing.outgoing { crossing.far.link.finish(channel) }
+    crossing.outgoing = .over
+    if isClosed { stopReading(crossing) }
+    flush(crossing.far)
+    changed(crossing)
+  }
+
+  /// Gives bytes that the app is to read to `body`, which returns how many of them went; fewer than all: none for now.
+  public func write(_ crossing: Crossing, _ body: (UnsafeRawBufferPointer) -> Int) {
+    guard crossing.hasArrived else { return }
+    let count = crossing.takeArrived(body)
+    if case .open(let channel) = crossing.incoming {
+      crossing.far.link.grant(count, to: channel)
+      flush(crossing.far)
+    }
+    sayHowEnded(crossing)
+  }
+
+  /// The socket cannot be written: nobody reads it.
+  public func stopReading(_ crossing: Crossing) {
+    guard !crossing.isLost else { return }
+    if case .open(let channel) = crossing.incoming { crossing.far.link.reset(channel) }
+    crossing.incoming = .over
+    crossing.dropArrived()
+    flush(crossing.far)
+    changed(crossing)
+  }
+
+  /// There is no socket for it.
+  public func lose(_ crossing: Crossing, _ error: SegueError) {
+    guard !crossing.isLost else { return }
+    drop(crossing)
+    if let app = apps[crossing.app] {
+      send(.streamAnswer(crossing.id, crossing.continuation, channel: 0, error), to: app)
+    }
+  }
+
+  // MARK: The link
+
+  /// False: the channel is of no crossing.
+  func carry(_ bytes: [UInt8], from peer: Peer, _ channel: Link.Channel) -> Bool {
+    guard let crossing = crossings.first(where: { $0.far === peer && $0.incoming.isOpen(on: channel) }) else {
+      return false
+    }
+    crossing.append(bytes)
+    changed(crossing)
+    return true
+  }
+
+  func carryEnd(from peer: Peer, _ channel: Link.Channel) -> Bool {
+    guard let crossing = crossings.first(where: { $0.far === peer && $0.incoming.isOpen(on: channel) }) else {
+      return false
+    }
+    crossing.incoming = .over
+    sayHowEnded(crossing)
+    changed(crossing)
+    return true
+  }
+
+  /// The other hub has given up a channel: its own, so bytes are lost, or ours, so nobody reads what the app writes.
+  func carryReset(from peer: Peer, _ channel: Link.Channel) -> Bool {
+    for crossing in crossings where crossing.far === peer {
+      if crossing.incoming.isOpen(on: channel) {
+        crossing.incoming = .over
+        lose(crossing, SegueError(.connectionUnavailable, "the way to the other app broke"))
+        return true
+      }
+      if crossing.outgoing.isOpen(on: channel) {
+        crossing.outgoing = .over
+        crossing.isUnread = true
+        changed(crossing)
+        return true
+      }
+    }
+    return false
+  }
+
+  func carryMore(from peer: Peer, _ channel: Link.Channel) -> Bool {
+    guard let crossing = crossings.first(where: { $0.far === peer && $0.outgoing.isOpen(on: channel) }) else {
+      return false
+    }
+    changed(crossing)
+    return true
+  }
+
+  /// The link is gone.
+  func loseCrossings(of peer: Peer) {
+    for crossing in crossings where crossing.far === peer {
+      lose(crossing, SegueError(.connectionUnavailable, "the link to the other app's device ended"))
+    }
+  }
+
+  /// Ends it at once, without a word.
+  func drop(_ crossing: Crossing) {
+    crossing.isLost = true
+    for way in [crossing.outgoing, crossing.incoming] {
+      if case .open(let channel) = way { crossing.far.link.reset(channel) }
+    }
+    flush(crossing.far)
+    changed(crossing)
+  }
+
+  private func sayHowEnded(_ crossing: Crossing) {
+    guard crossing.isWritten, let word = crossing.word, let app = apps[crossing.app] else { return }
+    crossing.word = nil
+    send(.streamWord(crossing.id, crossing.continuation, to: crossing.app, word), to: app)
+  }
+
+  func changed(_ crossing: Crossing) {
+    if crossing.isOver { crossings.removeAll { $0 === crossing } }
+    guard !crossing.isChanged else { return }
+    crossing.isChanged = true
+    changedCrossings.append(crossing)
+  }
+}

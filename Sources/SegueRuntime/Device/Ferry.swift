@@ -1,0 +1,73 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// Carries what goes through a stream that crosses a link between the socket of its app and the engine of the hub, as fast as
+/// the slower of the two. For the library thread.
+final class Ferry {
+  let crossing: Crossing
+  private let socket: StreamSocket
+  private var watch: Watch?
+  /// The app has shut its end down for writing, or closed it.
+  private var hasEnded = false
+  /// What was shut down of this end.
+  private var isReadingOver = false
+  private var isWritingOver = false
+  private(set) var isClosed = false
+
+  /// Takes the socket over, unless it throws.
+  init(
+    _ crossing: Crossing, _ socket: StreamSocket, on loop: Loop, _ ready: @escaping (Ferry) -> Void
+  ) throws(SegueError) {
+    self.crossing = crossing
+    self.socket = socket
+    try socket.stopBlocking()
+    watch = try Watch(socket.fd, on: loop) { [unowned(unsafe) self] _, _ in
+      // `close` ends the watch before this object goes.
+      ready(self)
+    }
+  }
+
+  /// Moves what can be moved.
+  func carry(_ engine: HubEngine) {
+    guard !isClosed else { return }
+    write(engine)
+    read(engine)
+    if crossing.isOver { return close() }
+    let (reading, writing) = (crossing.isUnread && !isReadingOver, crossing.isWritten && !isWritingOver)
+    socket.shutDown(reading: reading, writing: writing)
+    isReadingOver = isReadingOver || reading
+    isWritingOver = isWritingOver || writing
+    watch?.watch(reading: !hasEnded && crossing.room > 0, writing: crossing.hasArrived)
+  }
+
+  private func write(_ engine: HubEngine) {
+    guard crossing.hasArrived else { return }
+    var isUnread = false
+    engine.write(crossing) { bytes in
+      switch socket.write(bytes) {
+      case .bytes(let count): return count
+      case .end:
+        isUnread = true
+        return 0
+      }
+    }
+    if isUnread { engine.stopReading(crossing) }
+  }
+
+  private func read(_ engine: HubEngine) {
+    let room = crossing.room
+    guard room > 0, !hasEnded else { return }
+    guard case .end = socket.read(atMost: room, { engine.read($0, of: crossing) }) else { return }
+    hasEnded = true
+    // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
+    engine.ended(crossing, isClosed: !isWritingOver && socket.otherEnd.map { $0 == .closed } ?? true)
+  }
+
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    watch?.close()
+    Descriptors.close(socket.fd)
+  }
+}
