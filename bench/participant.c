@@ -76,14 +76,16 @@ static void offer(struct participant *self) {
   BENCH_CALL(segue_activity_become_current(self->activity));
 }
 
-/* participant IDENTIFIER [--offer] [--declare] [--tell DESCRIPTOR]
+/* participant IDENTIFIER [--offer] [--declare] [--tell DESCRIPTOR] [--link DESCRIPTOR]
  *   --offer    makes an activity current        --declare  declares its type
- *   --tell     reports each continuation on that descriptor, and saves only when one asks */
+ *   --tell     reports each continuation on that descriptor, and saves only when one asks
+ *   --link     links this device with another over that socket */
 int main(int count, char **arguments) {
   if (count < 2)
-    bench_fail("usage", "participant IDENTIFIER [--offer] [--declare] [--tell DESCRIPTOR]");
+    bench_fail("usage", "participant IDENTIFIER [--offer] [--declare] [--tell DESCRIPTOR] [--link DESCRIPTOR]");
   struct participant self = {.tell = -1};
   bool offers = false;
+  int link = -1;
   BENCH_CALL(segue_app_create(arguments[1], SEGUE_NUL_TERMINATED, &self.app));
   BENCH_CALL(segue_app_set_team_identifier(self.app, "BENCH", SEGUE_NUL_TERMINATED));
   for (int i = 2; i < count; i++) {
@@ -94,6 +96,8 @@ int main(int count, char **arguments) {
     } else if (strcmp(arguments[i], "--tell") == 0 && i + 1 < count) {
       self.tell = (int)bench_count(arguments[++i]);
       BENCH_CALL(segue_limit_set(SEGUE_LIMIT_SAVE_DELAY_MS, 0));
+    } else if (strcmp(arguments[i], "--link") == 0 && i + 1 < count) {
+      link = (int)bench_count(arguments[++i]);
     } else {
       bench_fail("unknown option", arguments[i]);
     }
@@ -103,6 +107,8 @@ int main(int count, char **arguments) {
   BENCH_CALL(segue_app_delegate_on_connection(delegate, on_connection));
   BENCH_CALL(segue_app_set_delegate(self.app, delegate));
   BENCH_CALL(segue_app_open(self.app));
+  if (link >= 0)
+    BENCH_CALL(segue_app_link(self.app, link, 0, NULL, NULL, NULL));
   if (offers)
     offer(&self);
   for (;;)

@@ -8,7 +8,7 @@ enum Frame {
   /// Bytes of body that we accept in a data frame.
   static let dataLimit = 64 * 1024
   /// Bytes of body that we send in one data frame, so that a message never waits behind more.
-  static let dataSize = 16 * 1024
+  static let dataSize = 64 * 1024
 
   enum Kind: UInt8 {
     /// One message, on channel 0.
@@ -31,14 +31,14 @@ enum Frame {
     let channel: UInt32
   }
 
-  static func append(_ kind: Kind, channel: UInt32, length: Int, to bytes: inout [UInt8]) {
+  static func append(_ kind: Kind, channel: UInt32, length: Int, to bytes: inout ByteQueue) {
     assert(length <= dataLimit)
     let head = UInt64(kind.rawValue) << 56 | UInt64(truncatingIfNeeded: length) << 32 | UInt64(channel)
-    withUnsafeBytes(of: head.bigEndian) { bytes.append(contentsOf: $0) }
+    appendBigEndian(head, to: &bytes)
   }
 
-  static func appendBigEndian(_ number: UInt32, to bytes: inout [UInt8]) {
-    withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+  static func appendBigEndian(_ number: some FixedWidthInteger, to bytes: inout ByteQueue) {
+    withUnsafeBytes(of: number.bigEndian) { bytes.append($0) }
   }
 
   static func bigEndian(_ bytes: some Collection<UInt8>) -> UInt32 { UInt32(truncatingIfNeeded: bigEndian64(bytes)) }

@@ -2,51 +2,26 @@ import SegueModel
 
 /// Cuts a stream of bytes into frames. It holds one frame at most, and checks each head before it waits for the body.
 struct FrameReader {
-  private var bytes: [UInt8] = []
-  private var start = 0
+  private var bytes = ByteQueue()
 
-  mutating func append(_ more: UnsafeRawBufferPointer) {
-    if start == bytes.count {
-      bytes.removeAll(keepingCapacity: false)
-      start = 0
-    }
-    bytes.append(contentsOf: more)
-  }
+  mutating func append(_ more: UnsafeRawBufferPointer) { bytes.append(more) }
 
   /// The same; nothing is copied if all that came before is read.
-  mutating func append(_ more: [UInt8]) {
-    if start == bytes.count {
-      bytes = more
-      start = 0
-    } else {
-      bytes.append(contentsOf: more)
-    }
-  }
+  mutating func append(_ more: [UInt8]) { bytes.append(more) }
 
   /// Nil: more bytes are needed.
   mutating func next() throws(SegueError) -> (Frame.Head, [UInt8])? {
-    guard let head = try head() else { return nil }
-    let bodyStart = start + Frame.headSize
-    guard bytes.count - bodyStart >= head.length else {
-      compact()
-      return nil
-    }
-    let body = bytes.withUnsafeBytes {
-      [UInt8](UnsafeRawBufferPointer(rebasing: $0[bodyStart..<bodyStart + head.length]))
-    }
-    start = bodyStart + head.length
-    if start == bytes.count {
-      bytes = []
-      start = 0
-    }
+    guard let head = try head(), bytes.count - Frame.headSize >= head.length else { return nil }
+    let body = bytes.withBytes(Frame.headSize..<Frame.headSize + head.length) { [UInt8]($0) }
+    bytes.removeFirst(Frame.headSize + head.length)
     return (head, body)
   }
 
   private func head() throws(SegueError) -> Frame.Head? {
-    guard bytes.count - start >= Frame.headSize else { return nil }
-    let word = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt64.self).bigEndian }
+    guard bytes.count >= Frame.headSize else { return nil }
+    let word = bytes.bigEndian(at: 0, as: UInt64.self)
     guard let kind = Frame.Kind(rawValue: UInt8(truncatingIfNeeded: word >> 56)) else {
-      throw SegueError(.malformed, "link: no frame has kind \(bytes[start])")
+      throw SegueError(.malformed, "link: no frame has kind \(word >> 56)")
     }
     let length = Int(truncatingIfNeeded: word >> 32 & 0xff_ffff)
     let channel = UInt32(truncatingIfNeeded: word)
@@ -62,11 +37,5 @@ struct FrameReader {
       throw SegueError(.malformed, "link: a frame of kind \(kind.rawValue) with \(length) bytes on channel \(channel)")
     }
     return Frame.Head(kind: kind, length: length, channel: channel)
-  }
-
-  private mutating func compact() {
-    guard start > Frame.messageLimit else { return }
-    bytes.removeSubrange(..<start)
-    start = 0
   }
 }

@@ -31,19 +31,18 @@ public final class Link {
   }
 
   /// Bytes that a channel may carry before its receiver grants more.
-  public static let window = 64 * 1024
+  public static let window = 256 * 1024
   /// Channels that a peer may have open at a time.
   public static let channelLimit = 256
 
   private var input = FrameReader()
   /// Whole frames that go out next, in this order: a few, so that what is urgent does not wait long. Behind those that
   /// went and are kept.
-  private var output: [UInt8] = []
-  /// Where in `output` those begin that have yet to go.
-  private var outputStart = 0
+  private var output = ByteQueue()
+  /// Bytes of `output` that went.
+  private var sent = 0
   /// Frames of messages and of control that wait for that.
-  private var waiting: [UInt8] = []
-  private var waitingStart = 0
+  private var waiting = ByteQueue()
   private var kept: Kept?
   private var outgoing: [Outgoing] = []
   private var incoming: [Incoming] = []
@@ -57,8 +56,7 @@ public final class Link {
   private struct Outgoing {
     let channel: Channel
     var credit = Link.window
-    var bytes: [UInt8] = []
-    var start = 0
+    var bytes = ByteQueue()
     var isFinished = false
   }
 
@@ -72,7 +70,7 @@ public final class Link {
   }
 
   /// Bytes after which the peer is told that they came.
-  private static let ackSize: UInt64 = 32 * 1024
+  private static let ackSize: UInt64 = 128 * 1024
   /// Bytes that may be kept while bytes of channels go out: more wait until the peer has said that some came.
   private static let keptLimit = 512 * 1024
 
@@ -84,7 +82,7 @@ public final class Link {
     var received: UInt64 = 0
     var acknowledged: UInt64 = 0
     /// What is still to go first on a new connection, and does not count.
-    var lead: [UInt8] = []
+    var lead = ByteQueue()
   }
 
   public init(side: LinkSide) {
@@ -111,10 +109,10 @@ public final class Link {
     precondition(message.count <= Frame.messageLimit)
     if isUrgent {
       Frame.append(.message, channel: 0, length: message.count, to: &output)
-      output.append(contentsOf: message)
+      output.append(message)
     } else {
       Frame.append(.message, channel: 0, length: message.count, to: &waiting)
-      waiting.append(contentsOf: message)
+      waiting.append(message)
     }
   }
 
@@ -134,15 +132,17 @@ public final class Link {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }), !outgoing[index].isFinished else {
       return 0
     }
-    return max(0, outgoing[index].credit - (outgoing[index].bytes.count - outgoing[index].start))
+    return max(0, outgoing[index].credit - outgoing[index].bytes.count)
   }
 
   /// Queues bytes of a channel, `room(in:)` at most; more is a mistake of ours.
-  public func write(_ bytes: some Collection<UInt8>, to channel: Channel) {
+  public func write(_ bytes: UnsafeRawBufferPointer, to channel: Channel) {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return }
     precondition(bytes.count <= room(in: channel))
-    outgoing[index].bytes.append(contentsOf: bytes)
+    outgoing[index].bytes.append(bytes)
   }
+
+  public func write(_ bytes: [UInt8], to channel: Channel) { bytes.withUnsafeBytes { write($0, to: channel) } }
 
   /// No more bytes follow.
   public func finish(_ channel: Channel) {
@@ -175,7 +175,7 @@ public final class Link {
   }
 
   /// Bytes of a channel that are used up before the peer hears of it: a small document costs no frame of credit.
-  static let grantSize = window / 2
+  static let grantSize = window / 4
 
   /// So many bytes were used up: the peer may send as many more, and hears of it when enough have come together.
   public func grant(_ count: Int, to channel: Channel) {
@@ -265,35 +265,33 @@ public final class Link {
   }
 
   /// Bytes of messages that wait to be taken.
-  public var pendingBytes: Int { stagedBytes + waiting.count - waitingStart }
+  public var pendingBytes: Int { stagedBytes + waiting.count }
   /// The same, and those that went, but are kept until the peer says that they came.
-  public var heldBytes: Int { output.count + waiting.count - waitingStart }
-  private var stagedBytes: Int { output.count - outputStart }
+  public var heldBytes: Int { output.count + waiting.count }
+  private var stagedBytes: Int { output.count - sent }
 
   /// Gives the bytes that are next to go out to `body`, which returns how many of them went.
   /// - Returns: false when there is nothing (left), or `body` took less than all.
   public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
     if let lead = kept?.lead, !lead.isEmpty {
-      let taken = max(0, min(lead.withUnsafeBytes { body($0) }, lead.count))
+      let taken = max(0, min(lead.withBytes(0..<lead.count) { body($0) }, lead.count))
       kept?.lead.removeFirst(taken)
       return taken == lead.count
     }
     fillOutput()
-    guard outputStart < output.count else { return false }
-    let offered = output.count - outputStart
-    let taken = output.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
-    outputStart += max(0, min(taken, offered))
-    if kept == nil, outputStart == output.count {
-      // A large buffer was for a burst; it is not kept.
-      output.removeAll(keepingCapacity: output.capacity <= Frame.dataSize)
-      outputStart = 0
+    let offered = stagedBytes
+    guard offered > 0 else { return false }
+    let taken = output.withBytes(sent..<output.count) { body($0) }
+    sent += max(0, min(taken, offered))
+    if kept == nil {
+      output.removeFirst(sent)
+      sent = 0
     }
     return taken >= offered && hasOutput
   }
 
   private func isReady(_ channel: Outgoing) -> Bool {
-    let waiting = channel.bytes.count - channel.start
-    return waiting > 0 ? channel.credit > 0 : channel.isFinished
+    channel.bytes.isEmpty ? channel.isFinished : channel.credit > 0
   }
 
   /// Frames of channels that have something, in turn, until one data frame's worth is waiting.
@@ -311,58 +309,44 @@ public final class Link {
 
   /// Whole frames that wait, until one data frame's worth goes out next.
   private func stageMessages() {
-    guard waitingStart < waiting.count, stagedBytes < Frame.dataSize else { return }
+    guard !waiting.isEmpty, stagedBytes < Frame.dataSize else { return }
     // As a rule all of it goes.
-    var end = stagedBytes + waiting.count - waitingStart < Frame.dataSize ? waiting.count : waitingStart
-    while end < waiting.count, stagedBytes + end - waitingStart < Frame.dataSize {
-      end += Frame.headSize + Int(Frame.bigEndian(waiting[end..<end + 4]) & 0xff_ffff)
+    var count = stagedBytes + waiting.count < Frame.dataSize ? waiting.count : 0
+    while count < waiting.count, stagedBytes + count < Frame.dataSize {
+      count += Frame.headSize + Int(waiting.bigEndian(at: count, as: UInt32.self) & 0xff_ffff)
     }
-    if end == waiting.count, waitingStart == 0, output.isEmpty {
+    if count == waiting.count, output.isEmpty {
       swap(&output, &waiting)
-      outputStart = 0
-      waiting.removeAll(keepingCapacity: waiting.capacity <= Frame.dataSize)
-      return
-    }
-    waiting.withUnsafeBytes { output.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[waitingStart..<end])) }
-    waitingStart = end
-    if waitingStart == waiting.count {
-      waiting.removeAll(keepingCapacity: waiting.capacity <= Frame.dataSize)
-      waitingStart = 0
-    } else if waitingStart > Frame.messageLimit {
-      waiting.removeSubrange(..<waitingStart)
-      waitingStart = 0
+    } else {
+      output.append(waiting, count: count)
+      waiting.removeFirst(count)
     }
   }
 
   private func appendFrame(of index: Int, atMost limit: Int) {
     let channel = outgoing[index].channel
-    let start = outgoing[index].start
-    let size = min(outgoing[index].bytes.count - start, outgoing[index].credit, limit)
+    let size = min(outgoing[index].bytes.count, outgoing[index].credit, limit)
     if size > 0 {
       Frame.append(.data, channel: channel, length: size, to: &output)
-      output.append(contentsOf: outgoing[index].bytes[start..<start + size])
-      outgoing[index].start += size
+      output.append(outgoing[index].bytes, count: size)
+      outgoing[index].bytes.removeFirst(size)
       outgoing[index].credit -= size
     }
-    guard outgoing[index].start == outgoing[index].bytes.count else { return }
-    outgoing[index].bytes = []
-    outgoing[index].start = 0
-    guard outgoing[index].isFinished else { return }
+    guard outgoing[index].bytes.isEmpty, outgoing[index].isFinished else { return }
     Frame.append(.end, channel: channel, length: 0, to: &output)
     outgoing.remove(at: index)
   }
 
   // MARK: Going on over another connection
 
-  private var mayFill: Bool { kept == nil || outputStart < Link.keptLimit }
+  private var mayFill: Bool { kept == nil || sent < Link.keptLimit }
 
   /// From the next byte on, what goes out is kept and what comes is counted. Both sides call it between the same two frames
   /// of each direction.
   public func keep() {
     // Nothing that is urgent overtakes what does not count.
-    output.append(contentsOf: waiting[waitingStart...])
-    waiting = []
-    waitingStart = 0
+    output.append(waiting, count: waiting.count)
+    waiting.removeAll()
     kept = Kept(first: Int64(-output.count))
   }
 
@@ -376,9 +360,12 @@ public final class Link {
       throw SegueError(.malformed, "link: bytes are asked for that were said to have come")
     }
     try drop(upTo: peerReceived)
-    outputStart = 0
+    sent = 0
     input = other.input
-    kept?.lead = Array(other.output[other.outputStart...] + other.waiting[other.waitingStart...])
+    var lead = other.output
+    lead.removeFirst(other.sent)
+    lead.append(other.waiting, count: other.waiting.count)
+    kept?.lead = lead
   }
 
   private func count(_ head: Frame.Head) {
@@ -388,19 +375,18 @@ public final class Link {
     guard let kept, total - kept.acknowledged >= Link.ackSize else { return }
     self.kept?.acknowledged = total
     Frame.append(.ack, channel: 0, length: 8, to: &output)
-    Frame.appendBigEndian(UInt32(truncatingIfNeeded: total >> 32), to: &output)
-    Frame.appendBigEndian(UInt32(truncatingIfNeeded: total), to: &output)
+    Frame.appendBigEndian(total, to: &output)
   }
 
   /// All bytes below this number have come. It may be old news, sent again.
   private func drop(upTo number: UInt64) throws(SegueError) {
-    guard let first = kept?.first, let number = Int64(exactly: number), number <= first + Int64(outputStart) else {
+    guard let first = kept?.first, let number = Int64(exactly: number), number <= first + Int64(sent) else {
       throw SegueError(.malformed, "link: bytes came that were not sent")
     }
     guard number > first else { return }
     let count = Int(number - first)
     output.removeFirst(count)
-    outputStart -= count
+    sent -= count
     kept?.first = number
   }
 }

@@ -216,7 +216,7 @@ extension AppEngine {
     guard let link = connection.link, let request = request(on: channel), case .sending(_, let sent) = request.phase
     else { return }
     let end = min(request.bytes.count, sent + link.room(in: channel))
-    link.write(request.bytes[sent..<end], to: channel)
+    request.bytes[sent..<end].withUnsafeBytes { link.write($0, to: channel) }
     request.phase = .sending(channel, sent: end)
     guard end == request.bytes.count else { return }
     link.finish(channel)

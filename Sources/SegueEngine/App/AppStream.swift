@@ -195,7 +195,9 @@ extension AppEngine {
     }
     // What a hub has lost stays lost, whatever the other app thinks of it.
     guard streams[index].heard == nil || !streams[index].crossesLink && word != .broken else { return }
-    heard(word == .open ? .ended : word, at: index)
+    guard word == .open else { return heard(word, at: index) }
+    // It is still there, so this end was given up, or both were shut down.
+    if let said = streams[index].said, case .aborted = said { heard(said, at: index) } else { heard(.ended, at: index) }
   }
 
   private func heardBroken(at index: Int) {

@@ -67,23 +67,6 @@ def test_an_activity_is_continued_on_a_linked_device(pair: Pair) -> None:
     assert receipts[0].outcome == segue.Outcome.RESTORED
 
 
-def test_a_stream_over_a_link_is_refused_with_a_reason(pair: Pair) -> None:
-    """R7.1: streams are of one device so far."""
-    editor, viewer = pair
-    activity = segue.Activity(editor, TYPE, title="Draft")
-    activity.supports_continuation_streams = True
-    activity.on_did_receive_stream(lambda stream: None)
-    activity.become_current()
-    linked(pair)
-    run_until([editor, viewer], lambda: viewer.offers)
-    continuation = viewer.continue_(viewer.offers[0])
-    run_until([editor, viewer], lambda: continuation.done)
-    asked = continuation.wait(0).stream()
-    run_until([editor, viewer], lambda: asked.done)
-    with pytest.raises(segue.ConnectionUnavailableError, match="do not cross links"):
-        asked.wait(0)
-
-
 def test_closing_an_app_ends_its_links_and_takes_back_what_came_by_them(pair: Pair) -> None:
     editor, viewer = pair
     activity = segue.Activity(editor, TYPE, title="Draft")
