@@ -7,8 +7,9 @@ enum Frame {
   static let messageLimit = 64 * 1024
   /// Bytes of body that we accept in a data frame.
   static let dataLimit = 64 * 1024
-  /// Bytes of body that we send in one data frame, so that a message never waits behind more.
-  static let dataSize = 64 * 1024
+  /// Bytes of body that we send in one data frame, so that a message never waits behind more. With its head it fills what a
+  /// reader reads at a time.
+  static let dataSize = dataLimit - headSize
 
   enum Kind: UInt8 {
     /// One message, on channel 0.

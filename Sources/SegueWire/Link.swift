@@ -30,6 +30,8 @@ public final class Link {
     case room(Channel, Int)
   }
 
+  /// Bytes that are best written at a time: a whole frame.
+  public static let pieceSize = Frame.dataSize
   /// Bytes that a channel may carry before its receiver grants more.
   public static let window = 256 * 1024
   /// Channels that a peer may have open at a time.
@@ -139,7 +141,12 @@ public final class Link {
   public func write(_ bytes: UnsafeRawBufferPointer, to channel: Channel) {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return }
     precondition(bytes.count <= room(in: channel))
-    outgoing[index].bytes.append(bytes)
+    guard outgoing[index].bytes.isEmpty, waiting.isEmpty, stagedBytes == 0, mayFill, 1...Frame.dataSize ~= bytes.count
+    else { return outgoing[index].bytes.append(bytes) }
+    // It would be next.
+    Frame.append(.data, channel: channel, length: bytes.count, to: &output)
+    output.append(bytes)
+    outgoing[index].credit -= bytes.count
   }
 
   public func write(_ bytes: [UInt8], to channel: Channel) { bytes.withUnsafeBytes { write($0, to: channel) } }
@@ -175,7 +182,7 @@ public final class Link {
   }
 
   /// Bytes of a channel that are used up before the peer hears of it: a small document costs no frame of credit.
-  static let grantSize = window / 4
+  static let grantSize = window / 2
 
   /// So many bytes were used up: the peer may send as many more, and hears of it when enough have come together.
   public func grant(_ count: Int, to channel: Channel) {

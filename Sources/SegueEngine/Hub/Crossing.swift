@@ -16,9 +16,11 @@ public final class Crossing {
   /// From the app, and to it.
   var outgoing = Way.unopened
   var incoming = Way.unopened
-  /// What has come for the app, a window at most.
-  private var arrived: [UInt8] = []
-  private var arrivedStart = 0
+  /// What has come for the app, a window at most; the first `written` bytes of it have gone.
+  private var arrived: [[UInt8]] = []
+  private var written = 0
+  private static let smallPiece = 4_096
+  private static let largePiece = 16_384
   /// How the other app says that its end ends; it is told once all before has gone to the socket.
   var word: StreamWord?
   var isChanged = false
@@ -52,28 +54,40 @@ public final class Crossing {
   }
 
   /// Whether there is something to write to the socket.
-  public var hasArrived: Bool { arrivedStart < arrived.count && !isLost }
+  public var hasArrived: Bool { !arrived.isEmpty && !isLost }
   /// Nothing more will be written: the socket is shut down for writing.
   public var isWritten: Bool { incoming == .over && !hasArrived }
   /// The socket is closed.
   public var isOver: Bool { isLost || isWritten && (outgoing == .over || isUnread) }
 
-  /// Gives what is to be written to `body`, which returns how much of it was.
+  /// Gives what is to be written to `body`, piece by piece, until it takes less than all.
+  /// - Returns: bytes that it took.
   fileprivate func takeArrived(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
-    let taken = arrived.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[arrivedStart...])) }
-    let count = max(0, min(taken, arrived.count - arrivedStart))
-    arrivedStart += count
-    if arrivedStart == arrived.count { dropArrived() }
-    return count
+    var total = 0
+    while let first = arrived.first {
+      let left = first.count - written
+      let count = first.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[written...])) }
+      total += count
+      written += count
+      guard count >= left else { break }
+      arrived.removeFirst()
+      written = 0
+    }
+    return total
   }
 
+  /// Large pieces are not copied, small ones do not become many.
   fileprivate func append(_ bytes: [UInt8]) {
-    if arrived.isEmpty { arrived = bytes } else { arrived.append(contentsOf: bytes) }
+    if let last = arrived.indices.last, last > 0, bytes.count < Self.smallPiece, arrived[last].count < Self.largePiece {
+      bytes.withUnsafeBytes { arrived[last].append(contentsOf: $0) }
+    } else {
+      arrived.append(bytes)
+    }
   }
 
   fileprivate func dropArrived() {
     arrived = []
-    arrivedStart = 0
+    written = 0
   }
 }
 
@@ -118,7 +132,7 @@ extension HubEngine {
     changed(crossing)
   }
 
-  /// Gives bytes that the app is to read to `body`, which returns how many of them went; fewer than all: none for now.
+  /// Gives bytes that the app is to read to `body`, which returns how many of them went; fewer than all: no more go for now.
   public func write(_ crossing: Crossing, _ body: (UnsafeRawBufferPointer) -> Int) {
     guard crossing.hasArrived else { return }
     let count = crossing.takeArrived(body)

@@ -1,6 +1,7 @@
 import SegueEngine
 import SegueModel
 import SegueTransport
+import SegueWire
 
 /// Carries what goes through a stream that crosses a link between the socket of its app and the engine of the hub, as fast as
 /// the slower of the two. For the library thread.
@@ -8,6 +9,8 @@ final class Ferry {
   let crossing: Crossing
   private let socket: StreamSocket
   private var watch: Watch?
+  /// There may be something to read.
+  private var isReadable = true
   /// The app has shut its end down for writing, or closed it.
   private var hasEnded = false
   /// What was shut down of this end.
@@ -22,8 +25,9 @@ final class Ferry {
     self.crossing = crossing
     self.socket = socket
     try socket.stopBlocking()
-    watch = try Watch(socket.fd, on: loop) { [unowned(unsafe) self] _, _ in
+    watch = try Watch(socket.fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
       // `close` ends the watch before this object goes.
+      self.isReadable = self.isReadable || isReadable
       ready(self)
     }
   }
@@ -56,12 +60,17 @@ final class Ferry {
   }
 
   private func read(_ engine: HubEngine) {
-    let room = crossing.room
-    guard room > 0, !hasEnded else { return }
-    guard case .end = socket.read(atMost: room, { engine.read($0, of: crossing) }) else { return }
-    hasEnded = true
-    // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
-    engine.ended(crossing, isClosed: !isWritingOver && socket.otherEnd.map { $0 == .closed } ?? true)
+    while isReadable, !hasEnded {
+      let room = min(crossing.room, Link.pieceSize)
+      guard room > 0 else { return }
+      switch socket.read(atMost: room, { engine.read($0, of: crossing) }) {
+      case .bytes(let count): isReadable = count == room
+      case .end:
+        hasEnded = true
+        // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
+        engine.ended(crossing, isClosed: !isWritingOver && socket.otherEnd.map { $0 == .closed } ?? true)
+      }
+    }
   }
 
   func close() {

@@ -128,11 +128,10 @@ final class HubHost {
 
   private func flushPeers() {
     while true {
-      while let number = engine.takePeerToFlush() { flush(number) }
       let crossings = engine.takeCrossings()
-      if crossings.isEmpty { return }
       for crossing in crossings { ferries.first { $0.crossing === crossing }?.carry(engine) }
-      ferries.removeAll { $0.isClosed }
+      if !crossings.isEmpty { ferries.removeAll { $0.isClosed } }
+      if let number = engine.takePeerToFlush() { flush(number) } else if crossings.isEmpty { return }
     }
   }
 
