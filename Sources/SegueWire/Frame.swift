@@ -11,6 +11,9 @@ enum Frame {
   /// reader reads at a time.
   static let dataSize = dataLimit - headSize
 
+  /// Bytes of messages that are put before what is urgent.
+  static let stagedSize = 16 * 1024
+
   enum Kind: UInt8 {
     /// One message, on channel 0.
     case message = 0

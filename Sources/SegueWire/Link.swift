@@ -314,12 +314,12 @@ public final class Link {
     }
   }
 
-  /// Whole frames that wait, until one data frame's worth goes out next.
+  /// Whole frames that wait, until so many bytes of them go out next that what is urgent does not wait long.
   private func stageMessages() {
-    guard !waiting.isEmpty, stagedBytes < Frame.dataSize else { return }
+    guard !waiting.isEmpty, stagedBytes < Frame.stagedSize else { return }
     // As a rule all of it goes.
-    var count = stagedBytes + waiting.count < Frame.dataSize ? waiting.count : 0
-    while count < waiting.count, stagedBytes + count < Frame.dataSize {
+    var count = stagedBytes + waiting.count < Frame.stagedSize ? waiting.count : 0
+    while count < waiting.count, stagedBytes + count < Frame.stagedSize {
       count += Frame.headSize + Int(waiting.bigEndian(at: count, as: UInt32.self) & 0xff_ffff)
     }
     if count == waiting.count, output.isEmpty {

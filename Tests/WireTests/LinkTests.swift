@@ -65,7 +65,7 @@ import Testing
     var received: [UInt8] = []
     while received.count < all.count {
       let room = min(app.room(in: channel), all.count - sent)
-      app.write(all[sent..<sent + room], to: channel)
+      app.write(Array(all[sent..<sent + room]), to: channel)
       sent += room
       move(app, hub)
       #expect(sent - received.count <= Link.window)
@@ -94,8 +94,9 @@ import Testing
       [1, UInt8(count >> 16), UInt8(count >> 8 & 0xff), UInt8(count & 0xff), 0, 0, 0, UInt8(channel)]
         + [UInt8](repeating: 7, count: count)
     }
-    data(Link.window).withUnsafeBytes { hub.receive($0) }
-    #expect(try events(hub).count == 1)
+    let frames = Link.window / Frame.dataLimit
+    for _ in 0..<frames { data(Frame.dataLimit).withUnsafeBytes { hub.receive($0) } }
+    #expect(try events(hub).count == frames)
     data(1).withUnsafeBytes { hub.receive($0) }
     #expect(throws: SegueError.self) { try events(hub) }
   }
@@ -135,6 +136,8 @@ import Testing
     app.write([1], to: channel)
     app.reset(channel)
     move(app, hub)
+    // What was to go out next is still sent.
+    guard case .data(channel, [1])? = try hub.nextEvent() else { return #expect(Bool(false)) }
     guard case .reset(channel)? = try hub.nextEvent() else { return #expect(Bool(false)) }
     let second = app.open()
     try hub.accept(second)

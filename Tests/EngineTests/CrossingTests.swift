@@ -1,0 +1,248 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+import Testing
+
+/// Streams that cross links: what one side writes the other reads, whatever happens to the links (R7.2-R7.4).
+@Suite struct CrossingTests {
+  /// Does for one crossing what the owner of the hub does: the socket of its app is two lists of bytes.
+  private final class Socket {
+    let crossing: Crossing
+    /// What the app has written, and what it may read.
+    var written: [UInt8] = []
+    var arrived: [UInt8] = []
+    /// The app shuts its end down behind what it has written; if `isClosed`, it does not read either.
+    var end: (isClosed: Bool, isTold: Bool)?
+    /// Bytes that the app leaves unread at most.
+    var room = Int.max
+    init(_ crossing: Crossing) { self.crossing = crossing }
+
+    func carry(_ hub: HubEngine) {
+      hub.write(crossing) { bytes in
+        let count = min(bytes.count, room - arrived.count)
+        arrived += bytes.prefix(count)
+        return count
+      }
+      while !written.isEmpty, crossing.room > 0 {
+        let count = min(crossing.room, written.count, 10_000)
+        written[..<count].withUnsafeBytes { hub.read($0, of: crossing) }
+        written.removeFirst(count)
+      }
+      guard written.isEmpty, let end, !end.isTold else { return }
+      self.end?.isTold = true
+      hub.ended(crossing, isClosed: end.isClosed)
+    }
+  }
+
+  /// An editor on the first device, a viewer on the last, links from each to the next, and a stream that the viewer asked for.
+  private final class Scene {
+    let worlds: LinkedWorlds
+    let editor: TestApp
+    let viewer: TestApp
+    let id: Identifier
+    private var sockets: [(world: World, socket: Socket)] = []
+
+    init(devices: Int = 2) throws {
+      worlds = LinkedWorlds(devices)
+      for device in 1..<devices { worlds.link(device - 1, device) }
+      let (first, last) = (worlds.worlds[0], worlds.worlds[devices - 1])
+      editor = first.open("editor")
+      viewer = last.open("viewer")
+      let activity = try first.offer("Draft", by: editor)
+      first.tell(editor) { [editor] _, now in
+        editor.change(activity, at: now) { $0.setSupportsContinuationStreams(true) }
+      }
+      worlds.wait(500)
+      try #require(!viewer.engine.offers.all.isEmpty)
+      _ = try last.continue(in: viewer)
+      worlds.wait(1_000)
+      let from = try #require(viewer.continued.first?.from)
+      id = last.identifier()
+      last.tell(viewer) { [id] in $0.askStream(id, from, timeout: nil, $1) }
+      run(1_000)
+      try #require(viewer.streamAnswers.map { $0.error } == [nil])
+      try #require(editor.streamsThatCame == [id])
+      try #require(sockets.count == 2)
+    }
+
+    private func socket(_ world: World) -> Socket { sockets.first { $0.world === world }!.socket }
+    var near: Socket { socket(worlds.worlds.last!) }
+    var far: Socket { socket(worlds.worlds[0]) }
+    var last: World { worlds.worlds.last! }
+    var first: World { worlds.worlds[0] }
+
+    /// Lets time pass, and bytes move.
+    func run(_ milliseconds: Int64) {
+      let end = worlds.now + milliseconds
+      while worlds.now < end {
+        for world in worlds.worlds {
+          for passenger in world.hub?.takePassengers() ?? [] {
+            switch passenger {
+            case .departure(let crossing, _), .arrival(let crossing, _): sockets.append((world, Socket(crossing)))
+            case .link, .stream: break
+            }
+          }
+        }
+        for (world, socket) in sockets {
+          guard let hub = world.hub, !socket.crossing.isOver else { continue }
+          socket.carry(hub)
+          _ = hub.takeCrossings()
+          world.settle()
+        }
+        worlds.wait(10)
+      }
+    }
+
+    /// The viewer writes as much to each stream.
+    func share(_ count: Int) {
+      for (world, socket) in sockets where world === last { socket.written = [UInt8](repeating: 1, count: count) }
+    }
+
+    var arrivedAtOrigin: [Int] { sockets.filter { $0.world === first }.map { $0.socket.arrived.count } }
+
+    func askHowEnded() {
+      last.tell(viewer) { [id] in $0.askHowEnded(id, $1) }
+      first.tell(editor) { [id] in $0.askHowEnded(id, $1) }
+    }
+  }
+
+  private func bytes(_ count: Int, _ seed: Int = 0) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761 &+ seed) >> 8) }
+  }
+
+  @Test(arguments: [2, 3, 4])
+  func `what one side writes the other reads, both ways, over any number of links (R7.2)`(devices: Int) throws {
+    let scene = try Scene(devices: devices)
+    let (there, back) = (bytes(400_000, 1), bytes(300_000, 2))
+    scene.near.written = there
+    scene.far.written = back
+    scene.run(20_000)
+    #expect(scene.far.arrived == there && scene.near.arrived == back)
+    scene.near.end = (isClosed: false, isTold: false)
+    scene.far.end = (isClosed: false, isTold: false)
+    scene.run(1_000)
+    #expect(scene.near.crossing.isOver && scene.far.crossing.isOver)
+  }
+
+  @Test func `a slow reader stops the writer: no more than the windows is under way (R7.2)`() throws {
+    let scene = try Scene(devices: 3)
+    let there = bytes(600_000)
+    scene.near.written = there
+    scene.far.room = 1_000
+    scene.run(5_000)
+    #expect(scene.far.arrived.count == 1_000)
+    #expect(there.count - scene.near.written.count <= 1_000 + Link.window)
+    scene.far.room = .max
+    scene.run(20_000)
+    #expect(scene.far.arrived == there)
+  }
+
+  @Test func `a word of the end comes behind the bytes before it (R7.3)`() throws {
+    let scene = try Scene()
+    let there = bytes(200_000)
+    scene.near.written = there
+    scene.near.end = (isClosed: true, isTold: false)
+    scene.far.room = 50_000
+    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.aborted(7), of: id) }
+    scene.run(1_000)
+    #expect(!scene.far.crossing.isWritten && !scene.editor.engine.hasHeardEnd(of: scene.id))
+    scene.far.room = .max
+    scene.run(1_000)
+    #expect(scene.far.arrived == there && scene.far.crossing.isOver)
+    scene.first.tell(scene.editor) { [id = scene.id] in $0.askHowEnded(id, $1) }
+    #expect(scene.editor.streamEnds == [.aborted(7)])
+  }
+
+  @Test func `who closes stops the other's writing, and unsaid it is an abort (R7.3)`() throws {
+    let scene = try Scene()
+    scene.near.end = (isClosed: true, isTold: false)
+    scene.far.written = bytes(900_000)
+    scene.run(1_000)
+    #expect(scene.far.crossing.isUnread && scene.far.crossing.isOver && !scene.far.written.isEmpty)
+    scene.viewer.end = .aborted(0)
+    scene.first.tell(scene.editor) { [id = scene.id] in $0.askHowEnded(id, $1) }
+    scene.run(500)
+    #expect(scene.editor.streamEnds == [.aborted(0)])
+  }
+
+  @Test(arguments: 0..<12)
+  func `a link that is cut again and again loses nothing and repeats nothing (R7.4)`(seed: Int) throws {
+    var random = Seeded(state: UInt64(seed))
+    let scene = try Scene(devices: 2 + seed % 2)
+    let (there, back) = (bytes(600_000, seed), bytes(500_000, seed + 1))
+    scene.near.written = there
+    scene.far.written = back
+    for _ in 0..<12 {
+      scene.run(Int64.random(in: 1...200, using: &random))
+      scene.worlds.cut(0, 1, after: Int.random(in: 0...100_000, using: &random))
+      scene.run(Int64.random(in: 0...2_000, using: &random))
+      scene.worlds.link(0, 1)
+    }
+    scene.run(20_000)
+    #expect(scene.far.arrived == there && scene.near.arrived == back)
+  }
+
+  @Test func `a link that stays cut for 60 s breaks the stream, whatever was said of its end (R7.4)`() throws {
+    let scene = try Scene()
+    scene.near.written = bytes(500_000)
+    scene.near.end = (isClosed: false, isTold: false)
+    scene.far.room = 100_000
+    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
+    scene.run(500)
+    scene.worlds.cut(0, 1)
+    scene.run(59_000)
+    #expect(!scene.near.crossing.isOver && !scene.far.crossing.isOver)
+    scene.run(1_500)
+    #expect(scene.near.crossing.isOver && scene.far.crossing.isOver)
+    scene.worlds.link(0, 1)
+    scene.run(1_000)
+    scene.askHowEnded()
+    #expect(scene.viewer.streamEnds == [.broken] && scene.editor.streamEnds == [.broken])
+  }
+
+  @Test(arguments: 0..<3)
+  func `the death of any hub on the way breaks it for both (R7.4)`(device: Int) throws {
+    let scene = try Scene(devices: 3)
+    scene.near.written = bytes(500_000)
+    scene.near.end = (isClosed: false, isTold: false)
+    scene.far.room = 100_000
+    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
+    scene.run(500)
+    for other in 0..<3 where abs(other - device) == 1 { scene.worlds.cut(other, device) }
+    scene.worlds.worlds[device].killHub()
+    scene.worlds.worlds[device].startHub()
+    for other in 0..<3 where abs(other - device) == 1 { scene.worlds.link(other, device) }
+    scene.run(61_000)
+    scene.askHowEnded()
+    scene.run(1_000)
+    #expect(scene.viewer.streamEnds == [.broken] && scene.editor.streamEnds == [.broken])
+  }
+
+  @Test func `there are as many as a link has channels, and the next is refused (R7.1)`() throws {
+    let scene = try Scene()
+    let from = try #require(scene.viewer.continued.first?.from)
+    for _ in 0..<Link.channelLimit {
+      scene.last.tell(scene.viewer) { $0.askStream(scene.last.identifier(), from, timeout: nil, $1) }
+    }
+    scene.run(1_000)
+    #expect(scene.viewer.streamAnswers.filter { $0.error == nil }.count == Link.channelLimit)
+    #expect(scene.viewer.streamAnswers.compactMap { $0.error?.status } == [.limitExceeded])
+  }
+
+  @Test func `a hundred streams share a link evenly (R7.2)`() throws {
+    let scene = try Scene()
+    let from = try #require(scene.viewer.continued.first?.from)
+    for _ in 0..<99 {
+      scene.last.tell(scene.viewer) { $0.askStream(scene.last.identifier(), from, timeout: nil, $1) }
+    }
+    scene.run(1_000)
+    scene.share(400_000)
+    scene.run(300)
+    let counts = scene.arrivedAtOrigin
+    #expect(counts.count == 100)
+    let (least, most) = (counts.min() ?? 0, counts.max() ?? 0)
+    #expect(most > 0 && most - least <= Link.window, "\(least) to \(most)")
+    scene.run(30_000)
+    #expect(scene.arrivedAtOrigin.allSatisfy { $0 == 400_000 })
+  }
+}
