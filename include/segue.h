@@ -972,11 +972,14 @@ segue_status segue_restorable_release(segue_restorable *restorable);
  * the end. A bare close is an abort with the code 0. To the kernel all of these look the same, and the same as a crash: so
  * when read has returned 0 or an error, ask segue_stream_ask_result whether you have got all.
  *
+ * DISTANCE. On one device the two ends are those of one socket pair. On a link between devices the hubs carry the bytes, 256 KiB
+ * at a time in each direction, through cuts of up to 60 s; if the link is gone for longer, or an app that carries a hub
+ * closes or dies, the stream is broken at both ends, never ended. The calls are the same.
+ *
  *   receiver: segue_activity_request -> response       origin: on_request -> segue_request_respond
  *
  * A REQUEST is the common case in one call: some bytes to the app where the activity lives, and some bytes back, whole or
- * not at all, within a deadline. Many may be under way at a time; they are answered in any order. On a link between
- * devices too.
+ * not at all, within a deadline. Many may be under way at a time; they are answered in any order.
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
