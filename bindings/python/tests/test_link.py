@@ -199,6 +199,96 @@ def test_a_cut_link_goes_on_where_it_was(pair: Pair) -> None:
     proxy.join()
 
 
+def test_a_stream_outlives_the_cuts_of_its_link(pair: Pair) -> None:
+    """R7.4: megabytes both ways behind a proxy that cuts the connection again and again: nothing is lost, nothing comes twice."""
+    editor, viewer = pair
+    activity = segue.Activity(editor, TYPE, title="Draft")
+    activity.supports_continuation_streams = True
+    came: list[segue.Stream] = []
+    activity.on_did_receive_stream(came.append)
+    activity.become_current()
+    proxy = Proxy(200_000)
+    links = editor.link(proxy.sockets[0]), viewer.link(proxy.sockets[1])
+    run_until([editor, viewer], lambda: viewer.offers)
+    continuation = viewer.continue_(viewer.offers[0])
+    run_until([editor, viewer], lambda: continuation.done)
+    asked = continuation.wait(0).stream()
+    run_until([editor, viewer], lambda: asked.done and came)
+    mine, theirs = asked.wait(0), came.pop()
+    there, back = (b"".join(b"%d of %s\n" % (number, name) for number in range(200_000)) for name in (b"one", b"two"))
+    received: dict[str, bytes] = {}
+    cuts = 0
+    with mine.open() as near, theirs.open() as far:
+
+        def write(stream: segue.Stream, connection: socket.socket, text: bytes) -> None:
+            connection.sendall(text)
+            stream.finish()
+
+        def read(name: str, connection: socket.socket) -> None:
+            received[name] = b"".join(iter(lambda: connection.recv(65_536), b""))
+
+        threads = [
+            threading.Thread(target=write, args=(mine, near, there)),
+            threading.Thread(target=write, args=(theirs, far, back)),
+            threading.Thread(target=read, args=("near", near)),
+            threading.Thread(target=read, args=("far", far)),
+        ]
+        for thread in threads:
+            thread.start()
+        while True:
+            run_until([editor, viewer], lambda: len(received) == 2 or all(link.ended.done for link in links))
+            if len(received) == 2:
+                break
+            proxy.join()
+            cuts += 1
+            proxy = Proxy(400_000)
+            links = editor.link(proxy.sockets[0]), viewer.link(proxy.sockets[1])
+        for thread in threads:
+            thread.join()
+        assert (received["far"], received["near"]) == (there, back)
+        for stream in (mine, theirs):
+            result = stream.result()
+            run_until([editor, viewer], lambda: result.done)  # noqa: B023
+            result.wait(0)
+    assert cuts >= 3, "the proxy has cut the link, and more than once"
+    editor.close()
+    viewer.close()
+    proxy.join()
+
+
+def test_a_stream_whose_hub_goes_is_broken(folders: tuple[str, str], pair: Pair) -> None:
+    """R7.4: the app that carries the hub of the other device closes; the origin's app lives on."""
+    editor, viewer = pair
+    with segue.App("com.example.other", team="com.example.notes", runtime_folder=folders[0], types=[TYPE]) as other:
+        run_until([other, editor, viewer], lambda: other.ready().done)
+        activity = segue.Activity(other, TYPE, title="Draft")
+        activity.supports_continuation_streams = True
+        came: list[segue.Stream] = []
+        activity.on_did_receive_stream(came.append)
+        activity.become_current()
+        linked(pair)
+        run_until([other, editor, viewer], lambda: viewer.offers)
+        continuation = viewer.continue_(viewer.offers[0])
+        run_until([other, editor, viewer], lambda: continuation.done)
+        asked = continuation.wait(0).stream()
+        run_until([other, editor, viewer], lambda: asked.done and came)
+        mine, theirs = asked.wait(0), came.pop()
+        with mine.open() as near, theirs.open() as far:
+            near.sendall(b"so far")
+            assert far.recv(100) == b"so far"
+            far.sendall(b"and back")
+            assert near.recv(100) == b"and back"
+            editor.close()
+            assert far.recv(1) == b""
+            broken = theirs.result()
+            assert near.recv(1) == b""
+            also = mine.result()
+            run_until([other, viewer], lambda: broken.done and also.done)
+            for result in (broken, also):
+                with pytest.raises(segue.StreamBrokenError):
+                    result.wait(0)
+
+
 OFFERING = """
 import segue
 with segue.App("com.example.notes", types=["com.example.notes.editing"]) as app:
