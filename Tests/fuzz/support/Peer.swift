@@ -13,8 +13,7 @@ struct Peer {
     case 0: append(.data, input.channel(), Array(input.bytes())[...], to: &bytes)
     case 1: append([.end, .reset][input.number(below: 2)], input.channel(), [], to: &bytes)
     case 2:
-      var credit: [UInt8] = []
-      Frame.appendBigEndian(UInt32(truncatingIfNeeded: input.number()), to: &credit)
+      let credit = withUnsafeBytes(of: UInt32(truncatingIfNeeded: input.number()).bigEndian) { Array($0) }
       append(.credit, input.channel(), credit[...], to: &bytes)
     case 3: append(.ack, 0, Identifier(high: input.number(), low: 0).bytes.dropLast(8), to: &bytes)
     case 4: append(.message, 0, Array(input.bytes())[...], to: &bytes)
@@ -34,8 +33,7 @@ struct Peer {
   private static func append(
     _ kind: Frame.Kind, _ channel: Link.Channel, _ body: ArraySlice<UInt8>, to bytes: inout [UInt8]
   ) {
-    Frame.append(kind, channel: channel, length: body.count, to: &bytes)
-    bytes += body
+    bytes += Frame.head(kind, channel: channel, length: body.count) + body
   }
 
   /// Takes all that a link has to say, which must make sense.
@@ -56,5 +54,13 @@ struct Peer {
       fatalError("what was sent cannot be read: \(error.message)")
     }
     return messages
+  }
+}
+
+extension Frame {
+  static func head(_ kind: Kind, channel: Link.Channel, length: Int) -> [UInt8] {
+    var queue = ByteQueue()
+    append(kind, channel: channel, length: length, to: &queue)
+    return queue.withBytes(0..<queue.count) { Array($0) }
   }
 }

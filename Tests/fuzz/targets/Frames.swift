@@ -33,7 +33,7 @@ private func read(_ stream: UnsafeRawBufferPointer, cuts: UnsafeRawBufferPointer
     do throws(SegueError) {
       while let (head, body) = try reader.next() {
         require(body.count == head.length, "a body of another length")
-        Frame.append(head.kind, channel: head.channel, length: body.count, to: &outcome.frames)
+        outcome.frames += Frame.head(head.kind, channel: head.channel, length: body.count)
         outcome.frames += body
       }
     } catch {

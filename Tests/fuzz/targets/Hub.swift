@@ -17,6 +17,8 @@ private struct Story {
   var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
   var peers: [(number: HubEngine.PeerNumber, peer: Peer)] = []
   var nextNumber: HubEngine.PeerNumber = 1
+  /// Streams that cross links; their sockets are made of input.
+  var crossings: [Crossing] = []
 
   init(offersFrontmostOnly: Bool) {
     let identity = HubIdentity(id: Identifier(high: 0, low: 15), deviceName: "here")
@@ -35,6 +37,7 @@ private struct Story {
     case 7: closeThoseToClose()
     case 8: attach(&input)
     case 9: if input.byte() == 255 { hub.stepDown() }
+    case 10: carry(&input)
     default: receive(&input)
     }
     require(hub.brokenInvariant == nil, "\(hub.brokenInvariant ?? "")")
@@ -49,6 +52,7 @@ private struct Story {
     now.uptime += 1_000_000
     hub.tick(now)
     require(hub.held.isEmpty && hub.heldOutcomes.isEmpty && hub.topics.isEmpty, "something is left for ever")
+    require(hub.crossings.isEmpty && crossings.allSatisfy { $0.isOver }, "a stream goes on without a link")
   }
 
   private mutating func add() -> HubEngine.PeerNumber? {
@@ -74,12 +78,40 @@ private struct Story {
   /// What apps have asked for.
   private mutating func attach(_ input: inout Input) {
     for passenger in hub.takePassengers() {
-      guard case .link(let attachment) = passenger else { continue }
-      if input.bool(), let number = add() {
-        hub.connectedHub(number, for: attachment, now)
-      } else {
-        hub.refuse(attachment, SegueError(.limitExceeded, "no more"))
+      switch passenger {
+      case .departure(let crossing, _), .arrival(let crossing, _):
+        crossings.append(crossing)
+        if input.byte() == 255 { hub.lose(crossing, SegueError(.system, "no socket")) }
+      case .stream: break
+      case .link(let attachment): attach(attachment, &input)
       }
+    }
+  }
+
+  private mutating func attach(_ attachment: Attachment, _ input: inout Input) {
+    if input.bool(), let number = add() {
+      hub.connectedHub(number, for: attachment, now)
+    } else {
+      hub.refuse(attachment, SegueError(.limitExceeded, "no more"))
+    }
+  }
+
+  /// What the socket of a stream does.
+  private mutating func carry(_ input: inout Input) {
+    guard !crossings.isEmpty else { return }
+    let crossing = crossings[input.number(below: crossings.count)]
+    switch input.number(below: 4) {
+    case 0:
+      let bytes = [UInt8](repeating: input.byte(), count: min(crossing.room, 1 + Int(input.byte()) * 1_000))
+      if !bytes.isEmpty { bytes.withUnsafeBytes { hub.read($0, of: crossing) } }
+    case 1:
+      let room = Int(input.byte()) * 1_000
+      hub.write(crossing) { min($0.count, room) }
+    case 2: hub.ended(crossing, isClosed: input.bool())
+    default: hub.stopReading(crossing)
+    }
+    for changed in hub.takeCrossings() where changed.isOver {
+      require(!hub.crossings.contains { $0 === changed }, "a stream that is over is kept")
     }
   }
 
