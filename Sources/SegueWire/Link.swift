@@ -304,7 +304,8 @@ public final class Link {
   /// Frames of channels that have something, in turn, until one data frame's worth is waiting.
   private func fillOutput() {
     stageMessages()
-    while stagedBytes < Frame.dataSize, !outgoing.isEmpty, mayFill {
+    // A message may name a channel, so nothing of channels overtakes one.
+    while waiting.isEmpty, stagedBytes < Frame.dataSize, !outgoing.isEmpty, mayFill {
       guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else {
         return
       }

@@ -93,6 +93,16 @@ import Testing
       }
     }
 
+    /// The hub of a device dies, and its sockets with it; the next is linked again.
+    func killHub(_ device: Int) {
+      let neighbours = [device - 1, device + 1].filter(worlds.worlds.indices.contains)
+      for other in neighbours { worlds.cut(other, device) }
+      sockets.removeAll { $0.world === worlds.worlds[device] }
+      worlds.worlds[device].killHub()
+      worlds.worlds[device].startHub()
+      for other in neighbours { worlds.link(other, device) }
+    }
+
     /// The viewer writes as much to each stream.
     func share(_ count: Int) {
       for (world, socket) in sockets where world === last { socket.written = [UInt8](repeating: 1, count: count) }
@@ -208,10 +218,7 @@ import Testing
     scene.far.room = 100_000
     scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
     scene.run(500)
-    for other in 0..<3 where abs(other - device) == 1 { scene.worlds.cut(other, device) }
-    scene.worlds.worlds[device].killHub()
-    scene.worlds.worlds[device].startHub()
-    for other in 0..<3 where abs(other - device) == 1 { scene.worlds.link(other, device) }
+    scene.killHub(device)
     scene.run(61_000)
     scene.askHowEnded()
     scene.run(1_000)

@@ -184,6 +184,35 @@ import Testing
     #expect(bodies == [[7], [1]])
   }
 
+  @Test func `bytes of a channel do not overtake the message that names it`() throws {
+    let first = app.open()
+    app.send([UInt8(first)])
+    app.write([UInt8](repeating: 1, count: Link.window), to: first)
+    // What is left of a data frame is more than is put before what is urgent.
+    _ = app.takeOutput { bytes in
+      hub.receive(UnsafeRawBufferPointer(rebasing: bytes[..<4_000]))
+      return 4_000
+    }
+    let second = app.open()
+    app.send([UInt8(second)])
+    app.write([2], to: second)
+    app.finish(second)
+    var named: [Link.Channel] = []
+    var hasMoved = true
+    while hasMoved {
+      hasMoved = app.takeOutput {
+        hub.receive($0)
+        return $0.count
+      }
+      while let event = try hub.nextEvent() {
+        guard case .message(let name) = event else { continue }
+        named.append(Link.Channel(name[0]))
+        try hub.accept(named[named.count - 1])
+      }
+    }
+    #expect(named == [first, second])
+  }
+
   @Test func `channels take turns`() throws {
     let channels = [app.open(), app.open(), app.open()]
     for channel in channels {

@@ -63,7 +63,8 @@ extension HubEngine {
     guard let path = paths[continuation.id], path.originPeer === peer else { return }
     var channel: Link.Channel = 0
     if path.receiverPeer.isHub {
-      guard let crossing = crossing(id), crossing.app == app.id, !crossing.isAsker, crossing.outgoing == .unopened else {
+      guard let crossing = crossing(id), crossing.app == app.id, !crossing.isAsker, crossing.outgoing == .unopened
+      else {
         return
       }
       guard error == nil, crossing.far.link.openCount < Link.channelLimit else {

@@ -200,7 +200,7 @@ def test_a_cut_link_goes_on_where_it_was(pair: Pair) -> None:
 
 
 def test_a_stream_outlives_the_cuts_of_its_link(pair: Pair) -> None:
-    """R7.4: megabytes both ways behind a proxy that cuts the connection again and again: nothing is lost, nothing comes twice."""
+    """R7.4: megabytes both ways behind a proxy that cuts again and again: nothing is lost, nothing comes twice."""
     editor, viewer = pair
     activity = segue.Activity(editor, TYPE, title="Draft")
     activity.supports_continuation_streams = True
@@ -236,7 +236,8 @@ def test_a_stream_outlives_the_cuts_of_its_link(pair: Pair) -> None:
         for thread in threads:
             thread.start()
         while True:
-            run_until([editor, viewer], lambda: len(received) == 2 or all(link.ended.done for link in links))
+            ended = [link.ended for link in links]
+            run_until([editor, viewer], lambda: len(received) == 2 or all(one.done for one in ended))  # noqa: B023
             if len(received) == 2:
                 break
             proxy.join()
