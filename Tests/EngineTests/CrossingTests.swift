@@ -175,6 +175,22 @@ import Testing
     #expect(scene.editor.streamEnds == [.aborted(0)])
   }
 
+  @Test(arguments: [2, 3])
+  func `if the other process is gone it is broken, at once, over links too (R7.3)`(devices: Int) throws {
+    for isOrigin in [true, false] {
+      let scene = try Scene(devices: devices)
+      scene.run(2_000)
+      let (gone, socket) = isOrigin ? (scene.editor, scene.far) : (scene.viewer, scene.near)
+      (isOrigin ? scene.first : scene.last).kill(gone)
+      socket.end = (isClosed: true, isTold: false)
+      scene.run(200)
+      let left = isOrigin ? scene.viewer : scene.editor
+      (isOrigin ? scene.last : scene.first).tell(left) { [id = scene.id] in $0.askHowEnded(id, $1) }
+      scene.run(200)
+      #expect(left.streamEnds == [.broken])
+    }
+  }
+
   @Test(arguments: 0..<12)
   func `a link that is cut again and again loses nothing and repeats nothing (R7.4)`(seed: Int) throws {
     var random = Seeded(state: UInt64(seed))

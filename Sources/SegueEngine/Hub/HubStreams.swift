@@ -84,30 +84,30 @@ extension HubEngine {
     _ id: Identifier, _ continuation: Message.Continuation, channel: Link.Channel, _ error: SegueError?,
     fromHub peer: Peer
   ) {
-    if let crossing = crossing(id) {
-      guard crossing.far === peer, crossing.isAsker, crossing.incoming == .unopened else {
-        return peer.link.reset(channel)
-      }
+    if let crossing = crossing(id), crossing.far === peer, crossing.isAsker, crossing.incoming == .unopened {
       guard error == nil, channel != 0 else {
-        return lose(crossing, error ?? SegueError(.malformed, "the other hub says of no channel"))
+        return lose(crossing, error ?? SegueError(.malformed, "the other hub names no channel"))
       }
       crossing.incoming = .open(channel)
       if let app = apps[crossing.app] { send(.streamAnswer(id, continuation, channel: 1, nil), to: app) }
       return changed(crossing)
     }
-    guard let path = paths[continuation.id], path.originPeer === peer, path.receiverPeer.isHub else {
+    guard let path = paths[continuation.id], path.originPeer === peer || path.receiverPeer === peer else {
       return peer.link.reset(channel)
     }
+    let isFromOrigin = path.originPeer === peer
+    let next = isFromOrigin ? path.receiverPeer : path.originPeer
     var (outChannel, error) = (Link.Channel(0), error)
-    if channel != 0 {
-      if let relayed = relay(from: peer, channel, to: path.receiverPeer) {
+    if error == nil {
+      guard isFromOrigin, next.isHub, channel != 0 else { return peer.link.reset(channel) }
+      if let relayed = relay(from: peer, channel, to: next) {
         outChannel = relayed
       } else {
-        peer.link.reset(channel)
         error = Self.tooManyTransfers
       }
     }
-    send(.streamAnswer(id, continuation, channel: outChannel, error), to: path.receiverPeer)
+    if error != nil { peer.link.reset(channel) }
+    send(.streamAnswer(id, continuation, channel: outChannel, error), to: next)
   }
 
   func streamWord(
@@ -120,7 +120,11 @@ extension HubEngine {
       } else {
         send(.streamWord(id, continuation, to: app, word), to: next)
       }
-    } else if word == nil, settledAt <= now.uptime, let asker = peer.app {
+    } else if word == nil, settledAt <= now.uptime {
+      guard let asker = peer.app else {
+        let error = SegueError(.connectionUnavailable, "the other app is gone")
+        return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
+      }
       send(.streamWord(id, continuation, to: asker.id, .broken), to: peer)
     }
   }
