@@ -21,6 +21,8 @@ public struct Activity: Sendable {
   public private(set) var eligibility: Eligibility = .handoff
   /// The app's own version of its `userInfo` layout (R1.9).
   public private(set) var payloadVersion: UInt32 = 0
+  /// What can be fetched of it (R7.6); no two of one name.
+  public private(set) var attachments: [Attachment] = []
   /// True at birth (R1.4).
   public private(set) var needsSave = true
 
@@ -31,6 +33,20 @@ public struct Activity: Sendable {
     public static let search = Eligibility(rawValue: 2)
     public static let publicIndexing = Eligibility(rawValue: 4)
     public static let prediction = Eligibility(rawValue: 8)
+  }
+
+  /// What an activity says of something that is attached to it.
+  public struct Attachment: Sendable {
+    public let name: String
+    /// In bytes.
+    public let size: UInt64
+
+    /// 1…255 bytes, and a name that a file can have in any folder: whoever fetches it may take the name as it is.
+    public static func isName(_ name: String) -> Bool {
+      let bytes = name.utf8
+      guard 1...Limits.identifier ~= bytes.count else { return false }
+      return !bytes.contains(0) && !bytes.contains(UInt8(ascii: "/")) && name != "." && name != ".."
+    }
   }
 
   public init(type: String) throws(SegueError) {
@@ -135,6 +151,28 @@ public struct Activity: Sendable {
     needsSave = true
   }
 
+  /// In place of another of that name.
+  public mutating func setAttachment(_ name: String, size: UInt64) throws(SegueError) {
+    guard Attachment.isName(name) else {
+      throw SegueError(.invalidArgument, "name: must be one that a file can have, of 1…\(Limits.identifier) bytes")
+    }
+    let others = attachments.filter { !Text.isSame($0.name, name) }
+    guard others.count < Limits.attachments else {
+      throw SegueError(.limitExceeded, "activity: has \(Limits.attachments) attachments, which is the most")
+    }
+    attachments = others + [Attachment(name: name, size: size)]
+    needsSave = true
+  }
+
+  /// Throws NOT_FOUND.
+  public mutating func removeAttachment(_ name: String) throws(SegueError) {
+    guard let index = attachments.firstIndex(where: { Text.isSame($0.name, name) }) else {
+      throw SegueError(.notFound, "activity: has no attachment \(name)")
+    }
+    attachments.remove(at: index)
+    needsSave = true
+  }
+
   /// Sets the mark itself, which counts also while it is being saved (R1.7).
   public mutating func markNeedsSave(_ needsSave: Bool) { self.needsSave = needsSave }
 
@@ -160,5 +198,19 @@ public struct Activity: Sendable {
     }
     if value.kind == .set { return value }
     return try Value.set(elements)
+  }
+}
+
+extension [Activity.Attachment] {
+  /// A dictionary of names and sizes.
+  public func value() throws(SegueError) -> Value {
+    var writer = ValueWriter()
+    try writer.begin(.dictionary)
+    for attachment in self {
+      try writer.put(attachment.name)
+      try writer.put(attachment.size)
+    }
+    try writer.end()
+    return try writer.finish()
   }
 }

@@ -193,8 +193,8 @@ extension AppEngine {
       learned(continuation, outcome, error, receiver: receiver, now)
     case .noted(let id, _): answers.removeAll { $0.continuation.id == id }
     case .vanished(let id): vanished(id, now)
-    case .stream(let id, let continuation, let app, _):
-      streamRequests.append(StreamRequest(id: id, continuation: continuation, app: app))
+    case .stream(let id, let continuation, let app, _, let attachment):
+      streamRequests.append(StreamRequest(id: id, continuation: continuation, app: app, attachment: attachment))
     case .streamAnswer(let id, _, _, let error): streamAnswered(id, error)
     case .streamWord(let id, let continuation, _, let word): heardWord(word, of: id, continuation)
     case .request(let number, let continuation, let app, let milliseconds, let channel, let size):

@@ -295,7 +295,7 @@ public final class HubEngine {
     case .noted(let id, _): noted(id, by: peer)
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
-    case .stream(let id, let continuation, _, _): stream(id, continuation, from: peer, app)
+    case .stream(let id, let continuation, _, _, let attachment): stream(id, continuation, attachment, from: peer, app)
     case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer)
     case .streamWord(let id, let continuation, let to, let word):
       streamWord(id, continuation, to: to, word, from: peer)

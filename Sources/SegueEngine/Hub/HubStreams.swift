@@ -11,7 +11,10 @@ public enum Passenger: Sendable {
 
 /// Streams between apps: this hub introduces them to each other, and bears word of how they ended.
 extension HubEngine {
-  func stream(_ id: Identifier, _ continuation: Message.Continuation, from peer: Peer, _ app: AppIdentity) {
+  func stream(
+    _ id: Identifier, _ continuation: Message.Continuation, _ attachment: Message.AttachmentPart?, from peer: Peer,
+    _ app: AppIdentity
+  ) {
     let next = next(to: continuation.origin, of: continuation, from: peer)
     guard let origin = next, origin.app != nil else {
       passengers.append(.stream(from: peer.number, to: nil, id))
@@ -22,7 +25,7 @@ extension HubEngine {
     paths.insert(
       Path(continuation: continuation.id, receiver: app.id, receiverPeer: peer, originPeer: origin))
     passengers.append(.stream(from: peer.number, to: origin.number, id))
-    send(.stream(id, continuation, from: app.id, channel: 0), to: origin)
+    send(.stream(id, continuation, from: app.id, channel: 0, attachment: attachment), to: origin)
   }
 
   func streamAnswer(_ id: Identifier, _ continuation: Message.Continuation, _ error: SegueError?, from peer: Peer) {

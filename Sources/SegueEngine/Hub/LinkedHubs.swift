@@ -82,7 +82,7 @@ extension HubEngine {
     case .vanished(let id): vanished(id, beyond: peer)
     case .request, .response: try pass(message, from: peer)
     case .link, .resume: throw SegueError(.malformed, "link or resume came twice")
-    case .stream(let id, let continuation, _, _):
+    case .stream(let id, let continuation, _, _, _):
       let error = SegueError(.connectionUnavailable, "streams do not cross links yet")
       send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
     case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer)
