@@ -35,20 +35,6 @@ public struct Activity: Sendable {
     public static let prediction = Eligibility(rawValue: 8)
   }
 
-  /// What an activity says of something that is attached to it.
-  public struct Attachment: Sendable {
-    public let name: String
-    /// In bytes.
-    public let size: UInt64
-
-    /// 1…255 bytes, and a name that a file can have in any folder: whoever fetches it may take the name as it is.
-    public static func isName(_ name: String) -> Bool {
-      let bytes = name.utf8
-      guard 1...Limits.identifier ~= bytes.count else { return false }
-      return !bytes.contains(0) && !bytes.contains(UInt8(ascii: "/")) && name != "." && name != ".."
-    }
-  }
-
   public init(type: String) throws(SegueError) {
     guard !type.utf8.isEmpty, type.utf8.count <= Limits.type else {
       throw SegueError(.invalidArgument, "type: has \(type.utf8.count) bytes; 1…\(Limits.type) are allowed")
@@ -151,27 +137,37 @@ public struct Activity: Sendable {
     needsSave = true
   }
 
-  /// In place of another of that name.
-  public mutating func setAttachment(_ name: String, size: UInt64) throws(SegueError) {
-    guard Attachment.isName(name) else {
-      throw SegueError(.invalidArgument, "name: must be one that a file can have, of 1…\(Limits.identifier) bytes")
+  /// In place of another of that name. Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
+  public mutating func attach(_ attachment: Attachment) throws(SegueError) {
+    guard Attachment.isName(attachment.name) else {
+      throw SegueError(.invalidArgument, "name: must be one that a file can have, of 1…255 bytes")
     }
-    let others = attachments.filter { !Text.isSame($0.name, name) }
-    guard others.count < Limits.attachments else {
-      throw SegueError(.limitExceeded, "activity: has \(Limits.attachments) attachments, which is the most")
+    if let index = index(of: attachment.name) {
+      attachments[index] = attachment
+    } else if attachments.count < Limits.attachments {
+      attachments.append(attachment)
+    } else {
+      throw SegueError(.limitExceeded, "activity: has 64 attachments, which is the most")
     }
-    attachments = others + [Attachment(name: name, size: size)]
     needsSave = true
   }
 
   /// Throws NOT_FOUND.
   public mutating func removeAttachment(_ name: String) throws(SegueError) {
-    guard let index = attachments.firstIndex(where: { Text.isSame($0.name, name) }) else {
-      throw SegueError(.notFound, "activity: has no attachment \(name)")
-    }
+    guard let index = index(of: name) else { throw Self.noAttachment }
     attachments.remove(at: index)
     needsSave = true
   }
+
+  /// Throws NOT_FOUND.
+  public func attachment(_ name: String) throws(SegueError) -> Attachment {
+    guard let index = index(of: name) else { throw Self.noAttachment }
+    return attachments[index]
+  }
+
+  private static var noAttachment: SegueError { SegueError(.notFound, "name: nothing is attached under it") }
+
+  private func index(of name: String) -> Int? { attachments.firstIndex { Text.isSame($0.name, name) } }
 
   /// Sets the mark itself, which counts also while it is being saved (R1.7).
   public mutating func markNeedsSave(_ needsSave: Bool) { self.needsSave = needsSave }
@@ -198,19 +194,5 @@ public struct Activity: Sendable {
     }
     if value.kind == .set { return value }
     return try Value.set(elements)
-  }
-}
-
-extension [Activity.Attachment] {
-  /// A dictionary of names and sizes.
-  public func value() throws(SegueError) -> Value {
-    var writer = ValueWriter()
-    try writer.begin(.dictionary)
-    for attachment in self {
-      try writer.put(attachment.name)
-      try writer.put(attachment.size)
-    }
-    try writer.end()
-    return try writer.finish()
   }
 }

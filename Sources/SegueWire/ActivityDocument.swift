@@ -116,10 +116,10 @@ public enum ActivityDocument {
         throw SegueError(.malformed, "document: attachments are too many, or no dictionary")
       }
       for entry in entries {
-        guard let name = entry.key.string, Activity.Attachment.isName(name), let size = entry.value.uint64 else {
+        guard let name = entry.key.string, Attachment.isName(name), let size = entry.value.uint64 else {
           throw SegueError(.malformed, "document: an attachment is not the name of a file and a size")
         }
-        try activity.setAttachment(name, size: size)
+        try activity.attach(Attachment(name: name, size: size))
       }
     }
     activity.markNeedsSave(false)

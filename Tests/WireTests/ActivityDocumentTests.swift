@@ -47,8 +47,8 @@ import Testing
     for what in [Activity.Eligibility.search, .publicIndexing] { activity.setEligible(what, true) }
     activity.setEligible(.handoff, false)
     activity.setPayloadVersion(.max)
-    try activity.setAttachment("photo.jpg", size: .max)
-    try activity.setAttachment("b", size: 0)
+    try activity.attach(Attachment(name: "photo.jpg", size: .max))
+    try activity.attach(Attachment(name: "b", size: 0))
     return activity
   }
 

@@ -70,6 +70,22 @@ public final class LiveActivity: Handled {
     if mustTell { app?.changed(self) }
   }
 
+  /// In place of what is attached under that name (R7.6). Throws INVALID_ARGUMENT, LIMIT_EXCEEDED, INVALID_STATE.
+  public func attach(_ name: String, _ file: SourceFile) throws(SegueError) {
+    guard app?.asFleetApp == nil else { throw App.noAttachments }
+    try update { (state) throws(SegueError) in
+      try state.attach(Attachment(name: name, size: file.size, source: file))
+    }
+  }
+
+  /// Nil: it is not attached here.
+  func attachedFile(_ name: String) -> SourceFile? {
+    lock.withLock {
+      // There are no others.
+      (try? state.attachment(name))?.source.map { unsafeDowncast($0, to: SourceFile.self) }
+    }
+  }
+
   public func setDelegate(_ delegate: ActivityDelegate?) {
     delegate?.give()
     let former = lock.withLock {
