@@ -1116,7 +1116,7 @@ segue_status segue_activity_attach_file(segue_activity *activity, const char *na
 segue_status segue_activity_attach_fd(segue_activity *activity, const char *name, size_t name_length, int fd);
 /**
  * The same of bytes in memory.
- *   bytes  copied, into a file in memory; may be NULL if length is 0
+ *   bytes  copied, into a file in memory; may be NULL if length is 0; 1 GiB at most
  */
 segue_status segue_activity_attach_bytes(segue_activity *activity, const char *name, size_t name_length,
                                          const uint8_t *bytes, size_t length);

@@ -46,12 +46,23 @@ private final class HostTransfer: Transfer, @unchecked Sendable {
   }
 }
 
+/// What all of them do first, once.
+@inline(never)
+private func with(
+  _ activity: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int,
+  _ body: (LiveActivity, String) throws(SegueError) -> Void
+) -> segue_status {
+  handles.call(activity, .activity) { (activity) throws(SegueError) in
+    try body(activity, try Arguments.text(name, length, "name", atMost: Limits.identifier))
+  }
+}
+
+@inline(never)
 private func attach(
   _ activity: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int,
   _ file: () throws(SegueError) -> SourceFile
 ) -> segue_status {
-  handles.call(activity, .activity) { (activity) throws(SegueError) in
-    let name = try Arguments.text(name, length, "name", atMost: Limits.identifier)
+  with(activity, name, length) { (activity, name) throws(SegueError) in
     // Whoever attaches hears that it is missing, not whoever fetches.
     _ = try SHA256()
     try activity.attach(name, try file())
@@ -86,7 +97,7 @@ public func segue_activity_attach_bytes(
   _ length: Int
 ) -> segue_status {
   attach(activity, name, nameLength) { () throws(SegueError) in
-    try SourceFile(bytes: Arguments.bytes(bytes, length, "bytes", atMost: .max))
+    try SourceFile(bytes: Arguments.bytes(bytes, length, "bytes", atMost: Limits.attachedBytes))
   }
 }
 
@@ -94,8 +105,7 @@ public func segue_activity_attach_bytes(
 public func segue_activity_remove_attachment(
   _ activity: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
-  handles.call(activity, .activity) { (activity) throws(SegueError) in
-    let name = try Arguments.text(name, length, "name", atMost: Limits.identifier)
+  with(activity, name, length) { (activity, name) throws(SegueError) in
     try activity.update { (state) throws(SegueError) in try state.removeAttachment(name) }
   }
 }
@@ -110,13 +120,13 @@ public func segue_activity_get_attachments(
   }
 }
 
+@inline(never)
 private func fetch(
   _ activity: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int,
   _ target: () throws(SegueError) -> Transfer.Target, _ progress: segue_progress_function?,
   _ fetched: segue_fetched_function?, _ context: Context, _ transfer: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  handles.call(activity, .activity) { (activity) throws(SegueError) in
-    let name = try Arguments.text(name, length, "name", atMost: Limits.identifier)
+  with(activity, name, length) { (activity, name) throws(SegueError) in
     let fetched = try Arguments.required(fetched, "fetched")
     let made = try HostTransfer(activity, name, to: try target(), progress, fetched, context)
     // Made first: once it has begun, it ends by itself.
@@ -138,7 +148,8 @@ public func segue_activity_fetch_attachment(
   _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?, _ transfer: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
   fetch(
-    activity, name, nameLength, { () throws(SegueError) in .file(try TargetFile(path: SegueABI.path(path, pathLength))) },
+    activity, name, nameLength,
+    { () throws(SegueError) in .file(try TargetFile(path: SegueABI.path(path, pathLength))) },
     progress, fetched, Context(context, destroy), transfer)
 }
 

@@ -14,10 +14,8 @@ public struct Attachment: Sendable {
 
   /// 1…255 bytes, and a name that a file can have in any folder: whoever fetches it may take the name as it is.
   public static func isName(_ name: String) -> Bool {
-    let bytes = name.utf8
-    guard 1...Limits.identifier ~= bytes.count, !Text.isSame(name, "."), !Text.isSame(name, "..") else { return false }
-    for byte in bytes where byte == 0 || byte == UInt8(ascii: "/") { return false }
-    return true
+    1...Limits.identifier ~= name.utf8.count && !Text.isSame(name, ".") && !Text.isSame(name, "..")
+      && !Text.has(name, 0) && !Text.has(name, UInt8(ascii: "/"))
   }
 }
 

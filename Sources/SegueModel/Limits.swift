@@ -20,6 +20,8 @@ public struct Limits: Sendable {
   public static let typesPerApp = 256
   /// Attachments of an activity (R7.6).
   public static let attachments = 64
+  /// Bytes in memory that are attached as one; for more there are files.
+  public static let attachedBytes = 1 << 30
   /// Attachments that an app fetches at a time, and those that it sends.
   public static let transfers = 64
   /// Milliseconds between two reports of how far an attachment is.

@@ -91,7 +91,7 @@ public enum Message: Sendable {
   }
 
   /// What is asked for of an attachment (R7.6): all from this byte on.
-  public struct AttachmentPart: Sendable {
+  public final class AttachmentPart: Sendable {
     public let name: String
     public let offset: UInt64
 

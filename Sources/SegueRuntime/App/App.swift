@@ -337,6 +337,7 @@ public class App: Handled {
   // MARK: The engine
 
   /// Calls the engine and does what follows from it. Throws INVALID_STATE before the app is open, INVALIDATED after.
+  @inline(never)
   func perform(_ body: (AppEngine, Moment) -> Void) throws(SegueError) {
     monitor.lock()
     guard case .open = state, let engine else {
@@ -358,6 +359,7 @@ public class App: Handled {
   }
 
   /// The same while it closes too; after that, nothing is left to do.
+  @inline(never)
   func performIfOpen(_ body: (AppEngine, Moment) -> Void) {
     monitor.lock()
     if let engine {

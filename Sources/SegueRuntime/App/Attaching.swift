@@ -25,9 +25,9 @@ extension App {
   }
 
   /// Asks for a stream on which the attachment comes; the answer goes to the transfer. On the transfer's thread.
-  func ask(_ ask: StreamAsk, _ part: Message.AttachmentPart) throws(SegueError) {
+  func ask(_ ask: StreamAsk, _ part: Message.AttachmentPart, timeout: Int64) throws(SegueError) {
     guard let from = ask.activity.continuedFrom else { return }
-    try self.ask(ask, newIdentifier(), from, part, timeout: nil)
+    try self.ask(ask, newIdentifier(), from, part, timeout: timeout)
   }
 
   /// Milliseconds for which a transfer that has stopped on its way is asked for again.
@@ -49,10 +49,10 @@ extension App {
   }
 
   func turn(of transfer: Transfer) -> Turn {
-    let (turn, isEnd) = transfer.takeNews()
+    let (tell, isEnd) = transfer.takeNews()
     if isEnd, let index = transfers.firstIndex(where: { $0 === transfer }) { transfers.remove(at: index) }
     return {
-      turn()
+      tell()
       return true
     }
   }
@@ -62,7 +62,9 @@ extension App {
   /// Another app fetches an attachment. Called with the lock; the descriptor is its.
   func send(_ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ engine: AppEngine) {
     forgetDoneSendings()
-    let file = liveActivity(request.activity)?.attachedFile(part.name)
+    // There are no other sources.
+    let source = (try? liveActivity(request.activity)?.attachment(part.name))?.source
+    let file = source.map { unsafeDowncast($0, to: SourceFile.self) }
     guard case .open = state, let file, sendings.count < Limits.transfers else {
       let error =
         file == nil

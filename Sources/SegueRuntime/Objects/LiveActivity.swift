@@ -78,12 +78,9 @@ public final class LiveActivity: Handled {
     }
   }
 
-  /// Nil: it is not attached here.
-  func attachedFile(_ name: String) -> SourceFile? {
-    lock.withLock {
-      // There are no others.
-      (try? state.attachment(name))?.source.map { unsafeDowncast($0, to: SourceFile.self) }
-    }
+  /// Throws NOT_FOUND.
+  func attachment(_ name: String) throws(SegueError) -> Attachment {
+    try lock.withLock { () throws(SegueError) in try state.attachment(name) }
   }
 
   public func setDelegate(_ delegate: ActivityDelegate?) {

@@ -22,7 +22,8 @@ open class Transfer: Handled, @unchecked Sendable {
 
   // Guarded by `lock`.
   private var stopped: SegueError?
-  private var answer: Answer?
+  private var isAnswered = false
+  private var refusal: SegueError?
   private var thread: Thread?
   /// The stream on which it comes; negative: there is none.
   private var socket: Int32 = -1
@@ -34,48 +35,27 @@ open class Transfer: Handled, @unchecked Sendable {
   private var total: UInt64
   private var reportedAt: Int64 = 0
 
-  // Guarded by the app's lock.
-  private var news: Progress?
-  private var end: End?
-  private var told: UInt64?
-
-  private struct Answer {
-    let error: SegueError?
-  }
-
-  private struct Progress {
-    let received: UInt64
-    let total: UInt64
-  }
-
-  private struct End {
-    let error: SegueError?
-  }
-
-  private enum Result {
-    case complete
-    case failed(SegueError)
-    /// The way there broke.
-    case broken(SegueError)
-  }
+  // Guarded by the app's lock. What the host is to be told: how far it is, and its end.
+  private var progress: (received: UInt64, total: UInt64) = (0, 0)
+  private var isProgressDue = false
+  private var hasEnded = false
+  private var error: SegueError?
 
   /// Bytes that are taken at a time.
   private static let pieceSize = 128 * 1024
   /// Milliseconds for which the app where it is attached is looked for before anything has come: a hub may have gone.
   private static let firstPatience: Int64 = 2_000
+  /// Milliseconds for it to answer: it may be gone without anybody having noticed when it was asked.
+  private static let answerTime: Int64 = 5_000
   /// Milliseconds between two attempts: at first, and at most.
   private static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
   /// Throws NOT_FOUND, SYSTEM.
   public init(_ activity: LiveActivity, _ name: String, to target: Target) throws(SegueError) {
-    let attachments = activity.read { $0.attachments }
-    guard let attachment = attachments.first(where: { Text.isSame($0.name, name) }) else {
-      throw SegueError(.notFound, "name: nothing is attached under it")
-    }
     self.activity = activity
     self.name = name
     self.target = target
-    total = attachment.size
+    total = try activity.attachment(name).size
     digest = try SHA256()
     wakeUp = try Descriptors.eventDescriptor()
   }
@@ -133,66 +113,77 @@ open class Transfer: Handled, @unchecked Sendable {
 
   /// The other app's library has the stream, or will not take it.
   final func answered(_ error: SegueError?) {
-    lock.withLock { answer = Answer(error: error) }
+    lock.withLock {
+      refusal = error
+      isAnswered = true
+    }
     Descriptors.raise(wakeUp)
   }
 
-  /// What the host is to be told. Called with the app's lock.
-  final func takeNews() -> (turn: () -> Void, isEnd: Bool) {
-    let (news, end) = (self.news.take(), self.end)
-    if let news { told = news.received }
+  /// What the host is to be told, without the lock. Called with the app's lock.
+  final func takeNews() -> (tell: () -> Void, isEnd: Bool) {
+    let (progress, isProgressDue, hasEnded) = (self.progress, self.isProgressDue, self.hasEnded)
+    self.isProgressDue = false
     return (
       { [self] in
-        if let news { progressed(activity, news.received, of: news.total) }
-        guard let end else { return }
+        if isProgressDue { progressed(activity, progress.received, of: progress.total) }
+        guard hasEnded else { return }
         join()
-        ended(activity, end.error.map { Box($0) })
+        ended(activity, error.map { Box($0) })
         forget()
-      }, end != nil
+      }, hasEnded
     )
   }
 
   /// Called with the app's lock.
   /// - Returns: whether the host is to be told, and does not know that yet.
-  private func note(_ progress: Progress) -> Bool {
-    defer { news = progress }
-    return news == nil
+  private func noteProgress() -> Bool {
+    progress = (received, total)
+    defer { isProgressDue = true }
+    return !isProgressDue
   }
 
   // MARK: The thread
 
   private func run(_ app: App) {
     let error = fetch(app)
-    if case .file(let file) = target { file.discard() }
+    switch target {
+    case .file(let file): file.discard()
+    // Who reads it waits for its end.
+    case .descriptor(let descriptor): descriptor.close()
+    }
     app.transferChanged(self) {
-      if error == nil, wantsProgress, told != received { news = Progress(received: received, total: total) }
-      end = End(error: error)
+      if error == nil, wantsProgress { _ = noteProgress() }
+      self.error = error
+      hasEnded = true
       return true
     }
   }
 
+  /// - Returns: what went wrong; nil: nothing.
   private func fetch(_ app: App) -> SegueError? {
-    var brokenAt: Int64?
+    var brokenAt = Clock.uptime
     var pause = Self.pause.first
     while true {
       let before = received
-      switch attempt(app) {
-      case .complete: return nil
-      case .failed(let error): return whyStopped ?? error
-      case .broken(let error):
-        if received > before {
-          brokenAt = nil
-          pause = Self.pause.first
-        }
-        let since = brokenAt ?? Clock.uptime
-        brokenAt = since
-        let patience = hasBegun ? app.transferResume : Self.firstPatience
+      let patience = hasBegun ? app.transferResume : Self.firstPatience
+      do throws(SegueError) {
+        try attempt(app, timeout: max(1, min(brokenAt + patience - Clock.uptime, Self.answerTime)))
+        return nil
+      } catch {
         if let why = whyStopped { return why }
-        guard Clock.uptime + Int64(pause) < since + patience else { return error }
-        wait(pause)
-        if let why = whyStopped { return why }
-        pause = min(2 * pause, Self.pause.most)
+        guard error.status == Self.broken.status || error.status == .remoteApplicationTimedOut else { return error }
       }
+      if received > before {
+        brokenAt = Clock.uptime
+        pause = Self.pause.first
+      }
+      guard Clock.uptime + Int64(pause) < brokenAt + (hasBegun ? app.transferResume : Self.firstPatience) else {
+        return Self.broken
+      }
+      wait(pause)
+      if let why = whyStopped { return why }
+      pause = min(2 * pause, Self.pause.most)
     }
   }
 
@@ -204,86 +195,72 @@ open class Transfer: Handled, @unchecked Sendable {
     Descriptors.reset(wakeUp)
   }
 
-  /// Asks for the rest, and takes what comes.
-  private func attempt(_ app: App) -> Result {
-    do throws(SegueError) {
-      let (near, far) = try StreamSocket.pair()
-      let isStopped = lock.withLock {
-        socket = near.fd
-        answer = nil
-        return stopped != nil
-      }
-      defer {
-        lock.withLock { socket = -1 }
-        Descriptors.close(near.fd)
-      }
-      let ask = StreamAsk(self, otherEnd: far)
-      if isStopped { return .failed(Self.closed) }
-      try app.ask(ask, Message.AttachmentPart(name: name, offset: received))
-      while true {
-        let (answer, isStopped) = lock.withLock { (self.answer, stopped != nil) }
-        if isStopped { return .failed(Self.closed) }
-        guard let answer else {
-          wait(-1)
-          continue
-        }
-        guard let error = answer.error else { break }
-        switch error.status {
-        case .connectionUnavailable, .remoteApplicationTimedOut: return .broken(error)
-        default: return .failed(error)
-        }
-      }
-      return try receive(near.fd, app)
-    } catch {
-      return .failed(error)
+  /// Asks for the rest, and takes what comes. Throws CONNECTION_UNAVAILABLE or REMOTE_APPLICATION_TIMED_OUT if the way there
+  /// is broken.
+  private func attempt(_ app: App, timeout: Int64) throws(SegueError) {
+    let (near, far) = try StreamSocket.pair()
+    lock.withLock {
+      socket = near.fd
+      isAnswered = false
     }
+    defer {
+      lock.withLock { socket = -1 }
+      Descriptors.close(near.fd)
+    }
+    let part = Message.AttachmentPart(name: name, offset: received)
+    try app.ask(StreamAsk(self, otherEnd: far), part, timeout: timeout)
+    while true {
+      if let why = whyStopped { throw why }
+      let (isAnswered, refusal) = lock.withLock { (self.isAnswered, self.refusal) }
+      if let refusal, isAnswered { throw refusal }
+      if isAnswered { break }
+      wait(-1)
+    }
+    try receive(near.fd, app)
   }
 
-  private static var closed: SegueError { SegueError(.cancelled, "the app was closed") }
+  private static var broken: SegueError {
+    SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
+  }
   private static var malformed: SegueError { SegueError(.malformed, "what came is no attachment") }
   private static var changed: SegueError {
     SegueError(.handoffFailed, "the attachment was changed after it had been attached")
   }
 
-  private func receive(_ socket: Int32, _ app: App) throws(SegueError) -> Result {
+  private func receive(_ socket: Int32, _ app: App) throws(SegueError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
     defer { buffer.deallocate() }
-    let broken = Result.broken(SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone"))
-    guard let head = read(AttachmentFormat.headSize, from: socket, buffer) else { return broken }
-    let size = AttachmentFormat.size(head: head)
+    let size = AttachmentFormat.size(head: try read(AttachmentFormat.headSize, from: socket, buffer))
     if !hasBegun {
       total = size
       if case .file(let file) = target { try file.begin(size: size) }
       hasBegun = true
     }
-    guard size == total else { return .failed(Self.changed) }
+    guard size == total else { throw Self.changed }
     while true {
-      guard let word = read(AttachmentFormat.lengthSize, from: socket, buffer) else { return broken }
-      var left = AttachmentFormat.length(word)
+      var left = AttachmentFormat.length(try read(AttachmentFormat.lengthSize, from: socket, buffer))
       if left == 0 { break }
-      guard left <= AttachmentFormat.pieceLimit, UInt64(left) <= total - received else { return .failed(Self.malformed) }
+      guard left <= AttachmentFormat.pieceLimit, UInt64(left) <= total - received else { throw Self.malformed }
       while left > 0 {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(left, buffer.count)])
         let count = read(into: room, from: socket, all: false)
-        guard count > 0 else { return broken }
+        guard count > 0 else { throw Self.broken }
         try take(UnsafeRawBufferPointer(rebasing: room[..<count]), app)
         left -= count
       }
     }
-    guard let end = read(AttachmentFormat.endSize, from: socket, buffer) else { return broken }
+    let end = try read(AttachmentFormat.endSize, from: socket, buffer)
     switch AttachmentFormat.Verdict(rawValue: end[0]) {
     case .complete: break
-    case .changed: return .failed(Self.changed)
-    case .unreadable, nil:
-      return .failed(SegueError(.handoffFailed, "the app where it is attached cannot read it"))
+    case .changed: throw Self.changed
+    case .unreadable, nil: throw SegueError(.handoffFailed, "the app where it is attached cannot read it")
     }
-    guard received == total else { return .failed(Self.malformed) }
+    guard received == total else { throw Self.malformed }
     guard digest.finish().elementsEqual(end[1...]) else {
-      return .failed(SegueError(.malformed, "the digests differ: what came is not what was sent"))
+      throw SegueError(.malformed, "the digests differ: what came is not what was sent")
     }
-    if let why = whyStopped { return .failed(why) }
+    if let why = whyStopped { throw why }
     if case .file(let file) = target { try file.finish() }
-    return .complete
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer, _ app: App) throws(SegueError) {
@@ -305,16 +282,16 @@ open class Transfer: Handled, @unchecked Sendable {
     let now = Clock.uptime
     guard now - reportedAt >= Limits.progress else { return }
     reportedAt = now
-    let progress = Progress(received: received, total: total)
-    app.transferChanged(self) { note(progress) }
+    app.transferChanged(self) { noteProgress() }
   }
 
-  /// So many bytes, at the start of the buffer; nil: the stream has ended.
+  /// So many bytes, at the start of the buffer. Throws CONNECTION_UNAVAILABLE: the stream has ended.
   private func read(
     _ count: Int, from socket: Int32, _ buffer: UnsafeMutableRawBufferPointer
-  ) -> UnsafeRawBufferPointer? {
+  ) throws(SegueError) -> UnsafeRawBufferPointer {
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-    return read(into: room, from: socket, all: true) == count ? UnsafeRawBufferPointer(room) : nil
+    guard read(into: room, from: socket, all: true) == count else { throw Self.broken }
+    return UnsafeRawBufferPointer(room)
   }
 
   /// - Parameter all: fills the buffer; else takes what there is, waiting for the first byte.

@@ -10,18 +10,18 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
 
   /// Throws SYSTEM, or INVALID_ARGUMENT if it is no file.
   public convenience init(path: String) throws(SegueError) {
-    guard !path.utf8.contains(0) else { throw SegueError(.invalidArgument, "path: has a NUL in it") }
+    guard !Text.has(path, 0) else { throw SegueError(.invalidArgument, "path: has a NUL in it") }
     // A pipe would wait for somebody to write.
     let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard fd >= 0 else { throw .system("path") }
-    try self.init(own: Descriptors.own(fd), "path")
+    try self.init(own: Descriptors.own(fd))
   }
 
   /// A second descriptor of it; its offset is not used. Throws SYSTEM, or INVALID_ARGUMENT if it is no file that can be read.
   public convenience init(descriptor: Int32) throws(SegueError) {
     let fd = linux_duplicate(descriptor)
     guard fd >= 0 else { throw .system("fd") }
-    try self.init(own: Descriptors.own(fd), "fd")
+    try self.init(own: Descriptors.own(fd))
   }
 
   /// A file in memory that has these bytes. Throws SYSTEM.
@@ -35,17 +35,17 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
       Descriptors.close(fd)
       throw error
     }
-    try self.init(own: fd, "bytes")
+    try self.init(own: fd)
   }
 
   /// Closes the descriptor if it throws.
-  private init(own fd: Int32, _ name: StaticString) throws(SegueError) {
+  private init(own fd: Int32) throws(SegueError) {
     var status = stat()
     guard fstat(fd, &status) == 0, linux_is_file(&status) == 1, let size = UInt64(exactly: status.st_size),
       linux_is_readable(fd) == 1
     else {
       Descriptors.close(fd)
-      throw SegueError(.invalidArgument, "\(name): is no regular file that can be read")
+      throw SegueError(.invalidArgument, "what is to be attached is no regular file that can be read")
     }
     self.fd = fd
     self.size = size

@@ -3,7 +3,7 @@ import SegueModel
 
 /// Somebody else's descriptor that is written to: a file, a pipe, a socket. Its owner may close his own.
 public final class TargetDescriptor: @unchecked Sendable {
-  private let fd: Int32
+  private var fd: Int32
   private let isFile: Bool
   /// Bytes that a pipe has room for if it has any (PIPE_BUF).
   private static let pipeRoom = 4096
@@ -17,7 +17,12 @@ public final class TargetDescriptor: @unchecked Sendable {
     guard linux_is_writable(fd) == 1 else { throw SegueError(.invalidArgument, "fd: cannot be written to") }
   }
 
-  deinit { Descriptors.close(fd) }
+  deinit { close() }
+
+  public func close() {
+    Descriptors.close(fd)
+    fd = -1
+  }
 
   /// All of them, unless another descriptor becomes readable while nobody takes them. Throws SYSTEM.
   /// - Returns: how many were written.

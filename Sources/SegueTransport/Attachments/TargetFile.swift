@@ -21,19 +21,18 @@ public final class TargetFile: @unchecked Sendable {
     var parent = Array(path.utf8CString)
     let start = (parent.lastIndex(of: 0x2f) ?? -1) + 1
     name = Array(parent[start...])
-    var hidden: [CChar] = [0x2e]
-    for byte in Randomness.identifier().bytes {
-      hidden.append(CChar(0x61 + byte >> 4))
-      hidden.append(CChar(0x61 + byte & 15))
-    }
-    hidden.append(0)
+    // A dot, and 16 letters.
+    var hidden = [CChar](repeating: 0x2e, count: 18)
+    let bytes = Randomness.identifier().bytes
+    for index in 0..<16 { hidden[index + 1] = CChar(0x61 + bytes[index] & 15) }
+    hidden[17] = 0
     hiddenName = hidden
     if start == 0 { parent = [0x2e, 0] } else { parent[start] = 0 }
     folder = Descriptors.own(linux_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
     guard folder >= 0 else { throw .system("path: its folder") }
     var status = stat()
     let isFolder = fstatat(folder, name, &status, 0) == 0 && linux_is_folder(&status) == 1
-    guard name.count > 1, !isFolder, !path.utf8.contains(0) else {
+    guard name.count > 1, !isFolder, !Text.has(path, 0) else {
       throw SegueError(.invalidArgument, "path: is that of a folder, or has a NUL in it")
     }
   }
