@@ -300,7 +300,7 @@ public final class HubEngine {
     case .streamWord(let id, let continuation, let to, let word):
       streamWord(id, continuation, to: to, word, from: peer)
     case .request, .response: try pass(message, from: peer)
-    case .attach(let number): passengers.append(.link(Attachment(app: peer.number, number: number)))
+    case .attach(let number): passengers.append(.link(LinkRequest(app: peer.number, number: number)))
     case .link, .resume, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
       .explanation:
       break

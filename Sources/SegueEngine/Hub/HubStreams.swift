@@ -4,7 +4,7 @@ import SegueWire
 /// What is to be done with the next descriptor that an app has sent, in the order of the messages.
 public enum Passenger: Sendable {
   /// Another hub is at its other end: answer with `connectedHub` or `refuse`.
-  case link(Attachment)
+  case link(LinkRequest)
   /// The end of a stream, for an app of this device; nil: for nobody.
   case stream(from: HubEngine.PeerNumber, to: HubEngine.PeerNumber?, Identifier)
 }

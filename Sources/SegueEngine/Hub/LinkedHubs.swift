@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 /// An app's wish to link this hub with another.
-public struct Attachment: Sendable {
+public struct LinkRequest: Sendable {
   /// Of the app.
   public let app: HubEngine.PeerNumber
   /// As the app calls it.
@@ -20,7 +20,7 @@ extension HubEngine {
 
   /// A connection to another hub is there. Whoever gives it to us vouches for whom it leads to.
   /// - Parameter attachment: the app's wish that it fulfils.
-  public func connectedHub(_ number: PeerNumber, for attachment: Attachment? = nil, _ now: Moment) {
+  public func connectedHub(_ number: PeerNumber, for attachment: LinkRequest? = nil, _ now: Moment) {
     self.now = now
     let peer = Peer(number: number, isHub: true, helloBy: now.uptime + Self.helloTime)
     peers[number] = peer
@@ -38,7 +38,7 @@ extension HubEngine {
     return passengers
   }
 
-  public func refuse(_ attachment: Attachment, _ error: SegueError) {
+  public func refuse(_ attachment: LinkRequest, _ error: SegueError) {
     guard let app = peers[attachment.app] else { return }
     send(.detached(attachment.number, error), to: app)
   }

@@ -6,7 +6,7 @@ import SegueWire
 /// An attachment on its way to another app (R7.6): a thread reads the file and writes to a socket, and waits for both.
 final class Sending: @unchecked Sendable {
   /// Bytes that are read at a time: so much that calls cost little, so little that the other side works meanwhile.
-  private static let pieceSize = 128 * 1024
+  private static let pieceSize = 256 * 1024
 
   private let offset: UInt64
   private let lock = Lock()
@@ -57,18 +57,18 @@ final class Sending: @unchecked Sendable {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: headSize + Self.pieceSize, alignment: 16)
     defer { buffer.deallocate() }
     let verdict: AttachmentFormat.Verdict
-    var sum: [UInt8] = []
+    var sum = file.digest
     do throws(SegueError) {
       let digest = try SHA256()
-      var position: UInt64 = 0
+      // What the other side has counts for the digest all the same, unless that is known.
+      var position = sum == nil ? 0 : offset
       while position < file.size, !lock.withLock({ isStopped }) {
-        // What the other side has counts for the digest all the same.
         let end = position < offset ? min(offset, file.size) : file.size
         let wanted = Int(min(UInt64(Self.pieceSize), end - position))
         let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[headSize..<headSize + wanted])
         let count = try file.read(at: position, into: piece)
         guard count > 0 else { break }
-        digest.update(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+        if sum == nil { digest.update(UnsafeRawBufferPointer(rebasing: piece[..<count])) }
         if position >= offset {
           AttachmentFormat.write(length: count, to: buffer)
           guard write(UnsafeRawBufferPointer(rebasing: buffer[..<(headSize + count)]), to: socket) else { return }
@@ -76,13 +76,20 @@ final class Sending: @unchecked Sendable {
         position += UInt64(count)
       }
       if lock.withLock({ isStopped }) { return }
-      verdict = position == file.size && file.isUnchanged ? .complete : .changed
-      sum = digest.finish()
+      if position == file.size, file.isUnchanged {
+        verdict = .complete
+        if sum == nil {
+          sum = digest.finish()
+          file.digest = sum
+        }
+      } else {
+        verdict = .changed
+      }
     } catch {
       Log.write(.error, error.message)
       verdict = .unreadable
     }
-    _ = write(AttachmentFormat.end(verdict, digest: sum), to: socket)
+    _ = write(AttachmentFormat.end(verdict, digest: sum ?? []), to: socket)
   }
 
   private func write(_ bytes: [UInt8], to socket: Int32) -> Bool {

@@ -29,7 +29,7 @@ open class Transfer: Handled, @unchecked Sendable {
   private var socket: Int32 = -1
 
   // The thread's.
-  private let digest: SHA256
+  private let digest: ThreadedDigest
   private var hasBegun = false
   private var received: UInt64 = 0
   private var total: UInt64
@@ -42,7 +42,9 @@ open class Transfer: Handled, @unchecked Sendable {
   private var error: SegueError?
 
   /// Bytes that are taken at a time.
-  private static let pieceSize = 128 * 1024
+  private static let pieceSize = 256 * 1024
+  /// Bytes from which on a second thread is worth it.
+  private static let large: UInt64 = 4 * 1024 * 1024
   /// Milliseconds for which the app where it is attached is looked for before anything has come: a hub may have gone.
   private static let firstPatience: Int64 = 2_000
   /// Milliseconds for it to answer: it may be gone without anybody having noticed when it was asked.
@@ -56,7 +58,7 @@ open class Transfer: Handled, @unchecked Sendable {
     self.name = name
     self.target = target
     total = try activity.attachment(name).size
-    digest = try SHA256()
+    digest = try ThreadedDigest()
     wakeUp = try Descriptors.eventDescriptor()
   }
 
@@ -147,6 +149,7 @@ open class Transfer: Handled, @unchecked Sendable {
 
   private func run(_ app: App) {
     let error = fetch(app)
+    digest.end()
     switch target {
     case .file(let file): file.discard()
     // Who reads it waits for its end.
@@ -228,12 +231,19 @@ open class Transfer: Handled, @unchecked Sendable {
   }
 
   private func receive(_ socket: Int32, _ app: App) throws(SegueError) {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
-    defer { buffer.deallocate() }
+    // Two, since while one is filled the other still counts for the digest; and one for what is not the attachment's.
+    let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Self.pieceSize + 64, alignment: 16)
+    let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[(2 * Self.pieceSize)...])
+    var start = 0
+    defer {
+      digest.wait()
+      buffers.deallocate()
+    }
     let size = AttachmentFormat.size(head: try read(AttachmentFormat.headSize, from: socket, buffer))
     if !hasBegun {
       total = size
       if case .file(let file) = target { try file.begin(size: size) }
+      if size >= Self.large { digest.startThread() }
       hasBegun = true
     }
     guard size == total else { throw Self.changed }
@@ -242,10 +252,11 @@ open class Transfer: Handled, @unchecked Sendable {
       if left == 0 { break }
       guard left <= AttachmentFormat.pieceLimit, UInt64(left) <= total - received else { throw Self.malformed }
       while left > 0 {
-        let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(left, buffer.count)])
-        let count = read(into: room, from: socket, all: false)
+        let room = UnsafeMutableRawBufferPointer(rebasing: buffers[start..<start + min(left, Self.pieceSize)])
+        let count = read(into: room, from: socket)
         guard count > 0 else { throw Self.broken }
         try take(UnsafeRawBufferPointer(rebasing: room[..<count]), app)
+        start = Self.pieceSize - start
         left -= count
       }
     }
@@ -264,6 +275,7 @@ open class Transfer: Handled, @unchecked Sendable {
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer, _ app: App) throws(SegueError) {
+    digest.update(bytes)
     switch target {
     case .file(let file): try file.write(bytes)
     case .descriptor(let descriptor):
@@ -276,7 +288,6 @@ open class Transfer: Handled, @unchecked Sendable {
         if !left.isEmpty { Descriptors.reset(wakeUp) }
       }
     }
-    digest.update(bytes)
     received += UInt64(bytes.count)
     guard wantsProgress else { return }
     let now = Clock.uptime
@@ -290,15 +301,15 @@ open class Transfer: Handled, @unchecked Sendable {
     _ count: Int, from socket: Int32, _ buffer: UnsafeMutableRawBufferPointer
   ) throws(SegueError) -> UnsafeRawBufferPointer {
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-    guard read(into: room, from: socket, all: true) == count else { throw Self.broken }
+    guard read(into: room, from: socket) == count else { throw Self.broken }
     return UnsafeRawBufferPointer(room)
   }
 
-  /// - Parameter all: fills the buffer; else takes what there is, waiting for the first byte.
+  /// Fills the buffer.
   /// - Returns: how many came; fewer if the stream has ended.
-  private func read(into buffer: UnsafeMutableRawBufferPointer, from socket: Int32, all: Bool) -> Int {
+  private func read(into buffer: UnsafeMutableRawBufferPointer, from socket: Int32) -> Int {
     while true {
-      let count = recv(socket, buffer.baseAddress, buffer.count, all ? linux_msg_waitall() : 0)
+      let count = recv(socket, buffer.baseAddress, buffer.count, linux_msg_waitall())
       if count >= 0 || linux_errno() != EINTR { return count }
     }
   }

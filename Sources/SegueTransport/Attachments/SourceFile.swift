@@ -7,6 +7,9 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
   private let fd: Int32
   /// When its bytes were last changed.
   private let changedAt: timespec
+  private let lock = Lock()
+  /// Guarded by `lock`.
+  private var knownDigest: [UInt8]?
 
   /// Throws SYSTEM, or INVALID_ARGUMENT if it is no file.
   public convenience init(path: String) throws(SegueError) {
@@ -54,6 +57,12 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
   }
 
   deinit { Descriptors.close(fd) }
+
+  /// SHA-256 of it, once somebody has read all of it.
+  public var digest: [UInt8]? {
+    get { lock.withLock { knownDigest } }
+    set { lock.withLock { knownDigest = newValue } }
+  }
 
   /// Whether nobody has written to it since it was attached.
   public var isUnchanged: Bool {
