@@ -46,7 +46,7 @@ final class Pair {
   /// The types that no function makes without a second app, and the one that is handed to a continuation.
   static let given: Set = [
     "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
-    "segue_stream", "segue_transfer",
+    "segue_stream", "segue_request", "segue_transfer",
   ]
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
@@ -134,6 +134,11 @@ final class Pair {
       keep("segue_stream", $0[2])
       return 0
     }
+    // It is never answered.
+    try on("segue_activity_delegate_on_request", "segue_request_function", delegate) { [unowned self] in
+      keep("segue_request", $0[2])
+      return 0
+    }
     try #require(library.status("segue_app_open", .handle(origin)) == ok)
     let activity = try made("segue_activity_create", .handle(origin), .null, .int(0))
     handles["segue_activity"] = activity
@@ -166,9 +171,9 @@ final class Pair {
     handles["segue_app_delegate"] = delegate
     // The end of the stream that is here is let go of.
     let answered = Callback("segue_stream_function") { _ in 0 }
-    callbacks.append(answered)
+    let responded = Callback("segue_response_function") { _ in 0 }
     let fetched = Callback("segue_fetched_function") { _ in 0 }
-    callbacks.append(fetched)
+    callbacks += [answered, responded, fetched]
     try on("segue_app_delegate_on_will_continue", "segue_will_continue_function", delegate) {
       [unowned self] arguments in
       guard let reason else { return 0 }
@@ -187,6 +192,14 @@ final class Pair {
       if handles["segue_transfer"] == nil {
         handles["segue_transfer"] = try? fetch(arguments[2], fetched)
       }
+      var request: UInt = 0
+      withUnsafeMutablePointer(to: &request) {
+        let status = library.status(
+          "segue_activity_request", .word(arguments[2]), .null, .int(0), .int(0), .pointer(responded.code), .null,
+          .null, .pointer($0))
+        #expect(status == ok, "\(library.lastMessage)")
+      }
+      #expect(library.status("segue_request_release", .handle(request)) == ok)
       withUnsafePointer(to: handles["segue_restorable"]) {
         let status = library.status("segue_continuation_restore", .word(arguments[3]), .pointer($0), .int(1))
         #expect(status == ok, "\(library.lastMessage)")
@@ -248,7 +261,7 @@ final class Pair {
     handles["segue_continuation"] = try begin()
     dispatch { handles["segue_save"] != nil }
     try #require(library.status("segue_save_complete", .handle(handles["segue_save"] ?? 0)) == ok)
-    dispatch { restored == 1 && handles["segue_receipt"] != nil && handles["segue_stream"] != nil }
+    dispatch { restored == 1 && Self.given.isSubset(of: handles.keys) }
   }
 
   /// Waits for either app and runs its callbacks, until the condition holds; the time limit is for failures only.

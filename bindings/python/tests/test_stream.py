@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -258,7 +259,8 @@ def test_an_unopened_stream_that_is_let_go_of_is_aborted(opened: Opener) -> None
     stream = asked.wait(0)
     with stream.open() as connection:
         gc.collect()
-        run_until([editor, viewer], lambda: connection.recv(1, socket.MSG_DONTWAIT) == b"")
+        run_until([editor, viewer], lambda: select.select([connection], [], [], 0)[0])
+        assert connection.recv(1) == b""
         result = stream.result()
         run_until([editor, viewer], lambda: result.done)
         with pytest.raises(segue.StreamAbortedError):
