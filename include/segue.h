@@ -47,7 +47,7 @@
  * 1970-01-01T00:00:00Z as a double; SEGUE_NO_DATE (not a number) means none. Durations are milliseconds.
  *
  * THREADS. Every function may be called from any thread. The first segue_app_open starts one library thread for all
- * sockets and timers, with all signals blocked; an attachment has one of its own while it is on its way. YOUR callbacks run where you choose, app by app:
+ * sockets and timers, with all signals blocked; an attachment that is on its way has one or two of its own. YOUR callbacks run where you choose, app by app:
  *   SEGUE_DELIVER_HOST    (default) inside segue_app_dispatch, on the thread that calls it; nothing else runs them
  *                         (segue_app_close runs those that end what is pending). segue_app_fd tells when to call it.
  *   SEGUE_DELIVER_THREAD  on a second library thread that belongs to the app: one callback at a time, in order.
@@ -1095,7 +1095,8 @@ segue_status segue_request_release(segue_request *request);
  * Names and sizes travel with the activity; the bytes when the receiver fetches them, as often as it likes, for as long as it
  * holds the activity and the origin has not invalidated it (what is on its way then still arrives). An origin that lets go in
  * was_continued leaves nothing to fetch: fetch first, then complete the continuation. The origin's app has nothing to do: the
- * library sends, on threads of its own, all signals blocked, one for each attachment that is on its way, at both ends.
+ * library sends. Each attachment that is on its way has a thread at either end, and one of 4 MiB or more a second at the
+ * receiver, all signals blocked.
  *
  * What arrives is what was attached, or an error: SHA-256 is compared over the whole, and a file that is written to after it
  * was attached (its size or the time of its last change say so) is not sent. Attach it again then. It may be renamed or

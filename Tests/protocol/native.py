@@ -116,10 +116,15 @@ class Native:
                 self.call("segue_error_get_status", ctypes.c_void_p(error), ctypes.byref(status))
             self.note(("fetched", status.value))
 
+        def progressed(_: int, __: int, received: int, total: int) -> None:
+            self.note(("progress", received, total))
+
+        numbers = [ctypes.c_uint64] * 2
+        progress = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *numbers)(progressed)
         callback = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(fetched)
-        self.kept.append(callback)
+        self.kept += [progress, callback]
         texts = [name.encode(), len(name.encode()), path.encode(), len(path.encode())]
-        self.call("segue_activity_fetch_attachment", self.activity, *texts, None, callback, None, None, None)
+        self.call("segue_activity_fetch_attachment", self.activity, *texts, progress, callback, None, None, None)
 
     def continue_first_offer(self) -> None:
         offer, count = ctypes.c_void_p(), ctypes.c_size_t()

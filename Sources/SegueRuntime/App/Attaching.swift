@@ -9,6 +9,8 @@ extension App {
     SegueError(.invalidState, "app: of a virtual fleet, where there are no attachments")
   }
 
+  private static var closed: SegueError { SegueError(.cancelled, "the app was closed") }
+
   // MARK: Fetching
 
   func fetch(_ transfer: Transfer) throws(SegueError) {
@@ -27,7 +29,12 @@ extension App {
   /// Asks for a stream on which the attachment comes; the answer goes to the transfer. On the transfer's thread.
   func ask(_ ask: StreamAsk, _ part: Message.AttachmentPart, timeout: Int64) throws(SegueError) {
     guard let from = ask.activity.continuedFrom else { return }
-    try self.ask(ask, newIdentifier(), from, part, timeout: timeout)
+    do throws(SegueError) {
+      try self.ask(ask, newIdentifier(), from, part, timeout: timeout)
+    } catch {
+      // It was open when the transfer began.
+      throw Self.closed
+    }
   }
 
   /// Milliseconds for which a transfer that has stopped on its way is asked for again.
@@ -96,7 +103,7 @@ extension App {
     self.sendings = []
     monitor.unlock()
     for sending in sendings { sending.stop() }
-    for transfer in transfers { transfer.stop(SegueError(.cancelled, "the app was closed")) }
+    for transfer in transfers { transfer.stop(Self.closed) }
     for sending in sendings { sending.join() }
     for transfer in transfers { transfer.join() }
   }

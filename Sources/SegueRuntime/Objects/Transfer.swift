@@ -39,6 +39,7 @@ open class Transfer: Handled, @unchecked Sendable {
   private var progress: (received: UInt64, total: UInt64) = (0, 0)
   private var isProgressDue = false
   private var hasEnded = false
+  private var isEndTold = false
   private var error: SegueError?
 
   /// Bytes that are taken at a time.
@@ -124,8 +125,9 @@ open class Transfer: Handled, @unchecked Sendable {
 
   /// What the host is to be told, without the lock. Called with the app's lock.
   final func takeNews() -> (tell: () -> Void, isEnd: Bool) {
-    let (progress, isProgressDue, hasEnded) = (self.progress, self.isProgressDue, self.hasEnded)
+    let (progress, isProgressDue, hasEnded) = (self.progress, self.isProgressDue, self.hasEnded && !isEndTold)
     self.isProgressDue = false
+    if hasEnded { isEndTold = true }
     return (
       { [self] in
         if isProgressDue { progressed(activity, progress.received, of: progress.total) }

@@ -213,8 +213,8 @@ class Activity(Hooked, _native.Handle):
         """Attaches something of any size (R7.6), in place of what has that name.
 
         name: one that a file can have
-        content: the path of a file, an open file (or descriptor), or bytes. A file is read when somebody fetches it; if it
-            is written to until then, it is not sent: attach it again
+        content: the path of a file, an open file (or descriptor), or bytes. A file is read when somebody fetches it; if
+            it is written to until then, it is not sent: attach it again
         """
         _attachment.attach(self, name, content)
 
