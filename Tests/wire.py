@@ -63,6 +63,8 @@ class Connection:
         self.socket = connected
         self.socket.settimeout(PATIENCE)
         self._bytes = b""
+        self.descriptors: list[int] = []
+        """Those that came, in the order of the messages."""
 
     @classmethod
     def to(cls, path: Path) -> Connection:
@@ -75,7 +77,9 @@ class Connection:
 
     def read(self, count: int) -> bytes:
         while len(self._bytes) < count:
-            if not (more := self.socket.recv(65536)):
+            more, descriptors, _, _ = socket.recv_fds(self.socket, 65536, 16)
+            self.descriptors += descriptors
+            if not more:
                 raise EOFError
             self._bytes += more
         head, self._bytes = self._bytes[:count], self._bytes[count:]

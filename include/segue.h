@@ -47,7 +47,7 @@
  * 1970-01-01T00:00:00Z as a double; SEGUE_NO_DATE (not a number) means none. Durations are milliseconds.
  *
  * THREADS. Every function may be called from any thread. The first segue_app_open starts one library thread for all
- * sockets and timers, with all signals blocked. YOUR callbacks run where you choose, app by app:
+ * sockets and timers, with all signals blocked; an attachment that is on its way has one or two of its own. YOUR callbacks run where you choose, app by app:
  *   SEGUE_DELIVER_HOST    (default) inside segue_app_dispatch, on the thread that calls it; nothing else runs them
  *                         (segue_app_close runs those that end what is pending). segue_app_fd tells when to call it.
  *   SEGUE_DELIVER_THREAD  on a second library thread that belongs to the app: one callback at a time, in order.
@@ -203,6 +203,8 @@ typedef int32_t segue_limit;
 #define SEGUE_LIMIT_OFFER_UPDATE_MS 12
 /** bytes of a request, and of its answer, sent or taken; 1048576; settable 1024...16777216 */
 #define SEGUE_LIMIT_REQUEST 13
+/** ms for which an attachment that has stopped on its way is asked for again; 60000; settable 0...3600000 */
+#define SEGUE_LIMIT_TRANSFER_RESUME_MS 14
 
 /**
  * Reads a limit.
@@ -581,6 +583,7 @@ typedef struct segue_save segue_save;
 typedef struct segue_receipt segue_receipt;
 typedef struct segue_stream segue_stream;
 typedef struct segue_request segue_request;
+typedef struct segue_transfer segue_transfer;
 
 /** What a callback that may answer later returns. */
 typedef int32_t segue_reply;
@@ -1088,14 +1091,111 @@ segue_status segue_request_retain(segue_request *request);
 segue_status segue_request_release(segue_request *request);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * 10. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
+ * 10. Attachments: files of any size that go with an activity (R7.6)
+ *
+ *   origin: segue_activity_attach_file       receiver: segue_activity_get_attachments, segue_activity_fetch_attachment
+ *
+ * Names and sizes travel with the activity; the bytes when the receiver fetches them, as often as it likes, for as long as it
+ * holds the activity and the origin has not invalidated it (what is on its way then still arrives). An origin that lets go in
+ * was_continued leaves nothing to fetch: fetch first, then complete the continuation. The origin's app has nothing to do: the
+ * library sends. Each attachment that is on its way has a thread at either end, and one of 4 MiB or more a second at the
+ * receiver, all signals blocked.
+ *
+ * What arrives is what was attached, or an error: SHA-256 is compared over the whole, and a file that is written to after it
+ * was attached (its size or the time of its last change say so) is not sent. Attach it again then. It may be renamed or
+ * deleted. A stream that breaks on the way is asked for again, and goes on where it was, for up to SEGUE_LIMIT_TRANSFER_RESUME_MS.
+ *
+ * SHA-256 is OpenSSL's: the first call that attaches or fetches loads libcrypto.so.3 (else SYSTEM). Not in a virtual fleet.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Attaches a file, in place of what has that name. It counts as a change of the activity (R1.7), 64 are the most.
+ *   name  copied: 1...255 bytes of UTF-8 that may name a file in any folder: without "/", not "." or ".."
+ *   path  copied: opened now, and read when somebody fetches it
+ * Errors: INVALID_ARGUMENT (the name; no regular file that can be read), SYSTEM, LIMIT_EXCEEDED, INVALID_STATE (an app of a fleet).
+ */
+segue_status segue_activity_attach_file(segue_activity *activity, const char *name, size_t name_length,
+                                        const char *path, size_t path_length);
+/** The same of a regular file that is open for reading. fd stays yours; its offset is not used. */
+segue_status segue_activity_attach_fd(segue_activity *activity, const char *name, size_t name_length, int fd);
+/**
+ * The same of bytes in memory.
+ *   bytes  copied, into a file in memory; may be NULL if length is 0; 1 GiB at most
+ */
+segue_status segue_activity_attach_bytes(segue_activity *activity, const char *name, size_t name_length,
+                                         const uint8_t *bytes, size_t length);
+/**
+ * Takes an attachment away. What is on its way still arrives.
+ *   name  copied
+ * Errors: NOT_FOUND.
+ */
+segue_status segue_activity_remove_attachment(segue_activity *activity, const char *name, size_t name_length);
+/**
+ * What is attached. A continued activity that is offered on names what it came with, and has it only if it is attached anew.
+ *   attachments  out, required, owned: release with segue_value_release; a dictionary {name: bytes}, empty if there is nothing
+ */
+segue_status segue_activity_get_attachments(const segue_activity *activity, segue_value **attachments);
+
+/**
+ * So much has come; where the app's callbacks run, 10 times a second at most, never more than one waiting.
+ *   activity  borrowed
+ */
+typedef void (*segue_progress_function)(void *context, segue_activity *activity, uint64_t received, uint64_t total);
+/**
+ * The end, once, where the app's callbacks run.
+ *   activity  borrowed
+ *   error     borrowed, or NULL: it is there, whole
+ * Errors: NOT_FOUND (it is not attached any more), HANDOFF_FAILED (it was changed after it had been attached; the origin cannot
+ * read it; the activity was invalidated), MALFORMED (the digests differ), SYSTEM (disk full, file too large, ...),
+ * LIMIT_EXCEEDED (the origin sends 64), CONNECTION_UNAVAILABLE (the origin, or the way to it, is gone), USER_CANCELLED
+ * (segue_transfer_cancel), CANCELLED (this app was closed).
+ */
+typedef void (*segue_fetched_function)(void *context, segue_activity *activity, const segue_error *error);
+/**
+ * Fetches an attachment of a continued activity into a file, which replaces what has that name when all of it is on the disk,
+ * and not before. Until then, and after an error, there is nothing (where a file system has no files without a name, a hidden
+ * one beside it, which only the death of this process can leave).
+ *   name      copied
+ *   path      copied: its folder is opened now
+ *   progress  may be NULL
+ *   fetched   required
+ *   context   retained until destroy
+ *   transfer  out, owned: release with segue_transfer_release, at any time; it goes on
+ * Errors: NOT_FOUND (segue_activity_get_attachments), INVALID_STATE (it was not continued; its app is not open, or of a fleet),
+ * INVALIDATED, LIMIT_EXCEEDED (this app fetches 64), INVALID_ARGUMENT (path is a folder), SYSTEM (no such folder; no OpenSSL).
+ */
+segue_status segue_activity_fetch_attachment(segue_activity *activity, const char *name, size_t name_length,
+                                             const char *path, size_t path_length, segue_progress_function progress,
+                                             segue_fetched_function fetched, void *context, segue_destroy destroy,
+                                             segue_transfer **transfer);
+/**
+ * The same into what is open for writing: a file, a pipe, a socket. What was written before an error stays written.
+ *   fd        stays yours, and may be closed; who does not read stops the transfer
+ *   progress  may be NULL
+ *   fetched   required
+ *   context   retained until destroy
+ *   transfer  out, owned: release with segue_transfer_release, at any time; it goes on
+ */
+segue_status segue_activity_fetch_attachment_to_fd(segue_activity *activity, const char *name, size_t name_length,
+                                                   int fd, segue_progress_function progress,
+                                                   segue_fetched_function fetched, void *context, segue_destroy destroy,
+                                                   segue_transfer **transfer);
+/** Ends it: USER_CANCELLED, and nothing is left of it. If it has ended: fine, and of no effect. */
+segue_status segue_transfer_cancel(segue_transfer *transfer);
+/** Adds a count. */
+segue_status segue_transfer_retain(segue_transfer *transfer);
+/** Takes a count; NULL is fine. Does not cancel. */
+segue_status segue_transfer_release(segue_transfer *transfer);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 11. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
  *
  * A fleet has a clock and a network of its own, and moves only when you move it: no socket, no thread, no waiting. An app
  * on one of its devices is a segue_app like any other, made by segue_fleet_device_create_app in place of
  * segue_app_create; all functions of this header work on it unchanged, so the code that you test needs no change. What
  * differs: its callbacks run inside segue_fleet_step, _run and _advance (and segue_app_dispatch, which moves the fleet
  * until a callback of that app has run, its timeout being time of the fleet), whatever delivery was set; it has no
- * descriptor (segue_app_fd: INVALID_STATE); no streams (segue_activity_ask_stream: INVALID_STATE); and its clock begins on
+ * descriptor (segue_app_fd: INVALID_STATE); no streams (segue_activity_ask_stream: INVALID_STATE) and no attachments; and its clock begins on
  * 2023-11-14.
  *
  *     segue_fleet_create(7, &fleet);

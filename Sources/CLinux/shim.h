@@ -1,6 +1,7 @@
 // What the system's C headers offer, and for what Swift cannot see of them (variadic functions, macros) a name that
 // it can. No logic.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -136,6 +137,57 @@ static inline int linux_connect(int socket, const char *path) {
 /** A stream socket that does not block and is closed by exec, or -1. */
 static inline int linux_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 static inline int linux_accept(int socket) { return accept4(socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+// For attachments; the first three are declared for _GNU_SOURCE only, as above.
+extern int memfd_create(const char *name, unsigned int flags);
+extern int fallocate(int fd, int mode, off_t offset, off_t length);
+extern int sync_file_range(int fd, off_t offset, off_t length, unsigned int flags);
+static inline int linux_memory_file(void) { return memfd_create("segue", 1 /* MFD_CLOEXEC */); }
+/** A file without a name. */
+static inline int linux_o_tmpfile(void) { return 020000000 | O_DIRECTORY; }
+/** Room for so many bytes, behind which the file does not grow yet; 0 or -1. */
+static inline int linux_allocate(int fd, off_t length) { return fallocate(fd, 1 /* FALLOC_FL_KEEP_SIZE */, 0, length); }
+/** Does not wait for it. */
+static inline void linux_start_writing(int fd, off_t offset, off_t length) {
+  sync_file_range(fd, offset, length, 2 /* SYNC_FILE_RANGE_WRITE */);
+}
+/** `name` for a file that has none; 0 or -1. */
+static inline int linux_name_file(int fd, int folder, const char *name) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+}
+/** What attachments need of <openssl/evp.h>, if it can be loaded. */
+struct linux_sha256 {
+  int is_there;
+  void *(*_Nonnull create)(void);
+  void (*_Nonnull destroy)(void *);
+  const void *(*_Nonnull algorithm)(void);
+  int (*_Nonnull begin)(void *, const void *algorithm, void *engine);
+  int (*_Nonnull update)(void *, const void *bytes, size_t size);
+  int (*_Nonnull finish)(void *, unsigned char *digest, unsigned int *size);
+};
+static inline struct linux_sha256 linux_load_sha256(void) {
+  struct linux_sha256 functions = {0};
+  void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return functions;
+  *(void **)&functions.create = dlsym(library, "EVP_MD_CTX_new");
+  *(void **)&functions.destroy = dlsym(library, "EVP_MD_CTX_free");
+  *(void **)&functions.algorithm = dlsym(library, "EVP_sha256");
+  *(void **)&functions.begin = dlsym(library, "EVP_DigestInit_ex");
+  *(void **)&functions.update = dlsym(library, "EVP_DigestUpdate");
+  *(void **)&functions.finish = dlsym(library, "EVP_DigestFinal_ex");
+  functions.is_there = functions.create && functions.destroy && functions.algorithm && functions.begin &&
+                       functions.update && functions.finish;
+  return functions;
+}
+static inline int linux_msg_waitall(void) { return MSG_WAITALL; }
+/** Closed by exec; or -1. */
+static inline int linux_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
+static inline int linux_is_readable(int fd) { return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY; }
+static inline int linux_is_writable(int fd) { return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY; }
+static inline int linux_is_file(const struct stat *status) { return S_ISREG(status->st_mode); }
+static inline int linux_is_folder(const struct stat *status) { return S_ISDIR(status->st_mode); }
 static inline uint32_t linux_epollin(void) { return EPOLLIN; }
 static inline uint32_t linux_epollout(void) { return EPOLLOUT; }
 static inline int linux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

@@ -21,6 +21,8 @@ public struct Activity: Sendable {
   public private(set) var eligibility: Eligibility = .handoff
   /// The app's own version of its `userInfo` layout (R1.9).
   public private(set) var payloadVersion: UInt32 = 0
+  /// What can be fetched of it (R7.6); no two of one name.
+  public private(set) var attachments: [Attachment] = []
   /// True at birth (R1.4).
   public private(set) var needsSave = true
 
@@ -134,6 +136,38 @@ public struct Activity: Sendable {
     payloadVersion = version
     needsSave = true
   }
+
+  /// In place of another of that name. Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
+  public mutating func attach(_ attachment: Attachment) throws(SegueError) {
+    guard Attachment.isName(attachment.name) else {
+      throw SegueError(.invalidArgument, "name: must be one that a file can have, of 1…255 bytes")
+    }
+    if let index = index(of: attachment.name) {
+      attachments[index] = attachment
+    } else if attachments.count < Limits.attachments {
+      attachments.append(attachment)
+    } else {
+      throw SegueError(.limitExceeded, "activity: has 64 attachments, which is the most")
+    }
+    needsSave = true
+  }
+
+  /// Throws NOT_FOUND.
+  public mutating func removeAttachment(_ name: String) throws(SegueError) {
+    guard let index = index(of: name) else { throw Self.noAttachment }
+    attachments.remove(at: index)
+    needsSave = true
+  }
+
+  /// Throws NOT_FOUND.
+  public func attachment(_ name: String) throws(SegueError) -> Attachment {
+    guard let index = index(of: name) else { throw Self.noAttachment }
+    return attachments[index]
+  }
+
+  private static var noAttachment: SegueError { SegueError(.notFound, "name: nothing is attached under it") }
+
+  private func index(of name: String) -> Int? { attachments.firstIndex { Text.isSame($0.name, name) } }
 
   /// Sets the mark itself, which counts also while it is being saved (R1.7).
   public mutating func markNeedsSave(_ needsSave: Bool) { self.needsSave = needsSave }

@@ -18,6 +18,14 @@ public struct Limits: Sendable {
   public static let restorables = 65_536
   /// Types that one app may declare.
   public static let typesPerApp = 256
+  /// Attachments of an activity (R7.6).
+  public static let attachments = 64
+  /// Bytes in memory that are attached as one; for more there are files.
+  public static let attachedBytes = 1 << 30
+  /// Attachments that an app fetches at a time, and those that it sends.
+  public static let transfers = 64
+  /// Milliseconds between two reports of how far an attachment is.
+  public static let progress: Int64 = 100
   /// Milliseconds between two updates of one offer (R2.8).
   public static let offerUpdate: Int64 = 100
 
@@ -25,6 +33,8 @@ public struct Limits: Sendable {
   public var userInfo = 256 * 1024
   /// Bytes of a request, and of its answer (R7.5).
   public var request = 1024 * 1024
+  /// Milliseconds for which an attachment that has stopped on its way is asked for again (R7.4, R7.6).
+  public var transferResume: Int64 = 60_000
   /// Milliseconds for an app to answer will_save (R2.4).
   public var save: Int64 = 5_000
   /// Milliseconds for a continuation, launch included (R3.9).

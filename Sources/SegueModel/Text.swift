@@ -28,6 +28,16 @@ public enum Text {
     }
   }
 
+  /// Whether a byte, of one that is a letter by itself, is in it.
+  @inline(never)
+  public static func has(_ text: String, _ byte: UInt8) -> Bool {
+    var text = text
+    return text.withUTF8 { bytes in
+      for each in bytes where each == byte { return true }
+      return false
+    }
+  }
+
   /// The bytes of a text as one line, whatever it quotes: each control character becomes a blank. What another app
   /// says must not look like lines of ours, or like commands to a terminal.
   public static func oneLine(_ text: String) -> [UInt8] {

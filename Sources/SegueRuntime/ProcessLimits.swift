@@ -18,6 +18,7 @@ public enum ProcessLimits {
     case saveLatest
     case offerUpdate
     case request
+    case transferResume
 
     /// Throws INVALID_ARGUMENT if there is none with this number.
     public init(_ number: Int32) throws(SegueError) {
@@ -33,7 +34,7 @@ public enum ProcessLimits {
       case .userInfo: 1024...Int64(Limits.value)
       case .save: 1...600_000
       case .continuation: 1...3_600_000
-      case .saveDelay, .saveLatest: 0...3_600_000
+      case .saveDelay, .saveLatest, .transferResume: 0...3_600_000
       case .request: 1024...Int64(Limits.value)
       default: nil
       }
@@ -47,6 +48,7 @@ public enum ProcessLimits {
   private static let saveDelay = Atomic<Int64>(0)
   private static let saveLatest = Atomic<Int64>(0)
   private static let request = Atomic<Int64>(0)
+  private static let transferResume = Atomic<Int64>(0)
 
   /// As of now.
   public static var current: Limits {
@@ -57,6 +59,7 @@ public enum ProcessLimits {
     if let set = read(saveDelay) { limits.saveDelay = set }
     if let set = read(saveLatest) { limits.saveLatest = set }
     if let set = read(request) { limits.request = Int(truncatingIfNeeded: set) }
+    if let set = read(transferResume) { limits.transferResume = set }
     return limits
   }
 
@@ -79,6 +82,7 @@ public enum ProcessLimits {
       case .saveLatest: current.saveLatest
       case .offerUpdate: Limits.offerUpdate
       case .request: Int64(current.request)
+      case .transferResume: current.transferResume
       }
     return UInt64(clamping: value)
   }
@@ -97,6 +101,7 @@ public enum ProcessLimits {
     case .saveDelay: saveDelay.store(number + 1, ordering: .relaxed)
     case .saveLatest: saveLatest.store(number + 1, ordering: .relaxed)
     case .request: request.store(number + 1, ordering: .relaxed)
+    case .transferResume: transferResume.store(number + 1, ordering: .relaxed)
     default: break  // Has no range.
     }
   }

@@ -69,6 +69,7 @@ public enum ActivityDocument {
     let isDefault = activity.eligibility == .handoff
     try add("eligibility", isDefault ? nil : .unsigned(UInt64(activity.eligibility.rawValue)))
     try add("payload_version", activity.payloadVersion == 0 ? nil : .unsigned(UInt64(activity.payloadVersion)))
+    try add("attachments", activity.attachments.isEmpty ? nil : activity.attachments.value())
     var writer = ValueWriter(.document)
     try writer.begin(.array)
     try writer.put(version)
@@ -109,6 +110,17 @@ public enum ActivityDocument {
         throw SegueError(.malformed, "document: payload_version is over 32 bits")
       }
       activity.setPayloadVersion(version)
+    }
+    if let attachments = properties["attachments"] {
+      guard attachments.count ?? 0 <= Limits.attachments, let entries = attachments.entries else {
+        throw SegueError(.malformed, "document: attachments are too many, or no dictionary")
+      }
+      for entry in entries {
+        guard let name = entry.key.string, Attachment.isName(name), let size = entry.value.uint64 else {
+          throw SegueError(.malformed, "document: an attachment is not the name of a file and a size")
+        }
+        try activity.attach(Attachment(name: name, size: size))
+      }
     }
     activity.markNeedsSave(false)
     return activity

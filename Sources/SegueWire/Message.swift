@@ -48,8 +48,8 @@ public enum Message: Sendable {
 
   // Streams. They go the way of their continuation.
   /// Receiver → hub → origin: a stream is asked for. Between app and hub the origin's end comes along as a descriptor; between
-  /// hubs this channel stands for it.
-  case stream(Identifier, Continuation, from: Identifier, channel: UInt32)
+  /// hubs this channel stands for it. With an attachment, the origin's library sends that on it, and its app hears nothing.
+  case stream(Identifier, Continuation, from: Identifier, channel: UInt32, attachment: AttachmentPart?)
   /// Origin or hub → receiver: here it is, or why not.
   case streamAnswer(Identifier, Continuation, channel: UInt32, SegueError?)
   /// Either side → hub → other side: what became of my end; nil: what became of yours?
@@ -87,6 +87,17 @@ public enum Message: Sendable {
       self.id = id
       self.origin = origin
       self.activity = activity
+    }
+  }
+
+  /// What is asked for of an attachment (R7.6): all from this byte on.
+  public final class AttachmentPart: Sendable {
+    public let name: String
+    public let offset: UInt64
+
+    public init(name: String, offset: UInt64) {
+      self.name = name
+      self.offset = offset
     }
   }
 

@@ -66,7 +66,9 @@ extension Message {
     case .stream:
       let id = try fields.identifier()
       let continuation = try fields.continuation()
-      self = .stream(id, continuation, from: try fields.identifier(), channel: try fields.channel())
+      self = .stream(
+        id, continuation, from: try fields.identifier(), channel: try fields.channel(),
+        attachment: try fields.attachmentPart())
     case .streamAnswer:
       let id = try fields.identifier()
       let continuation = try fields.continuation()
@@ -209,6 +211,13 @@ struct MessageFields {
   mutating func channel() throws(SegueError) -> UInt32 {
     guard let channel = UInt32(exactly: try unsigned()) else { throw problem("a channel") }
     return channel
+  }
+
+  mutating func attachmentPart() throws(SegueError) -> Message.AttachmentPart? {
+    guard try enter("a part of an attachment") else { return nil }
+    let part = Message.AttachmentPart(name: try name(), offset: try unsigned())
+    leave()
+    return part
   }
 
   /// Nil: it is a question.

@@ -143,12 +143,18 @@ extension Message {
     case .vanished(let id):
       try writer.start(.vanished)
       try writer.put(id)
-    case .stream(let id, let continuation, let from, let channel):
+    case .stream(let id, let continuation, let from, let channel, let attachment):
       try writer.start(.stream)
       try writer.put(id)
       try writer.put(continuation)
       try writer.put(from)
       try writer.put(UInt64(channel))
+      if let attachment {
+        try writer.begin(.array)
+        try writer.put(attachment.name)
+        try writer.put(attachment.offset)
+        try writer.end()
+      }
     case .streamAnswer(let id, let continuation, let channel, let error):
       try writer.start(.streamAnswer)
       try writer.put(id)

@@ -193,6 +193,7 @@ extension OneAtATime {
     /// These need an app that is open: `LiveHandleTests`.
     private static let needingAnOpenApp: Set = [
       "segue_activity_explain", "segue_app_link", "segue_activity_ask_stream", "segue_stream_ask_result",
+      "segue_activity_fetch_attachment", "segue_activity_fetch_attachment_to_fd",
       "segue_activity_request",
     ]
 

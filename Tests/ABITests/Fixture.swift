@@ -11,7 +11,7 @@ final class Fixture {
   /// Bytes for one output: more than any of them needs.
   private static let room = 64
   /// Parameters that a function has at most.
-  private static let most = 8
+  private static let most = 10
   /// Stands where nothing was written.
   private static let untouched: UInt8 = 0xA5
   /// A place for each output, by the position of its parameter.

@@ -46,7 +46,7 @@ final class Pair {
   /// The types that no function makes without a second app, and the one that is handed to a continuation.
   static let given: Set = [
     "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
-    "segue_stream", "segue_request",
+    "segue_stream", "segue_request", "segue_transfer",
   ]
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
@@ -146,7 +146,24 @@ final class Pair {
     try #require(
       library.status("segue_activity_set_supports_continuation_streams", .handle(activity), .int(1)) == ok)
     try #require(library.status("segue_activity_set_delegate", .handle(activity), .handle(delegate)) == ok)
+    try "attached".withCString { name in
+      try #require(
+        library.status(
+          "segue_activity_attach_bytes", .handle(activity), .pointer(UnsafeRawPointer(name)), .int(-1),
+          .pointer(UnsafeRawPointer(name)), .int(8)) == ok, "\(library.lastMessage)")
+    }
     try #require(library.status("segue_activity_become_current", .handle(activity)) == ok)
+  }
+
+  /// Begins to fetch what the origin has attached.
+  private func fetch(_ activity: UInt64, _ fetched: Callback) throws -> UInt {
+    let descriptor = open("/dev/null", O_WRONLY)
+    defer { close(descriptor) }
+    return try with("attached") {
+      try made(
+        "segue_activity_fetch_attachment_to_fd", .word(activity), $0, .int(-1), .int(descriptor), .null,
+        .pointer(fetched.code), .null, .null)
+    }
   }
 
   private func makeReceiver() throws {
@@ -155,7 +172,8 @@ final class Pair {
     // The end of the stream that is here is let go of.
     let answered = Callback("segue_stream_function") { _ in 0 }
     let responded = Callback("segue_response_function") { _ in 0 }
-    callbacks += [answered, responded]
+    let fetched = Callback("segue_fetched_function") { _ in 0 }
+    callbacks += [answered, responded, fetched]
     try on("segue_app_delegate_on_will_continue", "segue_will_continue_function", delegate) {
       [unowned self] arguments in
       guard let reason else { return 0 }
@@ -171,6 +189,9 @@ final class Pair {
       #expect(
         library.status(
           "segue_activity_ask_stream", .word(arguments[2]), .int(0), .pointer(answered.code), .null, .null) == ok)
+      if handles["segue_transfer"] == nil {
+        handles["segue_transfer"] = try? fetch(arguments[2], fetched)
+      }
       var request: UInt = 0
       withUnsafeMutablePointer(to: &request) {
         let status = library.status(

@@ -2,7 +2,7 @@
 
 extension HubEngine {
   /// Links that were asked for; streams are left aside.
-  func takeAttachments() -> [Attachment] {
+  func takeAttachments() -> [LinkRequest] {
     takePassengers().compactMap { if case .link(let attachment) = $0 { attachment } else { nil } }
   }
 }

@@ -25,7 +25,7 @@ final class RawPeer {
 
   /// The hub of another device.
   /// - Parameter saysWho: and what it knows of the other, which is nothing.
-  convenience init(hubIn world: World, for attachment: Attachment? = nil, saysWho: Bool = true) throws {
+  convenience init(hubIn world: World, for attachment: LinkRequest? = nil, saysWho: Bool = true) throws {
     self.init(world)
     world.hub?.connectedHub(number, for: attachment, world.now)
     guard saysWho else { return }

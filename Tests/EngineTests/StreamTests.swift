@@ -53,6 +53,32 @@ import Testing
     #expect(scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
   }
 
+  /// Neither app is asked, or told: streams are the apps' matter, attachments the libraries'.
+  @Test func `an attachment comes on a stream that no app hears of (R7.6)`() throws {
+    let scene = try scene(supporting: false)
+    scene.editor.takesStreams = false
+    // As many as there may be streams, and more: none of them counts as one.
+    for offset in 0..<1_030 as Range<UInt64> {
+      let part = Message.AttachmentPart(name: "photo.jpg", offset: offset)
+      scene.world.tell(scene.viewer) {
+        $0.askStream(scene.world.identifier(), scene.from, attachment: part, timeout: nil, $1)
+      }
+    }
+    #expect(scene.viewer.streamAnswers.count == 1_030 && scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
+    #expect(scene.editor.attachmentsAsked.map { $0.offset } == Array(0..<1_030))
+    #expect(scene.editor.attachmentsAsked.allSatisfy { $0.name == "photo.jpg" })
+    #expect(scene.editor.streamsThatCame.isEmpty)
+  }
+
+  @Test func `only who continued an activity gets its attachments (R7.6)`() throws {
+    let scene = try scene()
+    let other = scene.world.open("other")
+    let part = Message.AttachmentPart(name: "photo.jpg", offset: 0)
+    scene.world.tell(other) { $0.askStream(scene.world.identifier(), scene.from, attachment: part, timeout: nil, $1) }
+    #expect(other.streamAnswers.map { $0.error?.status } == [.handoffFailed])
+    #expect(scene.editor.attachmentsAsked.isEmpty)
+  }
+
   @Test func `there are 1,024 at a time (R7.1)`() throws {
     let scene = try scene()
     for _ in 0..<1_024 { _ = ask(scene) }

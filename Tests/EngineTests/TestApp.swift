@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// An app of a `World`: its activities, what it was told, and how it answers.
 final class TestApp: ActivitySource {
@@ -15,6 +16,7 @@ final class TestApp: ActivitySource {
   /// How its own requests ended, and those of others.
   private(set) var answers: [(number: UInt64, bytes: [UInt8], error: SegueError?)] = []
   private(set) var asked: [(number: UInt64, bytes: [UInt8])] = []
+  private(set) var attachmentsAsked: [Message.AttachmentPart] = []
   private(set) var streamAnswers: [(id: Identifier, error: SegueError?)] = []
   private(set) var streamsThatCame: [Identifier] = []
   private(set) var streamEnds: [StreamWord] = []
@@ -58,7 +60,9 @@ final class TestApp: ActivitySource {
 
   /// False: there was nothing.
   func runDeliveries(_ now: Moment) -> Bool {
-    for request in engine.takeStreamRequests() { _ = engine.take(request) }
+    for request in engine.takeStreamRequests() where engine.take(request) {
+      if let part = request.attachment { attachmentsAsked.append(part) }
+    }
     let due = engine.takeDeliveries()
     for delivery in due { run(delivery, now) }
     return !due.isEmpty

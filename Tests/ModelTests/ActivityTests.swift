@@ -160,6 +160,42 @@ import Testing
     #expect(activity.keywords.kind == .set && activity.keywords.count == 0)
   }
 
+  // MARK: Attachments
+
+  @Test func `64 attachments have a name that a file can have (R7.6)`() throws {
+    var activity = activity
+    let longest = String(repeating: "x", count: 255)
+    for name in [longest, "é", "a b", "...", "-"] { try activity.attach(Attachment(name: name, size: 1)) }
+    for name in ["", ".", "..", "a/b", "/", "a\0", longest + "x"] {
+      #expect(status { try activity.attach(Attachment(name: name, size: 1)) } == .invalidArgument)
+    }
+    #expect(activity.attachments.count == 5)
+    for number in 5..<64 { try activity.attach(Attachment(name: "\(number)", size: 1)) }
+    #expect(status { try activity.attach(Attachment(name: "64", size: 1)) } == .limitExceeded)
+    // In place of one that is there.
+    try activity.attach(Attachment(name: "63", size: 2))
+    #expect(activity.attachments.count == 64 && activity.attachments.last?.size == 2)
+    try activity.removeAttachment("é")
+    // Composed and decomposed are two names, as they are two keys (R1.2).
+    #expect(status { try activity.removeAttachment("e\u{301}") } == .notFound)
+    #expect(activity.attachments.count == 63)
+  }
+
+  @Test func `attaching marks the activity, and so does taking away (R1.7)`() throws {
+    var activity = activity
+    for change in [
+      { (activity: inout Activity) in try activity.attach(Attachment(name: "a", size: 1)) },
+      { (activity: inout Activity) in try activity.removeAttachment("a") },
+    ] {
+      activity.markNeedsSave(false)
+      try change(&activity)
+      #expect(activity.needsSave)
+    }
+    activity.markNeedsSave(false)
+    #expect(status { try activity.removeAttachment("a") } == .notFound)
+    #expect(!activity.needsSave)
+  }
+
   // MARK: Texts, URLs, dates
 
   @Test func `texts have their limits in bytes, and the old one stays (section 9)`() throws {

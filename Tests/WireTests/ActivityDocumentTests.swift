@@ -47,6 +47,8 @@ import Testing
     for what in [Activity.Eligibility.search, .publicIndexing] { activity.setEligible(what, true) }
     activity.setEligible(.handoff, false)
     activity.setPayloadVersion(.max)
+    try activity.attach(Attachment(name: "photo.jpg", size: .max))
+    try activity.attach(Attachment(name: "b", size: 0))
     return activity
   }
 
@@ -60,6 +62,8 @@ import Testing
     #expect(there.expirationDate == 1_234.5 && there.supportsContinuationStreams)
     #expect(there.eligibility == [.search, .publicIndexing] && there.payloadVersion == .max)
     #expect(!there.needsSave)
+    let attachments = [(key: Value.string("photo.jpg"), value: Value.unsigned(.max)), (.string("b"), .unsigned(0))]
+    #expect(try there.attachments.value() == Value.dictionary(attachments))
   }
 
   @Test func `what is at its default is left out, and comes back`() throws {
@@ -102,6 +106,12 @@ import Testing
     #expect(try status([type, ("expiration_date", .double(1))]) == .malformed)
     #expect(try status([type, ("payload_version", .unsigned(1 << 32))]) == .malformed)
     #expect(try status([type, ("user_info", .null)]) == .wrongKind)
+    let many = try Value.dictionary((0...64).map { (key: .string("\($0)"), value: .unsigned(1)) })
+    #expect(try status([type, ("attachments", many)]) == .malformed)
+    #expect(try status([type, ("attachments", .array([]))]) == .malformed)
+    for (name, size) in [("", Value.unsigned(1)), ("a/b", .unsigned(1)), ("..", .unsigned(1)), ("a", .integer(-1))] {
+      #expect(try status([type, ("attachments", .dictionary([(key: .string(name), value: size)]))]) == .malformed)
+    }
     let bytes: [[UInt8]] = [
       [], [0xa0], [0xd9, 0xd9, 0xf7], [0xd9, 0xd9, 0xf7, 0x80], [0xd9, 0xd9, 0xf7, 0x82, 1, 1],
     ]

@@ -3,6 +3,7 @@
  * each thread draws follows from the seed; how the threads meet does not. It ends with 0 if every answer was one that
  * segue.h allows, no callback came after its end, every context was destroyed once, and no handle or descriptor is left. */
 #include "abuse.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -205,7 +206,7 @@ void call_something(void) {
     if (handle_types[type].retain >= 0 && call.function == &functions[handle_types[type].retain] && status == SEGUE_OK)
       pool_put(type, call.words[0]);
   }
-  if (call.descriptor >= 0 && status != SEGUE_OK)
+  if (call.descriptor >= 0 && (status != SEGUE_OK || strcmp(call.function->name, "segue_app_link") != 0))
     close(call.descriptor);
   if (atomic_load(&calls_left) > 0)
     atomic_fetch_sub(&calls_left, 1);
@@ -303,6 +304,9 @@ int main(int count, char **arguments) {
   for (int number = 1; number < 32; number++)
     if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGTRAP || number == SIGFPE)
       signal(number, crashed);
+  /* Paths are names in it. */
+  if (chdir(folder) != 0 || close(creat("file", 0600)) != 0)
+    fail("the folder cannot be used", folder);
   descriptors_before = descriptors_open();
   segue_log_set(SEGUE_LOG_DEBUG, abuse_log_function, (void *)(uintptr_t)context_make(), abuse_destroy);
   for (int i = 0; i < THREADS; i++)

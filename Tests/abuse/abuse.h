@@ -71,7 +71,7 @@ extern const int handle_count;
 
 /* One call --------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_PARAMETERS = 8, ROOM = 64, MOST_OFFERS = 64, BUFFER = 4096, UNTOUCHED = 0xA5 };
+enum { MOST_PARAMETERS = 10, ROOM = 64, MOST_OFFERS = 64, BUFFER = 4096, UNTOUCHED = 0xA5 };
 
 struct call {
   const struct function *function;
@@ -81,7 +81,7 @@ struct call {
   unsigned char buffer[BUFFER];                               /* what has a capacity */
   uint64_t taken; /* a handle that was taken out of its pool, to be released */
   size_t context; /* what is passed as the context, or 0 */
-  int descriptor; /* one that is the library's if the call succeeds, or -1 */
+  int descriptor; /* one that segue_app_link owns if it succeeds, and nothing else does, or -1 */
   bool must_fail; /* a handle in it cannot be valid */
 };
 
@@ -144,6 +144,8 @@ void abuse_request_function(void *context, segue_activity *activity, segue_reque
                             size_t length);
 void abuse_response_function(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
                              const segue_error *error);
+void abuse_progress_function(void *context, segue_activity *activity, uint64_t received, uint64_t total);
+void abuse_fetched_function(void *context, segue_activity *activity, const segue_error *error);
 void abuse_receipt_function(void *context, segue_activity *activity, segue_receipt *receipt);
 void abuse_explain_function(void *context, segue_app *app, const segue_value *reasons);
 void abuse_link_function(void *context, segue_app *app, const char *device_name, size_t length,

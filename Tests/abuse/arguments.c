@@ -227,6 +227,11 @@ static uint64_t make_argument(struct call *call, int index) {
   case ROLE_STRING:
     if (strcmp(parameter->name, "folder") == 0)
       return make_bytes(call, index, (struct bytes){folder, strlen(folder)});
+    if (strcmp(parameter->name, "path") == 0)
+      return make_bytes(call, index, (struct bytes)TEXT("file"));
+    /* So that some are there. */
+    if (strcmp(parameter->name, "name") == 0 && strstr(call->function->name, "attach") && draw(4))
+      return make_bytes(call, index, (struct bytes)TEXT("attached"));
     return make_bytes(call, index, ANY(texts));
   case ROLE_DATA:
     return parameter->size ? (draw(16) ? (uintptr_t)long_text : 0) : make_bytes(call, index, ANY(data));

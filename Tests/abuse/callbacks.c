@@ -23,12 +23,14 @@ enum {
   STREAM,
   STREAM_RESULT,
   REQUEST,
-  RESPONSE
+  RESPONSE,
+  PROGRESS,
+  FETCHED
 };
-const char *const callback_names[] = {"will_save",     "receipt",       "explain",  "offer",
-                                      "connection",    "will_continue", "continue", "did_fail",
-                                      "restore_state", "link",          "log",      "did_receive_stream",
-                                      "stream",        "stream_result", "request",  "response"};
+const char *const callback_names[] = {
+    "will_save", "receipt",       "explain",       "offer",    "connection", "will_continue",
+    "continue",  "did_fail",      "restore_state", "link",     "log",        "did_receive_stream",
+    "stream",    "stream_result", "request",       "response", "progress",   "fetched"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -201,6 +203,13 @@ segue_reply abuse_continue_function(void *context, segue_app *app, segue_activit
   if (draw(2) && segue_activity_request(activity, (const uint8_t *)"asked", draw(6), 0, abuse_response_function,
                                         (void *)(uintptr_t)context_make(), abuse_destroy, &request) == SEGUE_OK)
     pool_put(handle_type("segue_request"), (uintptr_t)request);
+  segue_transfer *transfer;
+  int null = descriptor_junk();
+  if (draw(2) && segue_activity_fetch_attachment_to_fd(activity, "attached", 8, null, abuse_progress_function,
+                                                       abuse_fetched_function, (void *)(uintptr_t)context_make(),
+                                                       abuse_destroy, &transfer) == SEGUE_OK)
+    pool_put(handle_type("segue_transfer"), (uintptr_t)transfer);
+  close(null);
   uint64_t list[] = {pool_look(handle_type("segue_restorable"))};
   if (draw(2) == 0)
     call_with("segue_continuation_restore", (uintptr_t)continuation, (uintptr_t)list, 1);
@@ -247,6 +256,24 @@ void abuse_response_function(void *context, segue_activity *activity, const uint
   if (error && length)
     fail("response: bytes, and an error", "");
   sum(bytes, length);
+  lent("segue_activity", activity);
+  if (error)
+    lent("segue_error", error);
+  calls_inside();
+}
+
+void abuse_progress_function(void *context, segue_activity *activity, uint64_t received, uint64_t total) {
+  if (!begin(PROGRESS, context))
+    return;
+  if (received > total)
+    fail("progress: more than there is", "");
+  lent("segue_activity", activity);
+  calls_inside();
+}
+
+void abuse_fetched_function(void *context, segue_activity *activity, const segue_error *error) {
+  if (!begin(FETCHED, context))
+    return;
   lent("segue_activity", activity);
   if (error)
     lent("segue_error", error);

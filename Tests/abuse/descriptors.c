@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections to hand over, and what is none. */
+#define _GNU_SOURCE
 #include "abuse.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 enum { ENDS = 16 };
@@ -23,12 +25,14 @@ int descriptor_take(void) {
 }
 
 int descriptor_junk(void) {
-  switch (draw(4)) {
+  switch (draw(5)) {
   case 0:
     return -1;
   case 1:
     return open("/dev/null", O_RDWR | O_CLOEXEC);
   case 2:
+    return memfd_create("abuse", MFD_CLOEXEC);
+  case 3:
     return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   default:
     return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

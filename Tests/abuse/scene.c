@@ -34,6 +34,7 @@ static segue_activity_delegate *activity_delegate(void) {
 }
 
 void make_scene(void) {
+  static const uint8_t bytes[4096];
   segue_app *app = NULL;
   segue_activity *activity = NULL;
   segue_restorable *restorable = NULL;
@@ -51,6 +52,7 @@ void make_scene(void) {
   segue_activity_create(app, NULL, 0, &activity);
   segue_activity_set_supports_continuation_streams(activity, true);
   segue_activity_set_delegate(activity, saver);
+  segue_activity_attach_bytes(activity, "attached", NUL, bytes, draw(sizeof bytes));
   segue_activity_become_current(activity);
   segue_restorable_create(abuse_restore_state_function, context(), abuse_destroy, &restorable);
   PUT(segue_app_delegate, delegate);

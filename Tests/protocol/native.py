@@ -21,6 +21,7 @@ class Native:
         self.library, self.seen = library, []
         self.kept: list[Any] = []  # callbacks that the library may call
         self.app = ctypes.c_void_p()
+        self.activity = ctypes.c_void_p()  # the last that it continued
         self.call("segue_app_create", b"com.example.native", len(b"com.example.native"), ctypes.byref(self.app))
         self.set_text("segue_app_set_team_identifier", TEAM)
         self.set_text("segue_app_set_runtime_folder", folder)
@@ -77,6 +78,9 @@ class Native:
     def continued(self, _: int, activity: int, __: int) -> int:
         document, length = ctypes.c_void_p(), ctypes.c_size_t()
         self.call("segue_activity_encode", ctypes.c_void_p(activity), ctypes.byref(document), ctypes.byref(length))
+        self.call("segue_activity_retain", ctypes.c_void_p(activity))
+        self.call("segue_activity_release", self.activity)
+        self.activity = ctypes.c_void_p(activity)
         self.note(ctypes.string_at(document, length.value))
         self.library.segue_free(document)
         return 1
@@ -103,6 +107,25 @@ class Native:
         self.call("segue_receipt_get_outcome", ctypes.c_void_p(receipt), ctypes.byref(outcome))
         self.note(("outcome", outcome.value))
 
+    def fetch(self, name: str, path: str) -> None:
+        """Fetches an attachment of what it has continued; the status comes to `seen`."""
+
+        def fetched(_: int, __: int, error: int | None) -> None:
+            status = ctypes.c_int32(0)
+            if error is not None:
+                self.call("segue_error_get_status", ctypes.c_void_p(error), ctypes.byref(status))
+            self.note(("fetched", status.value))
+
+        def progressed(_: int, __: int, received: int, total: int) -> None:
+            self.note(("progress", received, total))
+
+        numbers = [ctypes.c_uint64] * 2
+        progress = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *numbers)(progressed)
+        callback = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(fetched)
+        self.kept += [progress, callback]
+        texts = [name.encode(), len(name.encode()), path.encode(), len(path.encode())]
+        self.call("segue_activity_fetch_attachment", self.activity, *texts, progress, callback, None, None, None)
+
     def continue_first_offer(self) -> None:
         offer, count = ctypes.c_void_p(), ctypes.c_size_t()
         self.call("segue_app_get_offers", self.app, ctypes.byref(offer), 1, ctypes.byref(count))
@@ -119,5 +142,6 @@ class Native:
             assert status == 0, status
 
     def close(self) -> None:
+        self.call("segue_activity_release", self.activity)
         self.call("segue_app_close", self.app)
         self.call("segue_app_release", self.app)

@@ -19,6 +19,7 @@ enum HandleType: UInt8 {
   case fleetDevice
   case stream
   case request
+  case transfer
 
   /// Its name in the header.
   var name: String {
@@ -40,6 +41,7 @@ enum HandleType: UInt8 {
     case .fleetDevice: "segue_fleet_device"
     case .stream: "segue_stream"
     case .request: "segue_request"
+    case .transfer: "segue_transfer"
     }
   }
 }

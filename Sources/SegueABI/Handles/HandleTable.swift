@@ -9,9 +9,18 @@ let handles = HandleTable()
 
 struct HandleTable {
   /// Does what an exported function is for: checks the process, keeps the object in place while `body` runs, and turns
-  /// an error into a status and this thread's last error.
-  @inline(__always)
+  /// an error into a status and this thread's last error. Once for each type of object: a copy in each function would make
+  /// the library a tenth larger.
+  @inline(never)
   func call<Object>(
+    _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
+  ) -> segue_status {
+    callAtOnce(pointer, kind, body)
+  }
+
+  /// The same, copied into the function that calls it: for those where a few nanoseconds count.
+  @inline(__always)
+  func callAtOnce<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
   ) -> segue_status {
     attempt { () throws(SegueError) in try use(pointer, kind, body) }

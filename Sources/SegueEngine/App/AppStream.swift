@@ -14,6 +14,8 @@ struct AppStream {
   let continuation: Message.Continuation
   /// The app at its other end.
   let other: Identifier
+  /// What the library asks it for by itself (R7.6); nil: the app asks for it.
+  var attachment: Message.AttachmentPart?
   var phase: Phase
   /// Whether hubs carry its bytes. If so, what was said of the other end counts once the hub has passed all of them on, and
   /// nothing more is heard if the hub goes.
@@ -38,6 +40,11 @@ public struct StreamRequest: Sendable {
   let continuation: Message.Continuation
   let app: Identifier
   let crossesLink: Bool
+  /// What the library is to send on it (R7.6); nil: it is the app's.
+  public let attachment: Message.AttachmentPart?
+
+  /// Where that is attached.
+  public var activity: Identifier { continuation.activity }
 }
 
 /// A descriptor that the owner of an engine sends with the next bytes.
@@ -57,8 +64,11 @@ extension AppEngine {
 
   /// Asks the origin of a continued activity for a stream (R7.1). Comes to `streamAnswered`.
   /// - Parameter id: new; under it the owner keeps the origin's end until `takePassengers` has named it.
+  /// - Parameter attachment: what shall come on it (R7.6); once that is agreed, the engine has no more to do with it.
   /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
-  public func askStream(_ id: Identifier, _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) {
+  public func askStream(
+    _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, timeout: Int64?, _ now: Moment
+  ) {
     let continuation = Message.Continuation(
       id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
     guard streams.count < Self.streamLimit else {
@@ -67,7 +77,7 @@ extension AppEngine {
     }
     streams.append(
       AppStream(
-        id: id, continuation: continuation, other: continuation.origin,
+        id: id, continuation: continuation, other: continuation.origin, attachment: attachment,
         phase: .asking(deadline: now.uptime + (timeout ?? limits.continuation), isSent: false)))
     if connection.isWelcome { askForStreams(now) }
   }
@@ -79,7 +89,8 @@ extension AppEngine {
       passengers.append(.stream(streams[index].id))
       // The hub fills in who asks.
       let stream = streams[index]
-      sendChecked(.stream(stream.id, stream.continuation, from: identity.id, channel: 0), now)
+      sendChecked(
+        .stream(stream.id, stream.continuation, from: identity.id, channel: 0, attachment: stream.attachment), now)
     }
   }
 
@@ -90,7 +101,7 @@ extension AppEngine {
       if error != nil { heardBroken(at: index) }
       return
     }
-    if error == nil {
+    if error == nil, streams[index].attachment == nil {
       streams[index].phase = .there
       streams[index].crossesLink = crossesLink
     } else {
@@ -108,17 +119,18 @@ extension AppEngine {
     return streamRequests
   }
 
-  /// - Returns: whether the app gets it, and the descriptor with it.
+  /// - Returns: whether it is taken, and the descriptor with it: by the app, or by whoever sends the attachment.
   public func take(_ request: StreamRequest) -> Bool {
     if let error = objection(to: request) {
       refuse(request, error)
       return false
     }
+    send(.streamAnswer(request.id, request.continuation, channel: 0, nil))
+    guard request.attachment == nil else { return true }
     streams.append(
       AppStream(
         id: request.id, continuation: request.continuation, other: request.app, phase: .there,
         crossesLink: request.crossesLink))
-    send(.streamAnswer(request.id, request.continuation, channel: 0, nil))
     deliveries.append(.streamCame(request.id, activity: request.continuation.activity))
     return true
   }
@@ -127,8 +139,10 @@ extension AppEngine {
     send(.streamAnswer(request.id, request.continuation, channel: 0, error))
   }
 
-  private func objection(to request: StreamRequest) -> SegueError? {
+  /// What is wrong with it; nil: nothing.
+  public func objection(to request: StreamRequest) -> SegueError? {
     if let error = objection(to: request.continuation, of: request.app) { return error }
+    guard request.attachment == nil else { return nil }
     let activity = request.continuation.activity
     guard source.activity(activity)?.supportsContinuationStreams ?? false else {
       return SegueError(.invalidState, "the activity does not support continuation streams")

@@ -193,9 +193,10 @@ extension AppEngine {
       learned(continuation, outcome, error, receiver: receiver, now)
     case .noted(let id, _): answers.removeAll { $0.continuation.id == id }
     case .vanished(let id): vanished(id, now)
-    case .stream(let id, let continuation, let app, let channel):
-      let request = StreamRequest(id: id, continuation: continuation, app: app, crossesLink: channel != 0)
-      streamRequests.append(request)
+    case .stream(let id, let continuation, let app, let channel, let attachment):
+      streamRequests.append(
+        StreamRequest(
+          id: id, continuation: continuation, app: app, crossesLink: channel != 0, attachment: attachment))
     case .streamAnswer(let id, _, let channel, let error): streamAnswered(id, crossesLink: channel != 0, error)
     case .streamWord(let id, let continuation, _, let word): heardWord(word, of: id, continuation)
     case .request(let number, let continuation, let app, let milliseconds, let channel, let size):

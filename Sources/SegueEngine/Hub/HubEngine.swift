@@ -300,12 +300,13 @@ public final class HubEngine {
     case .noted(let id, _): noted(id, by: peer)
     case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
     case .hello: throw SegueError(.malformed, "hello came twice")
-    case .stream(let id, let continuation, _, _): stream(id, continuation, of: app.id, from: peer)
+    case .stream(let id, let continuation, _, _, let attachment):
+      stream(id, continuation, of: app.id, attachment, from: peer)
     case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer, app)
     case .streamWord(let id, let continuation, let to, let word):
       streamWord(id, continuation, to: to, word, from: peer)
     case .request, .response: try pass(message, from: peer)
-    case .attach(let number): passengers.append(.link(Attachment(app: peer.number, number: number)))
+    case .attach(let number): passengers.append(.link(LinkRequest(app: peer.number, number: number)))
     case .link, .resume, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
       .explanation:
       break

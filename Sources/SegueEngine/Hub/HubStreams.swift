@@ -4,7 +4,7 @@ import SegueWire
 /// What is to be done with descriptors that apps have sent, in the order of the messages, or are sent.
 public enum Passenger {
   /// The next is a link, with another hub at its other end: answer with `connectedHub` or `refuse`.
-  case link(Attachment)
+  case link(LinkRequest)
   /// The next is the end of a stream, for an app of this device; nil: for nobody.
   case stream(from: HubEngine.PeerNumber, to: HubEngine.PeerNumber?, Identifier)
   /// The next is the end of a stream that crosses a link.
@@ -17,8 +17,8 @@ public enum Passenger {
 extension HubEngine {
   /// - Parameter channel: by which it comes from another hub.
   func stream(
-    _ id: Identifier, _ continuation: Message.Continuation, of app: Identifier, channel: Link.Channel = 0,
-    from peer: Peer
+    _ id: Identifier, _ continuation: Message.Continuation, of app: Identifier, _ attachment: Message.AttachmentPart?,
+    channel: Link.Channel = 0, from peer: Peer
   ) {
     func refuse(_ error: SegueError) {
       if peer.isHub {
@@ -53,7 +53,7 @@ extension HubEngine {
       passengers.append(.stream(from: peer.number, to: origin.number, id))
     }
     paths.insert(Path(continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin))
-    send(.stream(id, continuation, from: app, channel: outChannel), to: origin)
+    send(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment), to: origin)
   }
 
   /// The origin has answered.

@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 /// An app's wish to link this hub with another.
-public struct Attachment: Sendable {
+public struct LinkRequest: Sendable {
   /// Of the app.
   public let app: HubEngine.PeerNumber
   /// As the app calls it.
@@ -20,7 +20,7 @@ extension HubEngine {
 
   /// A connection to another hub is there. Whoever gives it to us vouches for whom it leads to.
   /// - Parameter attachment: the app's wish that it fulfils.
-  public func connectedHub(_ number: PeerNumber, for attachment: Attachment? = nil, _ now: Moment) {
+  public func connectedHub(_ number: PeerNumber, for attachment: LinkRequest? = nil, _ now: Moment) {
     self.now = now
     let peer = Peer(number: number, isHub: true, helloBy: now.uptime + Self.helloTime)
     peers[number] = peer
@@ -38,7 +38,7 @@ extension HubEngine {
     return passengers
   }
 
-  public func refuse(_ attachment: Attachment, _ error: SegueError) {
+  public func refuse(_ attachment: LinkRequest, _ error: SegueError) {
     guard let app = peers[attachment.app] else { return }
     send(.detached(attachment.number, error), to: app)
   }
@@ -82,9 +82,9 @@ extension HubEngine {
     case .vanished(let id): vanished(id, beyond: peer)
     case .request, .response: try pass(message, from: peer)
     case .link, .resume: throw SegueError(.malformed, "link or resume came twice")
-    case .stream(let id, let continuation, let app, let channel):
+    case .stream(let id, let continuation, let app, let channel, let attachment):
       try peer.link.accept(channel)
-      stream(id, continuation, of: app, channel: channel, from: peer)
+      stream(id, continuation, of: app, attachment, channel: channel, from: peer)
     case .streamAnswer(let id, let continuation, let channel, let error):
       if channel != 0 { try peer.link.accept(channel) }
       streamAnswer(id, continuation, channel: channel, error, fromHub: peer)

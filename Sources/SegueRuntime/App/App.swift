@@ -46,6 +46,9 @@ public class App: Handled {
   var streamWaits: [Identifier: [StreamWait]] = [:]
   /// Those that it has asked: Requesting.swift.
   var requests: [Request] = []
+  /// Attachments that it fetches, and those that it sends: Attaching.swift.
+  var transfers: [Transfer] = []
+  var sendings: [Sending] = []
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
@@ -171,6 +174,7 @@ public class App: Handled {
 
   /// The rest of closing: the state is `closing`, and nobody else runs callbacks.
   private func endAll() {
+    endTransfers()
     monitor.lock()
     guard let engine else { return monitor.unlock() }
     dispatcher.enter()
@@ -333,6 +337,7 @@ public class App: Handled {
   // MARK: The engine
 
   /// Calls the engine and does what follows from it. Throws INVALID_STATE before the app is open, INVALIDATED after.
+  @inline(never)
   func perform(_ body: (AppEngine, Moment) -> Void) throws(SegueError) {
     monitor.lock()
     guard case .open = state, let engine else {
@@ -354,6 +359,7 @@ public class App: Handled {
   }
 
   /// The same while it closes too; after that, nothing is left to do.
+  @inline(never)
   func performIfOpen(_ body: (AppEngine, Moment) -> Void) {
     monitor.lock()
     if let engine {
@@ -375,10 +381,11 @@ public class App: Handled {
   func settle() {
     guard let engine else { return }
     for delivery in engine.takeDeliveries() {
-      if case .log(let severity, let message) = delivery {
-        logs.append((severity, message))
-      } else {
-        due.append(.delivery(delivery))
+      switch delivery {
+      case .log(let severity, let message): logs.append((severity, message))
+      case .streamAnswered(let id, let error) where streamAsks[id]?.transfer != nil:
+        takeAsk(id)?.transfer?.answered(error)
+      default: due.append(.delivery(delivery))
       }
     }
     let offered = engine.currentActivity

@@ -16,6 +16,7 @@ extension App {
         continuation.runRestoration()
         return true
       }
+    case .transfer(let transfer): return turn(of: transfer)
     case .delivery(let delivery): return turn(of: delivery)
     }
   }

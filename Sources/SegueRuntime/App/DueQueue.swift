@@ -6,6 +6,8 @@ struct DueQueue {
     case delivery(Delivery)
     /// Objects to restore.
     case restoration(Continuation)
+    /// An attachment that has come, or a part of it.
+    case transfer(Transfer)
   }
 
   private var items: [Item?] = []

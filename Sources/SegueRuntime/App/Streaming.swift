@@ -1,6 +1,7 @@
 import SegueEngine
 import SegueModel
 import SegueTransport
+import SegueWire
 
 /// An app's streams (R7.1-R7.3).
 extension App {
@@ -17,10 +18,16 @@ extension App {
     let (near, far) = try StreamSocket.pair()
     let id = newIdentifier()
     ask.keep(Stream(id, near, app: self), otherEnd: far)
+    try self.ask(ask, id, from, nil, timeout: timeout)
+  }
+
+  func ask(
+    _ ask: StreamAsk, _ id: Identifier, _ from: ContinuedFrom, _ part: Message.AttachmentPart?, timeout: Int64?
+  ) throws(SegueError) {
     try perform { engine, now in
       forgetDoneStreams(engine)
       streamAsks[id] = ask
-      engine.askStream(id, from, timeout: timeout, now)
+      engine.askStream(id, from, attachment: part, timeout: timeout, now)
     }
   }
 
@@ -68,6 +75,10 @@ extension App {
         engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
         continue
       }
+      if let part = request.attachment {
+        send(part, request, over: fd, engine)
+        continue
+      }
       forgetDoneStreams(engine)
       if engine.take(request) {
         streams[request.id] = Stream(request.id, socket, app: self)
@@ -87,10 +98,13 @@ extension App {
     }
   }
 
+  @inline(never)
+  func takeAsk(_ id: Identifier) -> StreamAsk? { streamAsks.removeValue(forKey: id) }
+
   // MARK: What it is told
 
   func streamAnswered(_ id: Identifier, _ error: SegueError?) -> Turn {
-    guard let ask = streamAsks.removeValue(forKey: id) else { return { false } }
+    guard let ask = takeAsk(id) else { return { false } }
     let stream = error == nil ? ask.stream : nil
     if let stream { streams[id] = stream }
     return {

@@ -231,7 +231,7 @@ final class HubHost {
   }
 
   /// An app wants a link to another device.
-  private func attach(_ attachment: Attachment) {
+  private func attach(_ attachment: LinkRequest) {
     guard let app = connections[attachment.app], !app.descriptors.isEmpty else {
       return engine.refuse(attachment, SegueError(.malformed, "no descriptor came with it"))
     }

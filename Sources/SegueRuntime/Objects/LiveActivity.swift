@@ -70,6 +70,19 @@ public final class LiveActivity: Handled {
     if mustTell { app?.changed(self) }
   }
 
+  /// In place of what is attached under that name (R7.6). Throws INVALID_ARGUMENT, LIMIT_EXCEEDED, INVALID_STATE.
+  public func attach(_ name: String, _ file: SourceFile) throws(SegueError) {
+    guard app?.asFleetApp == nil else { throw App.noAttachments }
+    try update { (state) throws(SegueError) in
+      try state.attach(Attachment(name: name, size: file.size, source: file))
+    }
+  }
+
+  /// Throws NOT_FOUND.
+  func attachment(_ name: String) throws(SegueError) -> Attachment {
+    try lock.withLock { () throws(SegueError) in try state.attachment(name) }
+  }
+
   public func setDelegate(_ delegate: ActivityDelegate?) {
     delegate?.give()
     let former = lock.withLock {

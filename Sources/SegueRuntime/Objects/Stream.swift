@@ -111,7 +111,19 @@ open class StreamAsk {
   /// The other end, until it goes to the hub; negative: it did.
   private var fd: Int32 = -1
 
-  public init(_ activity: LiveActivity) { self.activity = activity }
+  /// It hears the answer in place of the host, and has the end that is here.
+  let transfer: Transfer?
+
+  public init(_ activity: LiveActivity) {
+    self.activity = activity
+    transfer = nil
+  }
+
+  init(_ transfer: Transfer, otherEnd: Int32) {
+    activity = transfer.activity
+    self.transfer = transfer
+    fd = otherEnd
+  }
 
   /// Called once, without locks; then it is let go of.
   open func answered(_ activity: LiveActivity, _ stream: Stream?, _ error: Box<SegueError>?) {}

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
-from . import _native, _request, _stream, _table
+from . import _attachment, _native, _request, _stream, _table
 from ._codec import date_of, seconds_of
 from ._hooks import Hooked, hook, is_hooked, is_later
 from ._native import library, release
@@ -206,6 +206,39 @@ class Activity(Hooked, _native.Handle):
         if self._app is None:
             raise InvalidStateError("the activity has no app")
         return _request.ask(self, self._app, data, timeout)
+
+    # ---- attachments ----
+
+    def attach(self, name: str, content: _attachment.Content) -> None:
+        """Attaches something of any size (R7.6), in place of what has that name.
+
+        name: one that a file can have
+        content: the path of a file, an open file (or descriptor), or bytes. A file is read when somebody fetches it; if
+            it is written to until then, it is not sent: attach it again
+        """
+        _attachment.attach(self, name, content)
+
+    def remove_attachment(self, name: str) -> None:
+        """Takes an attachment away. What is on its way still arrives."""
+        _attachment.remove(self, name)
+
+    @property
+    def attachments(self) -> dict[str, int]:
+        """The names of what is attached, and how many bytes each has."""
+        sizes: dict[str, int] = taken(_native.take_handle(library.segue_activity_get_attachments, self._handle))
+        return sizes
+
+    def fetch_attachment(
+        self, name: str, to: _attachment.Target, *, progress: _attachment.Progress | None = None
+    ) -> Pending[None]:
+        """Fetches an attachment from the app where this activity was continued from (R7.6). Giving it up cancels it.
+
+        to: a path, where the file is when all of it is there, and not before; or an open file, or descriptor
+        progress: called with the bytes so far and in all, 10 times a second at most
+        """
+        if self._app is None:
+            raise InvalidStateError("the activity has no app")
+        return _attachment.fetch(self, self._app, name, to, progress)
 
     # ---- its properties ----
 

@@ -46,6 +46,10 @@ class Limits:
         13, "bytes of a request, and of its answer; settable 1024...16777216, for apps that open afterwards"
     )
 
+    transfer_resume_ms = _Limit(
+        14, "for which an attachment that has stopped on its way is asked for again; settable 0...3600000"
+    )
+
     __slots__ = ()
 
 

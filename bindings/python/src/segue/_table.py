@@ -60,6 +60,8 @@ RESTORE_STATE = CFUNCTYPE(Bool, Address, Handle)
 STREAM = CFUNCTYPE(None, Address, Handle, Handle, Handle)
 STREAM_RESULT = CFUNCTYPE(None, Address, Handle, Int32, UInt32)
 RESPONSE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
+PROGRESS = CFUNCTYPE(None, Address, Handle, UInt64, UInt64)
+FETCHED = CFUNCTYPE(None, Address, Handle, Handle)
 
 CALLBACKS: dict[str, Any] = {
     "segue_destroy": DESTROY,
@@ -79,6 +81,8 @@ CALLBACKS: dict[str, Any] = {
     "segue_stream_function": STREAM,
     "segue_stream_result_function": STREAM_RESULT,
     "segue_response_function": RESPONSE,
+    "segue_progress_function": PROGRESS,
+    "segue_fetched_function": FETCHED,
 }
 """The callback types of the header by name."""
 
@@ -266,6 +270,24 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_request_refuse", (Handle, Bytes, Size), Status),
     ("segue_request_retain", (Handle,), Status),
     ("segue_request_release", (Handle,), Status),
+    ("segue_activity_attach_file", (Handle, Bytes, Size, Bytes, Size), Status),
+    ("segue_activity_attach_fd", (Handle, Bytes, Size, Int32), Status),
+    ("segue_activity_attach_bytes", (Handle, Bytes, Size, Bytes, Size), Status),
+    ("segue_activity_remove_attachment", (Handle, Bytes, Size), Status),
+    ("segue_activity_get_attachments", (Handle, Address), Status),
+    (
+        "segue_activity_fetch_attachment",
+        (Handle, Bytes, Size, Bytes, Size, PROGRESS, FETCHED, Address, DESTROY, Address),
+        Status,
+    ),
+    (
+        "segue_activity_fetch_attachment_to_fd",
+        (Handle, Bytes, Size, Int32, PROGRESS, FETCHED, Address, DESTROY, Address),
+        Status,
+    ),
+    ("segue_transfer_cancel", (Handle,), Status),
+    ("segue_transfer_retain", (Handle,), Status),
+    ("segue_transfer_release", (Handle,), Status),
     ("segue_fleet_create", (UInt64, Address), Status),
     ("segue_fleet_retain", (Handle,), Status),
     ("segue_fleet_release", (Handle,), Status),

@@ -1,0 +1,110 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// Attachments of an app's activities, and of those that it has continued (R7.6).
+extension App {
+  static var noAttachments: SegueError {
+    SegueError(.invalidState, "app: of a virtual fleet, where there are no attachments")
+  }
+
+  private static var closed: SegueError { SegueError(.cancelled, "the app was closed") }
+
+  // MARK: Fetching
+
+  func fetch(_ transfer: Transfer) throws(SegueError) {
+    guard asFleetApp == nil else { throw Self.noAttachments }
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard case .open = state else { throw notOpen }
+    guard transfers.count < Limits.transfers else {
+      throw SegueError(.limitExceeded, "app: fetches 64 attachments, which is the most")
+    }
+    // Its thread waits for the lock.
+    try transfer.start(self)
+    transfers.append(transfer)
+  }
+
+  /// Asks for a stream on which the attachment comes; the answer goes to the transfer. On the transfer's thread.
+  func ask(_ ask: StreamAsk, _ part: Message.AttachmentPart, timeout: Int64) throws(SegueError) {
+    guard let from = ask.activity.continuedFrom else { return }
+    do throws(SegueError) {
+      try self.ask(ask, newIdentifier(), from, part, timeout: timeout)
+    } catch {
+      // It was open when the transfer began.
+      throw Self.closed
+    }
+  }
+
+  /// Milliseconds for which a transfer that has stopped on its way is asked for again.
+  var transferResume: Int64 {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return engine?.limits.transferResume ?? 0
+  }
+
+  /// Something new of a transfer. On the transfer's thread.
+  /// - Parameter change: called with the lock; gives whether the host is to be told.
+  func transferChanged(_ transfer: Transfer, _ change: () -> Bool) {
+    monitor.lock()
+    if change() {
+      due.append(.transfer(transfer))
+      signalDue()
+    }
+    monitor.unlock()
+  }
+
+  func turn(of transfer: Transfer) -> Turn {
+    let (tell, isEnd) = transfer.takeNews()
+    if isEnd, let index = transfers.firstIndex(where: { $0 === transfer }) { transfers.remove(at: index) }
+    return {
+      tell()
+      return true
+    }
+  }
+
+  // MARK: Sending
+
+  /// Another app fetches an attachment. Called with the lock; the descriptor is its.
+  func send(_ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ engine: AppEngine) {
+    forgetDoneSendings()
+    // There are no other sources.
+    let source = (try? liveActivity(request.activity)?.attachment(part.name))?.source
+    let file = source.map { unsafeDowncast($0, to: SourceFile.self) }
+    guard case .open = state, let file, sendings.count < Limits.transfers else {
+      let error =
+        file == nil
+        ? SegueError(.notFound, "it is not attached any more")
+        : SegueError(.limitExceeded, "the app where it is attached sends as many as it may")
+      Descriptors.close(fd)
+      return engine.refuse(request, engine.objection(to: request) ?? error)
+    }
+    guard engine.take(request) else { return Descriptors.close(fd) }
+    let sending = Sending(file, from: part.offset, to: fd)
+    do throws(SegueError) {
+      try sending.start()
+      sendings.append(sending)
+    } catch {
+      // The other side sees the stream break, and asks again.
+      logs.append((.error, error.message))
+    }
+  }
+
+  /// Their threads are waited for, which takes no time.
+  private func forgetDoneSendings() {
+    while let index = sendings.firstIndex(where: { $0.hasEnded }) { sendings.remove(at: index).join() }
+  }
+
+  /// The app closes: nothing of them happens when this returns. Called without the lock, in a state in which no others begin.
+  func endTransfers() {
+    monitor.lock()
+    let (transfers, sendings) = (self.transfers, self.sendings)
+    self.sendings = []
+    monitor.unlock()
+    for sending in sendings { sending.stop() }
+    for transfer in transfers { transfer.stop(Self.closed) }
+    for sending in sendings { sending.join() }
+    for transfer in transfers { transfer.join() }
+  }
+}

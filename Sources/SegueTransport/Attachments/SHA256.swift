@@ -1,0 +1,35 @@
+import CLinux
+import SegueModel
+
+/// SHA-256 (FIPS 180-4) by OpenSSL, which is loaded when it is first needed: apps that attach nothing do without it.
+public final class SHA256 {
+  /// Of OpenSSL's; it stays loaded.
+  private static let functions = linux_load_sha256()
+
+  private let context: UnsafeMutableRawPointer
+
+  /// Throws SYSTEM if OpenSSL is not there.
+  public init() throws(SegueError) {
+    let functions = Self.functions
+    guard functions.is_there == 1 else {
+      throw SegueError(.system, "attachments need OpenSSL 3: libcrypto.so.3 (Debian: libssl3) cannot be loaded")
+    }
+    guard let context = functions.create(), functions.begin(context, functions.algorithm(), nil) == 1 else {
+      throw SegueError(.system, "attachments need SHA-256, which libcrypto.so.3 refuses")
+    }
+    self.context = context
+  }
+
+  deinit { Self.functions.destroy(context) }
+
+  public func update(_ bytes: UnsafeRawBufferPointer) {
+    _ = Self.functions.update(context, bytes.baseAddress, bytes.count)
+  }
+
+  /// Of all bytes so far, 32; no more follow.
+  public func finish() -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    _ = Self.functions.finish(context, &digest, nil)
+    return digest
+  }
+}

@@ -1,0 +1,53 @@
+import CLinux
+import SegueModel
+
+/// Somebody else's descriptor that is written to: a file, a pipe, a socket. Its owner may close his own.
+public final class TargetDescriptor: @unchecked Sendable {
+  private var fd: Int32
+  private let isFile: Bool
+  /// Bytes that a pipe has room for if it has any (PIPE_BUF).
+  private static let pipeRoom = 4096
+
+  /// Throws SYSTEM, or INVALID_ARGUMENT if it cannot be written to.
+  public init(_ descriptor: Int32) throws(SegueError) {
+    fd = Descriptors.own(linux_duplicate(descriptor))
+    guard fd >= 0 else { throw .system("fd") }
+    var status = stat()
+    isFile = fstat(fd, &status) == 0 && linux_is_file(&status) == 1
+    guard linux_is_writable(fd) == 1 else { throw SegueError(.invalidArgument, "fd: cannot be written to") }
+  }
+
+  deinit { close() }
+
+  public func close() {
+    Descriptors.close(fd)
+    fd = -1
+  }
+
+  /// All of them, unless another descriptor becomes readable while nobody takes them. Throws SYSTEM.
+  /// - Returns: how many were written.
+  public func write(_ bytes: UnsafeRawBufferPointer, until stop: Int32) throws(SegueError) -> Int {
+    if isFile {
+      try FileBytes.write(bytes, to: fd)
+      return bytes.count
+    }
+    var left = bytes
+    while !left.isEmpty {
+      var descriptors = [
+        pollfd(fd: fd, events: Int16(POLLOUT), revents: 0), pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+      ]
+      guard poll(&descriptors, 2, -1) >= 0 || linux_errno() == EINTR else { throw .system("writing an attachment") }
+      if descriptors[1].revents != 0 { return bytes.count - left.count }
+      guard descriptors[0].revents != 0 else { continue }
+      // The host may not have made it non-blocking: no more than surely fits.
+      let piece = UnsafeRawBufferPointer(rebasing: left.prefix(Self.pipeRoom))
+      let count = CLinux.write(fd, piece.baseAddress, piece.count)
+      if count >= 0 {
+        left = UnsafeRawBufferPointer(rebasing: left[count...])
+      } else if linux_errno() != EINTR, linux_errno() != EAGAIN {
+        throw .system("writing an attachment")
+      }
+    }
+    return bytes.count
+  }
+}

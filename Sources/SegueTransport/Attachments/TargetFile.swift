@@ -1,0 +1,91 @@
+import CLinux
+import SegueModel
+
+/// A file that is there under its name when it is complete, and not before: in place of what had that name. Until then it has
+/// no name, or, where the file system cannot do that, a hidden one beside it.
+public final class TargetFile: @unchecked Sendable {
+  /// Bytes after which the system is told to begin to write them to the disk: at the end there is less to wait for.
+  private static let stretch: UInt64 = 8 * 1024 * 1024
+
+  private let folder: Int32
+  // Ended by NUL.
+  private let name: [CChar]
+  /// What it is called before, if it must have a name.
+  private let hiddenName: [CChar]
+  private var isHidden = false
+  private var fd: Int32 = -1
+  private var written: UInt64 = 0
+
+  /// Throws INVALID_ARGUMENT if it is a folder, SYSTEM if its folder is none that can be used.
+  public init(path: String) throws(SegueError) {
+    var parent = Array(path.utf8CString)
+    let start = (parent.lastIndex(of: 0x2f) ?? -1) + 1
+    name = Array(parent[start...])
+    // A dot, and 16 letters.
+    var hidden = [CChar](repeating: 0x2e, count: 18)
+    let bytes = Randomness.identifier().bytes
+    for index in 0..<16 { hidden[index + 1] = CChar(0x61 + bytes[index] & 15) }
+    hidden[17] = 0
+    hiddenName = hidden
+    if start == 0 { parent = [0x2e, 0] } else { parent[start] = 0 }
+    folder = Descriptors.own(linux_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
+    guard folder >= 0 else { throw .system("path: its folder") }
+    var status = stat()
+    let isFolder = fstatat(folder, name, &status, 0) == 0 && linux_is_folder(&status) == 1
+    guard name.count > 1, !isFolder, !Text.has(path, 0) else {
+      throw SegueError(.invalidArgument, "path: is that of a folder, or has a NUL in it")
+    }
+  }
+
+  deinit {
+    discard()
+    Descriptors.close(folder)
+  }
+
+  /// Room for so many bytes, so that it is known at once if there is too little. Throws SYSTEM.
+  public func begin(size: UInt64) throws(SegueError) {
+    fd = Descriptors.own(linux_openat(folder, ".", O_WRONLY | linux_o_tmpfile() | O_CLOEXEC, 0o666))
+    if fd < 0 {
+      fd = Descriptors.own(linux_openat(folder, hiddenName, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666))
+      isHidden = fd >= 0
+    }
+    guard fd >= 0 else { throw .system("path: a file beside it") }
+    // Not every file system can say.
+    guard size > 0, linux_allocate(fd, off_t(clamping: size)) != 0 else { return }
+    switch linux_errno() {
+    case ENOSPC, EFBIG, EDQUOT: throw .system(Self.writing)
+    default: break
+    }
+  }
+
+  /// Behind what was written so far. Throws SYSTEM.
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) {
+    try FileBytes.write(bytes, to: fd)
+    let stretches = written / Self.stretch
+    written += UInt64(bytes.count)
+    if written / Self.stretch != stretches {
+      linux_start_writing(fd, off_t(clamping: stretches * Self.stretch), off_t(Self.stretch))
+    }
+  }
+
+  /// It is complete: on the disk, and under its name. Throws SYSTEM.
+  public func finish() throws(SegueError) {
+    guard fsync(fd) == 0 else { throw .system(Self.writing) }
+    if !isHidden { isHidden = linux_name_file(fd, folder, hiddenName) == 0 }
+    guard isHidden, renameat(folder, hiddenName, folder, name) == 0 else { throw .system("path: naming it") }
+    isHidden = false
+    // The name, too; if that fails, a crash of the machine may take it, and no more.
+    fsync(folder)
+    discard()
+  }
+
+  /// Nothing is left of it, unless it is complete.
+  public func discard() {
+    if isHidden { unlinkat(folder, hiddenName, 0) }
+    isHidden = false
+    Descriptors.close(fd)
+    fd = -1
+  }
+
+  private static var writing: String { "writing an attachment" }
+}

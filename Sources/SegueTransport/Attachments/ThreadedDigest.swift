@@ -1,0 +1,71 @@
+import CLinux
+import SegueModel
+
+/// SHA-256 on a thread of its own, so that whoever has the bytes can write them meanwhile. For one thread at a time.
+public final class ThreadedDigest: @unchecked Sendable {
+  private let digest: SHA256
+  private let monitor = Monitor()
+  private var thread: Thread?
+  // Guarded by the monitor.
+  /// What the thread is at, or is to begin with.
+  private var bytes: UnsafeRawBufferPointer?
+  private var isOver = false
+
+  /// Throws SYSTEM if OpenSSL is not there.
+  public init() throws(SegueError) { digest = try SHA256() }
+
+  /// Until then, and if there can be no thread, it is done at once.
+  public func startThread() {
+    guard thread == nil else { return }
+    thread = try? Thread { self.run() }
+  }
+
+  /// The bytes stay as they are until the next `update`, `wait` or `finish` has returned.
+  public func update(_ bytes: UnsafeRawBufferPointer) {
+    guard thread != nil else { return digest.update(bytes) }
+    monitor.lock()
+    while self.bytes != nil { monitor.wait() }
+    self.bytes = bytes
+    monitor.notifyAll()
+    monitor.unlock()
+  }
+
+  public func wait() {
+    monitor.lock()
+    while bytes != nil { monitor.wait() }
+    monitor.unlock()
+  }
+
+  /// Of all bytes so far, 32; no more follow.
+  public func finish() -> [UInt8] {
+    wait()
+    return digest.finish()
+  }
+
+  /// Its thread ends. Once, last.
+  public func end() {
+    monitor.lock()
+    isOver = true
+    monitor.notifyAll()
+    monitor.unlock()
+    thread?.join()
+  }
+
+  private func run() {
+    monitor.lock()
+    while true {
+      if let bytes {
+        monitor.unlock()
+        digest.update(bytes)
+        monitor.lock()
+        self.bytes = nil
+        monitor.notifyAll()
+      } else if isOver {
+        break
+      } else {
+        monitor.wait()
+      }
+    }
+    monitor.unlock()
+  }
+}
