@@ -93,7 +93,8 @@ int main(int count, char **arguments) {
   BENCH_CALL(segue_app_open(self.app));
   while (!self.activity)
     BENCH_CALL(segue_app_dispatch(self.app, -1, NULL));
-  double *ratio = calloc(rounds, sizeof *ratio), *ours = calloc(rounds, sizeof *ours);
+  double *ratio = calloc(rounds, sizeof *ratio), *synced_ratio = calloc(rounds, sizeof *synced_ratio);
+  double *ours = calloc(rounds, sizeof *ours);
   double *theirs = calloc(rounds, sizeof *theirs), *synced = calloc(rounds, sizeof *synced);
   for (size_t round = 0; round < rounds; round++) {
     /* In turns, and each first in every other round. What the one has left to be written is no burden of the other. */
@@ -106,8 +107,11 @@ int main(int count, char **arguments) {
       unlink(arguments[3]);
     }
     ratio[round] = ours[round] / theirs[round];
+    synced_ratio[round] = ours[round] / synced[round];
   }
+  bench_print("first_us", ours[0]);
   bench_print("ratio", bench_percentile(ratio, rounds, 50));
+  bench_print("synced_ratio", bench_percentile(synced_ratio, rounds, 50));
   bench_print("fetch_us", bench_percentile(ours, rounds, 50));
   bench_print("cp_us", bench_percentile(theirs, rounds, 50));
   bench_print("cp_synced_us", bench_percentile(synced, rounds, 50));
