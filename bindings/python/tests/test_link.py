@@ -257,6 +257,38 @@ def test_a_stream_outlives_the_cuts_of_its_link(pair: Pair) -> None:
     proxy.join()
 
 
+def test_an_attachment_crosses_a_link_that_is_cut(pair: Pair, tmp_path: Any) -> None:
+    """R7.6, R7.4: whole, and checked."""
+    editor, viewer = pair
+    data = os.urandom(3_000_000)
+    activity = segue.Activity(editor, TYPE, title="Draft")
+    activity.attach("picture", data)
+    activity.become_current()
+    proxy = Proxy(200_000)
+    links = editor.link(proxy.sockets[0]), viewer.link(proxy.sockets[1])
+    run_until([editor, viewer], lambda: viewer.offers)
+    continuation = viewer.continue_(viewer.offers[0])
+    run_until([editor, viewer], lambda: continuation.done)
+    target = tmp_path / "picture"
+    fetching = continuation.wait(0).fetch_attachment("picture", target)
+    cuts = 0
+    while True:
+        ended = [link.ended for link in links]
+        run_until([editor, viewer], lambda: fetching.done or all(one.done for one in ended))  # noqa: B023
+        if fetching.done:
+            break
+        proxy.join()
+        cuts += 1
+        proxy = Proxy(400_000)
+        links = editor.link(proxy.sockets[0]), viewer.link(proxy.sockets[1])
+    fetching.wait(0)
+    assert target.read_bytes() == data
+    assert cuts >= 3, "the proxy has cut the link, and more than once"
+    editor.close()
+    viewer.close()
+    proxy.join()
+
+
 def test_a_stream_whose_hub_goes_is_broken(folders: tuple[str, str], pair: Pair) -> None:
     """R7.4: the app that carries the hub of the other device closes; the origin's app lives on."""
     editor, viewer = pair
