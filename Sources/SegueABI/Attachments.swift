@@ -16,13 +16,13 @@ private final class HostTransfer: Transfer, @unchecked Sendable {
   private var context: Context?
 
   init(
-    _ activity: LiveActivity, _ name: String, to target: Target, _ progress: segue_progress_function?,
-    _ fetched: @escaping segue_fetched_function, _ context: Context
-  ) throws(SegueError) {
+    _ activity: LiveActivity, _ name: String, to target: Target, by means: Means,
+    _ progress: segue_progress_function?, _ fetched: @escaping segue_fetched_function, _ context: Context
+  ) {
     self.progress = progress
     self.fetched = fetched
     self.context = context
-    try super.init(activity, name, to: target)
+    super.init(activity, name, to: target, by: means)
   }
 
   override func forget() { context = nil }
@@ -64,7 +64,7 @@ private func attach(
 ) -> segue_status {
   with(activity, name, length) { (activity, name) throws(SegueError) in
     // Whoever attaches hears that it is missing, not whoever fetches.
-    _ = try SHA256()
+    _ = try SHA256.begin()
     try activity.attach(name, try file())
   }
 }
@@ -80,7 +80,7 @@ public func segue_activity_attach_file(
   _ pathLength: Int
 ) -> segue_status {
   attach(activity, name, nameLength) { () throws(SegueError) in
-    try SourceFile(path: SegueABI.path(path, pathLength))
+    try SourceFile.at(path: SegueABI.path(path, pathLength))
   }
 }
 
@@ -88,7 +88,7 @@ public func segue_activity_attach_file(
 public func segue_activity_attach_fd(
   _ activity: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int, _ fd: Int32
 ) -> segue_status {
-  attach(activity, name, length) { () throws(SegueError) in try SourceFile(descriptor: fd) }
+  attach(activity, name, length) { () throws(SegueError) in try SourceFile.of(descriptor: fd) }
 }
 
 @_cdecl("segue_activity_attach_bytes") @implementation
@@ -97,7 +97,7 @@ public func segue_activity_attach_bytes(
   _ length: Int
 ) -> segue_status {
   attach(activity, name, nameLength) { () throws(SegueError) in
-    try SourceFile(bytes: Arguments.bytes(bytes, length, "bytes", atMost: Limits.attachedBytes))
+    try SourceFile.with(bytes: Arguments.bytes(bytes, length, "bytes", atMost: Limits.attachedBytes))
   }
 }
 
@@ -128,7 +128,8 @@ private func fetch(
 ) -> segue_status {
   with(activity, name, length) { (activity, name) throws(SegueError) in
     let fetched = try Arguments.required(fetched, "fetched")
-    let made = try HostTransfer(activity, name, to: try target(), progress, fetched, context)
+    let means = try Transfer.Means(activity, name)
+    let made = HostTransfer(activity, name, to: try target(), by: means, progress, fetched, context)
     // Made first: once it has begun, it ends by itself.
     let handle = try transfer.map { (_) throws(SegueError) in try handles.make(made as Transfer, .transfer) }
     do throws(SegueError) {
@@ -160,7 +161,7 @@ public func segue_activity_fetch_attachment_to_fd(
   _ destroy: segue_destroy?, _ transfer: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
   fetch(
-    activity, name, length, { () throws(SegueError) in .descriptor(try TargetDescriptor(fd)) }, progress, fetched,
+    activity, name, length, { () throws(SegueError) in .descriptor(try TargetDescriptor.of(fd)) }, progress, fetched,
     Context(context, destroy), transfer)
 }
 

@@ -59,7 +59,7 @@ final class Sending: @unchecked Sendable {
     let verdict: AttachmentFormat.Verdict
     var sum = file.digest
     do throws(SegueError) {
-      let digest = try SHA256()
+      let digest = try SHA256.begin()
       // What the other side has counts for the digest all the same, unless that is known.
       var position = sum == nil ? 0 : offset
       while position < file.size, !lock.withLock({ isStopped }) {

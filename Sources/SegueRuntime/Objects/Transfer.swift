@@ -17,8 +17,9 @@ open class Transfer: Handled, @unchecked Sendable {
   private let name: String
   private let target: Target
   private let lock = Lock()
+  private let means: Means
   /// Readable when there is something new for the thread.
-  private let wakeUp: Int32
+  private var wakeUp: Int32 { means.wakeUp.fd }
 
   // Guarded by `lock`.
   private var stopped: SegueError?
@@ -29,7 +30,7 @@ open class Transfer: Handled, @unchecked Sendable {
   private var socket: Int32 = -1
 
   // The thread's.
-  private let digest: ThreadedDigest
+  private var digest: ThreadedDigest { means.digest }
   private var hasBegun = false
   private var received: UInt64 = 0
   private var total: UInt64
@@ -53,17 +54,33 @@ open class Transfer: Handled, @unchecked Sendable {
   /// Milliseconds between two attempts: at first, and at most.
   private static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
-  /// Throws NOT_FOUND, SYSTEM.
-  public init(_ activity: LiveActivity, _ name: String, to target: Target) throws(SegueError) {
+  /// What it takes, and may not be there.
+  public struct Means {
+    fileprivate let size: UInt64
+    fileprivate let digest: ThreadedDigest
+    fileprivate let wakeUp: WakeUp
+
+    fileprivate final class WakeUp {
+      let fd: Int32
+      init(_ fd: Int32) { self.fd = fd }
+      deinit { Descriptors.close(fd) }
+    }
+
+    /// Throws NOT_FOUND, SYSTEM.
+    public init(_ activity: LiveActivity, _ name: String) throws(SegueError) {
+      size = try activity.attachment(name).size
+      digest = ThreadedDigest(try SHA256.begin())
+      wakeUp = WakeUp(try Descriptors.eventDescriptor())
+    }
+  }
+
+  public init(_ activity: LiveActivity, _ name: String, to target: Target, by means: Means) {
     self.activity = activity
     self.name = name
     self.target = target
-    total = try activity.attachment(name).size
-    digest = try ThreadedDigest()
-    wakeUp = try Descriptors.eventDescriptor()
+    self.means = means
+    total = means.size
   }
-
-  deinit { Descriptors.close(wakeUp) }
 
   // MARK: For the host
 

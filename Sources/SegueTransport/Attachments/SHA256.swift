@@ -8,8 +8,10 @@ public final class SHA256 {
 
   private let context: UnsafeMutableRawPointer
 
+  // Whatever can fail is done before an object is made: one that is given up half made is not freed in Embedded mode.
+
   /// Throws SYSTEM if OpenSSL is not there.
-  public init() throws(SegueError) {
+  public static func begin() throws(SegueError) -> SHA256 {
     let functions = Self.functions
     guard functions.is_there == 1 else {
       throw SegueError(.system, "attachments need OpenSSL 3: libcrypto.so.3 (Debian: libssl3) cannot be loaded")
@@ -17,8 +19,10 @@ public final class SHA256 {
     guard let context = functions.create(), functions.begin(context, functions.algorithm(), nil) == 1 else {
       throw SegueError(.system, "attachments need SHA-256, which libcrypto.so.3 refuses")
     }
-    self.context = context
+    return SHA256(context)
   }
+
+  private init(_ context: UnsafeMutableRawPointer) { self.context = context }
 
   deinit { Self.functions.destroy(context) }
 

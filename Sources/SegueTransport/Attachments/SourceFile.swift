@@ -12,23 +12,23 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
   private var knownDigest: [UInt8]?
 
   /// Throws SYSTEM, or INVALID_ARGUMENT if it is no file.
-  public convenience init(path: String) throws(SegueError) {
+  public static func at(path: String) throws(SegueError) -> SourceFile {
     guard !Text.has(path, 0) else { throw SegueError(.invalidArgument, "path: has a NUL in it") }
     // A pipe would wait for somebody to write.
     let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard fd >= 0 else { throw .system("path") }
-    try self.init(own: Descriptors.own(fd))
+    return try open(own: Descriptors.own(fd))
   }
 
   /// A second descriptor of it; its offset is not used. Throws SYSTEM, or INVALID_ARGUMENT if it is no file that can be read.
-  public convenience init(descriptor: Int32) throws(SegueError) {
+  public static func of(descriptor: Int32) throws(SegueError) -> SourceFile {
     let fd = linux_duplicate(descriptor)
     guard fd >= 0 else { throw .system("fd") }
-    try self.init(own: Descriptors.own(fd))
+    return try open(own: Descriptors.own(fd))
   }
 
   /// A file in memory that has these bytes. Throws SYSTEM.
-  public convenience init(bytes: UnsafeRawBufferPointer) throws(SegueError) {
+  public static func with(bytes: UnsafeRawBufferPointer) throws(SegueError) -> SourceFile {
     let fd = linux_memory_file()
     guard fd >= 0 else { throw .system("a file in memory") }
     _ = Descriptors.own(fd)
@@ -38,11 +38,11 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
       Descriptors.close(fd)
       throw error
     }
-    try self.init(own: fd)
+    return try open(own: fd)
   }
 
   /// Closes the descriptor if it throws.
-  private init(own fd: Int32) throws(SegueError) {
+  private static func open(own fd: Int32) throws(SegueError) -> SourceFile {
     var status = stat()
     guard fstat(fd, &status) == 0, linux_is_file(&status) == 1, let size = UInt64(exactly: status.st_size),
       linux_is_readable(fd) == 1
@@ -50,9 +50,13 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
       Descriptors.close(fd)
       throw SegueError(.invalidArgument, "what is to be attached is no regular file that can be read")
     }
+    return SourceFile(fd, size: size, changedAt: status.st_mtim)
+  }
+
+  private init(_ fd: Int32, size: UInt64, changedAt: timespec) {
     self.fd = fd
     self.size = size
-    changedAt = status.st_mtim
+    self.changedAt = changedAt
     super.init()
   }
 

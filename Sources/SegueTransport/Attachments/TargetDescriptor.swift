@@ -9,12 +9,20 @@ public final class TargetDescriptor: @unchecked Sendable {
   private static let pipeRoom = 4096
 
   /// Throws SYSTEM, or INVALID_ARGUMENT if it cannot be written to.
-  public init(_ descriptor: Int32) throws(SegueError) {
-    fd = Descriptors.own(linux_duplicate(descriptor))
+  public static func of(_ descriptor: Int32) throws(SegueError) -> TargetDescriptor {
+    let fd = Descriptors.own(linux_duplicate(descriptor))
     guard fd >= 0 else { throw .system("fd") }
+    guard linux_is_writable(fd) == 1 else {
+      Descriptors.close(fd)
+      throw SegueError(.invalidArgument, "fd: cannot be written to")
+    }
     var status = stat()
-    isFile = fstat(fd, &status) == 0 && linux_is_file(&status) == 1
-    guard linux_is_writable(fd) == 1 else { throw SegueError(.invalidArgument, "fd: cannot be written to") }
+    return TargetDescriptor(fd, isFile: fstat(fd, &status) == 0 && linux_is_file(&status) == 1)
+  }
+
+  private init(_ fd: Int32, isFile: Bool) {
+    self.fd = fd
+    self.isFile = isFile
   }
 
   deinit { close() }

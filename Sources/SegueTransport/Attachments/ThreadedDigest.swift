@@ -11,8 +11,7 @@ public final class ThreadedDigest: @unchecked Sendable {
   private var bytes: UnsafeRawBufferPointer?
   private var isOver = false
 
-  /// Throws SYSTEM if OpenSSL is not there.
-  public init() throws(SegueError) { digest = try SHA256() }
+  public init(_ digest: SHA256) { self.digest = digest }
 
   /// Until then, and if there can be no thread, it is done at once.
   public func startThread() {

@@ -88,7 +88,7 @@ private struct Story {
     }
   }
 
-  private mutating func attach(_ attachment: Attachment, _ input: inout Input) {
+  private mutating func attach(_ attachment: LinkRequest, _ input: inout Input) {
     if input.bool(), let number = add() {
       hub.connectedHub(number, for: attachment, now)
     } else {
