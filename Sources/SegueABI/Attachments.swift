@@ -128,8 +128,9 @@ private func fetch(
 ) -> segue_status {
   with(activity, name, length) { (activity, name) throws(SegueError) in
     let fetched = try Arguments.required(fetched, "fetched")
+    let target = try target()
     let means = try Transfer.Means(activity, name)
-    let made = HostTransfer(activity, name, to: try target(), by: means, progress, fetched, context)
+    let made = HostTransfer(activity, name, to: target, by: means, progress, fetched, context)
     // Made first: once it has begun, it ends by itself.
     let handle = try transfer.map { (_) throws(SegueError) in try handles.make(made as Transfer, .transfer) }
     do throws(SegueError) {
