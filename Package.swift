@@ -18,8 +18,6 @@ let settings: [SwiftSetting] =
       "-Xllvm", "-sil-disable-pass=closure-specialize",
       // Swift's own optimiser works for speed (-Osize would halve that of the codec), machine code is laid out for size.
       "-Xllvm", "-force-attribute=optsize",
-      // What many functions have in common becomes a function of its own: two hundredths of the library.
-      "-Xllvm", "-enable-machine-outliner",
     ]),
   ] : []
 

@@ -46,10 +46,10 @@ static segue_reply continued(void *context, segue_app *app, segue_activity *acti
   (void)app;
   (void)which;
   struct receiver *self = context;
-  if (self->activity == NULL) {
-    BENCH_CALL(segue_activity_retain(activity));
-    self->activity = activity;
-  }
+  /* The last one: after some hundreds of others the origin does not know who has an earlier one. */
+  BENCH_CALL(segue_activity_release(self->activity));
+  BENCH_CALL(segue_activity_retain(activity));
+  self->activity = activity;
   self->continued_at = bench_now_us();
   return SEGUE_REPLY_YES;
 }
@@ -86,7 +86,12 @@ static void answered(void *context, segue_activity *activity, const uint8_t *byt
                      const segue_error *error) {
   (void)activity;
   if (error != NULL || length != REQUEST_SIZE || bytes[length - 1] != 7)
-    bench_fail("request", "no answer, or another");
+  {
+    char *why = NULL;
+    if (error)
+      segue_error_get_message(error, &why, NULL);
+    bench_fail("request", why ? why : "another answer");
+  }
   ((struct receiver *)context)->answered_at = bench_now_us();
 }
 

@@ -56,7 +56,9 @@ private func get(
 private func get<Number>(
   _ activity: OpaquePointer?, _ number: UnsafeMutablePointer<Number>?, _ property: (borrowing Activity) -> Number
 ) -> segue_status {
-  handles.call(activity, .activity) { (activity) throws(SegueError) in number?.pointee = activity.read(property) }
+  handles.callAtOnce(activity, .activity) { (activity) throws(SegueError) in
+    number?.pointee = activity.read(property)
+  }
 }
 
 private func set(_ activity: OpaquePointer?, _ change: (inout Activity) throws(SegueError) -> Void) -> segue_status {

@@ -18,7 +18,7 @@ private func get(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ length: Int,
   _ body: (ValueReader.Item, inout ValueReader) throws(SegueError) -> Bool
 ) -> segue_status {
-  handles.call(dictionary, .value) { (held) throws(SegueError) in
+  handles.callAtOnce(dictionary, .value) { (held) throws(SegueError) in
     let utf8 = try Arguments.utf8(key, length, "key", atMost: Limits.value)
     guard held.value.kind == .dictionary else {
       throw SegueError(.wrongKind, "dictionary: is \(held.value.kind.name)")
@@ -123,7 +123,7 @@ public func segue_dictionary_get_value(
 public func segue_dictionary_find(
   _ dictionary: OpaquePointer?, _ key: OpaquePointer?, _ result: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  handles.call(dictionary, .value) { (held) throws(SegueError) in
+  handles.callAtOnce(dictionary, .value) { (held) throws(SegueError) in
     try handles.use(key, .value) { (key) throws(SegueError) in
       guard held.value.kind == .dictionary else {
         throw SegueError(.wrongKind, "dictionary: is \(held.value.kind.name)")

@@ -18,7 +18,7 @@ extension HandleKind where Object == HeldReader {
 public func segue_reader_create(
   _ value: OpaquePointer?, _ reader: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  handles.call(value, .value) { (held) throws(SegueError) in
+  handles.callAtOnce(value, .value) { (held) throws(SegueError) in
     let out = try Arguments.required(reader, "reader")
     try handles.give(HeldReader(held.value), .reader, to: out)
   }

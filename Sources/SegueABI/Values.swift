@@ -35,7 +35,7 @@ public func segue_value_encode(
   _ value: OpaquePointer?, _ cbor: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?,
   _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  handles.call(value, .value) { (held) throws(SegueError) in
+  handles.callAtOnce(value, .value) { (held) throws(SegueError) in
     try Results.give(held.value.encoding, to: cbor, length: length)
   }
 }
@@ -45,19 +45,19 @@ public func segue_value_describe(
   _ value: OpaquePointer?, _ text: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
   _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  handles.call(value, .value) { (held) throws(SegueError) in
+  handles.callAtOnce(value, .value) { (held) throws(SegueError) in
     try Results.give(held.value.diagnostic, to: text, length: length)
   }
 }
 
 @_cdecl("segue_value_get_kind") @implementation
 public func segue_value_get_kind(_ value: OpaquePointer?, _ kind: UnsafeMutablePointer<segue_kind>?) -> segue_status {
-  handles.call(value, .value) { (held) throws(SegueError) in kind?.pointee = held.value.kind.rawValue }
+  handles.callAtOnce(value, .value) { (held) throws(SegueError) in kind?.pointee = held.value.kind.rawValue }
 }
 
 @_cdecl("segue_value_get_count") @implementation
 public func segue_value_get_count(_ value: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?) -> segue_status {
-  handles.call(value, .value) { (held) throws(SegueError) in
+  handles.callAtOnce(value, .value) { (held) throws(SegueError) in
     guard let number = held.value.count else {
       throw SegueError(.wrongKind, "value: \(held.value.kind.name) has no count")
     }
@@ -69,7 +69,7 @@ public func segue_value_get_count(_ value: OpaquePointer?, _ count: UnsafeMutabl
 public func segue_value_is_equal(
   _ value: OpaquePointer?, _ other: OpaquePointer?, _ equal: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  handles.call(value, .value) { (held) throws(SegueError) in
+  handles.callAtOnce(value, .value) { (held) throws(SegueError) in
     try handles.use(other, .value) { (other) throws(SegueError) in equal?.pointee = held.value == other.value }
   }
 }
