@@ -85,8 +85,7 @@ static double continue_once(segue_app *app, struct receiver *self) {
 static void answered(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
                      const segue_error *error) {
   (void)activity;
-  if (error != NULL || length != REQUEST_SIZE || bytes[length - 1] != 7)
-  {
+  if (error != NULL || length != REQUEST_SIZE || bytes[length - 1] != 7) {
     char *why = NULL;
     if (error)
       segue_error_get_message(error, &why, NULL);
