@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An attachment that is fetched from another process, and cp of the same file, in turns. */
-#include "bench.h"
+#include "receiver.h"
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -15,20 +15,6 @@ struct receiver {
   segue_activity *activity;
   bool has_come;
 };
-
-static void on_offer(void *context, segue_app *app, segue_offer_event event, segue_offer *offer) {
-  (void)context;
-  if (event == SEGUE_OFFER_APPEARED)
-    BENCH_CALL(segue_app_continue(app, offer, 0, NULL));
-}
-
-static segue_reply continued(void *context, segue_app *app, segue_activity *activity, segue_continuation *which) {
-  (void)app;
-  (void)which;
-  BENCH_CALL(segue_activity_retain(activity));
-  ((struct receiver *)context)->activity = activity;
-  return SEGUE_REPLY_YES;
-}
 
 static void fetched(void *context, segue_activity *activity, const segue_error *error) {
   (void)activity;
@@ -72,11 +58,9 @@ int main(int count, char **arguments) {
   if (!is_origin && count != 5)
     bench_fail("usage", "attachment origin FILE | attachment receiver FILE TARGET ROUNDS");
   struct receiver self = {0};
-  segue_app_delegate *delegate;
   const char *name = is_origin ? "com.example.bench.origin" : "com.example.bench.receiver";
   BENCH_CALL(segue_app_create(name, NUL, &self.app));
   BENCH_CALL(segue_app_set_team_identifier(self.app, "BENCH", NUL));
-  BENCH_CALL(segue_app_add_activity_type(self.app, TYPE, NUL));
   if (is_origin) {
     BENCH_CALL(segue_app_open(self.app));
     BENCH_CALL(segue_activity_create(self.app, TYPE, NUL, &self.activity));
@@ -86,13 +70,7 @@ int main(int count, char **arguments) {
       BENCH_CALL(segue_app_dispatch(self.app, -1, NULL));
   }
   size_t rounds = bench_count(arguments[4]);
-  BENCH_CALL(segue_app_delegate_create(&self, NULL, &delegate));
-  BENCH_CALL(segue_app_delegate_on_offer(delegate, on_offer));
-  BENCH_CALL(segue_app_delegate_on_continue(delegate, continued));
-  BENCH_CALL(segue_app_set_delegate(self.app, delegate));
-  BENCH_CALL(segue_app_open(self.app));
-  while (!self.activity)
-    BENCH_CALL(segue_app_dispatch(self.app, -1, NULL));
+  self.activity = bench_continue(self.app, TYPE);
   double *ratio = calloc(rounds, sizeof *ratio), *synced_ratio = calloc(rounds, sizeof *synced_ratio);
   double *ours = calloc(rounds, sizeof *ours);
   double *theirs = calloc(rounds, sizeof *theirs), *synced = calloc(rounds, sizeof *synced);

@@ -3,7 +3,7 @@
  * what memory a long transfer to a slow reader takes. In turns with the peer, a raw socket pair between the same two
  * processes, which the origin serves with the same function. */
 #define _GNU_SOURCE
-#include "bench.h"
+#include "receiver.h"
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -114,20 +114,6 @@ struct receiver {
   bool has_ended;
 };
 
-static void on_offer(void *context, segue_app *app, segue_offer_event event, segue_offer *offer) {
-  (void)context;
-  if (event == SEGUE_OFFER_APPEARED)
-    BENCH_CALL(segue_app_continue(app, offer, 0, NULL));
-}
-
-static segue_reply continued(void *context, segue_app *app, segue_activity *activity, segue_continuation *which) {
-  (void)app;
-  (void)which;
-  BENCH_CALL(segue_activity_retain(activity));
-  ((struct receiver *)context)->activity = activity;
-  return SEGUE_REPLY_YES;
-}
-
 static void answered(void *context, segue_activity *activity, segue_stream *stream, const segue_error *error) {
   (void)activity;
   if (error)
@@ -223,7 +209,6 @@ static double resident_kib(pid_t process) {
  * streams receiver ORIGIN HUB ROUNDS MIB_PER_ROUND MIB_SLOW ONE_CORE OTHER_CORE */
 int main(int count, char **arguments) {
   struct receiver self = {0};
-  segue_app_delegate *delegate;
   bool is_origin = count == 2;
   const char *name = is_origin ? "com.example.bench.origin" : "com.example.bench.receiver";
   BENCH_CALL(segue_app_create(name, SEGUE_NUL_TERMINATED, &self.app));
@@ -238,14 +223,7 @@ int main(int count, char **arguments) {
   int one = atoi(arguments[7]), other = atoi(arguments[8]);
   cpu_set_t all;
   sched_getaffinity(0, sizeof all, &all);
-  BENCH_CALL(segue_app_add_activity_type(self.app, TYPE, SEGUE_NUL_TERMINATED));
-  BENCH_CALL(segue_app_delegate_create(&self, NULL, &delegate));
-  BENCH_CALL(segue_app_delegate_on_offer(delegate, on_offer));
-  BENCH_CALL(segue_app_delegate_on_continue(delegate, continued));
-  BENCH_CALL(segue_app_set_delegate(self.app, delegate));
-  BENCH_CALL(segue_app_open(self.app));
-  while (!self.activity)
-    BENCH_CALL(segue_app_dispatch(self.app, -1, NULL));
+  self.activity = bench_continue(self.app, TYPE);
   double *ratio = calloc(rounds, sizeof *ratio), *speed = calloc(rounds, sizeof *speed);
   double *opened = calloc(rounds * opens, sizeof *opened), *raw = calloc(rounds * opens, sizeof *raw);
   for (size_t round = 0; round < rounds; round++) {

@@ -78,16 +78,6 @@ public enum Socket {
     return Descriptors.own(fd)
   }
 
-  /// Writes once; raises no SIGPIPE.
-  /// - Returns: how many bytes went; fewer than all: the socket is full, or closed (which a read will tell).
-  public static func write(_ bytes: UnsafeRawBufferPointer, to fd: Int32) -> Int {
-    while true {
-      let count = send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-      if count >= 0 { return count }
-      if linux_errno() != EINTR { return 0 }
-    }
-  }
-
   /// The user at the other end of a local socket.
   static func peerUser(_ fd: Int32) -> uid_t? {
     var user: uid_t = 0

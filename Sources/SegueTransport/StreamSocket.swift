@@ -59,8 +59,7 @@ public struct StreamSocket: Sendable {
 
   /// Writes no more, or neither reads nor writes; nothing if the host has closed it.
   public func shutDown(readingToo: Bool) {
-    guard isOpen else { return }
-    linux_shutdown(fd, readingToo ? 1 : 0, 1)
+    if isOpen { shutDown(reading: readingToo, writing: true) }
   }
 
   // MARK: For whoever keeps it, and is not the host
@@ -70,15 +69,16 @@ public struct StreamSocket: Sendable {
     guard linux_prepare(fd) == 0 else { throw .system("a stream") }
   }
 
-  public enum Took {
+  /// What came of one read or write.
+  public enum Moved {
     /// So many bytes; 0: none for now.
     case bytes(Int)
     /// The other end has ended: nothing more comes, or nobody reads.
     case end
   }
 
-  /// Gives `limit` bytes at most to `body`.
-  public func read(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Took {
+  /// Reads once, and gives what came, `limit` bytes at most, to `body`.
+  public func read(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Moved {
     withUnsafeTemporaryAllocation(byteCount: min(limit, Socket.readSize), alignment: 8) { buffer in
       while true {
         let count = CLinux.read(fd, buffer.baseAddress, buffer.count)
@@ -92,7 +92,8 @@ public struct StreamSocket: Sendable {
     }
   }
 
-  public func write(_ bytes: UnsafeRawBufferPointer) -> Took {
+  /// Writes once; raises no SIGPIPE.
+  public func write(_ bytes: UnsafeRawBufferPointer) -> Moved {
     while true {
       let count = send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
       if count >= 0 { return .bytes(count) }
@@ -101,7 +102,7 @@ public struct StreamSocket: Sendable {
     }
   }
 
-  /// Of an end that is not the host's.
+  /// Neither: nothing.
   public func shutDown(reading: Bool, writing: Bool) {
     if reading || writing { linux_shutdown(fd, reading ? 1 : 0, writing ? 1 : 0) }
   }

@@ -5,36 +5,21 @@ import Testing
 
 /// Requests (R7.5): each ends once, by its deadline, with the whole of an answer or with an error that says why.
 @Suite struct RequestTests {
-  private struct Scene {
-    let world: World
-    let editor: TestApp
-    let viewer: TestApp
-    let activity: Identifier
-    let from: ContinuedFrom
-  }
-
-  /// A viewer that has continued what an editor offers.
   private func scene(
     _ editorLimits: Limits = Limits(), _ viewerLimits: Limits = Limits(), answering: Bool = true
-  ) throws -> Scene {
-    let world = World()
-    world.startHub()
-    let editor = world.open("editor", limits: editorLimits)
-    let viewer = world.open("viewer", limits: viewerLimits)
-    editor.answersRequests = answering
-    let id = try world.offer("Draft", by: editor)
-    _ = try world.continue(in: viewer)
-    return Scene(
-      world: world, editor: editor, viewer: viewer, activity: id, from: try #require(viewer.continued.first?.from))
+  ) throws -> Continued {
+    let scene = try Continued(editorLimits: editorLimits, viewerLimits: viewerLimits)
+    scene.editor.answersRequests = answering
+    return scene
   }
 
-  private func ask(_ scene: Scene, _ bytes: [UInt8], timeout: Int64? = nil) -> UInt64 {
+  private func ask(_ scene: Continued, _ bytes: [UInt8], timeout: Int64? = nil) -> UInt64 {
     var number: UInt64 = 0
     scene.world.tell(scene.viewer) { number = $0.request(bytes, scene.from, timeout: timeout, $1) }
     return number
   }
 
-  private func error(_ scene: Scene) -> Status? {
+  private func error(_ scene: Continued) -> Status? {
     #expect(scene.viewer.answers.count <= 1)
     return scene.viewer.answers.first?.error?.status
   }
@@ -155,7 +140,7 @@ import Testing
       ({ $0.world.tell($0.editor) { [id = $0.activity] in $0.invalidate(id, $1) } }, Status.handoffFailed),
       ({ $0.world.close($0.editor) }, .connectionUnavailable), ({ $0.world.kill($0.editor) }, .connectionUnavailable),
       ({ $0.world.killHub() }, .connectionUnavailable), ({ $0.world.close($0.viewer) }, .cancelled),
-    ] as [((Scene) -> Void, Status)] {
+    ] as [((Continued) -> Void, Status)] {
       let scene = try scene(answering: false)
       _ = ask(scene, Self.bytes(1_000))
       #expect(scene.editor.asked.count == 1)

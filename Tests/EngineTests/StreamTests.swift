@@ -5,42 +5,27 @@ import Testing
 
 /// Streams, as far as the engines have to do with them: who gets one (R7.1), and how each is known to have ended (R7.3).
 @Suite struct StreamTests {
-  private struct Scene {
-    let world: World
-    let editor: TestApp
-    let viewer: TestApp
-    let activity: Identifier
-    let from: ContinuedFrom
+  private func scene(supporting: Bool = true) throws -> Continued {
+    try Continued { world, editor, id in
+      world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(supporting) } }
+    }
   }
 
-  /// A viewer that has continued what an editor offers.
-  private func scene(supporting: Bool = true) throws -> Scene {
-    let world = World()
-    world.startHub()
-    let editor = world.open("editor")
-    let viewer = world.open("viewer")
-    let id = try world.offer("Draft", by: editor)
-    world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(supporting) } }
-    _ = try world.continue(in: viewer)
-    return Scene(
-      world: world, editor: editor, viewer: viewer, activity: id, from: try #require(viewer.continued.first?.from))
-  }
-
-  private func ask(_ scene: Scene, timeout: Int64? = nil) -> Identifier {
+  private func ask(_ scene: Continued, timeout: Int64? = nil) -> Identifier {
     let id = scene.world.identifier()
     scene.world.tell(scene.viewer) { $0.askStream(id, scene.from, timeout: timeout, $1) }
     return id
   }
 
   /// A stream that is there at both ends.
-  private func stream(_ scene: Scene) throws -> Identifier {
+  private func stream(_ scene: Continued) throws -> Identifier {
     let id = ask(scene)
     #expect(scene.viewer.streamAnswers.map { $0.error } == [nil])
     #expect(scene.editor.streamsThatCame == [id])
     return id
   }
 
-  private func refusal(_ scene: Scene) -> Status? {
+  private func refusal(_ scene: Continued) -> Status? {
     #expect(scene.viewer.streamAnswers.count == 1)
     return scene.viewer.streamAnswers.first?.error?.status
   }

@@ -33,7 +33,8 @@ extension AppEngine {
   /// What is wrong with an app that asks for more of an activity; nil: nothing (R7.1).
   func objection(to continuation: Message.Continuation, of app: Identifier) -> SegueError? {
     guard holders.contains(continuation, app) else {
-      return SegueError(.handoffFailed, "the app did not continue the activity, or it was invalidated")
+      return SegueError(
+        .handoffFailed, "the app is not among the last that continued the activity, or it was invalidated")
     }
     return nil
   }

@@ -34,26 +34,26 @@ extension Story {
 
   // MARK: Steps
 
-  private mutating func begin(_ scene: Scene, timeout: Int64? = nil) -> Identifier {
+  mutating func begin(_ scene: Scene, timeout: Int64? = nil) -> Identifier {
     let id = random.identifier()
     if let offer = scene.viewer.engine?.offers[scene.id] { scene.viewer.continue(offer, id, timeout: timeout) }
     return id
   }
 
   /// Continues it, and waits until it is over.
-  private mutating func `continue`(_ scene: Scene) -> Identifier {
+  mutating func `continue`(_ scene: Scene) -> Identifier {
     let id = begin(scene)
     fleet.advance(Self.continuedTime)
     return id
   }
 
-  private func expect(_ scene: Scene, _ id: Identifier, _ end: Attempt.Told?, _ outcome: Outcome?) {
+  func expect(_ scene: Scene, _ id: Identifier, _ end: Attempt.Told?, _ outcome: Outcome?) {
     let attempt = witness?[id]
     claim(attempt?.told == [.willContinue] + (end.map { [$0] } ?? []), scene.viewer, "R3.2: it is told another end")
     claim(attempt?.receipt?.outcome == outcome, scene.origin, "R3.6: another outcome than is due")
   }
 
-  private mutating func change(_ scene: Scene, size: Int? = nil) throws(SegueError) {
+  mutating func change(_ scene: Scene, size: Int? = nil) throws(SegueError) {
     let number = nextNumber()
     try scene.origin.change(scene.index) { (activity) throws(SegueError) in
       try ScriptedApp.write(number, size: size, to: &activity)
@@ -61,7 +61,7 @@ extension Story {
   }
 
   /// The app in whose process the hub of a device is, unless it is one of the scene's.
-  private func hubApp(_ device: FleetDevice, _ scene: Scene) -> ScriptedApp? {
+  func hubApp(_ device: FleetDevice, _ scene: Scene) -> ScriptedApp? {
     let process = device.hub?.process
     return apps.first { $0.isAlive && $0.process === process && $0 !== scene.origin && $0 !== scene.viewer }
   }
@@ -265,175 +265,5 @@ extension Story {
     fleet.advance(500)
     expect(Scene(origin: scene.origin, viewer: foreign, id: scene.id), id, .failed(.handoffFailed), nil)
     foreign.close()
-  }
-
-  // MARK: Offering
-
-  /// 2 s after the last change, at the latest 10 s after the first, and then never again (R2.2, R2.3).
-  private mutating func trySaving(_ scene: Scene) throws(SegueError) {
-    let origin = scene.origin
-    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
-    let saves = origin.saveCount
-    for _ in 0..<9 {
-      try change(scene)
-      fleet.advance(1_000)
-    }
-    claim(origin.saveCount == saves, origin, "R2.2: it is saved although it changes all the time")
-    try change(scene)
-    fleet.advance(1_500)
-    claim(origin.saveCount == saves + 1, origin, "R2.2: it is not saved 10 s after the first change")
-    try change(scene)
-    fleet.advance(1_900)
-    claim(origin.saveCount == saves + 1, origin, "R2.2: it is saved too early")
-    fleet.advance(200)
-    claim(origin.saveCount == saves + 2, origin, "R2.2: it is not saved 2 s after the last change")
-    fleet.advance(20_000)
-    claim(origin.saveCount == saves + 2, origin, "R2.2: it is saved, and nothing has changed")
-  }
-
-  /// Changes are told once in 100 ms, the last always (R2.8); many cause one will_save (R2.3).
-  private mutating func tryChanging(_ scene: Scene) throws(SegueError) {
-    let saves = scene.origin.saveCount
-    scene.viewer.watched = scene.id
-    for _ in 0..<30 {
-      try change(scene)
-      fleet.advance(10)
-    }
-    fleet.advance(Self.toldTime)
-    checkOffer(scene.id, of: scene.origin)
-    claim(scene.viewer.offerEvents.count <= 5, scene.viewer, "R2.8: more than one change in 100 ms")
-    claim(scene.viewer.offerEvents.allSatisfy { $0 == .changed }, scene.viewer, "R2.8: it was gone and is back")
-    let version = UInt32(truncatingIfNeeded: random.next())
-    try scene.origin.change(scene.index) { (activity) throws(SegueError) in
-      activity.setPayloadVersion(version)
-      activity.setSupportsContinuationStreams(true)
-    }
-    fleet.advance(2_500)
-    checkOffer(scene.id, of: scene.origin)
-    claim(scene.origin.saveCount - saves <= 1, scene.origin, "R2.3: more than one will_save")
-  }
-
-  /// One current activity per app, the last activated in front (R1.11, R1.12, R1.8).
-  private mutating func tryActivating(_ scene: Scene) throws(SegueError) {
-    let (origin, viewer) = (scene.origin, scene.viewer)
-    let other = random.identifier()
-    origin.becomeCurrent(other, try activity())
-    fleet.advance(Self.toldTime)
-    checkGone(scene.id)
-    checkOffer(other, of: origin)
-    origin.becomeCurrent(origin.activityCount - 2)
-    fleet.advance(Self.toldTime)
-    checkGone(other)
-    checkOffer(scene.id, of: origin)
-    let fromViewer = random.identifier()
-    viewer.becomeCurrent(fromViewer, try activity())
-    fleet.advance(Self.toldTime)
-    checkOffer(fromViewer, of: viewer)
-    origin.setForeground(true)
-    fleet.advance(Self.toldTime)
-    checkOffer(scene.id, of: origin)
-    let index = origin.activityCount - 2
-    try origin.change(index) { (activity) throws(SegueError) in activity.setEligible(.handoff, false) }
-    fleet.advance(Self.toldTime)
-    checkGone(scene.id)
-    try origin.change(index) { (activity) throws(SegueError) in activity.setEligible(.handoff, true) }
-    fleet.advance(Self.toldTime)
-    checkOffer(scene.id, of: origin)
-    origin.setForeground(false)
-    origin.resignCurrent(index)
-    fleet.advance(Self.toldTime)
-    checkGone(scene.id)
-  }
-
-  // MARK: Hubs
-
-  /// It goes on through the next hub, under the same name (R3.14), and nobody sees the change (R2.8).
-  private mutating func tryHubDies(_ scene: Scene) throws(SegueError) {
-    guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
-    scene.viewer.watched = scene.id
-    if random.chance(0.5) {
-      scene.origin.answersSaves = false
-    } else {
-      // More than a window: it dies in the middle.
-      try change(scene, size: 300_000)
-      fleet.advance(Self.toldTime)
-      scene.viewer.watched = scene.id
-    }
-    let id = begin(scene)
-    fleet.advance(random.within(0, scene.origin.answersSaves ? 12 : 200))
-    hub.process.kill()
-    // Longer than one waits for a hub.
-    fleet.advance(2_500)
-    scene.origin.answersSaves = true
-    scene.origin.answer()
-    fleet.advance(Self.continuedTime)
-    expect(scene, id, .continued(isStale: false), .restored)
-    claim(scene.viewer.offerEvents.isEmpty, scene.viewer, "R2.8: another hub is seen by who sees its offers")
-    checkOffer(scene.id, of: scene.origin)
-  }
-
-  /// An outcome that the hub lost is told to the next (R3.6).
-  private mutating func tryAnswerWithoutHub(_ scene: Scene) {
-    guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
-    scene.viewer.answersContinue = false
-    let id = `continue`(scene)
-    hub.process.kill()
-    fleet.advance(random.within(0, 2))
-    scene.viewer.answersContinue = true
-    scene.viewer.answer()
-    fleet.advance(Self.continuedTime)
-    expect(scene, id, .continued(isStale: false), .restored)
-  }
-
-  /// Why is it not offered there? (R6.5)
-  private mutating func tryExplaining(_ scene: Scene) {
-    let origin = scene.origin
-    let others = apps.filter { $0.isAlive && $0 !== origin && $0.process.device === origin.process.device }
-    let strangers = others.filter { !sees($0, origin) }
-    origin.explain(scene.index)
-    fleet.advance(500)
-    let count = others.isEmpty ? 1 : strangers.count
-    claim(origin.reasons?.count == count, origin, "R6.5: more or fewer reasons than there are")
-    if let hub = hubApp(origin.process.device, scene) {
-      origin.explain(scene.index)
-      hub.process.kill()
-      fleet.advance(500)
-      claim(origin.reasons?.count == 1, origin, "R6.5: the hub went away, and explain was not answered")
-      fleet.advance(Fleet.agreementTime)
-    }
-    origin.resignCurrent(scene.index)
-    origin.explain(scene.index)
-    fleet.advance(500)
-    claim(origin.reasons?.count == 1, origin, "R6.5: it is not current, and there is no reason")
-  }
-
-  /// Who connects and says nothing is ended after 5 s (A19).
-  private mutating func tryMute(_ scene: Scene) {
-    guard let isThere = scene.origin.process.device.connectMute() else { return }
-    fleet.advance(4_900)
-    claim(isThere(), scene.origin, "A19: who has yet to say hello is ended too early")
-    fleet.advance(200)
-    claim(!isThere(), scene.origin, "A19: who says nothing stays connected")
-  }
-
-  /// A link that breaks goes on where it was, without loss or repetition (R7.4).
-  private mutating func tryCut(_ scene: Scene) throws(SegueError) {
-    guard !scene.isOnOneDevice else { return }
-    try change(scene, size: random.below(150_000))
-    let number = scene.origin.current.flatMap { ScriptedApp.number(of: $0) }
-    let id = begin(scene)
-    for _ in 0..<3 {
-      fleet.advance(random.within(2, 80))
-      for link in scene.origin.process.device.links { link.cut(fleet) }
-      fleet.advance(random.within(0, 600))
-    }
-    fleet.advance(2 * Self.continuedTime)
-    let isDirect = scene.origin.process.device.link(to: scene.viewer.process.device) != nil
-    // A hub between the two may be asked while it does not see the origin.
-    if isDirect || witness?[id]?.told.last != .failed(.connectionUnavailable) {
-      expect(scene, id, .continued(isStale: false), .restored)
-      claim(witness?[id]?.number == number, scene.viewer, "R2.2: it does not get the present state")
-    }
-    checkOffer(scene.id, of: scene.origin)
   }
 }

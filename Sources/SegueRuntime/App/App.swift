@@ -380,14 +380,7 @@ public class App: Handled {
   /// After each call of the engine: bytes go out, deliveries become due, the next deadline is set.
   func settle() {
     guard let engine else { return }
-    for delivery in engine.takeDeliveries() {
-      switch delivery {
-      case .log(let severity, let message): logs.append((severity, message))
-      case .streamAnswered(let id, let error) where streamAsks[id]?.transfer != nil:
-        takeAsk(id)?.transfer?.answered(error)
-      default: due.append(.delivery(delivery))
-      }
-    }
+    takeDeliveries(engine)
     let offered = engine.currentActivity
     if current?.id != offered {
       current?.setCurrent(false)

@@ -6,6 +6,18 @@ import SegueTransport
 /// What a delivery means to the host. Each function is called with the app's lock and gives what is to be done without
 /// it, which tells whether a callback of the host ran.
 extension App {
+  /// What the engine has for the host becomes due. Called with the lock.
+  func takeDeliveries(_ engine: AppEngine) {
+    for delivery in engine.takeDeliveries() {
+      switch delivery {
+      case .log(let severity, let message): logs.append((severity, message))
+      case .streamAnswered(let id, let error) where streamAsks[id]?.transfer != nil:
+        takeAsk(id)?.transfer?.answered(error)
+      default: due.append(.delivery(delivery))
+      }
+    }
+  }
+
   typealias Turn = () -> Bool
   private static func nothing() -> Bool { false }
 

@@ -191,27 +191,33 @@ final class HubHost {
         guard let app = connections[app], !app.descriptors.isEmpty else { continue }
         let fd = app.descriptors.removeFirst()
         if let other, let to = connections[other] { to.outgoing.append(fd) } else { Descriptors.close(fd) }
-      case .departure(let crossing, let app):
-        guard let app = connections[app], !app.descriptors.isEmpty else {
-          engine.lose(crossing, SegueError(.malformed, "no descriptor came with the stream"))
-          continue
-        }
-        let fd = app.descriptors.removeFirst()
-        if let socket = StreamSocket(fd) {
-          ferry(crossing, socket)
-        } else {
-          Descriptors.close(fd)
-          engine.lose(crossing, SegueError(.malformed, "the descriptor that came with the stream is none"))
-        }
-      case .arrival(let crossing, let app):
-        do throws(SegueError) {
-          let (near, far) = try StreamSocket.pair()
-          if let app = connections[app] { app.outgoing.append(far) } else { Descriptors.close(far) }
-          ferry(crossing, near)
-        } catch {
-          engine.lose(crossing, error)
-        }
+      case .departure(let crossing, let app): depart(crossing, from: app)
+      case .arrival(let crossing, let app): arrive(crossing, at: app)
       }
+    }
+  }
+
+  /// An app has asked for a stream of another device.
+  private func depart(_ crossing: Crossing, from app: HubEngine.PeerNumber) {
+    guard let app = connections[app], !app.descriptors.isEmpty else {
+      return engine.lose(crossing, SegueError(.malformed, "no descriptor came with the stream"))
+    }
+    let fd = app.descriptors.removeFirst()
+    guard let socket = StreamSocket(fd) else {
+      Descriptors.close(fd)
+      return engine.lose(crossing, SegueError(.malformed, "the descriptor that came with the stream is none"))
+    }
+    ferry(crossing, socket)
+  }
+
+  /// An app of another device asks one of this for a stream.
+  private func arrive(_ crossing: Crossing, at app: HubEngine.PeerNumber) {
+    do throws(SegueError) {
+      let (near, far) = try StreamSocket.pair()
+      if let app = connections[app] { app.outgoing.append(far) } else { Descriptors.close(far) }
+      ferry(crossing, near)
+    } catch {
+      engine.lose(crossing, error)
     }
   }
 

@@ -33,7 +33,7 @@ open class Transfer: Handled, @unchecked Sendable {
   private var digest: ThreadedDigest { means.digest }
   private var hasBegun = false
   private var received: UInt64 = 0
-  private var total: UInt64
+  private let total: UInt64
   private var reportedAt: Int64 = 0
 
   // Guarded by the app's lock. What the host is to be told: how far it is, and its end.
@@ -259,13 +259,12 @@ open class Transfer: Handled, @unchecked Sendable {
       buffers.deallocate()
     }
     let size = AttachmentFormat.size(head: try read(AttachmentFormat.headSize, from: socket, buffer))
+    guard size == total else { throw Self.changed }
     if !hasBegun {
-      total = size
       if case .file(let file) = target { try file.begin(size: size) }
       if size >= Self.large { digest.startThread() }
       hasBegun = true
     }
-    guard size == total else { throw Self.changed }
     while true {
       var left = AttachmentFormat.length(try read(AttachmentFormat.lengthSize, from: socket, buffer))
       if left == 0 { break }

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import logging
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
@@ -110,3 +113,64 @@ def environment(folder: str) -> dict[str, str]:
     package = str(Path(segue.__file__).resolve().parents[1])
     path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
     return {**os.environ, "SEGUE_RUNTIME_DIR": folder, "SEGUE_LIBRARY": segue.library_path, "PYTHONPATH": path}
+
+
+def continued_by(viewer: segue.App, *others: segue.App) -> segue.Activity:
+    """The first offer that an app of this process sees, continued; `others` take part in it."""
+    apps = [viewer, *others]
+    run_until(apps, lambda: viewer.offers)
+    continuation = viewer.continue_(viewer.offers[0])
+    run_until(apps, lambda: continuation.done)
+    return continuation.wait(0)
+
+
+# ---- for attachments ----
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(folder: str) -> Iterator[Start]:
+    """Starts a program; given something to say, waits until it has said so."""
+    with ExitStack() as stack:
+
+        def run(program: str, *arguments: object, says: str = "") -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [sys.executable, "-W", "error", "-c", program, *map(str, arguments)],
+                env=environment(folder),
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            if says:
+                assert process.stdout is not None
+                assert process.stdout.readline() == says + "\n"
+            return process
+
+        yield run
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """64 MiB, which surely are under way for a while; no two pieces are the same."""
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        for number in range(64):
+            file.write(hashlib.sha256(b"%d" % number).digest() * (1 << 15))
+    return path
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """Where something is fetched to: a folder of its own, in which nothing else may be left."""
+    (tmp_path / "target").mkdir()
+    return tmp_path / "target" / "file"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nobody is waited for for long."""
+    segue.limits.transfer_resume_ms = 300
+    yield
+    segue.limits.transfer_resume_ms = 60_000

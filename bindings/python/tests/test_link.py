@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, Callable
 
 import pytest
-from conftest import PATIENCE, TYPE, environment, run_until
+from conftest import PATIENCE, TYPE, continued_by, environment, run_until
 
 import segue
 
@@ -60,10 +60,8 @@ def test_an_activity_is_continued_on_a_linked_device(pair: Pair) -> None:
     activity.become_current()
     links = linked(pair)
     assert [link.wait(0) for link in links] == [socket.gethostname()] * 2
-    run_until([editor, viewer], lambda: viewer.offers)
-    continuation = viewer.continue_(viewer.offers[0])
-    run_until([editor, viewer], lambda: continuation.done)
-    assert continuation.wait(0).user_info["line"] == 12
+    continued = continued_by(viewer, editor)
+    assert continued.user_info["line"] == 12
     run_until([editor, viewer], lambda: receipts)
     assert receipts[0].outcome == segue.Outcome.RESTORED
 
@@ -210,10 +208,8 @@ def test_a_stream_outlives_the_cuts_of_its_link(pair: Pair) -> None:
     activity.become_current()
     proxy = Proxy(200_000)
     links = editor.link(proxy.sockets[0]), viewer.link(proxy.sockets[1])
-    run_until([editor, viewer], lambda: viewer.offers)
-    continuation = viewer.continue_(viewer.offers[0])
-    run_until([editor, viewer], lambda: continuation.done)
-    asked = continuation.wait(0).stream()
+    continued = continued_by(viewer, editor)
+    asked = continued.stream()
     run_until([editor, viewer], lambda: asked.done and came)
     mine, theirs = asked.wait(0), came.pop()
     there, back = (b"".join(b"%d of %s\n" % (number, name) for number in range(200_000)) for name in (b"one", b"two"))
@@ -274,11 +270,9 @@ def test_an_attachment_crosses_a_link_that_is_cut(pair: Pair, tmp_path: Any) -> 
     activity.become_current()
     proxy = Proxy(200_000)
     links = editor.link(proxy.sockets[0]), viewer.link(proxy.sockets[1])
-    run_until([editor, viewer], lambda: viewer.offers)
-    continuation = viewer.continue_(viewer.offers[0])
-    run_until([editor, viewer], lambda: continuation.done)
+    continued = continued_by(viewer, editor)
     target = tmp_path / "picture"
-    fetching = continuation.wait(0).fetch_attachment("picture", target)
+    fetching = continued.fetch_attachment("picture", target)
     cuts = 0
     while True:
         ended = [link.ended for link in links]
@@ -308,10 +302,8 @@ def test_a_stream_whose_hub_goes_is_broken(folders: tuple[str, str], pair: Pair)
         activity.on_did_receive_stream(came.append)
         activity.become_current()
         linked(pair)
-        run_until([other, editor, viewer], lambda: viewer.offers)
-        continuation = viewer.continue_(viewer.offers[0])
-        run_until([other, editor, viewer], lambda: continuation.done)
-        asked = continuation.wait(0).stream()
+        continued = continued_by(viewer, other, editor)
+        asked = continued.stream()
         run_until([other, editor, viewer], lambda: asked.done and came)
         mine, theirs = asked.wait(0), came.pop()
         with mine.open() as near, theirs.open() as far:

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from typing import Callable
 
 import pytest
-from conftest import PATIENCE, TYPE, Log, Opener, environment, run_until
+from conftest import PATIENCE, TYPE, Log, Opener, continued_by, environment, run_until
 from test_link import Pair, folders, linked, pair  # noqa: F401  (fixtures)
 
 import segue
@@ -300,10 +300,8 @@ def test_across_linked_devices(pair: Pair) -> None:  # noqa: F811
     pages.on_request(lambda data: data[::-1])
     pages.become_current()
     linked(pair)
-    run_until([editor, viewer], lambda: viewer.offers)
-    continuation = viewer.continue_(viewer.offers[0])
-    run_until([editor, viewer], lambda: continuation.done)
-    activity = continuation.wait(0)
+    continued = continued_by(viewer, editor)
+    activity = continued
     data = os.urandom(500_000)
     asked = [activity.request(data) for _ in range(20)]
     run_until([editor, viewer], lambda: all(each.done for each in asked))

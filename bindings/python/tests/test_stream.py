@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from typing import Callable
 
 import pytest
-from conftest import PATIENCE, TYPE, Opener, environment, run_until
+from conftest import PATIENCE, TYPE, Opener, continued_by, environment, run_until
 
 import segue
 
@@ -182,10 +182,8 @@ def test_the_origin_hears_how_the_receiver_ended(opened: Opener, ending: str) ->
     came: list[segue.Stream] = []
     activity.on_did_receive_stream(came.append)
     activity.become_current()
-    run_until([editor, viewer], lambda: viewer.offers)
-    continuation = viewer.continue_(viewer.offers[0])
-    run_until([editor, viewer], lambda: continuation.done)
-    asked = continuation.wait(0).stream()
+    continued = continued_by(viewer, editor)
+    asked = continued.stream()
     run_until([editor, viewer], lambda: asked.done and came)
     mine, theirs = asked.wait(0), came.pop()
     near, far = mine.open(), theirs.open()
@@ -280,10 +278,8 @@ def test_an_unopened_stream_that_is_let_go_of_is_aborted(opened: Opener) -> None
     activity.supports_continuation_streams = True
     activity.on_did_receive_stream(lambda stream: None)
     activity.become_current()
-    run_until([editor, viewer], lambda: viewer.offers)
-    continuation = viewer.continue_(viewer.offers[0])
-    run_until([editor, viewer], lambda: continuation.done)
-    asked = continuation.wait(0).stream()
+    continued = continued_by(viewer, editor)
+    asked = continued.stream()
     run_until([editor, viewer], lambda: asked.done)
     stream = asked.wait(0)
     with stream.open() as connection:
@@ -324,10 +320,8 @@ def test_the_hubs_death_does_not_disturb_a_stream(opened: Opener, folder: str) -
         came: list[segue.Stream] = []
         activity.on_did_receive_stream(came.append)
         activity.become_current()
-        run_until([editor, viewer], lambda: [offer for offer in viewer.offers if offer.type == TYPE])
-        continuation = viewer.continue_(viewer.offers[0])
-        run_until([editor, viewer], lambda: continuation.done)
-        asked = continuation.wait(0).stream()
+        continued = continued_by(viewer, editor)
+        asked = continued.stream()
         run_until([editor, viewer], lambda: asked.done and came)
         mine, theirs = asked.wait(0), came.pop()
         with mine.open() as near, theirs.open() as far:
