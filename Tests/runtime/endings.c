@@ -103,9 +103,9 @@ static void *answer(void *save) {
 
 static segue_reply saved_by_another(void *context, segue_activity *activity, segue_save *save) {
   (void)activity;
+  ((struct side *)context)->announced++; /* before the answer, which is what the test waits for */
   OK(segue_save_retain(save));
   REQUIRE(pthread_create(&answering, NULL, answer, save) == 0);
-  ((struct side *)context)->announced++;
   return SEGUE_REPLY_LATER;
 }
 
