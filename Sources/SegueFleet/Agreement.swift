@@ -29,32 +29,34 @@ extension Fleet {
     if let broken { report("hub of \(hub.process.device.name)", "\(broken)") }
   }
 
-  func check(_ process: FleetProcess, _ link: Link) {
-    guard link.pendingBytes > Self.queueLimit else { return }
+  /// Whether more waits than ever should.
+  static func isOverfull(_ link: Link) -> Bool { link.pendingBytes > queueLimit }
+
+  func reportOverfull(_ link: Link, of process: FleetProcess) {
     report(process.name, "a queue grows without bound: \(link.pendingBytes) bytes wait")
   }
 
   // MARK: What is offered
 
   /// Looks at what an app offers after its engine was called.
-  func noteOffer(of process: FleetProcess) {
-    guard let engine = process.engine, let program = process.program else { return }
+  func noteOffer(of process: FleetProcess, _ engine: AppEngine) {
     let current = engine.currentActivity
-    guard current != nil || process.offered.id != nil else { return }
+    guard current != nil || process.offered.id != nil, let program = process.program else { return }
     let now = process.now
     let changedAt = current.map { program.lastChange(of: $0) } ?? 0
     if let current, process.offered.isAsSeen(current, changedAt: changedAt, now) { return }
-    let activity = current.flatMap { program.activity($0) }
-    process.offered.see(current, changedAt: changedAt, expirationDate: activity?.expirationDate, now)
-    let isOffered = activity.map { $0.isOfferable(at: now.date) } ?? false
-    let id = isOffered ? current : nil
-    let title = isOffered ? activity?.title : nil
+    var (id, title, type, expirationDate): (Identifier?, String?, String, Double?) = (nil, nil, "", nil)
+    if let current, let activity = program.activity(current) {
+      expirationDate = activity.expirationDate
+      if activity.isOfferable(at: now.date) { (id, title, type) = (current, activity.title, activity.type) }
+    }
+    process.offered.see(current, changedAt: changedAt, expirationDate: expirationDate, now)
     guard id != process.offered.id || !Text.isSame(title, process.offered.title) else { return }
     if let former = process.offered.id, former != id { process.offered.former.append(former) }
     if let id { process.offered.former.removeAll { $0 == id } }
     process.offered.id = id
     process.offered.title = title
-    process.offered.type = activity?.type ?? ""
+    process.offered.type = type
     process.offered.since = clock.uptime
     queueAudit(of: process)
   }
@@ -197,9 +199,9 @@ extension Fleet {
       let here = found[next]
       let distance = distances[here.index] + 1
       next += 1
-      for link in here.links where link.isUp {
+      for link in here.links {
         let other = link.other(here)
-        guard distances[other.index] < 0 else { continue }
+        guard distances[other.index] < 0, link.isUp else { continue }
         distances[other.index] = distance
         found.append(other)
       }

@@ -25,9 +25,9 @@ final class Connection {
   /// Ends 0 and 1. An end that is closed has no owner.
   private(set) var owners: [Owner?]
   /// Stream n goes to end n.
-  private let streams = [Stream(), Stream()]
+  private var streams = [Stream(), Stream()]
 
-  private final class Stream {
+  private struct Stream {
     /// An empty segment is the end of the stream.
     var segments: [[UInt8]] = []
     var first = 0
@@ -41,14 +41,37 @@ final class Connection {
     var hasEnd = false
 
     /// Nobody is there any more who could take what is under way.
-    func drop() {
-      segments = []
-      first = 0
-      size = 0
-      lastAt = 0
-      held = 0
-      isBlocked = false
-      hasEnd = false
+    mutating func drop() { self = Stream() }
+
+    mutating func take() -> [UInt8]? {
+      guard first < segments.count else { return nil }
+      var segment: [UInt8] = []
+      swap(&segment, &segments[first])
+      first += 1
+      size -= segment.count
+      if first == segments.count {
+        segments.removeAll(keepingCapacity: first <= 64)
+        first = 0
+      }
+      return segment
+    }
+
+    /// Only so many bytes of what is under way are left.
+    mutating func cut(to kept: Int) {
+      size = kept
+      var room = kept
+      var index = first
+      while index < segments.count, segments[index].count <= room {
+        room -= segments[index].count
+        index += 1
+      }
+      guard index < segments.count else { return }
+      // An empty segment would be taken for the end.
+      if room > 0 {
+        segments[index].removeLast(segments[index].count - room)
+        index += 1
+      }
+      segments.removeSubrange(index...)
     }
   }
 
@@ -78,17 +101,16 @@ final class Connection {
   private func split(_ bytes: UnsafeRawBufferPointer, to target: Int, _ fleet: Fleet) {
     guard bytes.count > 1, fleet.random.chance(0.05) else { return send(Array(bytes), to: target, fleet) }
     let cut = 1 + fleet.random.below(bytes.count - 1)
-    send(Array(bytes[..<cut]), to: target, fleet)
-    send(Array(bytes[cut...]), to: target, fleet)
+    send(Array(UnsafeRawBufferPointer(rebasing: bytes[..<cut])), to: target, fleet)
+    send(Array(UnsafeRawBufferPointer(rebasing: bytes[cut...])), to: target, fleet)
   }
 
   private func send(_ segment: [UInt8], to target: Int, _ fleet: Fleet) {
     let delay = link == nil ? fleet.random.within(0, 1) : fleet.network.delay(&fleet.random)
-    let stream = streams[target]
-    let at = max(stream.lastAt, fleet.clock.uptime + delay)
-    stream.lastAt = at
-    stream.size += segment.count
-    stream.segments.append(segment)
+    let at = max(streams[target].lastAt, fleet.clock.uptime + delay)
+    streams[target].lastAt = at
+    streams[target].size += segment.count
+    streams[target].segments.append(segment)
     fleet.push(.arrival(self, target), at: at)
     if link != nil, fleet.random.chance(fleet.network.duplication) {
       // It comes again, and is dropped for it.
@@ -97,19 +119,7 @@ final class Connection {
   }
 
   /// The next segment has arrived; nil: there is none (any more). Empty: the end.
-  func take(at end: Int) -> [UInt8]? {
-    let stream = streams[end]
-    guard stream.first < stream.segments.count else { return nil }
-    var segment: [UInt8] = []
-    swap(&segment, &stream.segments[stream.first])
-    stream.first += 1
-    stream.size -= segment.count
-    if stream.first == stream.segments.count {
-      stream.segments.removeAll(keepingCapacity: stream.first <= 64)
-      stream.first = 0
-    }
-    return segment
-  }
+  func take(at end: Int) -> [UInt8]? { streams[end].take() }
 
   /// Whether the writer to this end waits for the room that has come.
   func isBlocked(_ end: Int) -> Bool { streams[end].isBlocked }
@@ -140,24 +150,9 @@ final class Connection {
 
   /// The process at an end dies: some of what it was writing may not have left it.
   func cut(from end: Int, _ fleet: Fleet) {
-    let stream = streams[1 - end]
     // It broke before that, and word of it is under way.
-    guard !stream.hasEnd else { return }
-    let kept = fleet.random.below(stream.size + 1)
-    stream.size = kept
-    var room = kept
-    var index = stream.first
-    while index < stream.segments.count, stream.segments[index].count <= room {
-      room -= stream.segments[index].count
-      index += 1
-    }
-    guard index < stream.segments.count else { return }
-    // An empty segment would be taken for the end.
-    if room > 0 {
-      stream.segments[index].removeLast(stream.segments[index].count - room)
-      index += 1
-    }
-    stream.segments.removeSubrange(index...)
+    guard !streams[1 - end].hasEnd else { return }
+    streams[1 - end].cut(to: fleet.random.below(streams[1 - end].size + 1))
   }
 
   // MARK: Silence

@@ -29,6 +29,9 @@ final class DeviceLink {
   /// Whether what one device says is heard by the other.
   var isUp: Bool { isWanted && !isSilent && isJoined }
 
+  /// Whether the device at an end hears what is said to it.
+  func isHeard(at end: Int) -> Bool { !isSilent && (end == 0 ? first : second).isUp }
+
   /// Both hubs hear of the end.
   func close(_ fleet: Fleet) {
     connection?.finish(0, fleet)

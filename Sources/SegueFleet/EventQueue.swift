@@ -20,7 +20,7 @@ struct EventQueue<Event> {
   /// When the next event is, in milliseconds; nil: there is none.
   var nextTime: Int64? { entries.first?.at }
 
-  mutating func push(_ event: Event, at: Int64) {
+  mutating func push(_ event: consuming Event, at: Int64) {
     let slot: Int
     if let last = free.popLast() {
       slot = last

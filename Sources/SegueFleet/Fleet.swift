@@ -184,7 +184,7 @@ public final class Fleet {
     return steps
   }
 
-  func push(_ event: FleetEvent, at: Int64) {
+  func push(_ event: consuming FleetEvent, at: Int64) {
     if event.isUnderWay { underWay += 1 }
     queue.push(event, at: at)
   }
@@ -226,33 +226,35 @@ public final class Fleet {
   }
 
   private func arrive(_ connection: Connection, _ end: Int, _ event: FleetEvent) -> Bool {
-    if let link = connection.link {
-      let target = end == 0 ? link.first : link.second
-      if link.isSilent || !target.isUp {
-        connection.hold(end)
-        return false
-      }
+    if let link = connection.link, !link.isHeard(at: end) {
+      connection.hold(end)
+      return false
     }
-    guard let owner = connection.owners[end] else {
+    switch connection.owners[end] {
+    case .app(let process):
+      guard !process.postpones(event), let segment = connection.take(at: end) else { return false }
+      segment.isEmpty ? process.lost() : process.receive(segment)
+    case .hub(let hub, let number):
+      guard !hub.process.postpones(event), let segment = connection.take(at: end) else { return false }
+      segment.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
+    case nil:
       // Nobody is there any more: whoever writes is told so.
       _ = connection.take(at: end)
       connection.finish(1 - end, self)
       return false
     }
-    guard !owner.process.postpones(event), let segment = connection.take(at: end) else { return false }
-    switch owner {
-    case .app(let process): segment.isEmpty ? process.lost() : process.receive(segment)
-    case .hub(let hub, let number): segment.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
-    }
-    guard connection.isBlocked(end), let writer = connection.owners[1 - end], !writer.process.isStalled else {
-      return true
-    }
+    if connection.isBlocked(end) { unblock(connection, end) }
+    return true
+  }
+
+  /// There is room again for who writes to this end.
+  private func unblock(_ connection: Connection, _ end: Int) {
+    guard let writer = connection.owners[1 - end], !writer.process.isStalled else { return }
     connection.unblock(end)
     switch writer {
     case .app(let process): process.flush()
     case .hub(let hub, let number): hub.drained(number)
     }
-    return true
   }
 
   // MARK: What is told of it

@@ -20,3 +20,17 @@ public final class FleetClock: Sendable {
 
   public var now: Moment { Moment(uptime: uptime, date: Self.startDate + Double(elapsed) / 1000) }
 }
+
+/// The clock of a device: the time of the fleet, and a date of its own.
+final class DeviceClock {
+  private let fleet: FleetClock
+  /// Seconds that it is ahead of the fleet's.
+  var offset: Double = 0
+
+  init(_ fleet: FleetClock) { self.fleet = fleet }
+
+  var now: Moment {
+    let now = fleet.now
+    return Moment(uptime: now.uptime, date: now.date + offset)
+  }
+}

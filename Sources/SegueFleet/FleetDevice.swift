@@ -8,11 +8,14 @@ public final class FleetDevice {
   /// Outlives its devices.
   unowned(unsafe) public let fleet: Fleet
   let index: Int
-  private let clock: FleetClock
+  let clock: DeviceClock
   /// Whether it has power.
   public private(set) var isUp = true
   /// Seconds that its clock is ahead of the fleet's: two clocks differ.
-  public var clockOffset: Double = 0
+  public var clockOffset: Double {
+    get { clock.offset }
+    set { clock.offset = newValue }
+  }
 
   private(set) var processes: [FleetProcess] = []
   /// Those that run, the latest last; all but that one are about to step down.
@@ -25,13 +28,10 @@ public final class FleetDevice {
     self.name = name
     self.index = index
     self.fleet = fleet
-    clock = fleet.clock
+    clock = DeviceClock(fleet.clock)
   }
 
-  public var now: Moment {
-    let now = clock.now
-    return Moment(uptime: now.uptime, date: now.date + clockOffset)
-  }
+  public var now: Moment { clock.now }
 
   /// The hub that counts.
   var hub: FleetHub? { hubs.last.flatMap { $0.generation == highest ? $0 : nil } }

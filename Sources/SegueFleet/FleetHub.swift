@@ -8,19 +8,21 @@ final class FleetHub {
   let generation: UInt64
   /// Outlives it: the hub ends with its process.
   unowned(unsafe) let process: FleetProcess
+  private let clock: DeviceClock
   /// Outlives all that is in it.
   private unowned(unsafe) let fleet: Fleet
   private(set) var isAlive = true
 
   /// One of its connections, and which end of it is the hub's.
   private struct Entry {
-    let number: HubEngine.PeerNumber
     let connection: Connection
     let end: Int
   }
 
   /// In ascending order of their numbers.
   private var entries: [Entry] = []
+  /// Theirs, in the same order, to search through.
+  private var numbers: [HubEngine.PeerNumber] = []
   private var nextNumber: HubEngine.PeerNumber = 1
   private var deadline: Int64?
   /// Steps of it so far: a hub with many peers is not looked through after each.
@@ -31,10 +33,11 @@ final class FleetHub {
     self.generation = generation
     self.process = process
     fleet = process.fleet
+    clock = process.device.clock
     engine.keepChanges()
   }
 
-  private var now: Moment { process.now }
+  private var now: Moment { clock.now }
   var peerCount: Int { entries.count }
 
   // MARK: Connections
@@ -46,7 +49,8 @@ final class FleetHub {
 
   func add(_ connection: Connection, end: Int, as number: HubEngine.PeerNumber) {
     // Numbers rise.
-    entries.append(Entry(number: number, connection: connection, end: end))
+    entries.append(Entry(connection: connection, end: end))
+    numbers.append(number)
   }
 
   /// An app has connected.
@@ -64,7 +68,7 @@ final class FleetHub {
 
   func isConnected(_ number: HubEngine.PeerNumber) -> Bool { place(of: number) != nil }
 
-  func receive(_ bytes: [UInt8], from number: HubEngine.PeerNumber) {
+  func receive(_ bytes: consuming [UInt8], from number: HubEngine.PeerNumber) {
     engine.receive(bytes, from: number, now)
     settle()
   }
@@ -83,7 +87,7 @@ final class FleetHub {
 
   /// After it was stopped: room may have come meanwhile.
   func flushAll() {
-    for entry in entries { flush(entry.number) }
+    for number in numbers { flush(number) }
     settle()
   }
 
@@ -105,7 +109,7 @@ final class FleetHub {
   func settle() {
     guard isAlive else { return }
     while true {
-      while let number = engine.takePeerToFlush() { flush(number) }
+      while engine.flushNext({ flush($0, $1) }) {}
       // Those that stay are told of what has gone with those that close.
       let closing = engine.takePeersToClose()
       guard !closing.isEmpty else { break }
@@ -120,16 +124,22 @@ final class FleetHub {
   }
 
   private func flush(_ number: HubEngine.PeerNumber) {
-    guard let place = place(of: number), let link = engine.link(of: number) else { return }
-    let (fleet, connection, end) = (fleet, entries[place].connection, entries[place].end)
-    while link.takeOutput({ connection.write($0, from: end, fleet) }) {}
-    fleet.check(process, link)
+    guard let link = engine.link(of: number) else { return }
+    flush(number, link)
     if !link.hasOutput { engine.drained(number, now) }
+  }
+
+  private func flush(_ number: HubEngine.PeerNumber, _ link: Link) {
+    guard let place = place(of: number) else { return }
+    let (fleet, entry) = (fleet, entries[place])
+    while link.takeOutput({ entry.connection.write($0, from: entry.end, fleet) }) {}
+    if Fleet.isOverfull(link) { fleet.reportOverfull(link, of: process) }
   }
 
   private func close(_ number: HubEngine.PeerNumber) {
     guard let place = place(of: number) else { return }
     let entry = entries.remove(at: place)
+    numbers.remove(at: place)
     entry.connection.close(entry.end, fleet)
     engine.disconnected(number, now)
     if let link = entry.connection.link { process.device.lost(link, entry.connection) }
@@ -137,21 +147,22 @@ final class FleetHub {
 
   private func place(of number: HubEngine.PeerNumber) -> Int? {
     var low = 0
-    var high = entries.count
+    var high = numbers.count
     while low < high {
       let middle = (low + high) / 2
-      if entries[middle].number < number { low = middle + 1 } else { high = middle }
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
     }
-    return low < entries.count && entries[low].number == number ? low : nil
+    return low < numbers.count && numbers[low] == number ? low : nil
   }
 
   // MARK: Its end
 
   /// The process closes. What its own app said last is still under way.
   func close() {
-    for entry in entries where isConnected(entry.number) && entry.connection.owners[1 - entry.end] == nil {
+    for (number, entry) in zip(numbers, entries)
+    where isConnected(number) && entry.connection.owners[1 - entry.end] == nil {
       while let segment = entry.connection.take(at: entry.end), !segment.isEmpty {
-        receive(segment, from: entry.number)
+        receive(segment, from: number)
       }
     }
     stepDown()
@@ -191,10 +202,12 @@ final class FleetHub {
   func dissolve() {
     isAlive = false
     entries = []
+    numbers = []
   }
 
   private func forget() {
     entries = []
+    numbers = []
     process.device.ended(self)
     if process.hub === self { process.hub = nil }
   }

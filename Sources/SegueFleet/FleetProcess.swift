@@ -12,6 +12,7 @@ public final class FleetProcess {
   /// Outlives the process: it leaves before it goes. Nil: it has not begun, or has left.
   public private(set) unowned(unsafe) var program: (any FleetProgram)?
   public private(set) var engine: AppEngine?
+  private let clock: DeviceClock
   var search = HubSearch()
 
   /// The connection to the hub, and the hub's generation.
@@ -40,10 +41,11 @@ public final class FleetProcess {
     self.name = name
     self.device = device
     fleet = device.fleet
+    clock = device.clock
     self.offersFrontmostOnly = offersFrontmostOnly
   }
 
-  public var now: Moment { device.now }
+  public var now: Moment { clock.now }
   public var isAlive: Bool { engine != nil }
   /// It takes part in what happens.
   var isAwake: Bool { isAlive && !isStalled }
@@ -156,14 +158,15 @@ public final class FleetProcess {
   /// - Parameter hasCallbacks: the app is to be told something.
   public func settle(hasCallbacks: Bool) {
     guard let engine else { return }
-    flush()
+    let fleet = fleet
+    flush(engine, fleet)
     if hasCallbacks, !hasCallbacksQueued {
       hasCallbacksQueued = true
       fleet.push(.callbacks(self), at: fleet.clock.uptime)
     }
     if let complaint = engine.takeComplaint() { heed(complaint) }
-    setDeadline()
-    fleet.noteOffer(of: self)
+    setDeadline(engine, fleet)
+    fleet.noteOffer(of: self, engine)
     fleet.check(self, engine)
   }
 
@@ -172,8 +175,8 @@ public final class FleetProcess {
     program?.runCallbacks()
   }
 
-  private func setDeadline() {
-    guard let next = engine?.nextDeadline, deadline.map({ next < $0 }) ?? true else { return }
+  private func setDeadline(_ engine: AppEngine, _ fleet: Fleet) {
+    guard let next = engine.nextDeadline, deadline.map({ next < $0 }) ?? true else { return }
     deadline = next
     fleet.push(.deadline(self, next), at: next)
   }
@@ -200,10 +203,12 @@ public final class FleetProcess {
   }
 
   /// The writer's buffer has room again.
-  func flush() {
-    guard let connection, let link = engine?.link else { return }
+  func flush() { if let engine { flush(engine, fleet) } }
+
+  private func flush(_ engine: AppEngine, _ fleet: Fleet) {
+    guard let link = engine.link, link.hasOutput, let connection else { return }
     while link.takeOutput({ connection.write($0, from: 0, fleet) }) {}
-    fleet.check(self, link)
+    if Fleet.isOverfull(link) { fleet.reportOverfull(link, of: self) }
   }
 
   func connected(_ connection: Connection, generation: UInt64) {

@@ -3,7 +3,7 @@ import SegueModel
 
 /// An app that does and answers as it is told: the inhabitants of a `Story`.
 final class ScriptedApp: FleetProgram {
-  private(set) var process: FleetProcess
+  let process: FleetProcess
   private(set) var engine: AppEngine?
   let identity: AppIdentity
   private let witness: (any Witness)?
@@ -211,9 +211,10 @@ final class ScriptedApp: FleetProgram {
   @inline(never)
   func runCallbacks() {
     while !due.isEmpty {
-      let deliveries = due
-      due = []
-      for delivery in deliveries {
+      var deliveries: [Delivery] = []
+      swap(&deliveries, &due)
+      deliveries.reverse()
+      while let delivery = deliveries.popLast() {
         process.isTold(delivery)
         run(delivery)
       }

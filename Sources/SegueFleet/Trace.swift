@@ -14,22 +14,23 @@ public struct Trace {
 
   /// Of all lines so far.
   public private(set) var hash = Trace.offset
-  /// Whether lines are kept; their hash is taken in any case.
-  var keepsText = true
+  /// The lines that are kept; behind `end` there is room.
   private var text: [UInt8] = []
-  private var line: [UInt8] = []
+  private var end = 0
 
   /// The lines that are kept.
-  public var lines: String { String(decoding: text, as: UTF8.self) }
+  public var lines: String { String(decoding: text[..<end], as: UTF8.self) }
 
   /// - Parameter elapsed: milliseconds since the fleet began.
   mutating func add(_ elapsed: Int64, _ who: String, _ what: StaticString, _ detail: String? = nil) {
-    begin(elapsed, who, what)
-    if let detail {
-      put(" ")
-      put(detail)
+    let length = Line.length(who, what) + (detail.map { 1 + $0.utf8.count } ?? 0)
+    write(atMost: length) { line in
+      line.begin(elapsed, who, what)
+      if let detail {
+        line.put(UInt8(ascii: " "))
+        line.put(detail)
+      }
     }
-    end()
   }
 
   /// The same of an activity, in detail: `phone/com.example.note "Title"`.
@@ -37,81 +38,116 @@ public struct Trace {
   mutating func add(
     _ elapsed: Int64, _ who: String, _ what: StaticString, type: String, title: String?, on device: String?
   ) {
-    begin(elapsed, who, what)
-    put(" ")
-    if let device {
-      put(device)
-      put("/")
-    }
-    put(type)
-    if let title {
-      put(" \"")
-      put(title)
-      put("\"")
-    }
-    end()
-  }
-
-  private mutating func begin(_ elapsed: Int64, _ who: String, _ what: StaticString) {
-    line.removeAll(keepingCapacity: true)
-    appendTime(elapsed)
-    put(who)
-    for _ in 0..<max(1, Self.width - who.utf8.count) { line.append(UInt8(ascii: " ")) }
-    put(what)
-  }
-
-  private mutating func put(_ text: String) { line.append(contentsOf: text.utf8) }
-
-  private mutating func put(_ text: StaticString) {
-    line.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-  }
-
-  private mutating func end() {
-    var hash = hash
-    line.withUnsafeMutableBufferPointer { line in
-      for index in line.indices {
-        // Names and titles come from outside: a line stays a line.
-        if line[index] < 0x20 || line[index] == 0x7f { line[index] = UInt8(ascii: "?") }
-        hash = (hash ^ UInt64(line[index])) &* Self.prime
+    let detail = (device.map { $0.utf8.count + 1 } ?? 0) + type.utf8.count + (title.map { 3 + $0.utf8.count } ?? 0)
+    write(atMost: Line.length(who, what) + 1 + detail) { line in
+      line.begin(elapsed, who, what)
+      line.put(UInt8(ascii: " "))
+      if let device {
+        line.put(device)
+        line.put(UInt8(ascii: "/"))
+      }
+      line.put(type)
+      if let title {
+        line.put(UInt8(ascii: " "))
+        line.put(UInt8(ascii: "\""))
+        line.put(title)
+        line.put(UInt8(ascii: "\""))
       }
     }
-    line.append(UInt8(ascii: "\n"))
-    self.hash = (hash ^ UInt64(UInt8(ascii: "\n"))) &* Self.prime
-    guard keepsText else { return }
-    if text.count > Self.limit { dropOlderHalf() }
-    text.append(contentsOf: line)
   }
 
-  private mutating func appendTime(_ elapsed: Int64) {
-    let seconds = elapsed / 1000
-    for _ in 0..<max(0, 5 - digits(seconds)) { line.append(UInt8(ascii: " ")) }
-    appendDecimal(seconds)
-    line.append(UInt8(ascii: "."))
-    let rest = elapsed % 1000
-    if rest < 100 { line.append(UInt8(ascii: "0")) }
-    if rest < 10 { line.append(UInt8(ascii: "0")) }
-    appendDecimal(rest)
-    line.append(UInt8(ascii: " "))
-  }
-
-  private func digits(_ number: Int64) -> Int {
-    var count = 1
-    var rest = number / 10
-    while rest > 0 {
-      count += 1
-      rest /= 10
+  /// Adds what `body` writes, `length` bytes at most, as a line.
+  private mutating func write(atMost length: Int, _ body: (inout Line) -> Void) {
+    if end > Self.limit { dropOlderHalf() }
+    makeRoom(length + 1)
+    var hash = hash
+    end += text.withUnsafeMutableBytes { text in
+      let bytes = UnsafeMutableRawBufferPointer(rebasing: text[end...])
+      var line = Line(bytes)
+      body(&line)
+      for index in 0..<line.count {
+        // Names and titles come from outside: a line stays a line.
+        if bytes[index] < 0x20 || bytes[index] == 0x7f { bytes[index] = UInt8(ascii: "?") }
+        hash = (hash ^ UInt64(bytes[index])) &* Self.prime
+      }
+      line.put(UInt8(ascii: "\n"))
+      return line.count
     }
-    return count
+    self.hash = (hash ^ UInt64(UInt8(ascii: "\n"))) &* Self.prime
   }
 
-  private mutating func appendDecimal(_ number: Int64) {
-    if number >= 10 { appendDecimal(number / 10) }
-    line.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+  private mutating func makeRoom(_ count: Int) {
+    guard text.count - end < count else { return }
+    let room = max(end + count, 2 * end, 1_024)
+    text = text.withUnsafeBytes { [UInt8](UnsafeRawBufferPointer(rebasing: $0[..<end]), room: room) }
+  }
+
+  /// A line that is being written, to where there is room for it.
+  private struct Line {
+    private let bytes: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
+
+    /// Bytes that `begin` writes at most.
+    static func length(_ who: String, _ what: StaticString) -> Int {
+      // 64 bits are 19 digits and a point.
+      24 + who.utf8.count + Trace.width + what.utf8CodeUnitCount
+    }
+
+    mutating func begin(_ elapsed: Int64, _ who: String, _ what: StaticString) {
+      let (seconds, rest) = (elapsed / 1000, elapsed % 1000)
+      put(UInt8(ascii: " "), times: 5 - digits(seconds))
+      putDecimal(seconds)
+      put(UInt8(ascii: "."))
+      put(UInt8(ascii: "0"), times: 3 - digits(rest))
+      putDecimal(rest)
+      put(UInt8(ascii: " "))
+      put(who)
+      put(UInt8(ascii: " "), times: max(1, Trace.width - who.utf8.count))
+      put(what)
+    }
+
+    mutating func put(_ text: String) { Text.withBytes(text) { put($0) } }
+
+    mutating func put(_ text: StaticString) {
+      put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private mutating func put(_ text: UnsafeRawBufferPointer) {
+      UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: text)
+      count += text.count
+    }
+
+    mutating func put(_ byte: UInt8, times: Int = 1) {
+      for _ in 0..<max(0, times) {
+        bytes[count] = byte
+        count += 1
+      }
+    }
+
+    private mutating func putDecimal(_ number: Int64) {
+      if number >= 10 { putDecimal(number / 10) }
+      put(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+    }
+
+    private func digits(_ number: Int64) -> Int {
+      var count = 1
+      var rest = number / 10
+      while rest > 0 {
+        count += 1
+        rest /= 10
+      }
+      return count
+    }
   }
 
   private mutating func dropOlderHalf() {
-    let half = text.count / 2
-    let end = text[half...].firstIndex(of: UInt8(ascii: "\n")) ?? half
-    text.removeFirst(end + 1)
+    let half = end / 2
+    let first = (text[half..<end].firstIndex(of: UInt8(ascii: "\n")) ?? half) + 1
+    text.withUnsafeMutableBytes { all in
+      all.copyMemory(from: UnsafeRawBufferPointer(rebasing: all[first..<end]))
+    }
+    end -= first
   }
 }

@@ -1,5 +1,5 @@
-/// Who an app is: what it says of itself, for one open of the library.
-public struct AppIdentity: Sendable {
+/// Who an app is: what it says of itself, for one open of the library. An object, for it is handed on often.
+public final class AppIdentity: Sendable {
   /// Drawn at random when the app opens.
   public let id: Identifier
   public let bundleIdentifier: String

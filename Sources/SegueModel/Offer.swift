@@ -43,8 +43,8 @@ public struct OfferDescription: Sendable, Equatable {
   private var magnitude: Int { UInt64.bitWidth - sizeHint.leadingZeroBitCount }
 }
 
-/// An activity that another app offers, as a receiver sees it.
-public struct Offer: Sendable, Equatable {
+/// An activity that another app offers, as a receiver sees it. An object, for it is handed on often.
+public final class Offer: Sendable, Equatable {
   public let description: OfferDescription
   /// The app where it lives.
   public let origin: Identifier

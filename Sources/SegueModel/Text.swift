@@ -14,10 +14,19 @@ public enum Text {
 
   /// Equal bytes; Swift's own `==` would take composed and decomposed letters as equal (R1.2).
   public static func isSame(_ left: String, _ right: String) -> Bool {
-    var (left, right) = (left, right)
-    return left.withUTF8 { left in
-      right.withUTF8 { right in left.count == right.count && ByteOrder.isSame(left, right) }
-    }
+    left.utf8.count == right.utf8.count && hasSameBytes(left, right)
+  }
+
+  private static func hasSameBytes(_ left: String, _ right: String) -> Bool {
+    withBytes(left) { left in withBytes(right) { right in ByteOrder.isSame(left, right) } }
+  }
+
+  /// Gives the bytes of a text. As a rule they stand together, and nothing is copied.
+  @inline(__always)
+  public static func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    if let result = text.utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
+    var text = text
+    return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
   }
 
   public static func isSame(_ left: String?, _ right: String?) -> Bool {

@@ -11,7 +11,9 @@ public enum ActivityDocument {
   private static let magic: [UInt8] = [0xd9, 0xd9, 0xf7]
 
   public static func encode(_ activity: Activity) throws(SegueError) -> [UInt8] {
-    magic + (try value(of: activity)).encoding
+    var document = magic
+    document.append(bytes: try value(of: activity).encoding)
+    return document
   }
 
   /// In CBOR diagnostic notation, for people.

@@ -35,20 +35,23 @@ enum Frame {
     let channel: UInt32
   }
 
-  static func append(_ kind: Kind, channel: UInt32, length: Int, to bytes: inout ByteQueue) {
-    assert(length <= dataLimit)
-    let head = UInt64(kind.rawValue) << 56 | UInt64(truncatingIfNeeded: length) << 32 | UInt64(channel)
-    appendBigEndian(head, to: &bytes)
+  /// A whole frame. Its body is within the limits of its kind.
+  static func append(
+    _ kind: Kind, channel: UInt32, _ body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+    to bytes: inout ByteQueue
+  ) {
+    assert(body.count <= dataLimit)
+    bytes.append(
+      UInt64(kind.rawValue) << 56 | UInt64(truncatingIfNeeded: body.count) << 32 | UInt64(channel), body)
   }
 
-  static func appendBigEndian(_ number: some FixedWidthInteger, to bytes: inout ByteQueue) {
-    withUnsafeBytes(of: number.bigEndian) { bytes.append($0) }
+  /// One whose body is a number.
+  static func append(_ kind: Kind, channel: UInt32, _ number: some FixedWidthInteger, to bytes: inout ByteQueue) {
+    withUnsafeBytes(of: number.bigEndian) { append(kind, channel: channel, $0, to: &bytes) }
   }
-
-  static func bigEndian(_ bytes: some Collection<UInt8>) -> UInt32 { UInt32(truncatingIfNeeded: bigEndian64(bytes)) }
 
   /// Of up to 8 bytes.
-  static func bigEndian64(_ bytes: some Collection<UInt8>) -> UInt64 {
+  static func bigEndian(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var number: UInt64 = 0
     for byte in bytes { number = number << 8 | UInt64(byte) }
     return number

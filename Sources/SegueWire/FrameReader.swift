@@ -3,18 +3,32 @@ import SegueModel
 /// Cuts a stream of bytes into frames. It holds one frame at most, and checks each head before it waits for the body.
 struct FrameReader {
   private var bytes = ByteQueue()
+  /// Bytes of the frame that was cut off last: it is there until it is dropped.
+  private var last = 0
 
   mutating func append(_ more: UnsafeRawBufferPointer) { bytes.append(more) }
 
   /// The same; nothing is copied if all that came before is read.
-  mutating func append(_ more: [UInt8]) { bytes.append(more) }
+  mutating func append(_ more: consuming [UInt8]) { bytes.append(more) }
 
-  /// Nil: more bytes are needed.
-  mutating func next() throws(SegueError) -> (Frame.Head, [UInt8])? {
+  /// Cuts the next frame off, and drops the last one. Nil: more bytes are needed.
+  mutating func next() throws(SegueError) -> Frame.Head? {
+    drop()
     guard let head = try head(), bytes.count - Frame.headSize >= head.length else { return nil }
-    let body = bytes.withBytes(Frame.headSize..<Frame.headSize + head.length) { [UInt8]($0) }
-    bytes.removeFirst(Frame.headSize + head.length)
-    return (head, body)
+    last = Frame.headSize + head.length
+    return head
+  }
+
+  /// The body of the frame that was cut off last; of one that was dropped: nothing.
+  func withBody<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try bytes.withBytes(min(Frame.headSize, last)..<last, body)
+  }
+
+  mutating func drop() {
+    if last > 0 { bytes.removeFirst(last) }
+    last = 0
   }
 
   private func head() throws(SegueError) -> Frame.Head? {

@@ -20,7 +20,8 @@ public final class Link {
   public typealias Channel = UInt32
 
   public enum Event {
-    case message([UInt8])
+    /// `takeMessage` gives it.
+    case message
     case data(Channel, [UInt8])
     /// The peer has sent all of the channel.
     case end(Channel)
@@ -110,11 +111,9 @@ public final class Link {
   public func send(_ message: UnsafeRawBufferPointer, isUrgent: Bool = false) {
     precondition(message.count <= Frame.messageLimit)
     if isUrgent {
-      Frame.append(.message, channel: 0, length: message.count, to: &output)
-      output.append(message)
+      Frame.append(.message, channel: 0, message, to: &output)
     } else {
-      Frame.append(.message, channel: 0, length: message.count, to: &waiting)
-      waiting.append(message)
+      Frame.append(.message, channel: 0, message, to: &waiting)
     }
   }
 
@@ -144,8 +143,7 @@ public final class Link {
     guard outgoing[index].bytes.isEmpty, waiting.isEmpty, stagedBytes == 0, mayFill, 1...Frame.dataSize ~= bytes.count
     else { return outgoing[index].bytes.append(bytes) }
     // It would be next.
-    Frame.append(.data, channel: channel, length: bytes.count, to: &output)
-    output.append(bytes)
+    Frame.append(.data, channel: channel, bytes, to: &output)
     outgoing[index].credit -= bytes.count
   }
 
@@ -166,7 +164,7 @@ public final class Link {
     } else {
       return
     }
-    Frame.append(.reset, channel: channel, length: 0, to: &waiting)
+    Frame.append(.reset, channel: channel, to: &waiting)
   }
 
   // MARK: Receiving
@@ -192,8 +190,7 @@ public final class Link {
     guard used >= Link.grantSize else { return }
     incoming[index].used = 0
     incoming[index].credit += used
-    Frame.append(.credit, channel: channel, length: 4, to: &waiting)
-    Frame.appendBigEndian(UInt32(clamping: used), to: &waiting)
+    Frame.append(.credit, channel: channel, UInt32(clamping: used), to: &waiting)
   }
 
   /// Bytes from the peer.
@@ -202,26 +199,34 @@ public final class Link {
   }
 
   /// The same, of bytes that nobody else needs: they are not copied.
-  public func receive(_ bytes: [UInt8]) {
+  public func receive(_ bytes: consuming [UInt8]) {
     input.append(bytes)
   }
 
   /// What came, in order. Nil: more bytes are needed. After an error the connection is of no further use.
   public func nextEvent() throws(SegueError) -> Event? {
-    while let (head, body) = try input.next() {
+    while let head = try input.next() {
       count(head)
-      if let event = try event(of: head, body) { return event }
+      if let event = try event(of: head) { return event }
     }
     return nil
   }
 
-  private func event(of head: Frame.Head, _ body: [UInt8]) throws(SegueError) -> Event? {
+  /// Gives the message that has come to `body`, in place, and drops it. To be called before the next event is asked for.
+  public func takeMessage<Result>(
+    _ body: (UnsafeRawBufferPointer) throws(SegueError) -> Result
+  ) throws(SegueError) -> Result {
+    defer { input.drop() }
+    return try input.withBody(body)
+  }
+
+  private func event(of head: Frame.Head) throws(SegueError) -> Event? {
     switch head.kind {
-    case .message: return .message(body)
-    case .data: return try data(body, of: head.channel)
+    case .message: return .message
+    case .data: return try data(input.withBody { [UInt8]($0) }, of: head.channel)
     case .end: return try removeIncoming(head.channel) ? .end(head.channel) : nil
     case .ack:
-      try drop(upTo: Frame.bigEndian64(body))
+      try drop(upTo: input.withBody { Frame.bigEndian($0) })
       return nil
     case .reset:
       if try removeIncoming(head.channel) { return .reset(head.channel) }
@@ -230,7 +235,7 @@ public final class Link {
       return .reset(head.channel)
     case .credit:
       guard let index = outgoing.firstIndex(where: { $0.channel == head.channel }) else { return nil }
-      let more = Int(Frame.bigEndian(body))
+      let more = Int(input.withBody { Frame.bigEndian($0) })
       let (credit, overflow) = outgoing[index].credit.addingReportingOverflow(more)
       // What was used up is granted again, so it never is more than at first.
       guard !overflow, credit <= Link.window else { throw SegueError(.malformed, "link: credit without bound") }
@@ -280,11 +285,7 @@ public final class Link {
   /// Gives the bytes that are next to go out to `body`, which returns how many of them went.
   /// - Returns: false when there is nothing (left), or `body` took less than all.
   public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
-    if let lead = kept?.lead, !lead.isEmpty {
-      let taken = max(0, min(lead.withBytes(0..<lead.count) { body($0) }, lead.count))
-      kept?.lead.removeFirst(taken)
-      return taken == lead.count
-    }
+    if let count = kept?.lead.count, count > 0 { return takeLead(count, body) }
     fillOutput()
     let offered = stagedBytes
     guard offered > 0 else { return false }
@@ -295,6 +296,12 @@ public final class Link {
       sent = 0
     }
     return taken >= offered && hasOutput
+  }
+
+  private func takeLead(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
+    let taken = max(0, min(kept?.lead.withBytes(0..<count) { body($0) } ?? 0, count))
+    kept?.lead.removeFirst(taken)
+    return taken == count
   }
 
   private func isReady(_ channel: Outgoing) -> Bool {
@@ -335,13 +342,12 @@ public final class Link {
     let channel = outgoing[index].channel
     let size = min(outgoing[index].bytes.count, outgoing[index].credit, limit)
     if size > 0 {
-      Frame.append(.data, channel: channel, length: size, to: &output)
-      output.append(outgoing[index].bytes, count: size)
+      outgoing[index].bytes.withBytes(0..<size) { Frame.append(.data, channel: channel, $0, to: &output) }
       outgoing[index].bytes.removeFirst(size)
       outgoing[index].credit -= size
     }
     guard outgoing[index].bytes.isEmpty, outgoing[index].isFinished else { return }
-    Frame.append(.end, channel: channel, length: 0, to: &output)
+    Frame.append(.end, channel: channel, to: &output)
     outgoing.remove(at: index)
   }
 
@@ -377,13 +383,12 @@ public final class Link {
   }
 
   private func count(_ head: Frame.Head) {
-    guard let received = kept?.received else { return }
+    guard let received = kept?.received, let acknowledged = kept?.acknowledged else { return }
     let total = received + UInt64(Frame.headSize + head.length)
     kept?.received = total
-    guard let kept, total - kept.acknowledged >= Link.ackSize else { return }
-    self.kept?.acknowledged = total
-    Frame.append(.ack, channel: 0, length: 8, to: &output)
-    Frame.appendBigEndian(total, to: &output)
+    guard total - acknowledged >= Link.ackSize else { return }
+    kept?.acknowledged = total
+    Frame.append(.ack, channel: 0, total, to: &output)
   }
 
   /// All bytes below this number have come. It may be old news, sent again.

@@ -3,12 +3,14 @@ import SegueModel
 extension Message {
   /// The message in a body from outside. Nil: of a kind that we do not know, from a newer peer.
   /// Throws MALFORMED, naming the message and the element.
-  public init?(decoding bytes: [UInt8]) throws(SegueError) {
-    guard var fields = MessageFields(try Value(cbor: bytes)) else {
-      throw SegueError(.malformed, "message: not an array that starts with a number")
+  public static func decode(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Message? {
+    try FlatReader.read(bytes) { (reader) throws(SegueError) in
+      guard var fields = MessageFields(reader) else {
+        throw SegueError(.malformed, "message: not an array that starts with a number")
+      }
+      guard let kind = Kind(rawValue: fields.number) else { return nil }
+      return try Message(kind, &fields)
     }
-    guard let kind = Kind(rawValue: fields.number) else { return nil }
-    self = try Message(kind, &fields)
   }
 
   private init(_ kind: Kind, _ fields: inout MessageFields) throws(SegueError) {
@@ -121,8 +123,8 @@ struct MessageFields {
   private var outer = (count: 0, taken: 0)
 
   /// Nil: it is not an array that starts with a number.
-  init?(_ message: Value) {
-    reader = FlatReader(message)
+  init?(_ message: FlatReader) {
+    reader = message
     let array = reader.next()
     guard array.kind == .array, array.count > 0 else { return nil }
     count = array.count - 1

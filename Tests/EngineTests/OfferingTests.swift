@@ -152,8 +152,8 @@ import Testing
         return bytes.count
       }) {}
       var messages: [Message] = []
-      while case .message(let bytes) = try hub.nextEvent() {
-        if let message = try Message(decoding: bytes) { messages.append(message) }
+      while case .message = try hub.nextEvent() {
+        if let message = try hub.takeMessage(Message.decode) { messages.append(message) }
       }
       return messages
     }
@@ -321,8 +321,8 @@ import Testing
       return bytes.count
     }) {}
     var isAnswered = false
-    while case .message(let bytes) = try hub.nextEvent() {
-      if case .pong(3) = try Message(decoding: bytes) { isAnswered = true }
+    while case .message = try hub.nextEvent() {
+      if case .pong(3) = try hub.takeMessage(Message.decode) { isAnswered = true }
     }
     #expect(isAnswered)
   }

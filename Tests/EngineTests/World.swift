@@ -140,16 +140,14 @@ final class World {
   private func flushHub() -> Bool {
     guard let hub else { return false }
     var hasMoved = false
-    while let number = hub.takePeerToFlush() {
-      guard let link = hub.link(of: number) else { continue }
+    while hub.flushNext({ number, link in
       for bytes in output(of: link) {
         hasMoved = true
         if let link = links.first(where: { $0.number == number }) { link.send(bytes) }
         guard let app = apps.first(where: { $0.number == number }) else { continue }
         bytes.withUnsafeBytes { app.engine.receive($0, now) }
       }
-      hub.drained(number, now)
-    }
+    }) {}
     for number in hub.takePeersToClose() {
       hub.disconnected(number, now)
       if let link = links.first(where: { $0.number == number }) { link.close() }

@@ -22,15 +22,21 @@ import Testing
     return events
   }
 
+  /// What has come, if that is messages only.
+  private func messages(_ link: Link) throws -> [[UInt8]] {
+    var messages: [[UInt8]] = []
+    while let event = try link.nextEvent() {
+      guard case .message = event else { return [] }
+      messages.append(try link.takeMessage { Array($0) })
+    }
+    return messages
+  }
+
   @Test func `messages come whole and in order, cut at every byte`() throws {
     for size in [1, 2, 7, 8, 9, 1_000] {
       for number in 0..<20 { app.send([UInt8](repeating: UInt8(number), count: number * 37)) }
       move(app, hub, pieces: size)
-      let bodies = try events(hub).map { event -> [UInt8] in
-        guard case .message(let bytes) = event else { return [] }
-        return bytes
-      }
-      #expect(bodies == (0..<20).map { [UInt8](repeating: UInt8($0), count: $0 * 37) })
+      #expect(try messages(hub) == (0..<20).map { [UInt8](repeating: UInt8($0), count: $0 * 37) })
     }
   }
 
@@ -157,8 +163,7 @@ import Testing
     bytes[..<(bytes.count - 1)].withUnsafeBytes { hub.receive($0) }
     #expect(try events(hub).count == 79)
     bytes[(bytes.count - 1)...].withUnsafeBytes { hub.receive($0) }
-    guard case .message(let last)? = try hub.nextEvent() else { return #expect(Bool(false)) }
-    #expect(last == [UInt8](repeating: 79, count: 1_000))
+    #expect(try messages(hub) == [[UInt8](repeating: 79, count: 1_000)])
   }
 
   @Test func `what waits when a link begins to keep goes out once (R7.4)`() throws {
@@ -177,11 +182,7 @@ import Testing
     next.send([7])
     try app.resume(over: next, peerReceived: 0)
     move(app, hub)
-    let bodies = try events(hub).map { event -> [UInt8] in
-      guard case .message(let bytes) = event else { return [] }
-      return bytes
-    }
-    #expect(bodies == [[7], [1]])
+    #expect(try messages(hub) == [[7], [1]])
   }
 
   @Test func `bytes of a channel do not overtake the message that names it`() throws {
@@ -205,8 +206,8 @@ import Testing
         return $0.count
       }
       while let event = try hub.nextEvent() {
-        guard case .message(let name) = event else { continue }
-        named.append(Link.Channel(name[0]))
+        guard case .message = event else { continue }
+        named.append(Link.Channel(try hub.takeMessage { $0[0] }))
         try hub.accept(named[named.count - 1])
       }
     }
@@ -262,10 +263,7 @@ import Testing
     bytes[0] = 0  // the byte that went: the kind of the first frame
     bytes.withUnsafeBytes { hub.receive($0) }
     move(app, hub)
-    let order = try events(hub).map { event -> UInt8 in
-      guard case .message(let bytes) = event else { return 0 }
-      return bytes[0]
-    }
+    let order = try messages(hub).map { $0[0] }
     #expect(order.count == 65)
     #expect(order.firstIndex(of: 0xff)! <= 17)
     #expect(order.filter { $0 != 0xff } == (0..<64).map { UInt8($0) })

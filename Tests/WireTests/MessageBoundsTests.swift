@@ -8,7 +8,7 @@ import Testing
   private static let id = Value.uuid(Identifier(high: 1, low: 2))
   private static let name = Value.string("n")
 
-  private func decoded(_ elements: [Value]) throws -> Message? { try Message(decoding: Value.array(elements).encoding) }
+  private func decoded(_ elements: [Value]) throws -> Message? { try decode(Value.array(elements).encoding) }
 
   private func isRefused(_ elements: [Value]) -> Bool {
     do {

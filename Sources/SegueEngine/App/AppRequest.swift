@@ -232,7 +232,7 @@ extension AppEngine {
 
   func requestReceived(_ bytes: [UInt8], on channel: Link.Channel) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
-    request.bytes.append(contentsOf: bytes)
+    request.bytes.append(bytes: bytes)
     if request.bytes.count > size { end(request, Self.notAsAnnounced) }
   }
 

@@ -83,7 +83,7 @@ extension AppEngine {
   }
 
   /// The same, of bytes that nobody else needs: they are not copied.
-  public func receive(_ bytes: [UInt8], _ now: Moment) {
+  public func receive(_ bytes: consuming [UInt8], _ now: Moment) {
     guard let link = connection.link else { return }
     link.receive(bytes)
     read(link, now)
@@ -160,8 +160,8 @@ extension AppEngine {
 
   private func handle(_ event: Link.Event, _ now: Moment) throws(SegueError) {
     switch event {
-    case .message(let bytes):
-      if let message = try Message(decoding: bytes) { try handle(message, now) }
+    case .message:
+      if let message = try connection.link?.takeMessage(Message.decode) { try handle(message, now) }
     case .data(let channel, let bytes): received(bytes, on: channel, now)
     case .end(let channel): receivedEnd(of: channel, now)
     case .reset(let channel): receivedReset(of: channel, now)

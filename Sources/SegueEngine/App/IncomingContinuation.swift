@@ -166,7 +166,7 @@ extension AppEngine {
   func received(_ bytes: [UInt8], on channel: Link.Channel, _ now: Moment) {
     connection.link?.grant(bytes.count, to: channel)
     guard let index = receiving(on: channel) else { return requestReceived(bytes, on: channel) }
-    incoming[index].document.append(contentsOf: bytes)
+    incoming[index].document.append(bytes: bytes)
     incoming[index].received += bytes.count
     guard incoming[index].received > incoming[index].size else { return }
     fail(at: index, SegueError(.handoffFailed, "the origin sent more than it announced"), tell: .failed, now)

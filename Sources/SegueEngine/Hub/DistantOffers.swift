@@ -94,7 +94,7 @@ extension HubEngine {
   func choose(_ activity: KnownActivity) {
     let former = activity.offer
     if let former, former.distant == nil { return }
-    let best = activity.ways.min { rank($0) < rank($1) }
+    let best = best(of: activity.ways)
     guard former !== best else { return offers.removeIfEmpty(activity) }
     if let former { take(former) }
     if let best { enter(best) }
@@ -106,5 +106,14 @@ extension HubEngine {
     offers.removeIfEmpty(activity)
   }
 
-  private func rank(_ offer: HubOffer) -> (Int, PeerNumber) { (offer.distant?.hubs.count ?? 0, offer.peer.number) }
+  /// The one that passes the fewest hubs; of those, the one that comes by the hub that was linked first.
+  private func best(of ways: [HubOffer]) -> HubOffer? {
+    guard ways.count > 1 else { return ways.first }
+    var best = 0
+    for index in 1..<ways.count {
+      let (one, other) = (ways[index].hubCount, ways[best].hubCount)
+      if one < other || one == other && ways[index].peer.number < ways[best].peer.number { best = index }
+    }
+    return ways[best]
+  }
 }

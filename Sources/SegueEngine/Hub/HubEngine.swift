@@ -6,7 +6,7 @@ import SegueWire
 /// that it knows, apps and hubs tell again to the next hub.
 ///
 /// No I/O, no clock, no randomness. Its owner passes in connections, bytes and ticks, and then looks at
-/// `takePeerToFlush` and `takePeersToClose`.
+/// `flushNext` and `takePeersToClose`.
 public final class HubEngine {
   public typealias PeerNumber = UInt64
 
@@ -63,7 +63,7 @@ public final class HubEngine {
   var heldOutcomes: [HeldOutcome] = []
 
   var writer = MessageWriter()
-  /// Peers whose links may have got output and were not taken since then.
+  /// Peers whose links have got output and were not taken since then.
   private var flushable: [Peer] = []
   private var nextFlushable = 0
   /// What apps have sent descriptors for.
@@ -110,7 +110,7 @@ public final class HubEngine {
   }
 
   /// The same, of bytes that nobody else needs: they are not copied.
-  public func receive(_ bytes: [UInt8], from number: PeerNumber, _ now: Moment) {
+  public func receive(_ bytes: consuming [UInt8], from number: PeerNumber, _ now: Moment) {
     self.now = now
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes)
@@ -124,8 +124,10 @@ public final class HubEngine {
   }
 
   private func read(_ peer: Peer) {
-    peer.hub?.heardAt = now.uptime
-    peer.hub?.isAsked = false
+    if let hub = peer.hub {
+      hub.heardAt = now.uptime
+      hub.isAsked = false
+    }
     do throws(SegueError) {
       while let event = try peer.link.nextEvent() {
         try handle(event, from: peer)
@@ -153,18 +155,23 @@ public final class HubEngine {
     tellPending(peer)
   }
 
-  /// A peer whose `Link` has output, each in its turn; nil: there is none (any more).
-  public func takePeerToFlush() -> PeerNumber? {
-    guard nextFlushable < flushable.count else { return nil }
-    let peer = flushable[nextFlushable]
+  /// Gives the next peer whose `Link` has output to `body`, which writes as much of it as there is room for.
+  /// - Returns: false if there is none (any more).
+  public func flushNext(_ body: (PeerNumber, Link) -> Void) -> Bool {
+    guard nextFlushable < flushable.count else { return false }
+    let next = flushable[nextFlushable]
     nextFlushable += 1
     if nextFlushable == flushable.count {
       // What a burst took is given back.
       flushable.removeAll(keepingCapacity: nextFlushable <= Self.strangerLimit)
       nextFlushable = 0
     }
-    peer.isFlushable = false
-    return peer.number
+    next.isFlushable = false
+    // It may have gone, or another has taken its connection over.
+    guard let peer = peers[next.number] else { return true }
+    body(peer.number, peer.link)
+    if !peer.link.hasOutput { tellPending(peer) }
+    return true
   }
 
   /// Peers whose connection closes once their output is flushed.
@@ -237,8 +244,9 @@ public final class HubEngine {
     flush(peer)
   }
 
+  /// Sees to it that its link is flushed, if there is anything to flush.
   func flush(_ peer: Peer) {
-    guard !peer.isFlushable else { return }
+    guard !peer.isFlushable, peer.link.hasOutput else { return }
     peer.isFlushable = true
     flushable.append(peer)
   }
@@ -266,8 +274,8 @@ public final class HubEngine {
 
   private func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
     switch event {
-    case .message(let bytes):
-      if let message = try Message(decoding: bytes) { try handle(message, from: peer) }
+    case .message:
+      if let message = try peer.link.takeMessage(Message.decode) { try handle(message, from: peer) }
     case .data(let channel, let bytes):
       if !carry(bytes, from: peer, channel) { relay(bytes, from: peer, channel) }
     case .end(let channel): if !carryEnd(from: peer, channel) { relayEnd(from: peer, channel) }

@@ -20,6 +20,8 @@ final class HubOffer {
   var place = 0
   /// Where it comes from; nil: it is of this device.
   let distant: Distant?
+  /// How many hubs it has passed.
+  let hubCount: Int
 
   /// What an app of another device says of itself, and the way to it.
   final class Distant {
@@ -56,6 +58,7 @@ final class HubOffer {
     self.sequence = sequence
     self.revision = revision
     self.distant = distant
+    hubCount = distant?.hubs.count ?? 0
   }
 
   /// The later activated, the higher; those of one millisecond in the order in which we heard of them.

@@ -23,7 +23,7 @@ enum ByteOrder {
   }
 
   /// Of as many bytes on either side.
-  static func isSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+  static func isSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     guard let a = left.baseAddress, let b = right.baseAddress else { return true }
     return compare(a, left.count, b, right.count) == 0
   }

@@ -16,8 +16,9 @@ public struct ValueWriter: Sendable {
   /// The first part of `bytes` is what was written so far; the rest is room.
   private var bytes: [UInt8] = []
   private var used = 0
-  /// The containers that are open, outermost first.
-  private var open: [Container] = []
+  /// The container that was begun last, and those around it, outermost first.
+  private var innermost: Container?
+  private var outer: [Container] = []
   /// Offsets of the items of open dictionaries and sets. 32 bits are enough for `ValueBounds`.
   private var marks: [UInt32] = []
   private var isUnusable = false
@@ -32,7 +33,7 @@ public struct ValueWriter: Sendable {
   public var count: Int { used }
 
   /// How many containers are open.
-  public var depth: Int { open.count }
+  public var depth: Int { innermost == nil ? 0 : outer.count &+ 1 }
 
   public mutating func putNull() throws(SegueError) { try put(simple: Head.Simple.null) }
 
@@ -69,9 +70,8 @@ public struct ValueWriter: Sendable {
   }
 
   public mutating func put(_ string: String) throws(SegueError) {
-    var string = string
     try prepare(content: string.utf8.count)
-    string.withUTF8 { write(Head.Major.text, UnsafeRawBufferPointer($0)) }
+    Text.withBytes(string) { write(Head.Major.text, $0) }
   }
 
   /// INVALID_ARGUMENT unless it is UTF-8.
@@ -89,7 +89,7 @@ public struct ValueWriter: Sendable {
   /// Makes room at once for a value that will have about `count` bytes.
   mutating func reserve(_ count: Int) {
     makeRoom(count)
-    open.reserveCapacity(8)
+    outer.reserveCapacity(8)
     marks.reserveCapacity(64)
   }
 
@@ -126,7 +126,7 @@ public struct ValueWriter: Sendable {
   /// Puts a value in whole.
   public mutating func put(_ value: Value) throws(SegueError) {
     // A value of n bytes is at most n deep: most need no look.
-    let deepest = bounds.nesting - open.count
+    let deepest = bounds.nesting - depth
     if value.encoding.count > deepest, value.depth > deepest { throw Self.tooDeep }
     try prepare(value.encoding.count)
     value.encoding.withUnsafeBytes { write($0) }
@@ -137,10 +137,11 @@ public struct ValueWriter: Sendable {
     guard kind.isContainer else {
       throw SegueError(.invalidArgument, "only an array, a dictionary and a set can be begun")
     }
-    guard open.count < bounds.nesting else { throw Self.tooDeep }
+    guard depth < bounds.nesting else { throw Self.tooDeep }
     try prepare(4)
     if kind == .set { write { Head.write(Head.Major.tag, Head.Tag.set, to: $0) } }
-    open.append(Container(kind: kind, head: used, firstMark: marks.count))
+    if let innermost { outer.append(innermost) }
+    innermost = Container(kind: kind, head: used, firstMark: marks.count)
     // The head is written when the count is known.
     used &+= 1
   }
@@ -149,7 +150,7 @@ public struct ValueWriter: Sendable {
   /// an element of a set stands there twice, LIMIT_EXCEEDED if it is too large: the writer is then unusable.
   public mutating func end() throws(SegueError) {
     try checkUsable()
-    guard let container = open.last else { throw SegueError(.invalidState, "no container is open") }
+    guard let container = innermost else { throw SegueError(.invalidState, "no container is open") }
     var count = container.count
     if container.kind == .dictionary {
       guard count & 1 == 0 else { throw SegueError(.invalidState, "the last key has no value") }
@@ -179,13 +180,13 @@ public struct ValueWriter: Sendable {
       Head.write(major, UInt64(count), to: base + container.head)
     }
     used &+= headSize &- 1
-    marks.removeSubrange(container.firstMark...)
-    open.removeLast()
+    if marks.count > container.firstMark { marks.removeSubrange(container.firstMark...) }
+    innermost = outer.popLast()
   }
 
   /// The value that was written; the writer is empty again. INVALID_STATE if nothing was put, or a container is open.
   public mutating func finish() throws(SegueError) -> Value {
-    guard used == bytes.count, used > 0, open.isEmpty, !isUnusable else {
+    guard used == bytes.count, used > 0, innermost == nil, !isUnusable else {
       let value = try written()
       reset()
       return value
@@ -200,9 +201,9 @@ public struct ValueWriter: Sendable {
   /// What `finish` gives, but the writer stays as it is.
   public func written() throws(SegueError) -> Value {
     try checkUsable()
-    guard open.isEmpty else { throw SegueError(.invalidState, "a container is still open") }
+    guard innermost == nil else { throw SegueError(.invalidState, "a container is still open") }
     guard used > 0 else { throw SegueError(.invalidState, "nothing was put") }
-    return Value(trusted: Array(bytes[..<used]))
+    return Value(trusted: withWritten { Array($0) })
   }
 
   /// The bytes so far: an encoding if no container is open. The writer stays as it is.
@@ -213,8 +214,9 @@ public struct ValueWriter: Sendable {
   /// Forgets what was written.
   public mutating func reset() {
     used = 0
-    open.removeAll(keepingCapacity: true)
-    marks.removeAll(keepingCapacity: true)
+    innermost = nil
+    if !outer.isEmpty { outer.removeAll(keepingCapacity: true) }
+    if !marks.isEmpty { marks.removeAll(keepingCapacity: true) }
     isUnusable = false
     // A buffer that one large value needed is not kept for the small ones.
     if bytes.count > Self.keptRoom { bytes = [] }
@@ -245,10 +247,9 @@ public struct ValueWriter: Sendable {
   private mutating func prepare(_ size: Int) throws(SegueError) {
     guard used &+ size <= bounds.size || (size <= 1 + Head.longest && used < bounds.size) else { throw Self.tooLarge }
     try checkUsable()
-    let innermost = open.count &- 1
-    if innermost >= 0 {
-      open[innermost].count &+= 1
-      if open[innermost].kind != .array { marks.append(UInt32(truncatingIfNeeded: used)) }
+    if let kind = innermost?.kind {
+      innermost?.count &+= 1
+      if kind != .array { marks.append(UInt32(truncatingIfNeeded: used)) }
     } else if used > 0 {
       throw SegueError(.invalidState, "the value is complete")
     }
@@ -261,12 +262,8 @@ public struct ValueWriter: Sendable {
   }
 
   private mutating func grow(_ size: Int) {
-    let room = max(bytes.count, size, 256)
-    if bytes.isEmpty {
-      bytes = [UInt8](repeating: 0, count: room)
-    } else {
-      bytes.append(contentsOf: repeatElement(0, count: room))
-    }
+    let room = bytes.count + max(bytes.count, size, 256)
+    bytes = withWritten { [UInt8]($0, room: room) }
   }
 
   @inline(__always)

@@ -131,7 +131,7 @@ final class HubHost {
       let crossings = engine.takeCrossings()
       for crossing in crossings { ferries.first { $0.crossing === crossing }?.carry(engine) }
       if !crossings.isEmpty { ferries.removeAll { $0.isClosed } }
-      if let number = engine.takePeerToFlush() { flush(number) } else if crossings.isEmpty { return }
+      if !engine.flushNext({ write($0, $1) }), crossings.isEmpty { return }
     }
   }
 
@@ -280,10 +280,16 @@ final class HubHost {
   }
 
   private func flush(_ number: HubEngine.PeerNumber) {
-    guard let connection = connections[number], let link = engine.link(of: number) else { return }
+    guard let link = engine.link(of: number) else { return }
+    write(number, link)
+    if !link.hasOutput { engine.drained(number, Clock.now) }
+  }
+
+  /// What a link has to say goes out, as far as its socket takes it.
+  private func write(_ number: HubEngine.PeerNumber, _ link: Link) {
+    guard let connection = connections[number] else { return }
     while link.takeOutput({ Socket.write($0, &connection.outgoing, to: connection.fd) }) {}
     connection.watch?.watch(writing: link.hasOutput)
-    if !link.hasOutput { engine.drained(number, Clock.now) }
   }
 
   private func close(_ number: HubEngine.PeerNumber) {

@@ -33,7 +33,7 @@ struct Peer {
   private static func append(
     _ kind: Frame.Kind, _ channel: Link.Channel, _ body: ArraySlice<UInt8>, to bytes: inout [UInt8]
   ) {
-    bytes += Frame.head(kind, channel: channel, length: body.count) + body
+    bytes += Frame.bytes(kind, channel: channel, body)
   }
 
   /// Takes all that a link has to say, which must make sense.
@@ -45,9 +45,9 @@ struct Peer {
     }) {}
     var messages: [Message] = []
     do throws(SegueError) {
-      while let (head, body) = try heard.next() {
+      while let head = try heard.next() {
         guard head.kind == .message else { continue }
-        guard let message = try Message(decoding: body) else { fatalError("a message of no kind was sent") }
+        guard let message = try heard.withBody(Message.decode) else { fatalError("a message of no kind was sent") }
         messages.append(message)
       }
     } catch {
@@ -58,9 +58,9 @@ struct Peer {
 }
 
 extension Frame {
-  static func head(_ kind: Kind, channel: Link.Channel, length: Int) -> [UInt8] {
+  static func bytes(_ kind: Kind, channel: Link.Channel, _ body: ArraySlice<UInt8>) -> [UInt8] {
     var queue = ByteQueue()
-    append(kind, channel: channel, length: length, to: &queue)
+    body.withUnsafeBytes { append(kind, channel: channel, $0, to: &queue) }
     return queue.withBytes(0..<queue.count) { Array($0) }
   }
 }

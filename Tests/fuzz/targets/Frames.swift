@@ -31,10 +31,10 @@ private func read(_ stream: UnsafeRawBufferPointer, cuts: UnsafeRawBufferPointer
     offset += piece.count
     reader.append(UnsafeRawBufferPointer(rebasing: piece))
     do throws(SegueError) {
-      while let (head, body) = try reader.next() {
+      while let head = try reader.next() {
+        let body = reader.withBody { Array($0) }
         require(body.count == head.length, "a body of another length")
-        outcome.frames += Frame.head(head.kind, channel: head.channel, length: body.count)
-        outcome.frames += body
+        outcome.frames += Frame.bytes(head.kind, channel: head.channel, body[...])
       }
     } catch {
       outcome.error = error

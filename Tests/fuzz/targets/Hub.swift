@@ -150,7 +150,7 @@ private struct Story {
 
   private mutating func hear(_ index: Int) {
     guard let link = hub.link(of: peers[index].number) else { return }
-    while hub.takePeerToFlush() != nil {}
+    while hub.flushNext({ _, _ in }) {}
     _ = peers[index].peer.hear(link)
     hub.drained(peers[index].number, now)
   }

@@ -188,7 +188,8 @@ private final class End {
 
   private func handle(_ event: Link.Event) throws(SegueError) {
     switch event {
-    case .message(let body):
+    case .message:
+      let body = try link.takeMessage { Array($0) }
       received.append(body)
       guard body.count == 2, body[0] == 0 else { return }
       try link.accept(Link.Channel(body[1]))

@@ -77,7 +77,8 @@ private struct Story {
 
   private mutating func handle(_ event: Link.Event) throws(SegueError) {
     switch event {
-    case .message(let body):
+    case .message:
+      let body = try link.takeMessage { Array($0) }
       require(body.count <= Frame.messageLimit, "a message without bound")
       // It may name a channel.
       guard body.count == 1 else { return }
@@ -118,7 +119,7 @@ private struct Story {
 
   private mutating func nextFrame() -> (Frame.Head, [UInt8])? {
     do throws(SegueError) {
-      return try output.next()
+      return try output.next().map { ($0, output.withBody { Array($0) }) }
     } catch {
       fatalError("what is sent is no frame: \(error.message)")
     }

@@ -1,0 +1,21 @@
+/// Arrays of bytes that grow in bulk: one that grows by itself is copied byte by byte in Embedded mode.
+extension [UInt8] {
+  /// So many bytes: first those of `content`, which are no more than that, then any.
+  public init(_ content: UnsafeRawBufferPointer, room: Int) {
+    self.init(unsafeUninitializedCapacity: room) { buffer, count in
+      UnsafeMutableRawBufferPointer(buffer).copyMemory(from: content)
+      count = room
+    }
+  }
+
+  /// The same as `append(contentsOf:)`.
+  public mutating func append(bytes more: [UInt8]) {
+    if capacity - count < more.count {
+      var larger: [UInt8] = []
+      larger.reserveCapacity(Swift.max(count + more.count, 2 * count))
+      withUnsafeBytes { larger.append(contentsOf: $0) }
+      self = larger
+    }
+    more.withUnsafeBytes { append(contentsOf: $0) }
+  }
+}
