@@ -120,6 +120,7 @@ extension Fleet {
     case .continuation: report(process.name, "R3.9: a continuation has not ended by its deadline")
     case .question: report(process.name, "R6.5: explain was not answered")
     case .request: report(process.name, "R7.5: a request has not ended by its deadline")
+    case .stream: report(process.name, "R7.3: it was not told in time of a stream, or of how one has ended")
     }
   }
 
@@ -236,6 +237,14 @@ extension FleetProcess {
     fleet.push(.overdue(self, .request(number)), at: deadline + Ledger.slack)
   }
 
+  /// The app asks the origin of what it has continued for a stream, or how a stream has ended.
+  /// - Parameter deadline: uptime by which it has an answer.
+  public func waits(forStream id: Identifier, _ what: StaticString, deadline: Int64) {
+    fleet.trace(name, what)
+    ledger.wait(for: id, deadline: deadline)
+    fleet.push(.overdue(self, .stream(id)), at: deadline + Ledger.slack)
+  }
+
   /// The app makes an activity current, say.
   public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
 
@@ -268,8 +277,13 @@ extension FleetProcess {
     case .continuation, .log: break
     // Nobody can ask for one: the fleet links its devices itself.
     case .linked, .linkEnded: break
-    // Nor for those: descriptors are of the real world.
-    case .streamAnswered, .streamCame, .streamEnded: break
+    case .streamAnswered(let id, let error):
+      fleet.trace(name, "stream answered", error?.message)
+      complain(ledger.answer(stream: id))
+    case .streamCame: fleet.trace(name, "stream came")
+    case .streamEnded(let id, let word):
+      fleet.trace(name, "stream ended", Self.name(of: word))
+      complain(ledger.answer(stream: id))
     }
   }
 
@@ -299,6 +313,15 @@ extension FleetProcess {
   private func trace(_ what: StaticString, _ type: String, _ title: String?, on device: String? = nil) {
     let fleet = fleet
     fleet.log.add(fleet.clock.elapsed, name, what, type: type, title: title, on: device)
+  }
+
+  private static func name(of word: StreamWord) -> String {
+    switch word {
+    case .open: "open"
+    case .ended: "ended"
+    case .aborted: "aborted"
+    case .broken: "broken"
+    }
   }
 
   private static func name(of outcome: Outcome) -> String {

@@ -39,9 +39,14 @@ final class Connection {
     /// The writer has found no room.
     var isBlocked = false
     var hasEnd = false
+    /// Ends of streams that go with the bytes.
+    var sockets: [FleetSocket] = []
 
     /// Nobody is there any more who could take what is under way.
-    mutating func drop() { self = Stream() }
+    mutating func drop() {
+      for socket in sockets { socket.close() }
+      self = Stream()
+    }
 
     mutating func take() -> [UInt8]? {
       guard first < segments.count else { return nil }
@@ -155,6 +160,20 @@ final class Connection {
     streams[1 - end].cut(to: fleet.random.below(streams[1 - end].size + 1))
   }
 
+  // MARK: Sockets
+
+  /// Gives an end of a stream away, with the bytes that come next: they tell what it is.
+  func send(_ socket: FleetSocket, from end: Int) {
+    guard owners[1 - end] != nil else { return socket.close() }
+    socket.give(to: .nobody)
+    streams[1 - end].sockets.append(socket)
+  }
+
+  /// The next that has come; nil: there is none.
+  func takeSocket(at end: Int) -> FleetSocket? {
+    streams[end].sockets.isEmpty ? nil : streams[end].sockets.removeFirst()
+  }
+
   // MARK: Silence
 
   /// The two devices do not hear each other: what has arrived now arrives later.
@@ -171,5 +190,8 @@ final class Connection {
   }
 
   /// The fleet ends: nothing refers to anything any more.
-  func dissolve() { owners = [nil, nil] }
+  func dissolve() {
+    owners = [nil, nil]
+    for stream in streams { stream.drop() }
+  }
 }

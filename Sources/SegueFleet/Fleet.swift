@@ -196,6 +196,15 @@ public final class Fleet {
     switch event {
     case .arrival(let connection, let end): return arrive(connection, end, event)
     case .duplicate: return true
+    case .socket(let socket):
+      // In the hands of whoever has it by now.
+      if let process = socket.holder.process, process.postpones(event) { return false }
+      socket.noticed()
+      switch socket.holder {
+      case .nobody: return false
+      case .app(let process): process.program?.attend(to: socket)
+      case .hub(let hub): hub.attend(to: socket)
+      }
     case .accept(let hub, let number):
       guard hub.isAlive, !hub.process.postpones(event) else { return false }
       hub.accept(number)

@@ -7,6 +7,8 @@ enum FleetEvent {
   case arrival(Connection, Int)
   /// A segment that has come before: the stream drops it.
   case duplicate
+  /// There may be something to do at the end of a stream.
+  case socket(FleetSocket)
   /// A hub learns that an app has connected.
   case accept(FleetHub, HubEngine.PeerNumber)
   /// A process looks for its hub.
@@ -31,7 +33,7 @@ enum FleetEvent {
   /// Whether it is something under way, not something that only waits for its time.
   var isUnderWay: Bool {
     switch self {
-    case .arrival, .accept, .seek, .hubAppeared, .join, .callbacks: true
+    case .arrival, .socket, .accept, .seek, .hubAppeared, .join, .callbacks: true
     case .duplicate, .deadline, .hubDeadline, .resume, .overdue, .audit, .auditAll: false
     }
   }

@@ -25,6 +25,8 @@ final class FleetHub {
   private var numbers: [HubEngine.PeerNumber] = []
   private var nextNumber: HubEngine.PeerNumber = 1
   private var deadline: Int64?
+  /// Streams that cross links.
+  private var ferries: [FleetFerry] = []
   /// Steps of it so far: a hub with many peers is not looked through after each.
   private var steps = 0
 
@@ -91,6 +93,69 @@ final class FleetHub {
     settle()
   }
 
+  // MARK: Streams
+
+  /// There may be something to do at the socket of a stream that crosses a link.
+  func attend(to socket: FleetSocket) {
+    guard let ferry = ferries.first(where: { $0.socket === socket }) else { return }
+    ferry.carry(engine)
+    settle()
+  }
+
+  /// Sockets have come from apps, or are to go to them.
+  private func seat() {
+    for passenger in engine.takePassengers() {
+      switch passenger {
+      // Its device does that.
+      case .link: break
+      case .stream(let app, let other, _):
+        guard let socket = takeSocket(from: app) else { continue }
+        if let other { send(socket, to: other) } else { socket.close() }
+      case .departure(let crossing, let app):
+        guard let socket = takeSocket(from: app) else {
+          engine.lose(crossing, SegueError(.malformed, "no descriptor came with the stream"))
+          continue
+        }
+        ferry(crossing, socket)
+      case .arrival(let crossing, let app):
+        let (near, far) = FleetSocket.pair(fleet)
+        send(far, to: app)
+        ferry(crossing, near)
+      }
+    }
+  }
+
+  private func ferry(_ crossing: Crossing, _ socket: FleetSocket) {
+    let ferry = FleetFerry(crossing, socket)
+    ferries.append(ferry)
+    socket.give(to: .hub(self))
+    ferry.carry(engine)
+  }
+
+  private func takeSocket(from app: HubEngine.PeerNumber) -> FleetSocket? {
+    place(of: app).flatMap { entries[$0].connection.takeSocket(at: entries[$0].end) }
+  }
+
+  private func send(_ socket: FleetSocket, to app: HubEngine.PeerNumber) {
+    guard let place = place(of: app) else { return socket.close() }
+    entries[place].connection.send(socket, from: entries[place].end)
+  }
+
+  /// - Returns: whether there were any.
+  private func carryStreams() -> Bool {
+    seat()
+    let crossings = engine.takeCrossings()
+    guard !crossings.isEmpty else { return false }
+    for crossing in crossings { ferries.first { $0.crossing === crossing }?.carry(engine) }
+    ferries.removeAll { $0.socket.isClosed }
+    return true
+  }
+
+  private func closeFerries() {
+    for ferry in ferries { ferry.socket.close() }
+    ferries = []
+  }
+
   // MARK: The engine
 
   func tick() {
@@ -109,7 +174,7 @@ final class FleetHub {
   func settle() {
     guard isAlive else { return }
     while true {
-      while engine.flushNext({ flush($0, $1) }) {}
+      while carryStreams() || engine.flushNext({ flush($0, $1) }) {}
       // Those that stay are told of what has gone with those that close.
       let closing = engine.takePeersToClose()
       guard !closing.isEmpty else { break }
@@ -203,11 +268,13 @@ final class FleetHub {
     isAlive = false
     entries = []
     numbers = []
+    closeFerries()
   }
 
   private func forget() {
     entries = []
     numbers = []
+    closeFerries()
     process.device.ended(self)
     if process.hub === self { process.hub = nil }
   }

@@ -31,6 +31,8 @@ public final class FleetProcess {
   /// When the engine is ticked next, as far as that is in the queue.
   private var deadline: Int64?
   private var hasCallbacksQueued = false
+  /// Ends of streams, that close with the process.
+  private var sockets: [FleetSocket] = []
 
   // What the promises are held against.
   var ledger = Ledger()
@@ -104,6 +106,7 @@ public final class FleetProcess {
     program = nil
     isStalled = false
     waiting = []
+    closeSockets()
   }
 
   /// The fleet ends.
@@ -114,6 +117,52 @@ public final class FleetProcess {
     engine = nil
     program = nil
     waiting = []
+    closeSockets()
+  }
+
+  // MARK: Streams
+
+  /// Two ends of a stream, which are the process's.
+  func makeSockets() -> (FleetSocket, FleetSocket) {
+    let (one, two) = FleetSocket.pair(fleet)
+    hold(one)
+    hold(two)
+    return (one, two)
+  }
+
+  private func hold(_ socket: FleetSocket) {
+    sockets.removeAll { $0.isClosed }
+    sockets.append(socket)
+    socket.give(to: .app(self))
+  }
+
+  private func closeSockets() {
+    for socket in sockets { socket.close() }
+    sockets = []
+  }
+
+  /// Ends of streams that were asked for go with the next bytes.
+  private func sendSockets(_ engine: AppEngine, over connection: Connection) {
+    for passenger in engine.takePassengers() {
+      guard case .stream(let id) = passenger, let socket = program?.takeSocket(of: id) else { continue }
+      sockets.removeAll { $0 === socket }
+      connection.send(socket, from: 0)
+    }
+  }
+
+  private func takeStreams(_ engine: AppEngine) {
+    for request in engine.takeStreamRequests() {
+      guard let socket = connection?.takeSocket(at: 0) else {
+        engine.refuse(request, SegueError(.malformed, "no descriptor came with the stream"))
+        continue
+      }
+      if request.attachment == nil, engine.take(request) {
+        hold(socket)
+        program?.keep(socket, of: request.id)
+      } else {
+        socket.close()
+      }
+    }
   }
 
   // MARK: Stopping
@@ -199,7 +248,10 @@ public final class FleetProcess {
 
   func receive(_ bytes: [UInt8]) {
     search.heard()
-    program?.tell { $0.receive(bytes, $1) }
+    program?.tell { engine, now in
+      engine.receive(bytes, now)
+      takeStreams(engine)
+    }
   }
 
   /// The writer's buffer has room again.
@@ -207,6 +259,7 @@ public final class FleetProcess {
 
   private func flush(_ engine: AppEngine, _ fleet: Fleet) {
     guard let link = engine.link, link.hasOutput, let connection else { return }
+    sendSockets(engine, over: connection)
     while link.takeOutput({ connection.write($0, from: 0, fleet) }) {}
     if Fleet.isOverfull(link) { fleet.reportOverfull(link, of: self) }
   }

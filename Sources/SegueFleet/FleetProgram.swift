@@ -10,4 +10,17 @@ public protocol FleetProgram: ActivitySource {
   func runCallbacks()
   /// The process is gone, without a word: the engine with it.
   func died()
+  /// The origin's end of a stream that it has asked for.
+  func takeSocket(of stream: Identifier) -> FleetSocket?
+  /// This end of a stream that was asked for.
+  func keep(_ socket: FleetSocket, of stream: Identifier)
+  /// There may be something to do at a socket of the process.
+  func attend(to socket: FleetSocket)
+}
+
+/// Most programs have no streams.
+extension FleetProgram {
+  public func takeSocket(of stream: Identifier) -> FleetSocket? { nil }
+  public func keep(_ socket: FleetSocket, of stream: Identifier) {}
+  public func attend(to socket: FleetSocket) {}
 }

@@ -7,6 +7,7 @@ struct Ledger {
     case continuation(Identifier)
     case question(UInt64)
     case request(UInt64)
+    case stream(Identifier)
   }
 
   /// Milliseconds that the end of a continuation may come after its deadline, for what the fleet itself takes.
@@ -25,6 +26,8 @@ struct Ledger {
   private var open: [Open] = []
   private var questions: [(number: UInt64, deadline: Int64)] = []
   private var requests: [(number: UInt64, deadline: Int64)] = []
+  /// Streams that were asked for, and those of which it is asked how they ended.
+  private var streams: [(id: Identifier, deadline: Int64)] = []
   private var receipts: [Identifier] = []
   private var nextReceipt = 0
   /// The continuation of which was_continued was told last: its receipt is next.
@@ -34,7 +37,7 @@ struct Ledger {
   /// Uptime at which the process went on after having been stopped: what fell due meanwhile is due from then on.
   var resumedAt: Int64 = 0
 
-  var isEmpty: Bool { open.isEmpty && questions.isEmpty && requests.isEmpty }
+  var isEmpty: Bool { open.isEmpty && questions.isEmpty && requests.isEmpty && streams.isEmpty }
 
   mutating func begin(_ id: Identifier, deadline: Int64) { open.append(Open(id: id, deadline: deadline)) }
   mutating func ask(_ number: UInt64, deadline: Int64) { questions.append((number, deadline)) }
@@ -47,6 +50,17 @@ struct Ledger {
       return "R7.5: a request was answered twice, or out of nothing"
     }
     requests.remove(at: index)
+    return nil
+  }
+
+  mutating func wait(for stream: Identifier, deadline: Int64) { streams.append((stream, deadline)) }
+
+  /// - Returns: what is wrong; nil: nothing.
+  mutating func answer(stream id: Identifier) -> StaticString? {
+    guard let index = streams.firstIndex(where: { $0.id == id }) else {
+      return "R7.3: of a stream something was answered twice, or out of nothing"
+    }
+    streams.remove(at: index)
     return nil
   }
 
@@ -101,6 +115,7 @@ struct Ledger {
       switch key {
       case .continuation(let id): open.first { $0.id == id }?.deadline
       case .request(let number): requests.first { $0.number == number }?.deadline
+      case .stream(let id): streams.first { $0.id == id }?.deadline
       case .question(let number): questions.first { $0.number == number }?.deadline
       }
     return deadline.map { max($0, resumedAt) + Self.slack }

@@ -41,12 +41,17 @@ final class ScriptedApp: FleetProgram {
   var numberOnSave: Int?
   private var pendingSaves: [(activity: Identifier, save: UInt64)] = []
   private var pendingAnswers: [Identifier] = []
+  /// Ends of streams.
+  var streams: [ScriptedStream] = []
 
   // What it was told.
   private(set) var saveCount = 0
   /// What it was told of the activity that is watched.
   private(set) var offerEvents: [Delivery.OfferEvent] = []
   private(set) var reasons: [Reason]?
+  /// What it was told of the ends of streams, latest last.
+  var streamEnds: [StreamWord] = []
+  private(set) var lastContinued: ContinuedFrom?
 
   init(
     _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, _ witness: (any Witness)?
@@ -72,6 +77,7 @@ final class ScriptedApp: FleetProgram {
   static func activity(_ type: String, _ number: Int, size: Int) throws(SegueError) -> Activity {
     var activity = try Activity(type: type)
     try write(number, size: size, to: &activity)
+    activity.setSupportsContinuationStreams(number % 4 != 0)
     return activity
   }
 
@@ -160,6 +166,12 @@ final class ScriptedApp: FleetProgram {
     }
   }
 
+  /// Asks the origin of what it has continued for a stream, now and then.
+  private func askStream(_ from: ContinuedFrom) {
+    guard from.offer.description.supportsContinuationStreams, process.now.uptime % 3 == 0 else { return }
+    askStream(process.fleet.drawIdentifier(), from)
+  }
+
   func cancel(_ id: Identifier) {
     process.does("cancels")
     tell { $0.cancel(id, SegueError(.userCancelled, "the user cancelled"), $1) }
@@ -197,6 +209,7 @@ final class ScriptedApp: FleetProgram {
     process.checkIsTold()
     process.leave()
     engine = nil
+    streams = []
   }
 
   // MARK: FleetProgram
@@ -221,7 +234,10 @@ final class ScriptedApp: FleetProgram {
     }
   }
 
-  func died() { engine = nil }
+  func died() {
+    engine = nil
+    streams = []
+  }
 
   private func run(_ delivery: Delivery) {
     switch delivery {
@@ -234,7 +250,10 @@ final class ScriptedApp: FleetProgram {
     case .explanation(_, let reasons): self.reasons = reasons
     case .requestCame(let number, _, let bytes):
       if answersContinue { tell { $0.respond(to: number, bytes, $1) } }
-    case .connection, .linked, .linkEnded, .streamAnswered, .streamCame, .streamEnded, .answered, .log: break
+    case .streamAnswered(let id, let error): start(id, error)
+    case .streamCame(let id, _): start(id, nil)
+    case .streamEnded(let id, let word): end(id, word)
+    case .connection, .linked, .linkEnded, .answered, .log: break
     }
   }
 
@@ -263,7 +282,9 @@ final class ScriptedApp: FleetProgram {
       if declines { witness?.answer(id, .declined) }
       tell { $0.announced(id, decline: declines ? "not now" : nil, $1) }
     case .continue(_, let from):
+      lastContinued = from
       request(from)
+      askStream(from)
       guard answersContinue else { return pendingAnswers.append(id) }
       answer(id)
     case .didFail: break
@@ -275,9 +296,9 @@ final class ScriptedApp: FleetProgram {
   func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
   func lastChange(of id: Identifier) -> Int64 { known(id)?.changedAt ?? 0 }
   func answersWillSave(_ id: Identifier) -> Bool { true }
-  func takesStreams(_ id: Identifier) -> Bool { false }
+  func takesStreams(_ id: Identifier) -> Bool { true }
   func takesRequests(_ id: Identifier) -> Bool { true }
-  func streamEnd(_ id: Identifier) -> StreamWord { .open }
+  func streamEnd(_ id: Identifier) -> StreamWord { stream(id) == nil ? .aborted(0) : .open }
 
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) {
     guard let known = known(id) else { return }

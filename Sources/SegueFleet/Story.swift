@@ -71,6 +71,7 @@ public struct Story {
     settle()
     // Longer than any deadline, and than any silence.
     fleet.advance(90_000)
+    checkStreams()
   }
 
   /// All that were stopped go on, and everybody answers.
@@ -87,6 +88,11 @@ public struct Story {
       app.watched = nil
       app.answer()
     }
+  }
+
+  /// What one app writes the other has read by now, or has heard that it will not (R7.4).
+  func checkStreams() {
+    for app in apps where !app.streams.isEmpty { app.process.complain("R7.4: a stream neither moves nor ends") }
   }
 
   private mutating func end() throws(SegueError) {

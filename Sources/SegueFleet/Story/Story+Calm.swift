@@ -23,8 +23,8 @@ extension Story {
   }
 
   mutating func calm() throws(SegueError) {
-    fleet.network = Network()
     for _ in 0..<Self.trialCount {
+      fleet.network = Network()
       let trial = Trial.allCases[random.below(Trial.allCases.count)]
       try raise()
       guard let scene = try scene(for: trial) else { continue }
@@ -32,6 +32,7 @@ extension Story {
       try play(trial, scene)
       settle()
     }
+    fleet.network = Network()
     checkIdle()
   }
 
@@ -107,6 +108,7 @@ extension Story {
   /// In calm nothing is left to wait for.
   private func checkIdle() {
     fleet.advance(Fleet.silenceTime)
+    checkStreams()
     for app in apps {
       guard let engine = app.engine, !app.offers.contains(where: { $0.description.expirationDate != nil }) else {
         continue

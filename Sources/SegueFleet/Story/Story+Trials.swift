@@ -7,6 +7,7 @@ extension Story {
     case answers, stale, second, cancelled, timeout, silentReceiver
     case invalidated, withdrawing, originGone, receiverGone, expired, foreign
     case saving, changing, activating, hubDies, answerWithoutHub, explaining, mute, cut
+    case streaming, streamHubDies, streamSilence
   }
 
   mutating func play(_ trial: Trial, _ scene: Scene) throws(SegueError) {
@@ -29,6 +30,9 @@ extension Story {
     case .explaining: tryExplaining(scene)
     case .mute: tryMute(scene)
     case .cut: try tryCut(scene)
+    case .streaming: try tryStreaming(scene)
+    case .streamHubDies: try tryStreamHubDies(scene)
+    case .streamSilence: try tryStreamSilence(scene)
     }
   }
 

@@ -1,0 +1,108 @@
+/// One end of two connected sockets within a device: what is written to one is read from the other, at once.
+public final class FleetSocket {
+  /// Bytes that wait to be read, at most.
+  private static let capacity = 65_536
+
+  /// Who has it.
+  enum Holder {
+    /// It is under way.
+    case nobody
+    case app(FleetProcess)
+    case hub(FleetHub)
+
+    /// Nil: nobody's.
+    var process: FleetProcess? {
+      switch self {
+      case .nobody: nil
+      case .app(let process): process
+      case .hub(let hub): hub.process
+      }
+    }
+  }
+
+  /// What can be seen of the other end.
+  enum OtherEnd {
+    case open
+    /// It was shut down for writing, and is not closed.
+    case finished
+    /// It is closed; or both were shut down for writing, which looks the same.
+    case closed
+  }
+
+  /// Outlives it.
+  private unowned(unsafe) let fleet: Fleet
+  /// Nil: one of the two is closed.
+  private var other: FleetSocket?
+  private(set) var holder = Holder.nobody
+  private var arrived: [UInt8] = []
+  private var isRead = true
+  private var isWritten = true
+  private var isNoticed = false
+
+  private init(_ fleet: Fleet) { self.fleet = fleet }
+
+  static func pair(_ fleet: Fleet) -> (FleetSocket, FleetSocket) {
+    let (one, two) = (FleetSocket(fleet), FleetSocket(fleet))
+    (one.other, two.other) = (two, one)
+    return (one, two)
+  }
+
+  var isClosed: Bool { !isRead && !isWritten && other == nil }
+
+  var otherEnd: OtherEnd {
+    guard let other else { return .closed }
+    return other.isWritten ? .open : isWritten ? .finished : .closed
+  }
+
+  func give(to holder: Holder) {
+    self.holder = holder
+    notice()
+  }
+
+  /// Something may be read or written, or has ended: whoever has it looks after it next.
+  private func notice() {
+    guard !isNoticed, holder.process != nil else { return }
+    isNoticed = true
+    fleet.push(.socket(self), at: fleet.clock.uptime)
+  }
+
+  func noticed() { isNoticed = false }
+
+  /// - Returns: how many of the bytes there was room for; nil: nobody reads.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    guard isWritten, let other, other.isRead else { return nil }
+    let count = min(bytes.count, Self.capacity - other.arrived.count)
+    if count > 0 {
+      other.arrived.append(contentsOf: bytes[..<count])
+      other.notice()
+    }
+    return count
+  }
+
+  /// Gives what has come, `limit` bytes at most, to `body`.
+  /// - Returns: how many that were, 0: none for now; nil: nothing more comes.
+  func read(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Int? {
+    let count = min(arrived.count, limit)
+    guard count > 0 else { return isRead && other?.isWritten ?? false ? 0 : nil }
+    arrived.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    arrived.removeFirst(count)
+    other?.notice()
+    return count
+  }
+
+  func shutDown(reading: Bool, writing: Bool) {
+    guard reading && isRead || writing && isWritten else { return }
+    if reading { isRead = false }
+    if writing { isWritten = false }
+    other?.notice()
+  }
+
+  /// What was written to the other end may still be read there.
+  func close() {
+    shutDown(reading: true, writing: true)
+    other?.other = nil
+    other = nil
+    arrived = []
+    holder = .nobody
+  }
+}

@@ -1,0 +1,108 @@
+import SegueEngine
+import SegueModel
+
+/// One end of a stream between two apps of a story: what it writes, and what it is to read, follow from the stream's name.
+final class ScriptedStream {
+  /// What one side does.
+  struct Script: Equatable {
+    enum End: Equatable {
+      case finish
+      case abort(UInt32)
+      /// A bare close.
+      case close
+    }
+
+    let size: Int
+    let end: End
+
+    init(_ id: Identifier, ofAsker: Bool) {
+      let bytes = id.bytes[ofAsker ? 0..<2 : 2..<4]
+      let (first, second) = (Int(bytes[bytes.startIndex]), UInt32(bytes[bytes.startIndex + 1]))
+      size = first % 8 == 0 ? 0 : first % 8 < 7 ? first * 10 : first * 1_500
+      end =
+        switch second % 8 {
+        case 0: .abort(1 + second)
+        case 1: .close
+        default: .finish
+        }
+    }
+
+    /// More than a socket holds, and nothing is given up.
+    var isLong: Bool { size > 150_000 && end == .finish }
+  }
+
+  let id: Identifier
+  let socket: FleetSocket
+  /// The origin's, until it is under way to it.
+  var otherEnd: FleetSocket?
+  private let isAsker: Bool
+  let script: Script
+  let expected: Script
+  private(set) var written = 0
+  private(set) var read = 0
+  /// Both sides have it.
+  var isThere = false
+  /// It has done what its script says of the end.
+  var hasEnded = false
+  /// It has read the end, and asked how that was meant.
+  var hasReadEnd = false
+  /// What it was told of the other end.
+  var word: StreamWord?
+
+  init(_ id: Identifier, _ socket: FleetSocket, otherEnd: FleetSocket?) {
+    self.id = id
+    self.socket = socket
+    self.otherEnd = otherEnd
+    isAsker = otherEnd != nil
+    script = Script(id, ofAsker: isAsker)
+    expected = Script(id, ofAsker: !isAsker)
+  }
+
+  /// - Returns: whether all is written that is ever written.
+  func write() -> Bool {
+    while written < script.size {
+      let bytes = Self.bytes(written..<min(written + 8_192, script.size), ofAsker: isAsker)
+      guard let count = bytes.withUnsafeBytes({ socket.write($0) }) else { return true }
+      written += count
+      if count < bytes.count { return false }
+    }
+    return true
+  }
+
+  /// - Returns: what is wrong; nil: nothing.
+  func readAll() -> StaticString? {
+    var isRight = true
+    while true {
+      let count = socket.read(atMost: 8_192) { bytes in
+        isRight = isRight && bytes.elementsEqual(Self.bytes(read..<read + bytes.count, ofAsker: !isAsker))
+      }
+      guard let count else {
+        hasReadEnd = true
+        break
+      }
+      if count == 0 { break }
+      read += count
+    }
+    return isRight && read <= expected.size ? nil : "R7.2: a stream gives what was not written"
+  }
+
+  /// It was told how the other end has ended.
+  /// - Returns: what is wrong; nil: nothing.
+  func end(_ word: StreamWord) -> StaticString? {
+    self.word = word
+    switch word {
+    case .ended:
+      return expected.end == .finish && read == expected.size ? nil : "R7.3: a stream ends before all of it has come"
+    case .aborted(let code):
+      // Who hears that the way broke gives up, too.
+      if code == 0 || expected.end == .abort(code) { return nil }
+      return "R7.3: a stream was aborted with another code"
+    case .broken: return nil
+    case .open: return "R7.3: a stream has ended, and is open"
+    }
+  }
+
+  private static func bytes(_ range: Range<Int>, ofAsker: Bool) -> [UInt8] {
+    range.map { UInt8(truncatingIfNeeded: ($0 &* 167) &+ $0 >> 8 &+ (ofAsker ? 1 : 0)) }
+  }
+}
