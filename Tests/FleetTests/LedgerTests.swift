@@ -30,6 +30,15 @@ import Testing
     #expect(ledger.end(one) != nil)
   }
 
+  @Test func `of a stream one thing is answered once, and is due until then (R7.3)`() {
+    var ledger = Ledger()
+    #expect(ledger.answer(stream: one) != nil)
+    ledger.wait(for: one, deadline: 100)
+    #expect(!ledger.isEmpty && ledger.due(.stream(one)) == 100 + Ledger.slack && ledger.due(.stream(other)) == nil)
+    #expect(ledger.answer(stream: one) == nil)
+    #expect(ledger.isEmpty && ledger.answer(stream: one) != nil)
+  }
+
   @Test func `two receipts of one continuation are wrong (R3.6)`() {
     var ledger = Ledger()
     #expect(ledger.receive(receiptOf: one, .failed) == nil)
