@@ -192,6 +192,6 @@ final class Connection {
   /// The fleet ends: nothing refers to anything any more.
   func dissolve() {
     owners = [nil, nil]
-    for stream in streams { stream.drop() }
+    for end in [0, 1] { streams[end].drop() }
   }
 }

@@ -125,6 +125,7 @@ final class FleetHub {
     }
   }
 
+  @inline(never)
   private func ferry(_ crossing: Crossing, _ socket: FleetSocket) {
     let ferry = FleetFerry(crossing, socket)
     ferries.append(ferry)
@@ -132,6 +133,7 @@ final class FleetHub {
     ferry.carry(engine)
   }
 
+  @inline(never)
   private func takeSocket(from app: HubEngine.PeerNumber) -> FleetSocket? {
     place(of: app).flatMap { entries[$0].connection.takeSocket(at: entries[$0].end) }
   }
@@ -151,6 +153,7 @@ final class FleetHub {
     return true
   }
 
+  @inline(never)
   private func closeFerries() {
     for ferry in ferries { ferry.socket.close() }
     ferries = []
@@ -194,6 +197,7 @@ final class FleetHub {
     if !link.hasOutput { engine.drained(number, now) }
   }
 
+  @inline(never)
   private func flush(_ number: HubEngine.PeerNumber, _ link: Link) {
     guard let place = place(of: number) else { return }
     let (fleet, entry) = (fleet, entries[place])

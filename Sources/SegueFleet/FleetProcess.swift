@@ -136,6 +136,7 @@ public final class FleetProcess {
     socket.give(to: .app(self))
   }
 
+  @inline(never)
   private func closeSockets() {
     for socket in sockets { socket.close() }
     sockets = []

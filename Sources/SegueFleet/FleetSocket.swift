@@ -98,6 +98,7 @@ public final class FleetSocket {
   }
 
   /// What was written to the other end may still be read there.
+  @inline(never)
   func close() {
     shutDown(reading: true, writing: true)
     other?.other = nil

@@ -193,6 +193,7 @@ final class ScriptedApp: FleetProgram {
     for id in continuations { answer(id) }
   }
 
+  @inline(never)
   private func answer(_ id: Identifier) {
     // Else its time is over, and the engine has answered for it.
     if engine?.progress(of: id) != nil { witness?.answer(id, !handles ? .declined : restores ? .restored : .failed) }

@@ -279,6 +279,7 @@ final class HubHost {
     engine.drained(number, Clock.now)
   }
 
+  @inline(never)
   private func flush(_ number: HubEngine.PeerNumber) {
     guard let link = engine.link(of: number) else { return }
     write(number, link)
