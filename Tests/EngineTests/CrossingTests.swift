@@ -176,6 +176,23 @@ import Testing
   }
 
   @Test(arguments: [2, 3])
+  func `that a hub shuts a socket down is no clean end: the other app is asked (R7.3)`(devices: Int) throws {
+    for (isGone, end) in [(true, StreamWord.broken), (false, .aborted(0))] {
+      let scene = try Scene(devices: devices)
+      scene.near.written = bytes(5_000)
+      scene.near.end = (isClosed: true, isTold: false)
+      if isGone { scene.last.kill(scene.viewer) } else { scene.viewer.end = .aborted(0) }
+      // As it looks between the end of the bytes and the word that nobody reads.
+      scene.first.tell(scene.editor) { [id = scene.id] engine, now in
+        engine.sawEnd(of: id)
+        engine.askHowEnded(id, now)
+      }
+      scene.run(500)
+      #expect(scene.editor.streamEnds == [end])
+    }
+  }
+
+  @Test(arguments: [2, 3])
   func `if the other process is gone it is broken, at once, over links too (R7.3)`(devices: Int) throws {
     for isOrigin in [true, false] {
       let scene = try Scene(devices: devices)

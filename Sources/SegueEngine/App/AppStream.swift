@@ -180,10 +180,11 @@ extension AppEngine {
     tell(nil, streams[index])
   }
 
-  /// The other end was seen to be shut down for writing.
+  /// The other end was seen to be shut down for writing. Across a link the hub did that, whatever the other app did: it is
+  /// asked.
   public func sawEnd(of id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }), streams[index].heard == nil else { return }
-    streams[index].heard = .ended
+    if !streams[index].crossesLink { streams[index].heard = .ended }
   }
 
   public func hasHeardEnd(of id: Identifier) -> Bool {
