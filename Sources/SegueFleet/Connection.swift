@@ -39,6 +39,8 @@ final class Connection {
     /// The writer has found no room.
     var isBlocked = false
     var hasEnd = false
+    /// Nobody is left who would say it again, if it is not heard.
+    var isSaidOnce = false
     /// Ends of streams that go with the bytes.
     var sockets: [FleetSocket] = []
 
@@ -146,11 +148,12 @@ final class Connection {
   }
 
   /// The owner of an end is gone without a word, as when its device has lost its power. What it said still arrives if it
-  /// is heard at all: nobody is left who would say it again.
+  /// is heard at all.
   func vanish(_ end: Int) {
     owners[end] = nil
     streams[end].drop()
     if link?.isSilent ?? false { streams[1 - end].drop() }
+    streams[1 - end].isSaidOnce = true
   }
 
   /// The process at an end dies: some of what it was writing may not have left it.
@@ -176,8 +179,8 @@ final class Connection {
 
   // MARK: Silence
 
-  /// The two devices do not hear each other: what has arrived now arrives later.
-  func hold(_ end: Int) { streams[end].held += 1 }
+  /// The two devices do not hear each other: what has arrived now arrives later, if somebody says it again.
+  func hold(_ end: Int) { if streams[end].isSaidOnce { streams[end].drop() } else { streams[end].held += 1 } }
 
   /// They do again: what was held is sent again.
   func release(_ fleet: Fleet) {
