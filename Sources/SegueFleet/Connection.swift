@@ -36,6 +36,8 @@ final class Connection {
     var lastAt: Int64 = 0
     /// Arrivals that have to wait until the devices hear each other again.
     var held = 0
+    /// Arrivals that wait for their reader, which is stopped.
+    var unread = 0
     /// The writer has found no room.
     var isBlocked = false
     var hasEnd = false
@@ -181,6 +183,17 @@ final class Connection {
 
   /// The two devices do not hear each other: what has arrived now arrives later, if somebody says it again.
   func hold(_ end: Int) { if streams[end].isSaidOnce { streams[end].drop() } else { streams[end].held += 1 } }
+
+  /// Whether what arrives now comes through. What waited for its reader has done so already.
+  func comesThrough(_ end: Int) -> Bool {
+    guard let link else { return true }
+    guard streams[end].unread > 0 else { return link.isHeard(at: end) }
+    streams[end].unread -= 1
+    return true
+  }
+
+  /// What has arrived waits for its reader.
+  func leaveUnread(_ end: Int) { streams[end].unread += 1 }
 
   /// They do again: what was held is sent again.
   func release(_ fleet: Fleet) {

@@ -235,7 +235,7 @@ public final class Fleet {
   }
 
   private func arrive(_ connection: Connection, _ end: Int, _ event: FleetEvent) -> Bool {
-    if let link = connection.link, !link.isHeard(at: end) {
+    guard connection.comesThrough(end) else {
       connection.hold(end)
       return false
     }
@@ -244,7 +244,11 @@ public final class Fleet {
       guard !process.postpones(event), let segment = connection.take(at: end) else { return false }
       segment.isEmpty ? process.lost() : process.receive(segment)
     case .hub(let hub, let number):
-      guard !hub.process.postpones(event), let segment = connection.take(at: end) else { return false }
+      guard !hub.process.postpones(event) else {
+        connection.leaveUnread(end)
+        return false
+      }
+      guard let segment = connection.take(at: end) else { return false }
       segment.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
     case nil:
       // Nobody is there any more: whoever writes is told so.
