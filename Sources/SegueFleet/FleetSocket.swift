@@ -1,3 +1,5 @@
+import SegueModel
+
 /// One end of two connected sockets within a device: what is written to one is read from the other, at once.
 public final class FleetSocket {
   /// Bytes that wait to be read, at most.
@@ -73,7 +75,7 @@ public final class FleetSocket {
     guard isWritten, let other, other.isRead else { return nil }
     let count = min(bytes.count, Self.capacity - other.arrived.count)
     if count > 0 {
-      other.arrived.append(contentsOf: bytes[..<count])
+      other.arrived.append(bytes: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       other.notice()
     }
     return count

@@ -9,13 +9,15 @@ extension [UInt8] {
   }
 
   /// The same as `append(contentsOf:)`.
-  public mutating func append(bytes more: [UInt8]) {
+  public mutating func append(bytes more: UnsafeRawBufferPointer) {
     if capacity - count < more.count {
       var larger: [UInt8] = []
       larger.reserveCapacity(Swift.max(count + more.count, 2 * count))
       withUnsafeBytes { larger.append(contentsOf: $0) }
       self = larger
     }
-    more.withUnsafeBytes { append(contentsOf: $0) }
+    append(contentsOf: more)
   }
+
+  public mutating func append(bytes more: [UInt8]) { more.withUnsafeBytes { append(bytes: $0) } }
 }

@@ -1,5 +1,5 @@
 /// Bytewise order, in which keys and elements of sets stand (RFC 8949 §4.2.1).
-enum ByteOrder {
+public enum ByteOrder {
   /// Negative, zero or positive as `left` is before, equal to or behind `right`. A prefix is before what it begins.
   @inline(__always)
   static func compare(
@@ -23,7 +23,7 @@ enum ByteOrder {
   }
 
   /// Of as many bytes on either side.
-  static func isSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+  public static func isSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     guard let a = left.baseAddress, let b = right.baseAddress else { return true }
     return compare(a, left.count, b, right.count) == 0
   }
