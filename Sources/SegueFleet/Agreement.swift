@@ -267,7 +267,7 @@ extension FleetProcess {
       fleet.trace(name, "continuation_ended", Self.name(of: receipt.outcome))
       complain(ledger.receive(receiptOf: receipt.continuation, receipt.outcome))
     case .explanation(let request, let reasons):
-      ledger.answer(request)
+      complain(ledger.answer(request))
       fleet.trace(name, "explanation", "\(reasons.count) reasons")
     case .answered(let number, _, let error):
       fleet.trace(name, "answered", error?.message)

@@ -42,7 +42,14 @@ struct Ledger {
   mutating func begin(_ id: Identifier, deadline: Int64) { open.append(Open(id: id, deadline: deadline)) }
   mutating func ask(_ number: UInt64, deadline: Int64) { questions.append((number, deadline)) }
   mutating func request(_ number: UInt64, deadline: Int64) { requests.append((number, deadline)) }
-  mutating func answer(_ number: UInt64) { questions.removeAll { $0.number == number } }
+  /// - Returns: what is wrong; nil: nothing.
+  mutating func answer(_ number: UInt64) -> StaticString? {
+    guard let index = questions.firstIndex(where: { $0.number == number }) else {
+      return "R6.5: a question was answered twice, or out of nothing"
+    }
+    questions.remove(at: index)
+    return nil
+  }
 
   /// - Returns: what is wrong; nil: nothing.
   mutating func answer(request number: UInt64) -> StaticString? {

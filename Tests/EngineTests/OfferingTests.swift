@@ -248,6 +248,8 @@ import Testing
     #expect(one.reasons.map { $0.reason } == ["not frontmost"])
     world.close(two)
     #expect(viewer.engine.offers.all.map { $0.description.title } == ["One"])
+    world.killHub()
+    #expect(one.reasons.map { $0.reason } == ["not frontmost"], "what was answered is not answered again")
   }
 
   @Test func `a hub that does not say welcome within 500 ms is silent (R3.14)`() throws {

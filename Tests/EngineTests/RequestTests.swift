@@ -149,6 +149,16 @@ import Testing
     }
   }
 
+  @Test func `who asks an origin that has gone is told so at once (R7.5)`() throws {
+    for isClosed in [true, false] {
+      let scene = try scene()
+      if isClosed { scene.world.close(scene.editor) } else { scene.world.kill(scene.editor) }
+      scene.world.wait(60_000)
+      _ = ask(scene, Self.bytes(1_000))
+      #expect(error(scene) == .connectionUnavailable)
+    }
+  }
+
   @Test(arguments: [(5, 5), (5, 3), (3, 5), (0, 0)])
   func `an answer is as long as it was announced, or none (R7.5)`(announced: Int, sent: Int) throws {
     let scene = try scene()
@@ -215,18 +225,50 @@ import Testing
     #expect(viewer.answers.count == 2)
   }
 
-  @Test func `the origin on a linked device dies: the receiver hears of it at once (R7.5)`() throws {
+  /// An editor on the first of two linked devices, and a viewer on the second that has continued what it offers.
+  private func distant() throws -> (all: LinkedWorlds, editor: TestApp, viewer: TestApp, from: ContinuedFrom) {
     let all = LinkedWorlds(2)
     all.link(0, 1)
     all.wait(1_000)
     let editor = all.worlds[0].open("editor")
     let viewer = all.worlds[1].open("viewer")
-    editor.answersRequests = false
     _ = try all.worlds[0].offer("Draft", by: editor)
     all.wait(1_000)
     _ = try all.worlds[1].continue(in: viewer)
     all.wait(1_000)
-    let from = try #require(viewer.continued.first?.from)
+    return (all, editor, viewer, try #require(viewer.continued.first?.from))
+  }
+
+  @Test func `a hub that was not there before finds the way to an origin that it sees (R7.5)`() throws {
+    let (all, _, viewer, from) = try distant()
+    all.cut(0, 1)
+    all.worlds[1].killHub()
+    all.worlds[1].startHub()
+    all.link(0, 1)
+    all.wait(1_000)
+    all.worlds[1].tell(viewer) { _ = $0.request([1, 2], from, timeout: nil, $1) }
+    all.wait(1_000)
+    #expect(viewer.answers.map { $0.bytes } == [[2, 1]])
+  }
+
+  @Test func `what is cancelled on its way is of no weight at the origin (R7.5)`() throws {
+    let (all, editor, viewer, from) = try distant()
+    for _ in 0..<130 {
+      var number: UInt64 = 0
+      all.worlds[1].tell(viewer) { number = $0.request(Self.bytes(400_000), from, timeout: nil, $1) }
+      all.wait(30)
+      all.worlds[1].tell(viewer) { engine, _ in engine.cancelRequest(number) }
+      all.wait(60)
+    }
+    #expect(editor.asked.isEmpty && viewer.answers.count == 130)
+    all.worlds[1].tell(viewer) { _ = $0.request([1, 2], from, timeout: nil, $1) }
+    all.wait(1_000)
+    #expect(viewer.answers.last?.bytes == [2, 1])
+  }
+
+  @Test func `the origin on a linked device dies: the receiver hears of it at once (R7.5)`() throws {
+    let (all, editor, viewer, from) = try distant()
+    editor.answersRequests = false
     all.worlds[1].tell(viewer) { _ = $0.request([1], from, timeout: nil, $1) }
     all.wait(500)
     #expect(editor.asked.count == 1)

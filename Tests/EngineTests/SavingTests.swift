@@ -18,9 +18,11 @@ import Testing
       try editor.change(id, at: world.now) { try $0.setTitle("\(number)") }
       world.wait(1)
     }
+    for number in 1_001...1_002 { try editor.change(id, at: world.now) { try $0.setTitle("\(number)") } }
+    #expect(editor.engine.nextDeadline ?? .max <= world.now.uptime + 100, "the last waits for no other event")
     world.wait(200)
     let events = viewer.takeEvents()
-    #expect(events.last == "changed 1000")
+    #expect(events.last == "changed 1002")
     // 1,000 steps of 1 ms and what the world adds to each.
     #expect(events.count <= 22, "\(events.count) changes were told")
   }
@@ -45,6 +47,24 @@ import Testing
     #expect(editor.takeEvents() == ["will_save"], "the last change")
     world.wait(600_000)
     #expect(editor.takeEvents().isEmpty)
+  }
+
+  @Test func `what was marked clean is no longer late when it is marked again (R1.7, R2.2)`() throws {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let id = try world.offer("Draft", by: editor)
+    world.wait(3_000)
+    #expect(editor.takeEvents().contains("will_save"))
+    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    world.wait(1_000)
+    editor.change(id, at: world.now) { $0.markNeedsSave(false) }
+    world.wait(20_000)
+    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    world.wait(1_900)
+    #expect(editor.takeEvents().isEmpty)
+    world.wait(200)
+    #expect(editor.takeEvents() == ["will_save"])
   }
 
   @Test func `what changes while it is saved is saved, too, and who answers too late is asked again (R2.2)`() throws {
