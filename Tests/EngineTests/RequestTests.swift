@@ -1,7 +1,8 @@
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
+
+@testable import SegueEngine
 
 /// Requests (R7.5): each ends once, by its deadline, with the whole of an answer or with an error that says why.
 @Suite struct RequestTests {
@@ -253,17 +254,13 @@ import Testing
 
   @Test func `what is cancelled on its way is of no weight at the origin (R7.5)`() throws {
     let (all, editor, viewer, from) = try distant()
-    for _ in 0..<130 {
-      var number: UInt64 = 0
-      all.worlds[1].tell(viewer) { number = $0.request(Self.bytes(400_000), from, timeout: nil, $1) }
-      all.wait(30)
-      all.worlds[1].tell(viewer) { engine, _ in engine.cancelRequest(number) }
-      all.wait(60)
-    }
-    #expect(editor.asked.isEmpty && viewer.answers.count == 130)
-    all.worlds[1].tell(viewer) { _ = $0.request([1, 2], from, timeout: nil, $1) }
-    all.wait(1_000)
-    #expect(viewer.answers.last?.bytes == [2, 1])
+    var number: UInt64 = 0
+    all.worlds[1].tell(viewer) { number = $0.request(Self.bytes(400_000), from, timeout: nil, $1) }
+    all.wait(30)
+    #expect(editor.engine.requests.count == 1)
+    all.worlds[1].tell(viewer) { engine, _ in engine.cancelRequest(number) }
+    all.wait(60)
+    #expect(editor.engine.requests.isEmpty && editor.asked.isEmpty && viewer.answers.count == 1)
   }
 
   @Test func `the origin on a linked device dies: the receiver hears of it at once (R7.5)`() throws {
