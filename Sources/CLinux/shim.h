@@ -83,21 +83,22 @@ static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *d
 }
 /** Like send, without SIGPIPE; descriptors go along with the first byte. */
 static inline ssize_t linux_send(int socket, const void *bytes, size_t size, const int *descriptors, int count) {
+  if (count == 0)
+    return send(socket, bytes, size, MSG_NOSIGNAL);
   union {
     struct cmsghdr head;
     char bytes[CMSG_SPACE(linux_descriptor_limit * sizeof(int))];
   } control;
   memset(&control, 0, sizeof control);
   struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-  if (count > 0) {
-    message.msg_control = &control;
-    message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
-    control.head.cmsg_level = SOL_SOCKET;
-    control.head.cmsg_type = SCM_RIGHTS;
-    control.head.cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
-    memcpy(CMSG_DATA(&control.head), descriptors, (size_t)count * sizeof(int));
-  }
+  struct msghdr message = {.msg_iov = &part,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
+  control.head.cmsg_level = SOL_SOCKET;
+  control.head.cmsg_type = SCM_RIGHTS;
+  control.head.cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+  memcpy(CMSG_DATA(&control.head), descriptors, (size_t)count * sizeof(int));
   return sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 /** 1: a stream socket that is connected. */

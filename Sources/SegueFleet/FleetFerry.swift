@@ -1,5 +1,4 @@
 import SegueEngine
-import SegueWire
 
 /// Carries what goes through a stream that crosses a link between the socket of its app and the engine of a hub.
 final class FleetFerry {
@@ -38,14 +37,18 @@ final class FleetFerry {
   }
 
   private func read(_ engine: HubEngine) {
-    while !hasEnded {
-      let room = min(crossing.room, Link.pieceSize)
-      guard room > 0 else { return }
-      guard let count = socket.read(atMost: room, { engine.read($0, of: crossing) }) else {
-        hasEnded = true
-        // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
-        return engine.ended(crossing, isClosed: !isWritingOver && socket.otherEnd == .closed)
+    while !hasEnded, crossing.room > 0 {
+      var count = 0
+      engine.read(crossing) { room in
+        guard let came = socket.read(atMost: room.count, { room.copyMemory(from: $0) }) else {
+          hasEnded = true
+          return 0
+        }
+        count = came
+        return came
       }
+      // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
+      if hasEnded { return engine.ended(crossing, isClosed: !isWritingOver && socket.otherEnd == .closed) }
       if count == 0 { return }
     }
   }

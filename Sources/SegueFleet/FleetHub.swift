@@ -146,9 +146,8 @@ final class FleetHub {
   /// - Returns: whether there were any.
   private func carryStreams() -> Bool {
     seat()
-    let crossings = engine.takeCrossings()
-    guard !crossings.isEmpty else { return false }
-    for crossing in crossings { ferries.first { $0.crossing === crossing }?.carry(engine) }
+    guard let crossing = engine.takeCrossing() else { return false }
+    ferries.first { $0.crossing === crossing }?.carry(engine)
     ferries.removeAll { $0.socket.isClosed }
     return true
   }

@@ -20,4 +20,5 @@ extension [UInt8] {
   }
 
   public mutating func append(bytes more: [UInt8]) { more.withUnsafeBytes { append(bytes: $0) } }
+  public mutating func append(bytes more: ArraySlice<UInt8>) { more.withUnsafeBytes { append(bytes: $0) } }
 }

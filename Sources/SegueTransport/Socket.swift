@@ -3,11 +3,8 @@ import SegueModel
 
 /// Reading and writing of sockets that do not block.
 public enum Socket {
-  /// Bytes that one read takes at most.
-  public static let readSize = 64 * 1024
-
   public enum ReadResult {
-    /// `readSize` bytes came: there may be more.
+    /// There may be more.
     case full
     /// All that was there has been read.
     case drained
@@ -15,23 +12,26 @@ public enum Socket {
     case closed
   }
 
-  /// Reads once, and gives what came to `body`.
+  /// Reads once, `limit` bytes at most, and gives what came to `body`.
   /// - Parameter descriptors: those that came with the bytes are added, and are the caller's to close.
   public static func read(
-    _ fd: Int32, descriptors: inout [Int32], _ body: (UnsafeRawBufferPointer) -> Void
+    _ fd: Int32, atMost limit: Int, descriptors: inout [Int32], _ body: ([UInt8]) -> Void
   ) -> ReadResult {
-    withUnsafeTemporaryAllocation(byteCount: readSize, alignment: 8) { buffer in
+    var result = ReadResult.drained
+    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      // The array may have got more memory.
+      let buffer = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<limit])
       while true {
-        let count = receive(fd, buffer, &descriptors)
-        if count > 0 {
-          body(UnsafeRawBufferPointer(start: buffer.baseAddress, count: count))
-          return count == buffer.count ? .full : .drained
-        }
-        if count < 0, linux_errno() == EINTR { continue }
-        let isWaiting = count < 0 && linux_errno() == EAGAIN
-        return isWaiting ? .drained : .closed
+        let came = receive(fd, buffer, &descriptors)
+        if came < 0, linux_errno() == EINTR { continue }
+        count = max(0, came)
+        if came <= 0 { result = came < 0 && linux_errno() == EAGAIN ? .drained : .closed }
+        if came == buffer.count { result = .full }
+        return
       }
     }
+    if !bytes.isEmpty { body(bytes) }
+    return result
   }
 
   private static func receive(_ fd: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ descriptors: inout [Int32]) -> Int

@@ -77,18 +77,13 @@ public struct StreamSocket: Sendable {
     case end
   }
 
-  /// Reads once, and gives what came, `limit` bytes at most, to `body`.
-  public func read(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Moved {
-    withUnsafeTemporaryAllocation(byteCount: min(limit, Socket.readSize), alignment: 8) { buffer in
-      while true {
-        let count = CLinux.read(fd, buffer.baseAddress, buffer.count)
-        if count > 0 {
-          body(UnsafeRawBufferPointer(start: buffer.baseAddress, count: count))
-          return .bytes(count)
-        }
-        if count < 0, linux_errno() == EINTR { continue }
-        return count < 0 && linux_errno() == EAGAIN ? .bytes(0) : .end
-      }
+  /// Reads once.
+  public func read(into buffer: UnsafeMutableRawBufferPointer) -> Moved {
+    while true {
+      let count = CLinux.read(fd, buffer.baseAddress, buffer.count)
+      if count > 0 { return .bytes(count) }
+      if count < 0, linux_errno() == EINTR { continue }
+      return count < 0 && linux_errno() == EAGAIN ? .bytes(0) : .end
     }
   }
 

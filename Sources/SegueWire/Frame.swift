@@ -7,9 +7,8 @@ enum Frame {
   static let messageLimit = 64 * 1024
   /// Bytes of body that we accept in a data frame.
   static let dataLimit = 64 * 1024
-  /// Bytes of body that we send in one data frame, so that a message never waits behind more. With its head it fills what a
-  /// reader reads at a time.
-  static let dataSize = dataLimit - headSize
+  /// Bytes of a whole frame, at most.
+  static let size = headSize + dataLimit
 
   /// Bytes of messages that are put before what is urgent.
   static let stagedSize = 16 * 1024
@@ -40,9 +39,28 @@ enum Frame {
     _ kind: Kind, channel: UInt32, _ body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
     to bytes: inout ByteQueue
   ) {
-    assert(body.count <= dataLimit)
-    bytes.append(
-      UInt64(kind.rawValue) << 56 | UInt64(truncatingIfNeeded: body.count) << 32 | UInt64(channel), body)
+    bytes.append(head(kind, channel: channel, length: body.count), body)
+  }
+
+  /// A data frame whose body is filled in by `body`, `limit` bytes at most; none if that fills in nothing.
+  /// - Returns: bytes of its body.
+  static func appendData(
+    channel: UInt32, atMost limit: Int, to bytes: inout ByteQueue, _ body: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Int {
+    let place = bytes.count
+    append(.data, channel: channel, to: &bytes)
+    let length = bytes.append(atMost: limit, body)
+    if length > 0 {
+      bytes.replace(at: place, with: head(.data, channel: channel, length: length))
+    } else {
+      bytes.removeLast(headSize)
+    }
+    return length
+  }
+
+  private static func head(_ kind: Kind, channel: UInt32, length: Int) -> UInt64 {
+    assert(length <= dataLimit)
+    return UInt64(kind.rawValue) << 56 | UInt64(truncatingIfNeeded: length) << 32 | UInt64(channel)
   }
 
   /// One whose body is a number.

@@ -1,39 +1,98 @@
 import SegueModel
 
-/// Cuts a stream of bytes into frames. It holds one frame at most, and checks each head before it waits for the body.
+/// Cuts a stream of bytes into frames. It checks each head before it waits for the body, and waits for that of no data frame:
+/// its bytes are given as they come, each part as if it were a frame. So it holds one message at most.
 struct FrameReader {
-  private var bytes = ByteQueue()
-  /// Bytes of the frame that was cut off last: it is there until it is dropped.
+  private var bytes: [UInt8] = []
+  /// Where what was not read begins.
+  private var start = 0
+  /// The body of the frame that was cut off last: it stands before `start` until it is dropped.
   private var last = 0
+  /// The data frame that is being read, and how many bytes of it are to come.
+  private var channel: UInt32 = 0
+  private var left = 0
 
-  mutating func append(_ more: UnsafeRawBufferPointer) { bytes.append(more) }
+  /// Bytes that were not read.
+  var count: Int { bytes.count - start }
 
-  /// The same; nothing is copied if all that came before is read.
-  mutating func append(_ more: consuming [UInt8]) { bytes.append(more) }
+  /// Bytes that are best read at a time: to the end of the data frame that is being read, also of the next if little is missing,
+  /// and the head behind it, so that one read gets the next frame whole.
+  var readSize: Int { left + Frame.headSize + (left < Self.smallRest ? Frame.size : 0) }
+  private static let smallRest = 4 * 1024
 
-  /// Cuts the next frame off, and drops the last one. Nil: more bytes are needed.
+  /// Nothing is copied if all that came before is read.
+  mutating func append(_ more: consuming [UInt8]) {
+    drop()
+    guard count > 0 else {
+      bytes = more
+      return
+    }
+    if start > 0 {
+      bytes = bytes[start...].withUnsafeBytes { [UInt8]($0) }
+      start = 0
+    }
+    bytes.append(bytes: more)
+  }
+
+  /// All that was not read.
+  mutating func takeAll() -> [UInt8] {
+    drop()
+    last = count
+    start = bytes.count
+    return takeBody().withUnsafeBytes { [UInt8]($0) }
+  }
+
+  /// Cuts the next frame off, or the next part of a data frame, and drops the last one. Nil: more bytes are needed.
   mutating func next() throws(SegueError) -> Frame.Head? {
     drop()
-    guard let head = try head(), bytes.count - Frame.headSize >= head.length else { return nil }
-    last = Frame.headSize + head.length
-    return head
+    if left == 0 {
+      guard let head = try head() else { return nil }
+      guard head.kind == .data else {
+        guard count - Frame.headSize >= head.length else { return nil }
+        start += Frame.headSize + head.length
+        last = head.length
+        return head
+      }
+      start += Frame.headSize
+      channel = head.channel
+      left = head.length
+    }
+    last = min(left, count)
+    guard last > 0 else {
+      drop()
+      return nil
+    }
+    start += last
+    left -= last
+    return Frame.Head(kind: .data, length: last, channel: channel)
   }
 
   /// The body of the frame that was cut off last; of one that was dropped: nothing.
   func withBody<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try bytes.withBytes(min(Frame.headSize, last)..<last, body)
+    try bytes.withUnsafeBufferPointer { (all) throws(Failure) in
+      try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: all[start - last..<start])))
+    }
+  }
+
+  /// The same; whoever has it keeps the memory, and the frame is dropped.
+  mutating func takeBody() -> ArraySlice<UInt8> {
+    let body = bytes[start - last..<start]
+    drop()
+    return body
   }
 
   mutating func drop() {
-    if last > 0 { bytes.removeFirst(last) }
     last = 0
+    guard start == bytes.count else { return }
+    bytes = []
+    start = 0
   }
 
   private func head() throws(SegueError) -> Frame.Head? {
-    guard bytes.count >= Frame.headSize else { return nil }
-    let word = bytes.bigEndian(at: 0, as: UInt64.self)
+    guard count >= Frame.headSize else { return nil }
+    let word = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt64.self).bigEndian }
     guard let kind = Frame.Kind(rawValue: UInt8(truncatingIfNeeded: word >> 56)) else {
       throw SegueError(.malformed, "link: no frame has kind \(word >> 56)")
     }

@@ -22,7 +22,8 @@ public final class Link {
   public enum Event {
     /// `takeMessage` gives it.
     case message
-    case data(Channel, [UInt8])
+    /// The next of the channel.
+    case data(Channel, ArraySlice<UInt8>)
     /// The peer has sent all of the channel.
     case end(Channel)
     /// The peer gave the channel up.
@@ -32,7 +33,7 @@ public final class Link {
   }
 
   /// Bytes that are best written at a time: a whole frame.
-  public static let pieceSize = Frame.dataSize
+  public static let pieceSize = Frame.dataLimit
   /// Bytes that a channel may carry before its receiver grants more.
   public static let window = 256 * 1024
   /// Channels that a peer may have open at a time.
@@ -72,8 +73,8 @@ public final class Link {
     var used = 0
   }
 
-  /// Bytes after which the peer is told that they came.
-  private static let ackSize: UInt64 = 128 * 1024
+  /// Bytes after which the peer is told that they came, if no credit did: that comes sooner where much comes.
+  private static let ackSize: UInt64 = 256 * 1024
   /// Bytes that may be kept while bytes of channels go out: more wait until the peer has said that some came.
   private static let keptLimit = 512 * 1024
 
@@ -81,8 +82,7 @@ public final class Link {
   private struct Kept {
     /// The number of the first byte of `output`; what went before `keep` has negative ones.
     var first: Int64
-    /// Bytes of whole frames that came.
-    var received: UInt64 = 0
+    var received: UInt64
     var acknowledged: UInt64 = 0
     /// What is still to go first on a new connection, and does not count.
     var lead = ByteQueue()
@@ -136,18 +136,40 @@ public final class Link {
     return max(0, outgoing[index].credit - outgoing[index].bytes.count)
   }
 
-  /// Queues bytes of a channel, `room(in:)` at most; more is a mistake of ours.
-  public func write(_ bytes: UnsafeRawBufferPointer, to channel: Channel) {
-    guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return }
-    precondition(bytes.count <= room(in: channel))
-    guard outgoing[index].bytes.isEmpty, waiting.isEmpty, stagedBytes == 0, mayFill, 1...Frame.dataSize ~= bytes.count
-    else { return outgoing[index].bytes.append(bytes) }
+  /// Queues bytes of a channel that `body` fills in, `limit` at most, and fewer if it is given less room. A limit of more than
+  /// `room(in:)` is a mistake of ours.
+  /// - Parameter body: returns how many bytes it filled in.
+  /// - Returns: as many; 0 for a channel that is not open.
+  @discardableResult public func write(
+    to channel: Channel, atMost limit: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Int {
+    guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return 0 }
+    precondition(limit <= room(in: channel))
+    guard outgoing[index].bytes.isEmpty, waiting.isEmpty, stagedBytes == 0, mayFill else {
+      return outgoing[index].bytes.append(atMost: limit, body)
+    }
     // It would be next.
-    Frame.append(.data, channel: channel, bytes, to: &output)
-    outgoing[index].credit -= bytes.count
+    turn = index + 1
+    let count = Frame.appendData(channel: channel, atMost: min(limit, Frame.dataLimit), to: &output, body)
+    outgoing[index].credit -= count
+    return count
   }
 
-  public func write(_ bytes: [UInt8], to channel: Channel) { bytes.withUnsafeBytes { write($0, to: channel) } }
+  /// The same of bytes that are there: all of them are queued.
+  public func write(_ bytes: ArraySlice<UInt8>, to channel: Channel) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = write(to: channel, atMost: rest.count) { room in
+        rest.withUnsafeBytes { rest in
+          let count = min(room.count, rest.count)
+          room.copyMemory(from: UnsafeRawBufferPointer(rebasing: rest[..<count]))
+          return count
+        }
+      }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
 
   /// No more bytes follow.
   public func finish(_ channel: Channel) {
@@ -180,7 +202,7 @@ public final class Link {
   }
 
   /// Bytes of a channel that are used up before the peer hears of it: a small document costs no frame of credit.
-  static let grantSize = window / 2
+  static let grantSize = window - Frame.dataLimit
 
   /// So many bytes were used up: the peer may send as many more, and hears of it when enough have come together.
   public func grant(_ count: Int, to channel: Channel) {
@@ -191,22 +213,32 @@ public final class Link {
     incoming[index].used = 0
     incoming[index].credit += used
     Frame.append(.credit, channel: channel, UInt32(clamping: used), to: &waiting)
+    // It wakes the peer anyway.
+    acknowledge()
   }
 
   /// Bytes from the peer.
-  public func receive(_ bytes: UnsafeRawBufferPointer) {
+  public func receive(_ bytes: consuming [UInt8]) {
+    if let received = kept?.received { kept?.received = received + UInt64(bytes.count) }
     input.append(bytes)
+    acknowledge(atLeast: Link.ackSize)
   }
 
-  /// The same, of bytes that nobody else needs: they are not copied.
-  public func receive(_ bytes: consuming [UInt8]) {
-    input.append(bytes)
+  /// Tells the peer how many bytes have come, if that are so many more than it knows.
+  private func acknowledge(atLeast size: UInt64 = 1) {
+    guard let received = kept?.received, let acknowledged = kept?.acknowledged, received - acknowledged >= size else {
+      return
+    }
+    kept?.acknowledged = received
+    Frame.append(.ack, channel: 0, received, to: &output)
   }
+
+  /// Bytes that are best read from the connection next.
+  public var readSize: Int { input.readSize }
 
   /// What came, in order. Nil: more bytes are needed. After an error the connection is of no further use.
   public func nextEvent() throws(SegueError) -> Event? {
     while let head = try input.next() {
-      count(head)
       if let event = try event(of: head) { return event }
     }
     return nil
@@ -223,7 +255,7 @@ public final class Link {
   private func event(of head: Frame.Head) throws(SegueError) -> Event? {
     switch head.kind {
     case .message: return .message
-    case .data: return try data(input.withBody { [UInt8]($0) }, of: head.channel)
+    case .data: return try data(input.takeBody(), of: head.channel)
     case .end: return try removeIncoming(head.channel) ? .end(head.channel) : nil
     case .ack:
       try drop(upTo: input.withBody { Frame.bigEndian($0) })
@@ -244,7 +276,7 @@ public final class Link {
     }
   }
 
-  private func data(_ body: [UInt8], of channel: Channel) throws(SegueError) -> Event? {
+  private func data(_ body: ArraySlice<UInt8>, of channel: Channel) throws(SegueError) -> Event? {
     guard let index = incoming.firstIndex(where: { $0.channel == channel }) else {
       try checkWasOpen(channel)
       return nil
@@ -285,23 +317,31 @@ public final class Link {
   /// Gives the bytes that are next to go out to `body`, which returns how many of them went.
   /// - Returns: false when there is nothing (left), or `body` took less than all.
   public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
-    if let count = kept?.lead.count, count > 0 { return takeLead(count, body) }
+    if let lead = kept?.lead, !lead.isEmpty { return takeLead(lead, body) }
     fillOutput()
-    let offered = stagedBytes
-    guard offered > 0 else { return false }
-    let taken = output.withBytes(sent..<output.count) { body($0) }
-    sent += max(0, min(taken, offered))
+    guard stagedBytes > 0 else { return false }
+    let (taken, isAll) = Self.give(output, from: sent, to: body)
+    sent += taken
     if kept == nil {
       output.removeFirst(sent)
       sent = 0
     }
-    return taken >= offered && hasOutput
+    return isAll && hasOutput
   }
 
-  private func takeLead(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
-    let taken = max(0, min(kept?.lead.withBytes(0..<count) { body($0) } ?? 0, count))
+  private func takeLead(_ lead: ByteQueue, _ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
+    let (taken, isAll) = Self.give(lead, from: 0, to: body)
     kept?.lead.removeFirst(taken)
-    return taken == count
+    return isAll && hasOutput
+  }
+
+  private static func give(
+    _ queue: ByteQueue, from start: Int, to body: (UnsafeRawBufferPointer) -> Int
+  ) -> (taken: Int, isAll: Bool) {
+    queue.withBytes(from: start) { bytes in
+      let taken = max(0, min(body(bytes), bytes.count))
+      return (taken, taken == bytes.count)
+    }
   }
 
   private func isReady(_ channel: Outgoing) -> Bool {
@@ -312,13 +352,13 @@ public final class Link {
   private func fillOutput() {
     stageMessages()
     // A message may name a channel, so nothing of channels overtakes one.
-    while waiting.isEmpty, stagedBytes < Frame.dataSize, !outgoing.isEmpty, mayFill {
+    while waiting.isEmpty, stagedBytes < Frame.dataLimit, !outgoing.isEmpty, mayFill {
       guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else {
         return
       }
       let index = (turn + ready) % outgoing.count
       turn = index + 1
-      appendFrame(of: index, atMost: Frame.dataSize - stagedBytes)
+      appendFrame(of: index, atMost: Frame.dataLimit - stagedBytes)
     }
   }
 
@@ -328,7 +368,7 @@ public final class Link {
     // As a rule all of it goes.
     var count = stagedBytes + waiting.count < Frame.stagedSize ? waiting.count : 0
     while count < waiting.count, stagedBytes + count < Frame.stagedSize {
-      count += Frame.headSize + Int(waiting.bigEndian(at: count, as: UInt32.self) & 0xff_ffff)
+      count += Frame.headSize + Int(waiting[count + 1]) << 16 + Int(waiting[count + 2]) << 8 + Int(waiting[count + 3])
     }
     if count == waiting.count, output.isEmpty {
       swap(&output, &waiting)
@@ -340,9 +380,13 @@ public final class Link {
 
   private func appendFrame(of index: Int, atMost limit: Int) {
     let channel = outgoing[index].channel
-    let size = min(outgoing[index].bytes.count, outgoing[index].credit, limit)
-    if size > 0 {
-      outgoing[index].bytes.withBytes(0..<size) { Frame.append(.data, channel: channel, $0, to: &output) }
+    let most = min(outgoing[index].bytes.count, outgoing[index].credit, limit)
+    if most > 0 {
+      let size = outgoing[index].bytes.withBytes(from: 0) { bytes in
+        let size = min(bytes.count, most)
+        Frame.append(.data, channel: channel, UnsafeRawBufferPointer(rebasing: bytes[..<size]), to: &output)
+        return size
+      }
       outgoing[index].bytes.removeFirst(size)
       outgoing[index].credit -= size
     }
@@ -361,10 +405,10 @@ public final class Link {
     // Nothing that is urgent overtakes what does not count.
     output.append(waiting, count: waiting.count)
     waiting.removeAll()
-    kept = Kept(first: Int64(-output.count))
+    kept = Kept(first: Int64(-output.count), received: UInt64(input.count))
   }
 
-  /// Bytes of whole frames that have come since `keep`.
+  /// Bytes that have come since `keep`.
   public var received: UInt64 { kept?.received ?? 0 }
 
   /// Goes on over the connection of another link, which has done no more than to find out how far the peer has come.
@@ -375,20 +419,11 @@ public final class Link {
     }
     try drop(upTo: peerReceived)
     sent = 0
-    input = other.input
     var lead = other.output
     lead.removeFirst(other.sent)
     lead.append(other.waiting, count: other.waiting.count)
     kept?.lead = lead
-  }
-
-  private func count(_ head: Frame.Head) {
-    guard let received = kept?.received, let acknowledged = kept?.acknowledged else { return }
-    let total = received + UInt64(Frame.headSize + head.length)
-    kept?.received = total
-    guard total - acknowledged >= Link.ackSize else { return }
-    kept?.acknowledged = total
-    Frame.append(.ack, channel: 0, total, to: &output)
+    receive(other.input.takeAll())
   }
 
   /// All bytes below this number have come. It may be old news, sent again.

@@ -113,7 +113,7 @@ final class LinkedWorlds {
 
   private func deliver(_ bytes: [UInt8], on wire: Wire, to index: Int) {
     let end = wire.ends[index]
-    bytes.withUnsafeBytes { end.world.hub?.receive($0, from: end.number, end.world.now) }
+    end.world.hub?.receive(bytes, from: end.number, end.world.now)
     end.world.settle()
   }
 }

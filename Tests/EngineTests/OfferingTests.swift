@@ -142,13 +142,13 @@ import Testing
     func hear(_ message: Message) throws {
       hub.send(try message.encoded())
       while hub.takeOutput({ bytes in
-        engine.receive(bytes, now)
+        engine.receive(Array(bytes), now)
         return bytes.count
       }) {}
     }
     func said() throws -> [Message] {
       while engine.link!.takeOutput({ bytes in
-        hub.receive(bytes)
+        hub.receive(Array(bytes))
         return bytes.count
       }) {}
       var messages: [Message] = []
@@ -314,12 +314,12 @@ import Testing
       hub.send(try message.encoded())
     }
     while hub.takeOutput({ bytes in
-      editor.engine.receive(bytes, world.now)
+      editor.engine.receive(Array(bytes), world.now)
       return bytes.count
     }) {}
     #expect(editor.engine.hubGeneration == 7)
     while editor.engine.link!.takeOutput({ bytes in
-      hub.receive(bytes)
+      hub.receive(Array(bytes))
       return bytes.count
     }) {}
     var isAnswered = false

@@ -44,7 +44,7 @@ final class RawPeer {
   func say(_ message: Message) throws {
     link.send(try message.encoded())
     while link.takeOutput({
-      world.hub?.receive($0, from: number, world.now)
+      world.hub?.receive(Array($0), from: number, world.now)
       return $0.count
     }) {}
   }

@@ -177,10 +177,10 @@ import Testing
         number, continuation, to: app.engine.identity.id, channel: channel, size: UInt64(announced), nil
       )
       .encoded())
-    hub.write(Self.bytes(sent), to: channel)
+    hub.write(Self.bytes(sent)[...], to: channel)
     hub.finish(channel)
     while hub.takeOutput({
-      app.engine.receive($0, now)
+      app.engine.receive(Array($0), now)
       return $0.count
     }) {}
     _ = app.runDeliveries(now)

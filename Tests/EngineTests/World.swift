@@ -127,7 +127,7 @@ final class World {
         if app.runDeliveries(now) { isQuiet = false }
         guard let number = app.number, let link = app.engine.link, let hub else { continue }
         for bytes in output(of: link) {
-          bytes.withUnsafeBytes { hub.receive($0, from: number, now) }
+          hub.receive(bytes, from: number, now)
           isQuiet = false
         }
       }
@@ -145,7 +145,7 @@ final class World {
         hasMoved = true
         if let link = links.first(where: { $0.number == number }) { link.send(bytes) }
         guard let app = apps.first(where: { $0.number == number }) else { continue }
-        bytes.withUnsafeBytes { app.engine.receive($0, now) }
+        app.engine.receive(bytes, now)
       }
     }) {}
     for number in hub.takePeersToClose() {

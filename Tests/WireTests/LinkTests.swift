@@ -11,7 +11,7 @@ import Testing
   private func move(_ from: Link, _ to: Link, pieces: Int = .max) {
     while from.takeOutput({ bytes in
       let size = min(bytes.count, pieces)
-      to.receive(UnsafeRawBufferPointer(rebasing: bytes[..<size]))
+      to.receive(Array(bytes[..<size]))
       return size
     }) || from.pendingBytes > 0 {}
   }
@@ -51,14 +51,14 @@ import Testing
     [2, 0, 0, 0, 0, 0, 0, 2],  // the end of a channel that never was
     [3, 0, 0, 0, 0, 0, 0, 0],  // channel 0 has no end
   ]) func `a bad head is refused before its body is waited for (A9)`(head: [UInt8]) {
-    head.withUnsafeBytes { app.receive($0) }
+    app.receive(head)
     #expect(throws: SegueError.self) { try events(app) }
   }
 
   @Test func `no number of a channel is too high (A9)`() throws {
     try hub.accept(.max)
     let late: [UInt8] = [1, 0, 0, 1, 0, 0, 0, 3, 7]
-    late.withUnsafeBytes { hub.receive($0) }
+    hub.receive(late)
     #expect(try events(hub).isEmpty, "a byte of a channel that was given up long ago")
     #expect(throws: SegueError.self) { try hub.accept(1) }
   }
@@ -71,7 +71,7 @@ import Testing
     var received: [UInt8] = []
     while received.count < all.count {
       let room = min(app.room(in: channel), all.count - sent)
-      app.write(Array(all[sent..<sent + room]), to: channel)
+      app.write(all[sent..<sent + room], to: channel)
       sent += room
       move(app, hub)
       #expect(sent - received.count <= Link.window)
@@ -101,9 +101,9 @@ import Testing
         + [UInt8](repeating: 7, count: count)
     }
     let frames = Link.window / Frame.dataLimit
-    for _ in 0..<frames { data(Frame.dataLimit).withUnsafeBytes { hub.receive($0) } }
+    for _ in 0..<frames { hub.receive(data(Frame.dataLimit)) }
     #expect(try events(hub).count == frames)
-    data(1).withUnsafeBytes { hub.receive($0) }
+    hub.receive(data(1))
     #expect(throws: SegueError.self) { try events(hub) }
   }
 
@@ -160,9 +160,9 @@ import Testing
       bytes += $0
       return $0.count
     }) {}
-    bytes[..<(bytes.count - 1)].withUnsafeBytes { hub.receive($0) }
+    hub.receive(Array(bytes[..<(bytes.count - 1)]))
     #expect(try events(hub).count == 79)
-    bytes[(bytes.count - 1)...].withUnsafeBytes { hub.receive($0) }
+    hub.receive(Array(bytes[(bytes.count - 1)...]))
     #expect(try messages(hub) == [[UInt8](repeating: 79, count: 1_000)])
   }
 
@@ -185,13 +185,102 @@ import Testing
     #expect(try messages(hub) == [[7], [1]])
   }
 
+  @Test func `bytes of a channel are given as they come, and one read gets the next frame whole`() throws {
+    let channel = app.open()
+    try hub.accept(channel)
+    app.write([UInt8](repeating: 7, count: 2 * Frame.dataLimit)[...], to: channel)
+    var bytes: [UInt8] = []
+    while app.takeOutput({
+      bytes += $0
+      return $0.count
+    }) {}
+    var sizes: [Int] = []
+    while !bytes.isEmpty {
+      // The connection has 40,000 bytes for the first read.
+      let read = sizes.isEmpty ? 40_000 : min(hub.readSize, bytes.count)
+      hub.receive(Array(bytes[..<read]))
+      bytes.removeFirst(read)
+      for case .data(channel, let part) in try events(hub) { sizes.append(part.count) }
+    }
+    #expect(sizes == [40_000 - Frame.headSize, Frame.size - 40_000, Frame.dataLimit])
+  }
+
+  @Test func `a link goes on in the middle of a frame (R7.4)`() throws {
+    for link in [app, hub] { link.keep() }
+    let channel = app.open()
+    try hub.accept(channel)
+    let all = (0..<Link.window).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
+    app.write(all[...], to: channel)
+    var arrived: [UInt8] = []
+    func read() throws { for case .data(_, let part) in try events(hub) { arrived += part } }
+    for came in [3, 8, 100, 70_000, 1] {
+      // More goes than comes, and the rest is lost.
+      _ = app.takeOutput { bytes in
+        hub.receive(Array(bytes.prefix(came)))
+        return bytes.count
+      }
+      try read()
+      let next = Link(side: .accepting)
+      try app.resume(over: Link(side: .connecting), peerReceived: hub.received)
+      try hub.resume(over: next, peerReceived: app.received)
+    }
+    move(app, hub)
+    try read()
+    #expect(arrived == all)
+  }
+
+  @Test func `what the next connection has brought already is not lost (R7.4)`() throws {
+    for link in [app, hub] { link.keep() }
+    app.send([1, 2, 3])
+    app.send([4])
+    var bytes: [UInt8] = []
+    _ = app.takeOutput {
+      bytes += $0
+      return $0.count
+    }
+    hub.receive(Array(bytes[..<10]))
+    #expect(try events(hub).isEmpty && hub.received == 10)
+    let next = Link(side: .accepting)
+    next.receive(Array(bytes[10...]))
+    try hub.resume(over: next, peerReceived: 0)
+    #expect(hub.received == UInt64(bytes.count))
+    #expect(try messages(hub) == [[1, 2, 3], [4]])
+  }
+
+  @Test func `an acknowledgement goes with the credit: what comes much wakes the writer once (R7.4)`() throws {
+    for link in [app, hub] { link.keep() }
+    let channel = app.open()
+    try hub.accept(channel)
+    app.write([UInt8](repeating: 1, count: Link.grantSize)[...], to: channel)
+    move(app, hub)
+    _ = try events(hub)
+    #expect(!hub.hasOutput)
+    hub.grant(Link.grantSize, to: channel)
+    #expect(hub.pendingBytes == 2 * Frame.headSize + 8 + 4)
+    move(hub, app)
+    _ = try events(app)
+    #expect(app.heldBytes == 0)
+  }
+
+  @Test func `what comes without credit is acknowledged, too (R7.4)`() throws {
+    for link in [app, hub] { link.keep() }
+    for _ in 0..<7 {
+      app.send([UInt8](repeating: 1, count: 40_000))
+      move(app, hub)
+      _ = try events(hub)
+    }
+    move(hub, app)
+    _ = try events(app)
+    #expect(app.heldBytes == 0)
+  }
+
   @Test func `bytes of a channel do not overtake the message that names it`() throws {
     let first = app.open()
     app.send([UInt8(first)])
-    app.write([UInt8](repeating: 1, count: Link.window), to: first)
+    app.write([UInt8](repeating: 1, count: Link.window)[...], to: first)
     // What is left of a data frame is more than is put before what is urgent.
     _ = app.takeOutput { bytes in
-      hub.receive(UnsafeRawBufferPointer(rebasing: bytes[..<4_000]))
+      hub.receive(Array(bytes[..<4_000]))
       return 4_000
     }
     let second = app.open()
@@ -202,7 +291,7 @@ import Testing
     var hasMoved = true
     while hasMoved {
       hasMoved = app.takeOutput {
-        hub.receive($0)
+        hub.receive(Array($0))
         return $0.count
       }
       while let event = try hub.nextEvent() {
@@ -218,7 +307,7 @@ import Testing
     let channels = [app.open(), app.open(), app.open()]
     for channel in channels {
       try hub.accept(channel)
-      app.write([UInt8](repeating: UInt8(channel), count: 2 * Frame.dataSize), to: channel)
+      app.write([UInt8](repeating: UInt8(channel), count: 2 * Frame.dataLimit)[...], to: channel)
     }
     move(app, hub)
     let order = try events(hub).compactMap { event -> Link.Channel? in
@@ -231,7 +320,7 @@ import Testing
   @Test func `credit is given in large pieces: a small document costs none`() throws {
     let channel = app.open()
     try hub.accept(channel)
-    app.write([UInt8](repeating: 1, count: Link.grantSize), to: channel)
+    app.write([UInt8](repeating: 1, count: Link.grantSize)[...], to: channel)
     move(app, hub)
     _ = try events(hub)
     hub.grant(Link.grantSize - 1, to: channel)
@@ -246,11 +335,11 @@ import Testing
   @Test func `a message waits behind one data frame at most`() throws {
     let channel = app.open()
     try hub.accept(channel)
-    app.write([UInt8](repeating: 1, count: Link.window), to: channel)
+    app.write([UInt8](repeating: 1, count: Link.window)[...], to: channel)
     // The socket takes the head of the first frame and is full.
     _ = app.takeOutput { _ in 4 }
     app.send([42])
-    #expect(app.pendingBytes <= Frame.dataSize + 2 * Frame.headSize + 1)
+    #expect(app.pendingBytes <= Frame.dataLimit + 2 * Frame.headSize + 1)
   }
 
   @Test func `what is urgent overtakes messages that wait, but for one data frame's worth`() throws {
@@ -261,7 +350,7 @@ import Testing
     #expect(app.pendingBytes == 64 * 1_008 + 9 - 1)
     var bytes = [UInt8](repeating: 0, count: 1)
     bytes[0] = 0  // the byte that went: the kind of the first frame
-    bytes.withUnsafeBytes { hub.receive($0) }
+    hub.receive(bytes)
     move(app, hub)
     let order = try messages(hub).map { $0[0] }
     #expect(order.count == 65)

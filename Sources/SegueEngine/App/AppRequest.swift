@@ -216,7 +216,7 @@ extension AppEngine {
     guard let link = connection.link, let request = request(on: channel), case .sending(_, let sent) = request.phase
     else { return }
     let end = min(request.bytes.count, sent + link.room(in: channel))
-    request.bytes[sent..<end].withUnsafeBytes { link.write($0, to: channel) }
+    link.write(request.bytes[sent..<end], to: channel)
     request.phase = .sending(channel, sent: end)
     guard end == request.bytes.count else { return }
     link.finish(channel)
@@ -230,7 +230,7 @@ extension AppEngine {
     request.bytes = []
   }
 
-  func requestReceived(_ bytes: [UInt8], on channel: Link.Channel) {
+  func requestReceived(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     request.bytes.append(bytes: bytes)
     if request.bytes.count > size { end(request, Self.notAsAnnounced) }

@@ -76,13 +76,6 @@ extension AppEngine {
   }
 
   /// Bytes from the hub.
-  public func receive(_ bytes: UnsafeRawBufferPointer, _ now: Moment) {
-    guard let link = connection.link else { return }
-    link.receive(bytes)
-    read(link, now)
-  }
-
-  /// The same, of bytes that nobody else needs: they are not copied.
   public func receive(_ bytes: consuming [UInt8], _ now: Moment) {
     guard let link = connection.link else { return }
     link.receive(bytes)

@@ -163,7 +163,7 @@ extension AppEngine {
     incoming[index].isStale = isStale
   }
 
-  func received(_ bytes: [UInt8], on channel: Link.Channel, _ now: Moment) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
     connection.link?.grant(bytes.count, to: channel)
     guard let index = receiving(on: channel) else { return requestReceived(bytes, on: channel) }
     incoming[index].document.append(bytes: bytes)

@@ -107,7 +107,7 @@ extension AppEngine {
       case .sending(_, let sent) = outgoing[index].phase
     else { return }
     let end = min(outgoing[index].document.count, sent + link.room(in: channel))
-    outgoing[index].document[sent..<end].withUnsafeBytes { link.write($0, to: channel) }
+    link.write(outgoing[index].document[sent..<end], to: channel)
     if end == outgoing[index].document.count {
       link.finish(channel)
       outgoing[index].phase = .sent

@@ -16,11 +16,8 @@ public final class Crossing {
   /// From the app, and to it.
   var outgoing = Way.unopened
   var incoming = Way.unopened
-  /// What has come for the app, a window at most; the first `written` bytes of it have gone.
-  private var arrived: [[UInt8]] = []
-  private var written = 0
-  private static let smallPiece = 4_096
-  private static let largePiece = 16_384
+  /// What has come for the app and has not gone to it, a window at most.
+  private var arrived: [ArraySlice<UInt8>] = []
   /// How the other app says that its end ends; it is told once all before has gone to the socket.
   var word: StreamWord?
   var isChanged = false
@@ -50,7 +47,9 @@ public final class Crossing {
   /// Bytes that may be read from the app's socket now; 0: it is not to be read.
   public var room: Int {
     guard case .open(let channel) = outgoing, !isLost, !isUnread else { return 0 }
-    return far.link.room(in: channel)
+    let room = far.link.room(in: channel)
+    // As much is under way then that there will be more: frames do not become small.
+    return room < Link.pieceSize ? 0 : room
   }
 
   /// Whether there is something to write to the socket.
@@ -65,39 +64,40 @@ public final class Crossing {
   fileprivate func takeArrived(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
     var total = 0
     while let first = arrived.first {
-      let left = first.count - written
-      let count = first.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[written...])) }
+      let count = first.withUnsafeBytes { body($0) }
       total += count
-      written += count
-      guard count >= left else { break }
+      guard count >= first.count else {
+        arrived[0] = first.dropFirst(count)
+        break
+      }
       arrived.removeFirst()
-      written = 0
     }
     return total
   }
 
-  /// Large pieces are not copied, small ones do not become many.
-  fileprivate func append(_ bytes: [UInt8]) {
-    if let last = arrived.indices.last, last > 0, bytes.count < Self.smallPiece, arrived[last].count < Self.largePiece {
+  /// Pieces that are large in what was read are not copied; others would keep all of it, and are put together.
+  fileprivate func append(_ bytes: ArraySlice<UInt8>) {
+    guard bytes.count < Link.pieceSize / 2 else { return arrived.append(bytes) }
+    if let last = arrived.indices.last, arrived[last].count < Link.pieceSize / 4 {
       bytes.withUnsafeBytes { arrived[last].append(contentsOf: $0) }
     } else {
-      arrived.append(bytes)
+      arrived.append(bytes.withUnsafeBytes { [UInt8]($0) }[...])
     }
   }
 
   fileprivate func dropArrived() {
     arrived = []
-    written = 0
   }
 }
 
 extension HubEngine {
-  /// Streams that may be carried between their app's socket and a link, or are over: each since it was taken last.
-  public func takeCrossings() -> [Crossing] {
-    guard !changedCrossings.isEmpty else { return [] }
-    defer { changedCrossings = [] }
-    for crossing in changedCrossings { crossing.isChanged = false }
-    return changedCrossings
+  /// A stream that may be carried between its app's socket and a link, or is over, each in its turn; nil: there is none (any
+  /// more) since it was taken last.
+  public func takeCrossing() -> Crossing? {
+    guard !changedCrossings.isEmpty else { return nil }
+    let crossing = changedCrossings.removeFirst()
+    crossing.isChanged = false
+    return crossing
   }
 
   func crossing(_ id: Identifier) -> Crossing? { crossings.first { $0.id == id } }
@@ -114,10 +114,10 @@ extension HubEngine {
 
   // MARK: The socket
 
-  /// The app has written `bytes`: `room` of them at most.
-  public func read(_ bytes: UnsafeRawBufferPointer, of crossing: Crossing) {
-    guard !crossing.isLost, case .open(let channel) = crossing.outgoing else { return }
-    crossing.far.link.write(bytes, to: channel)
+  /// The app has written: has `body` fill in bytes of it, a piece at most, and return how many. Nothing if there is no room.
+  public func read(_ crossing: Crossing, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+    guard crossing.room > 0, case .open(let channel) = crossing.outgoing else { return }
+    crossing.far.link.write(to: channel, atMost: Link.pieceSize, body)
     flush(crossing.far)
   }
 
@@ -165,7 +165,7 @@ extension HubEngine {
   // MARK: The link
 
   /// False: the channel is of no crossing.
-  func carry(_ bytes: [UInt8], from peer: Peer, _ channel: Link.Channel) -> Bool {
+  func carry(_ bytes: ArraySlice<UInt8>, from peer: Peer, _ channel: Link.Channel) -> Bool {
     guard let crossing = crossings.first(where: { $0.far === peer && $0.incoming.isOpen(on: channel) }) else {
       return false
     }

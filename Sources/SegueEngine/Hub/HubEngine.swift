@@ -102,14 +102,6 @@ public final class HubEngine {
     strangers.append(peer)
   }
 
-  public func receive(_ bytes: UnsafeRawBufferPointer, from number: PeerNumber, _ now: Moment) {
-    self.now = now
-    guard let peer = peers[number], !peer.isClosing else { return }
-    peer.link.receive(bytes)
-    read(peer, number)
-  }
-
-  /// The same, of bytes that nobody else needs: they are not copied.
   public func receive(_ bytes: consuming [UInt8], from number: PeerNumber, _ now: Moment) {
     self.now = now
     guard let peer = peers[number], !peer.isClosing else { return }

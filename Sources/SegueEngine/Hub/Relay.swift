@@ -28,7 +28,7 @@ extension HubEngine {
     return relay.outChannel
   }
 
-  func relay(_ bytes: [UInt8], from peer: Peer, _ channel: Link.Channel) {
+  func relay(_ bytes: ArraySlice<UInt8>, from peer: Peer, _ channel: Link.Channel) {
     guard let relay = relay(from: peer, channel) else { return peer.link.reset(channel) }
     // The sender had this much credit because the receiver gave it.
     relay.to.link.write(bytes, to: relay.outChannel)

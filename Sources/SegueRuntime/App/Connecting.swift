@@ -112,9 +112,9 @@ extension App {
     guard let engine else { return }
     let now = self.now
     gate?.clearDeadline(now.uptime)
-    if connection.socket >= 0 {
+    if connection.socket >= 0, let link = engine.link {
       var arrived = connection.arrived
-      let result = Socket.read(connection.socket, descriptors: &arrived) { bytes in
+      let result = Socket.read(connection.socket, atMost: link.readSize, descriptors: &arrived) { bytes in
         connection.search.heard()
         engine.receive(bytes, now)
       }

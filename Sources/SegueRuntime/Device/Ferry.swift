@@ -32,18 +32,25 @@ final class Ferry {
     }
   }
 
-  /// Moves what can be moved.
-  func carry(_ engine: HubEngine) {
-    guard !isClosed else { return }
+  /// Moves what can be moved, but of what the app writes one piece only.
+  /// - Returns: whether more could be moved once that has gone.
+  func carry(_ engine: HubEngine) -> Bool {
+    guard !isClosed else { return false }
     write(engine)
     read(engine)
-    if crossing.isOver { return close() }
+    if crossing.isOver {
+      close()
+      return false
+    }
     let (reading, writing) = (crossing.isUnread && !isReadingOver, crossing.isWritten && !isWritingOver)
     socket.shutDown(reading: reading, writing: writing)
     isReadingOver = isReadingOver || reading
     isWritingOver = isWritingOver || writing
-    watch?.watch(reading: !hasEnded && crossing.room > 0, writing: crossing.hasArrived)
+    return isReadable && !hasEnded && crossing.room > 0
   }
+
+  /// Once nothing more can be moved.
+  func watchSocket() { watch?.watch(reading: !isReadable && !hasEnded, writing: crossing.hasArrived) }
 
   private func write(_ engine: HubEngine) {
     guard crossing.hasArrived else { return }
@@ -60,17 +67,20 @@ final class Ferry {
   }
 
   private func read(_ engine: HubEngine) {
-    while isReadable, !hasEnded {
-      let room = min(crossing.room, Link.pieceSize)
-      guard room > 0 else { return }
-      switch socket.read(atMost: room, { engine.read($0, of: crossing) }) {
-      case .bytes(let count): isReadable = count == room
+    guard isReadable, !hasEnded else { return }
+    engine.read(crossing) { room in
+      switch socket.read(into: room) {
+      case .bytes(let count):
+        isReadable = count == room.count
+        return count
       case .end:
         hasEnded = true
-        // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
-        engine.ended(crossing, isClosed: !isWritingOver && socket.otherEnd.map { $0 == .closed } ?? true)
+        return 0
       }
     }
+    guard hasEnded else { return }
+    // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
+    engine.ended(crossing, isClosed: !isWritingOver && socket.otherEnd.map { $0 == .closed } ?? true)
   }
 
   func close() {

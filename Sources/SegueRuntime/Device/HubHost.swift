@@ -26,6 +26,9 @@ final class HubHost {
   /// Reads of each connection for what its app said last: as much as the largest socket holds, and its end.
   private static let lastReads = 8
 
+  /// Reads of a connection before others have their turn.
+  private static let readsInTurn = 4
+
   /// Descriptors that an app may send ahead of its messages.
   private static let descriptorLimit = 64
 
@@ -128,11 +131,19 @@ final class HubHost {
 
   private func flushPeers() {
     while true {
-      let crossings = engine.takeCrossings()
-      for crossing in crossings { ferries.first { $0.crossing === crossing }?.carry(engine) }
-      if !crossings.isEmpty { ferries.removeAll { $0.isClosed } }
-      if !engine.flushNext({ write($0, $1) }), crossings.isEmpty { return }
+      if let crossing = engine.takeCrossing() {
+        if let ferry = ferries.first(where: { $0.crossing === crossing }) { carry(ferry) }
+      } else if !engine.flushNext({ write($0, $1) }) {
+        return
+      }
     }
+  }
+
+  /// Each piece goes out before the next is read.
+  private func carry(_ ferry: Ferry) {
+    while ferry.carry(engine) { while engine.flushNext({ write($0, $1) }) {} }
+    ferry.watchSocket()
+    if ferry.isClosed { ferries.removeAll { $0.isClosed } }
   }
 
   private func end(removingFiles: Bool) {
@@ -175,8 +186,16 @@ final class HubHost {
     nextNumber += 1
     let connection = Connection(fd: fd)
     connection.watch = try Watch(fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
-      if isReadable { self.receive(number) } else { self.drain(number) }
-      self.flush()
+      guard isReadable else {
+        self.drain(number)
+        return self.flush()
+      }
+      // What comes much is likely to be there before one could wait for it.
+      for _ in 0..<Self.readsInTurn {
+        let isMoreLikely = self.receive(number)
+        self.flush()
+        guard isMoreLikely else { break }
+      }
     }
     connections[number] = connection
     return number
@@ -225,11 +244,11 @@ final class HubHost {
     do throws(SegueError) {
       let ferry = try Ferry(crossing, socket, on: loop) { [unowned(unsafe) self] ferry in
         // `end` closes it before this object goes.
-        ferry.carry(self.engine)
+        self.carry(ferry)
         self.flush()
       }
       ferries.append(ferry)
-      ferry.carry(engine)
+      carry(ferry)
     } catch {
       Descriptors.close(socket.fd)
       engine.lose(crossing, error)
@@ -262,16 +281,18 @@ final class HubHost {
     }
   }
 
-  private func receive(_ number: HubEngine.PeerNumber) {
-    guard let connection = connections[number] else { return }
+  /// Reads once, and does what there is to do then.
+  /// - Returns: whether there may be more to read.
+  @discardableResult private func receive(_ number: HubEngine.PeerNumber) -> Bool {
+    guard let connection = connections[number], let link = engine.link(of: number) else { return false }
     let now = Clock.now
-    let result = Socket.read(connection.fd, descriptors: &connection.descriptors) { bytes in
+    let result = Socket.read(connection.fd, atMost: link.readSize, descriptors: &connection.descriptors) { bytes in
       engine.receive(bytes, from: number, now)
     }
     seat()
-    if connection.descriptors.count > Self.descriptorLimit { return close(number) }
     socket.showLife(now.uptime)
-    if case .closed = result { close(number) }
+    if result == .closed || connection.descriptors.count > Self.descriptorLimit { close(number) }
+    return result == .full
   }
 
   private func drain(_ number: HubEngine.PeerNumber) {

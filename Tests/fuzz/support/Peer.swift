@@ -40,7 +40,7 @@ struct Peer {
   /// - Returns: the messages in it.
   mutating func hear(_ link: Link) -> [Message] {
     while link.takeOutput({ bytes in
-      heard.append(bytes)
+      heard.append(Array(bytes))
       return bytes.count
     }) {}
     var messages: [Message] = []
@@ -61,6 +61,6 @@ extension Frame {
   static func bytes(_ kind: Kind, channel: Link.Channel, _ body: ArraySlice<UInt8>) -> [UInt8] {
     var queue = ByteQueue()
     body.withUnsafeBytes { append(kind, channel: channel, $0, to: &queue) }
-    return queue.withBytes(0..<queue.count) { Array($0) }
+    return queue.withBytes(from: 0) { Array($0) }
   }
 }

@@ -93,7 +93,7 @@ private final class App: ActivitySource {
 
   private func receive(_ bytes: [UInt8]) {
     guard engine.takeComplaint() == nil else { return engine.disconnected(now) }
-    bytes.withUnsafeBytes { engine.receive($0, now) }
+    engine.receive(bytes, now)
   }
 
   private func wait(_ input: inout Input) {

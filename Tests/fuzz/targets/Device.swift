@@ -83,7 +83,7 @@ private final class Story {
   private func say(_ message: Message, _ times: Int) { say(Peer.words(message), times) }
 
   private func say(_ bytes: [UInt8], _ times: Int) {
-    for _ in 0..<times { bytes.withUnsafeBytes { world.hub?.receive($0, from: stranger, world.now) } }
+    for _ in 0..<times { world.hub?.receive(bytes, from: stranger, world.now) }
     world.settle()
   }
 

@@ -61,7 +61,7 @@ private func move(_ from: End, _ to: End, atMost most: Int) -> Bool {
     let size = min(bytes.count, left)
     left -= size
     hasMoved = hasMoved || size > 0
-    to.receive(UnsafeRawBufferPointer(rebasing: bytes[..<size]))
+    to.receive(Array(bytes[..<size]))
     return size
   }) {}
   return hasMoved
@@ -122,7 +122,7 @@ private final class End {
     let room = link.room(in: mine[index].number)
     require(0...Link.window ~= room, "room without bound")
     let count = Self.count(&input, atMost: room)
-    link.write((0..<count).map { mine[index].byte(at: $0) }, to: mine[index].number)
+    link.write((0..<count).map { mine[index].byte(at: $0) }[...], to: mine[index].number)
     mine[index].count += count
   }
 
@@ -177,7 +177,7 @@ private final class End {
     return hasTaken
   }
 
-  func receive(_ bytes: UnsafeRawBufferPointer) {
+  func receive(_ bytes: [UInt8]) {
     link.receive(bytes)
     do throws(SegueError) {
       while let event = try link.nextEvent() { try handle(event) }
@@ -206,7 +206,7 @@ private final class End {
     }
   }
 
-  private func read(_ bytes: [UInt8], of number: Link.Channel) {
+  private func read(_ bytes: ArraySlice<UInt8>, of number: Link.Channel) {
     guard let index = reading.firstIndex(where: { $0.number == number }) else { fatalError("data of no channel") }
     require(!reading[index].isEnded && !reading[index].wasReset, "data behind the end")
     for (offset, byte) in bytes.enumerated() {

@@ -48,7 +48,7 @@ private struct Story {
     let channel = Link.Channel(input.byte())
     let room = link.room(in: channel)
     require(0...Link.window ~= room, "room without bound")
-    link.write([UInt8](repeating: 7, count: min(room, Int(input.byte()) * 64)), to: channel)
+    link.write([UInt8](repeating: 7, count: min(room, Int(input.byte()) * 64))[...], to: channel)
   }
 
   private mutating func reset(_ channel: Link.Channel) {
@@ -66,7 +66,7 @@ private struct Story {
   }
 
   private mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    link.receive(bytes)
+    link.receive(Array(bytes))
     do throws(SegueError) {
       while let event = try link.nextEvent() { try handle(event) }
       return true
@@ -103,23 +103,22 @@ private struct Story {
   mutating func readOutput(atMost most: Int = .max) {
     while link.takeOutput({ bytes in
       let size = min(bytes.count, most)
-      output.append(UnsafeRawBufferPointer(rebasing: bytes[..<size]))
+      output.append(Array(bytes[..<size]))
       return size
     }) {}
-    while let (head, body) = nextFrame() {
+    while let head = nextFrame() {
       guard head.kind == .data else { continue }
-      require(body.count <= Frame.dataSize, "a message would wait behind more than a frame")
       guard let index = credit.firstIndex(where: { $0.channel == head.channel }) else {
         fatalError("data of a channel that was not opened")
       }
-      credit[index].count -= body.count
+      credit[index].count -= head.length
       require(credit[index].count >= 0, "more bytes than the peer takes")
     }
   }
 
-  private mutating func nextFrame() -> (Frame.Head, [UInt8])? {
+  private mutating func nextFrame() -> Frame.Head? {
     do throws(SegueError) {
-      return try output.next().map { ($0, output.withBody { Array($0) }) }
+      return try output.next()
     } catch {
       fatalError("what is sent is no frame: \(error.message)")
     }
