@@ -26,7 +26,7 @@ final class FleetHub {
   private var nextNumber: HubEngine.PeerNumber = 1
   private var deadline: Int64?
   /// Streams that cross links.
-  private var ferries: [FleetFerry] = []
+  private var ferries: [(crossing: Crossing, socket: FleetSocket)] = []
   /// Steps of it so far: a hub with many peers is not looked through after each.
   private var steps = 0
 
@@ -98,7 +98,7 @@ final class FleetHub {
   /// There may be something to do at the socket of a stream that crosses a link.
   func attend(to socket: FleetSocket) {
     guard let ferry = ferries.first(where: { $0.socket === socket }) else { return }
-    ferry.carry(engine)
+    carry(ferry.crossing, socket)
     settle()
   }
 
@@ -127,10 +127,15 @@ final class FleetHub {
 
   @inline(never)
   private func ferry(_ crossing: Crossing, _ socket: FleetSocket) {
-    let ferry = FleetFerry(crossing, socket)
-    ferries.append(ferry)
+    ferries.append((crossing, socket))
     socket.give(to: .hub(self))
-    ferry.carry(engine)
+    carry(crossing, socket)
+  }
+
+  @inline(never)
+  private func carry(_ crossing: Crossing, _ socket: FleetSocket) {
+    repeat { engine.carry(crossing, socket) } while !crossing.isOver && crossing.mayRead && socket.isReadable
+    if crossing.isOver { socket.close() }
   }
 
   @inline(never)
@@ -147,7 +152,7 @@ final class FleetHub {
   private func carryStreams() -> Bool {
     seat()
     guard let crossing = engine.takeCrossing() else { return false }
-    ferries.first { $0.crossing === crossing }?.carry(engine)
+    if let ferry = ferries.first(where: { $0.crossing === crossing }) { carry(crossing, ferry.socket) }
     ferries.removeAll { $0.socket.isClosed }
     return true
   }

@@ -1,7 +1,9 @@
 import SegueModel
 
+import SegueEngine
+
 /// One end of two connected sockets within a device: what is written to one is read from the other, at once.
-public final class FleetSocket {
+public final class FleetSocket: CrossingSocket {
   /// Bytes that wait to be read, at most.
   private static let capacity = 65_536
 
@@ -56,6 +58,8 @@ public final class FleetSocket {
     return other.isWritten ? .open : isWritten ? .finished : .closed
   }
 
+  public var isOtherEndClosed: Bool { otherEnd == .closed }
+
   func give(to holder: Holder) {
     self.holder = holder
     notice()
@@ -71,7 +75,7 @@ public final class FleetSocket {
   func noticed() { isNoticed = false }
 
   /// - Returns: how many of the bytes there was room for; nil: nobody reads.
-  func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+  public func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard isWritten, let other, other.isRead else { return nil }
     let count = min(bytes.count, Self.capacity - other.arrived.count)
     if count > 0 {
@@ -92,7 +96,14 @@ public final class FleetSocket {
     return count
   }
 
-  func shutDown(reading: Bool, writing: Bool) {
+  public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    read(atMost: buffer.count) { buffer.copyMemory(from: $0) }
+  }
+
+  /// Whether `read` gives something, or the end.
+  var isReadable: Bool { !arrived.isEmpty || !(other?.isWritten ?? false) }
+
+  public func shutDown(reading: Bool, writing: Bool) {
     guard reading && isRead || writing && isWritten else { return }
     if reading { isRead = false }
     if writing { isWritten = false }

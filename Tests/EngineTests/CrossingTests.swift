@@ -5,36 +5,46 @@ import Testing
 
 /// Streams that cross links: what one side writes the other reads, whatever happens to the links (R7.2-R7.4).
 @Suite struct CrossingTests {
-  /// Does for one crossing what the owner of the hub does: the socket of its app is two lists of bytes.
-  private final class Socket {
+  /// The socket of one crossing's app, as two lists of bytes.
+  private final class Socket: CrossingSocket {
     let crossing: Crossing
     /// What the app has written, and what it may read.
     var written: [UInt8] = []
     var arrived: [UInt8] = []
-    /// The app shuts its end down behind what it has written; if `isClosed`, it does not read either.
-    var end: (isClosed: Bool, isTold: Bool)?
+    /// What the app does behind what it has written.
+    var end: End?
     /// Bytes that the app leaves unread at most.
     var room = Int.max
     init(_ crossing: Crossing) { self.crossing = crossing }
 
-    func carry(_ hub: HubEngine) {
-      hub.write(crossing) { bytes in
-        let count = min(bytes.count, room - arrived.count)
-        arrived += bytes.prefix(count)
-        return count
-      }
-      while !written.isEmpty, crossing.room > 0 {
-        hub.read(crossing) { room in
-          let count = min(room.count, written.count, 10_000)
-          room.copyBytes(from: written[..<count])
-          written.removeFirst(count)
-          return count
-        }
-      }
-      guard written.isEmpty, let end, !end.isTold else { return }
-      self.end?.isTold = true
-      hub.ended(crossing, isClosed: end.isClosed)
+    enum End {
+      /// It shuts down for writing.
+      case finished
+      case closed
     }
+
+    func carry(_ hub: HubEngine) {
+      repeat { hub.carry(crossing, self) } while !crossing.isOver && crossing.mayRead && hasMore
+    }
+
+    private var hasMore: Bool { !written.isEmpty || end != nil }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+      guard !written.isEmpty else { return end == nil ? 0 : nil }
+      let count = min(buffer.count, written.count, 10_000)
+      buffer.copyBytes(from: written[..<count])
+      written.removeFirst(count)
+      return count
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+      let count = min(bytes.count, room - arrived.count)
+      arrived += bytes.prefix(count)
+      return count
+    }
+
+    func shutDown(reading: Bool, writing: Bool) {}
+    var isOtherEndClosed: Bool { end == .closed }
   }
 
   /// An editor on the first device, a viewer on the last, links from each to the next, and a stream that the viewer asked for.
@@ -131,8 +141,8 @@ import Testing
     scene.far.written = back
     scene.run(20_000)
     #expect(scene.far.arrived == there && scene.near.arrived == back)
-    scene.near.end = (isClosed: false, isTold: false)
-    scene.far.end = (isClosed: false, isTold: false)
+    scene.near.end = .finished
+    scene.far.end = .finished
     scene.run(1_000)
     #expect(scene.near.crossing.isOver && scene.far.crossing.isOver)
   }
@@ -155,7 +165,7 @@ import Testing
     let scene = try Scene()
     let there = bytes(200_000)
     scene.near.written = there
-    scene.near.end = (isClosed: true, isTold: false)
+    scene.near.end = .closed
     scene.far.room = 50_000
     scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.aborted(7), of: id) }
     scene.run(1_000)
@@ -169,7 +179,7 @@ import Testing
 
   @Test func `who closes stops the other's writing, and unsaid it is an abort (R7.3)`() throws {
     let scene = try Scene()
-    scene.near.end = (isClosed: true, isTold: false)
+    scene.near.end = .closed
     scene.far.written = bytes(900_000)
     scene.run(1_000)
     #expect(scene.far.crossing.isUnread && scene.far.crossing.isOver && !scene.far.written.isEmpty)
@@ -184,7 +194,7 @@ import Testing
     for (isGone, end) in [(true, StreamWord.broken), (false, .aborted(0))] {
       let scene = try Scene(devices: devices)
       scene.near.written = bytes(5_000)
-      scene.near.end = (isClosed: true, isTold: false)
+      scene.near.end = .closed
       if isGone { scene.last.kill(scene.viewer) } else { scene.viewer.end = .aborted(0) }
       // As it looks between the end of the bytes and the word that nobody reads.
       scene.first.tell(scene.editor) { [id = scene.id] engine, now in
@@ -203,7 +213,7 @@ import Testing
       scene.run(2_000)
       let (gone, socket) = isOrigin ? (scene.editor, scene.far) : (scene.viewer, scene.near)
       (isOrigin ? scene.first : scene.last).kill(gone)
-      socket.end = (isClosed: true, isTold: false)
+      socket.end = .closed
       scene.run(200)
       let left = isOrigin ? scene.viewer : scene.editor
       (isOrigin ? scene.last : scene.first).tell(left) { [id = scene.id] in $0.askHowEnded(id, $1) }
@@ -229,10 +239,27 @@ import Testing
     #expect(scene.far.arrived == there && scene.near.arrived == back)
   }
 
+  @Test(arguments: 0..<5)
+  func `nothing that does not count comes between what was cut and its rest (R7.4)`(step: Int64) throws {
+    let scene = try Scene()
+    let there = bytes(50_000)
+    scene.far.written = there
+    scene.run(10)
+    scene.worlds.cut(0, 1, after: 20_000)
+    scene.run(100)
+    scene.worlds.link(0, 1)
+    // Somewhere between the first word on the new connection and the last.
+    scene.run(step * 10)
+    scene.first.hub?.stepDown()
+    scene.first.settle()
+    scene.run(200)
+    #expect(!scene.near.arrived.isEmpty && scene.near.arrived == Array(there.prefix(scene.near.arrived.count)))
+  }
+
   @Test func `a link that stays cut for 60 s breaks the stream, whatever was said of its end (R7.4)`() throws {
     let scene = try Scene()
     scene.near.written = bytes(500_000)
-    scene.near.end = (isClosed: false, isTold: false)
+    scene.near.end = .finished
     scene.far.room = 100_000
     scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
     scene.run(500)
@@ -251,7 +278,7 @@ import Testing
   func `the death of any hub on the way breaks it for both (R7.4)`(device: Int) throws {
     let scene = try Scene(devices: 3)
     scene.near.written = bytes(500_000)
-    scene.near.end = (isClosed: false, isTold: false)
+    scene.near.end = .finished
     scene.far.room = 100_000
     scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
     scene.run(500)

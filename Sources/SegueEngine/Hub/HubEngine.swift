@@ -251,7 +251,7 @@ public final class HubEngine {
       peer.isClosing = true
       return forget(peer)
     }
-    try? writer.send(.goodbye(error), over: peer.link)
+    if !peer.isResuming { try? writer.send(.goodbye(error), over: peer.link) }
     peer.isClosing = true
     flush(peer)
     closable.append(peer.number)

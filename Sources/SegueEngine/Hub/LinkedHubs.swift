@@ -137,6 +137,7 @@ extension HubEngine {
     if let other = shared.successor { dismiss(other, again) }
     shared.successor = peer
     peer.sharedNumber = shared.number
+    peer.isResuming = true
     send(.resume(mine: shared.number, yours: shared.theirNumber, received: known.link.received), to: peer)
   }
 
@@ -153,6 +154,7 @@ extension HubEngine {
         forget(known)
       }
     }
+    peer.isResuming = false
     peer.link.keep()
     peer.link.take(self.identity.id < identity.id ? .connecting : .accepting)
     peer.hub = LinkedHub(identity, number: peer.sharedNumber, theirNumber: theirs, heardAt: now.uptime)

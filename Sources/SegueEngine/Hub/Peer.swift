@@ -16,6 +16,9 @@ final class Peer {
   var hub: LinkedHub?
   /// A hub that has said who it is, but not yet what it knows of us.
   var greeted: HubIdentity?
+  /// It was told how far this hub has come with what was cut: what goes to it next counts, and may be the rest of a frame. Until
+  /// this hub goes on with that it says nothing.
+  var isResuming = false
   /// The app that made the link; nil: it was told that it has ended, or there is none.
   var sponsor: Sponsor?
   /// What this hub will count as their common number.

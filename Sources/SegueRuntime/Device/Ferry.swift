@@ -11,11 +11,6 @@ final class Ferry {
   private var watch: Watch?
   /// There may be something to read.
   private var isReadable = true
-  /// The app has shut its end down for writing, or closed it.
-  private var hasEnded = false
-  /// What was shut down of this end.
-  private var isReadingOver = false
-  private var isWritingOver = false
   private(set) var isClosed = false
 
   /// Takes the socket over, unless it throws.
@@ -36,52 +31,16 @@ final class Ferry {
   /// - Returns: whether more could be moved once that has gone.
   func carry(_ engine: HubEngine) -> Bool {
     guard !isClosed else { return false }
-    write(engine)
-    read(engine)
-    if crossing.isOver {
+    engine.carry(crossing, self)
+    guard !crossing.isOver else {
       close()
       return false
     }
-    let (reading, writing) = (crossing.isUnread && !isReadingOver, crossing.isWritten && !isWritingOver)
-    socket.shutDown(reading: reading, writing: writing)
-    isReadingOver = isReadingOver || reading
-    isWritingOver = isWritingOver || writing
-    return isReadable && !hasEnded && crossing.room > 0
+    return isReadable && crossing.mayRead
   }
 
   /// Once nothing more can be moved.
-  func watchSocket() { watch?.watch(reading: !isReadable && !hasEnded, writing: crossing.hasArrived) }
-
-  private func write(_ engine: HubEngine) {
-    guard crossing.hasArrived else { return }
-    var isUnread = false
-    engine.write(crossing) { bytes in
-      switch socket.write(bytes) {
-      case .bytes(let count): return count
-      case .end:
-        isUnread = true
-        return 0
-      }
-    }
-    if isUnread { engine.stopReading(crossing) }
-  }
-
-  private func read(_ engine: HubEngine) {
-    guard isReadable, !hasEnded else { return }
-    engine.read(crossing) { room in
-      switch socket.read(into: room) {
-      case .bytes(let count):
-        isReadable = count == room.count
-        return count
-      case .end:
-        hasEnded = true
-        return 0
-      }
-    }
-    guard hasEnded else { return }
-    // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
-    engine.ended(crossing, isClosed: !isWritingOver && socket.otherEnd.map { $0 == .closed } ?? true)
-  }
+  func watchSocket() { watch?.watch(reading: !isReadable && !crossing.hasEnded, writing: crossing.hasArrived) }
 
   func close() {
     guard !isClosed else { return }
@@ -89,4 +48,24 @@ final class Ferry {
     watch?.close()
     Descriptors.close(socket.fd)
   }
+}
+
+extension Ferry: CrossingSocket {
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    guard isReadable else { return 0 }
+    switch socket.read(into: buffer) {
+    case .bytes(let count):
+      isReadable = count == buffer.count
+      return count
+    case .end: return nil
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    if case .bytes(let count) = socket.write(bytes) { count } else { nil }
+  }
+
+  func shutDown(reading: Bool, writing: Bool) { socket.shutDown(reading: reading, writing: writing) }
+
+  var isOtherEndClosed: Bool { socket.otherEnd.map { $0 == .closed } ?? true }
 }
