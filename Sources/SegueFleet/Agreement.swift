@@ -225,24 +225,26 @@ extension FleetProcess {
   public func asks(_ request: UInt64) {
     fleet.trace(name, "asks why")
     let deadline = fleet.clock.uptime + Ledger.questionTime
-    ledger.ask(request, deadline: deadline)
-    fleet.push(.overdue(self, .question(request)), at: deadline + Ledger.slack)
+    expects(.question(request), by: deadline)
   }
 
   /// The app asks the origin of what it has continued.
   /// - Parameter deadline: uptime by which it has an answer.
   public func requests(_ number: UInt64, deadline: Int64) {
     fleet.trace(name, "requests")
-    ledger.request(number, deadline: deadline)
-    fleet.push(.overdue(self, .request(number)), at: deadline + Ledger.slack)
+    expects(.request(number), by: deadline)
   }
 
   /// The app asks the origin of what it has continued for a stream, or how a stream has ended.
   /// - Parameter deadline: uptime by which it has an answer.
   public func waits(forStream id: Identifier, _ what: StaticString, deadline: Int64) {
     fleet.trace(name, what)
-    ledger.wait(for: id, deadline: deadline)
-    fleet.push(.overdue(self, .stream(id)), at: deadline + Ledger.slack)
+    expects(.stream(id), by: deadline)
+  }
+
+  private func expects(_ key: Ledger.Key, by deadline: Int64) {
+    ledger.ask(key, deadline: deadline)
+    fleet.push(.overdue(self, key), at: deadline + Ledger.slack)
   }
 
   /// The app makes an activity current, say.
@@ -267,11 +269,11 @@ extension FleetProcess {
       fleet.trace(name, "continuation_ended", Self.name(of: receipt.outcome))
       complain(ledger.receive(receiptOf: receipt.continuation, receipt.outcome))
     case .explanation(let request, let reasons):
-      complain(ledger.answer(request))
+      complain(ledger.answer(.question(request)))
       fleet.trace(name, "explanation", "\(reasons.count) reasons")
     case .answered(let number, _, let error):
       fleet.trace(name, "answered", error?.message)
-      complain(ledger.answer(request: number))
+      complain(ledger.answer(.request(number)))
     case .requestCame: fleet.trace(name, "request")
     // Their turn comes with `isTold(_:of:)`; the log is not for the app.
     case .continuation, .log: break
@@ -279,11 +281,11 @@ extension FleetProcess {
     case .linked, .linkEnded: break
     case .streamAnswered(let id, let error):
       fleet.trace(name, "stream answered", error?.message)
-      complain(ledger.answer(stream: id))
+      complain(ledger.answer(.stream(id)))
     case .streamCame: fleet.trace(name, "stream came")
     case .streamEnded(let id, let word):
       fleet.trace(name, "stream ended", Self.name(of: word))
-      complain(ledger.answer(stream: id))
+      complain(ledger.answer(.stream(id)))
     }
   }
 

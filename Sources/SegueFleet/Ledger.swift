@@ -3,10 +3,11 @@ import SegueModel
 
 /// What an app has been promised and not yet been told: R3.2 is held against it.
 struct Ledger {
-  enum Key {
+  enum Key: Equatable {
     case continuation(Identifier)
     case question(UInt64)
     case request(UInt64)
+    /// One that was asked for, or one of which it is asked how it ended.
     case stream(Identifier)
   }
 
@@ -24,10 +25,8 @@ struct Ledger {
   }
 
   private var open: [Open] = []
-  private var questions: [(number: UInt64, deadline: Int64)] = []
-  private var requests: [(number: UInt64, deadline: Int64)] = []
-  /// Streams that were asked for, and those of which it is asked how they ended.
-  private var streams: [(id: Identifier, deadline: Int64)] = []
+  /// What it has asked for, but for continuations.
+  private var asked: [(key: Key, deadline: Int64)] = []
   private var receipts: [Identifier] = []
   private var nextReceipt = 0
   /// The continuation of which was_continued was told last: its receipt is next.
@@ -37,37 +36,22 @@ struct Ledger {
   /// Uptime at which the process went on after having been stopped: what fell due meanwhile is due from then on.
   var resumedAt: Int64 = 0
 
-  var isEmpty: Bool { open.isEmpty && questions.isEmpty && requests.isEmpty && streams.isEmpty }
+  var isEmpty: Bool { open.isEmpty && asked.isEmpty }
 
   mutating func begin(_ id: Identifier, deadline: Int64) { open.append(Open(id: id, deadline: deadline)) }
-  mutating func ask(_ number: UInt64, deadline: Int64) { questions.append((number, deadline)) }
-  mutating func request(_ number: UInt64, deadline: Int64) { requests.append((number, deadline)) }
-  /// - Returns: what is wrong; nil: nothing.
-  mutating func answer(_ number: UInt64) -> StaticString? {
-    guard let index = questions.firstIndex(where: { $0.number == number }) else {
-      return "R6.5: a question was answered twice, or out of nothing"
-    }
-    questions.remove(at: index)
-    return nil
-  }
+  mutating func ask(_ key: Key, deadline: Int64) { asked.append((key, deadline)) }
 
   /// - Returns: what is wrong; nil: nothing.
-  mutating func answer(request number: UInt64) -> StaticString? {
-    guard let index = requests.firstIndex(where: { $0.number == number }) else {
-      return "R7.5: a request was answered twice, or out of nothing"
+  mutating func answer(_ key: Key) -> StaticString? {
+    guard let index = asked.firstIndex(where: { $0.key == key }) else {
+      return switch key {
+      case .continuation: "R3.2: a continuation is no question"
+      case .question: "R6.5: a question was answered twice, or out of nothing"
+      case .request: "R7.5: a request was answered twice, or out of nothing"
+      case .stream: "R7.3: of a stream something was answered twice, or out of nothing"
+      }
     }
-    requests.remove(at: index)
-    return nil
-  }
-
-  mutating func wait(for stream: Identifier, deadline: Int64) { streams.append((stream, deadline)) }
-
-  /// - Returns: what is wrong; nil: nothing.
-  mutating func answer(stream id: Identifier) -> StaticString? {
-    guard let index = streams.firstIndex(where: { $0.id == id }) else {
-      return "R7.3: of a stream something was answered twice, or out of nothing"
-    }
-    streams.remove(at: index)
+    asked.remove(at: index)
     return nil
   }
 
@@ -121,9 +105,7 @@ struct Ledger {
     let deadline: Int64? =
       switch key {
       case .continuation(let id): open.first { $0.id == id }?.deadline
-      case .request(let number): requests.first { $0.number == number }?.deadline
-      case .stream(let id): streams.first { $0.id == id }?.deadline
-      case .question(let number): questions.first { $0.number == number }?.deadline
+      case .question, .request, .stream: asked.first { $0.key == key }?.deadline
       }
     return deadline.map { max($0, resumedAt) + Self.slack }
   }

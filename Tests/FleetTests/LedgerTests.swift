@@ -32,11 +32,11 @@ import Testing
 
   @Test func `of a stream one thing is answered once, and is due until then (R7.3)`() {
     var ledger = Ledger()
-    #expect(ledger.answer(stream: one) != nil)
-    ledger.wait(for: one, deadline: 100)
+    #expect(ledger.answer(.stream(one)) != nil)
+    ledger.ask(.stream(one), deadline: 100)
     #expect(!ledger.isEmpty && ledger.due(.stream(one)) == 100 + Ledger.slack && ledger.due(.stream(other)) == nil)
-    #expect(ledger.answer(stream: one) == nil)
-    #expect(ledger.isEmpty && ledger.answer(stream: one) != nil)
+    #expect(ledger.answer(.stream(one)) == nil)
+    #expect(ledger.isEmpty && ledger.answer(.stream(one)) != nil)
   }
 
   @Test func `two receipts of one continuation are wrong (R3.6)`() {
@@ -73,10 +73,10 @@ import Testing
     #expect(ledger.due(.continuation(one)) == 100 + Ledger.slack)
     ledger.resumedAt = 500
     #expect(ledger.due(.continuation(one)) == 500 + Ledger.slack)
-    ledger.ask(7, deadline: 900)
+    ledger.ask(.question(7), deadline: 900)
     #expect(ledger.due(.question(7)) == 900 + Ledger.slack)
-    #expect(ledger.answer(7) == nil)
-    #expect(ledger.answer(7) != nil)
+    #expect(ledger.answer(.question(7)) == nil)
+    #expect(ledger.answer(.question(7)) != nil)
     #expect(ledger.due(.question(7)) == nil)
   }
 
