@@ -39,15 +39,15 @@ public final class Link {
   /// Channels that a peer may have open at a time.
   public static let channelLimit = 256
 
-  private var input = FrameReader()
+  var input = FrameReader()
   /// Whole frames that go out next, in this order: a few, so that what is urgent does not wait long. Behind those that
   /// went and are kept.
-  private var output = ByteQueue()
+  var output = ByteQueue()
   /// Bytes of `output` that went.
-  private var sent = 0
+  var sent = 0
   /// Frames of messages and of control that wait for that.
-  private var waiting = ByteQueue()
-  private var kept: Kept?
+  var waiting = ByteQueue()
+  var kept: Kept?
   private var outgoing: [Outgoing] = []
   private var incoming: [Incoming] = []
   private var nextChannel: Channel
@@ -71,21 +71,6 @@ public final class Link {
     var credit = Link.window
     /// Bytes that were used up, but not granted again.
     var used = 0
-  }
-
-  /// Bytes after which the peer is told that they came, if no credit did: that comes sooner where much comes.
-  private static let ackSize: UInt64 = 256 * 1024
-  /// Bytes that may be kept while bytes of channels go out: more wait until the peer has said that some came.
-  private static let keptLimit = 512 * 1024
-
-  /// Numbers of bytes are counted from the call of `keep`.
-  private struct Kept {
-    /// The number of the first byte of `output`; what went before `keep` has negative ones.
-    var first: Int64
-    var received: UInt64
-    var acknowledged: UInt64 = 0
-    /// What is still to go first on a new connection, and does not count.
-    var lead = ByteQueue()
   }
 
   public init(side: LinkSide) {
@@ -222,15 +207,6 @@ public final class Link {
     if let received = kept?.received { kept?.received = received + UInt64(bytes.count) }
     input.append(bytes)
     acknowledge(atLeast: Link.ackSize)
-  }
-
-  /// Tells the peer how many bytes have come, if that are so many more than it knows.
-  private func acknowledge(atLeast size: UInt64 = 1) {
-    guard let received = kept?.received, let acknowledged = kept?.acknowledged, received - acknowledged >= size else {
-      return
-    }
-    kept?.acknowledged = received
-    Frame.append(.ack, channel: 0, received, to: &output)
   }
 
   /// Bytes that are best read from the connection next.
@@ -393,48 +369,5 @@ public final class Link {
     guard outgoing[index].bytes.isEmpty, outgoing[index].isFinished else { return }
     Frame.append(.end, channel: channel, to: &output)
     outgoing.remove(at: index)
-  }
-
-  // MARK: Going on over another connection
-
-  private var mayFill: Bool { kept == nil || sent < Link.keptLimit }
-
-  /// From the next byte on, what goes out is kept and what comes is counted. Both sides call it between the same two frames
-  /// of each direction.
-  public func keep() {
-    // Nothing that is urgent overtakes what does not count.
-    output.append(waiting, count: waiting.count)
-    waiting.removeAll()
-    kept = Kept(first: Int64(-output.count), received: UInt64(input.count))
-  }
-
-  /// Bytes that have come since `keep`.
-  public var received: UInt64 { kept?.received ?? 0 }
-
-  /// Goes on over the connection of another link, which has done no more than to find out how far the peer has come.
-  /// Throws MALFORMED if that cannot be.
-  public func resume(over other: Link, peerReceived: UInt64) throws(SegueError) {
-    guard let first = kept?.first, Int64(clamping: peerReceived) >= first else {
-      throw SegueError(.malformed, "link: bytes are asked for that were said to have come")
-    }
-    try drop(upTo: peerReceived)
-    sent = 0
-    var lead = other.output
-    lead.removeFirst(other.sent)
-    lead.append(other.waiting, count: other.waiting.count)
-    kept?.lead = lead
-    receive(other.input.takeAll())
-  }
-
-  /// All bytes below this number have come. It may be old news, sent again.
-  private func drop(upTo number: UInt64) throws(SegueError) {
-    guard let first = kept?.first, let number = Int64(exactly: number), number <= first + Int64(sent) else {
-      throw SegueError(.malformed, "link: bytes came that were not sent")
-    }
-    guard number > first else { return }
-    let count = Int(number - first)
-    output.removeFirst(count)
-    sent -= count
-    kept?.first = number
   }
 }
