@@ -197,6 +197,33 @@ import Testing
     #expect(viewer.takeEvents().last == "did_fail connectionUnavailable")
   }
 
+  @Test func `states that were on their way go out again through the next hub, none in place of another (R3.14)`() throws {
+    let (world, editor, _, id) = try world()
+    try editor.change(id, at: world.now) {
+      let text = String(repeating: "a", count: 2 * Link.window)
+      try $0.setUserInfo(try Value.dictionary([(.string("text"), .string(text))]), limit: Limits.value)
+    }
+    let continuations = (0..<2).map { _ in
+      Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
+    }
+    let askers = continuations.map { _ in world.identifier() }
+    // Nobody reads what they get: it stays on its way.
+    func ask(in order: [Int]) throws {
+      for index in order {
+        let asker = try RawPeer(app: "asker", as: askers[index], in: world)
+        try asker.say(.fetch(continuations[index], milliseconds: 10_000, receiver: nil))
+        world.settle()
+      }
+    }
+    try ask(in: [0, 1])
+    #expect(editor.engine.link?.openCount == 2)
+    world.killHub()
+    world.startHub()
+    // In another order: the second now has the number that the first had.
+    try ask(in: [1, 0])
+    #expect(editor.engine.link?.openCount == 2)
+  }
+
   @Test func `an outcome that the dying hub lost is told to the next (R3.6)`() throws {
     let (world, editor, viewer, _) = try world()
     viewer.answersContinue = false

@@ -14,11 +14,12 @@ final class RawPeer {
   }
 
   /// An app that registers.
-  convenience init(app name: String, in world: World) throws {
+  /// - Parameter id: nil: it is a new one.
+  convenience init(app name: String, as id: Identifier? = nil, in world: World) throws {
     self.init(world)
     world.hub?.connected(number, world.now)
     let identity = AppIdentity(
-      id: world.identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: "TEAM",
+      id: id ?? world.identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: "TEAM",
       types: ["com.example.note"], isChooser: false)
     try say(.hello(identity, version: 1, minimum: 1))
   }

@@ -65,6 +65,7 @@ import Testing
     _ = ask(scene, [1], timeout: 3_000)
     scene.world.wait(2_990)
     #expect(scene.viewer.answers.isEmpty)
+    #expect(scene.viewer.engine.requests.map { $0.bytes } == [[]], "what went is not kept")
     scene.world.wait(10)
     #expect(error(scene) == .remoteApplicationTimedOut)
     scene.world.tell(scene.editor) { [number = scene.editor.asked[0].number] in $0.respond(to: number, [2], $1) }
@@ -163,30 +164,61 @@ import Testing
   @Test(arguments: [(5, 5), (5, 3), (3, 5), (0, 0)])
   func `an answer is as long as it was announced, or none (R7.5)`(announced: Int, sent: Int) throws {
     let scene = try scene()
-    let app = TestApp(scene.viewer.engine.identity, Limits())
-    let hub = Link(side: .accepting)
-    let now = scene.world.now
-    app.engine.connected(now)
-    hub.send(try Message.welcome(version: 1, generation: 1, deviceName: "here").encoded())
-    let number = app.engine.request([], scene.from, timeout: nil, now)
+    let hub = try RawHub(for: scene)
+    let number = hub.tell { $0.request([], scene.from, timeout: nil, $1) }
+    try hub.say(Self.bytes(sent)) { channel in response(to: number, of: scene, on: channel, size: announced) }
+    #expect(hub.app.answers.count == 1)
+    #expect(hub.app.answers.first?.error?.status == (announced == sent ? nil : .handoffFailed))
+    #expect(hub.app.answers.first?.bytes == (announced == sent ? Self.bytes(sent) : []))
+  }
+
+  private func response(to number: UInt64, of scene: Continued, on channel: Link.Channel, size: Int) -> Message {
     let continuation = Message.Continuation(
       id: scene.from.continuation, origin: scene.from.offer.origin, activity: scene.activity)
-    let channel = hub.open()
-    hub.send(
-      try Message.response(
-        number, continuation, to: app.engine.identity.id, channel: channel, size: UInt64(announced), nil
-      )
-      .encoded())
-    hub.write(Self.bytes(sent)[...], to: channel)
-    hub.finish(channel)
-    while hub.takeOutput({
-      app.engine.receive(Array($0), now)
-      return $0.count
-    }) {}
-    _ = app.runDeliveries(now)
-    #expect(app.answers.count == 1)
-    #expect(app.answers.first?.error?.status == (announced == sent ? nil : .handoffFailed))
-    #expect(app.answers.first?.bytes == (announced == sent ? Self.bytes(sent) : []))
+    return .response(
+      number, continuation, to: scene.viewer.engine.identity.id, channel: channel, size: UInt64(size), nil)
+  }
+
+  @Test func `an answer that comes before all of the request went is the answer, and no more (R7.5)`() throws {
+    let scene = try scene()
+    let hub = try RawHub(for: scene)
+    // Nobody reads it: the window is full.
+    let number = hub.tell { $0.request(Self.bytes(2 * Link.window), scene.from, timeout: nil, $1) }
+    try hub.say([1, 2, 3]) { response(to: number, of: scene, on: $0, size: 3) }
+    #expect(hub.app.answers.map { $0.bytes } == [[1, 2, 3]])
+  }
+
+  @Test func `requests and answers that nobody reads leave channels for continuations (R7.5)`() throws {
+    let scene = try scene()
+    let hub = try RawHub(for: scene)
+    hub.app.answersRequests = false
+    let offered = scene.world.identifier()
+    hub.app.add(try Activity(type: "com.example.note"), as: offered)
+    hub.tell { $0.becomeCurrent(offered, $1) }
+    let asker = Receiver(
+      id: scene.world.identifier(), deviceName: "here", appName: "asker", bundleIdentifier: "com.example.asker")
+    func fetch() throws -> Message.Continuation {
+      let continuation = Message.Continuation(
+        id: scene.world.identifier(), origin: hub.app.engine.identity.id, activity: offered)
+      try hub.say(.fetch(continuation, milliseconds: 10_000, receiver: asker))
+      return continuation
+    }
+    let continuation = try fetch()
+    let large = Self.bytes(Link.window + 1)
+    let room = Link.channelLimit - AppEngine.outgoingLimit - (hub.app.engine.link?.openCount ?? 0)
+    let answers = room - AppEngine.requestLimit + 1
+    for number in 1...UInt64(answers) {
+      try hub.say([1]) { .request(number, continuation, from: asker.id, milliseconds: 10_000, channel: $0, size: 1) }
+    }
+    #expect(hub.app.asked.count == answers)
+    for (number, _) in hub.app.asked { hub.tell { $0.respond(to: number, large, $1) } }
+    for _ in 1..<AppEngine.requestLimit { _ = hub.tell { $0.request(large, scene.from, timeout: nil, $1) } }
+    #expect(hub.app.answers.isEmpty)
+    _ = hub.tell { $0.request(large, scene.from, timeout: nil, $1) }
+    #expect(hub.app.answers.map { $0.error?.status } == [.limitExceeded])
+    let openCount = hub.app.engine.link?.openCount
+    _ = try fetch()
+    #expect(hub.app.engine.link?.openCount == openCount.map { $0 + 1 })
   }
 
   @Test func `asked without a hub, it goes to the next one (R7.5)`() throws {

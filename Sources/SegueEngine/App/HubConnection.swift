@@ -20,7 +20,6 @@ struct HubConnection {
   var answerBy: Int64?
   /// Something that only a hub that lives can act on was sent after the ping that it has yet to answer.
   var isToBeAskedAgain = false
-  var nextPing: UInt64 = 1
   /// Why this hub will not do; taken by the owner, who looks for another.
   var complaint: HubComplaint?
 }
@@ -137,8 +136,7 @@ extension AppEngine {
       connection.pingAt = nil
       connection.isToBeAskedAgain = false
       connection.answerBy = now.uptime + HubConnection.answerTime
-      send(.ping(connection.nextPing), isUrgent: true)
-      connection.nextPing += 1
+      send(.ping(UInt64(clamping: now.uptime)), isUrgent: true)
     }
     guard let answerBy = connection.answerBy, answerBy <= now.uptime else { return }
     connection.answerBy = nil

@@ -201,7 +201,6 @@ extension HubEngine {
         return true
       }
       if crossing.outgoing.isOpen(on: channel) {
-        crossing.outgoing = .over
         crossing.isUnread = true
         changed(crossing)
         return true

@@ -202,7 +202,6 @@ extension HubEngine {
     guard hub.resumeBy == nil else { return }
     detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.resumeBy = now.uptime + time
-    peer.pending = PendingOffers()
     dropAll(by: hub)
     checkHubs(by: now.uptime + time)
   }
