@@ -197,7 +197,9 @@ import Testing
     #expect(viewer.takeEvents().last == "did_fail connectionUnavailable")
   }
 
-  @Test func `states that were on their way go out again through the next hub, none in place of another (R3.14)`() throws {
+  @Test func `states that were on their way go out again through the next hub, none in place of another (R3.14)`()
+    throws
+  {
     let (world, editor, _, id) = try world()
     try editor.change(id, at: world.now) {
       let text = String(repeating: "a", count: 2 * Link.window)
