@@ -1195,8 +1195,8 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * segue_app_create; all functions of this header work on it unchanged, so the code that you test needs no change. What
  * differs: its callbacks run inside segue_fleet_step, _run and _advance (and segue_app_dispatch, which moves the fleet
  * until a callback of that app has run, its timeout being time of the fleet), whatever delivery was set; it has no
- * descriptor (segue_app_fd: INVALID_STATE); no streams (segue_activity_ask_stream: INVALID_STATE) and no attachments; and its clock begins on
- * 2023-11-14.
+ * descriptor (segue_app_fd: INVALID_STATE) and no attachments (INVALID_STATE); what goes through the descriptors of its streams
+ * travels when the fleet moves, so a blocking read of what has yet to come never returns; and its clock begins on 2023-11-14.
  *
  *     segue_fleet_create(7, &fleet);
  *     segue_fleet_add_device(fleet, "phone", SEGUE_NUL_TERMINATED, &phone);

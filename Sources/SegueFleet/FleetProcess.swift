@@ -123,7 +123,7 @@ public final class FleetProcess {
   // MARK: Streams
 
   /// Two ends of a stream, which are the process's.
-  func makeSockets() -> (FleetSocket, FleetSocket) {
+  public func makeSockets() -> (FleetSocket, FleetSocket) {
     let (one, two) = FleetSocket.pair(fleet)
     hold(one)
     hold(two)

@@ -51,7 +51,7 @@ public final class FleetSocket: CrossingSocket {
     return (one, two)
   }
 
-  var isClosed: Bool { !isRead && !isWritten && other == nil }
+  public var isClosed: Bool { !isRead && !isWritten && other == nil }
 
   var otherEnd: OtherEnd {
     guard let other else { return .closed }
@@ -66,7 +66,7 @@ public final class FleetSocket: CrossingSocket {
   }
 
   /// Something may be read or written, or has ended: whoever has it looks after it next.
-  private func notice() {
+  public func notice() {
     guard !isNoticed, holder.process != nil else { return }
     isNoticed = true
     fleet.push(.socket(self), at: fleet.clock.uptime)
@@ -74,8 +74,14 @@ public final class FleetSocket: CrossingSocket {
 
   func noticed() { isNoticed = false }
 
+  /// Bytes that `write` has room for; nil: nobody reads.
+  public var room: Int? {
+    guard isWritten, let other, other.isRead else { return nil }
+    return Self.capacity - other.arrived.count
+  }
+
   /// - Returns: how many of the bytes there was room for; nil: nobody reads.
-  public func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+  @discardableResult public func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard isWritten, let other, other.isRead else { return nil }
     let count = min(bytes.count, Self.capacity - other.arrived.count)
     if count > 0 {
@@ -100,6 +106,17 @@ public final class FleetSocket: CrossingSocket {
     read(atMost: buffer.count) { buffer.copyMemory(from: $0) }
   }
 
+  /// Gives what has come, if anything has, to `body`, which returns how many of the bytes it took.
+  public func give(_ body: (UnsafeRawBufferPointer) -> Int) {
+    guard hasArrived else { return }
+    let count = arrived.withUnsafeBytes { body($0) }
+    arrived.removeFirst(count)
+    if count > 0 { other?.notice() }
+  }
+
+  public var hasArrived: Bool { !arrived.isEmpty }
+  /// Whether all that ever comes has been read.
+  public var isAtEnd: Bool { arrived.isEmpty && !(isRead && other?.isWritten ?? false) }
   /// Whether `read` gives something, or the end.
   var isReadable: Bool { !arrived.isEmpty || !(other?.isWritten ?? false) }
 
@@ -112,7 +129,7 @@ public final class FleetSocket: CrossingSocket {
 
   /// What was written to the other end may still be read there.
   @inline(never)
-  func close() {
+  public func close() {
     shutDown(reading: true, writing: true)
     other?.other = nil
     other = nil

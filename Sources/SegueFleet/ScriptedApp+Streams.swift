@@ -3,9 +3,6 @@ import SegueModel
 
 /// What a scripted app does with streams: both sides write what their scripts say, and read all.
 extension ScriptedApp {
-  /// Milliseconds within which it is known how a stream has ended (R7.3).
-  private static let wordTime: Int64 = 1_000
-
   func stream(_ id: Identifier) -> ScriptedStream? { streams.first { $0.id == id } }
 
   func askStream(_ id: Identifier, _ from: ContinuedFrom) {
@@ -53,7 +50,7 @@ extension ScriptedApp {
     process.complain(stream.readAll())
     guard stream.hasReadEnd else { return }
     tell { engine, now in
-      process.waits(forStream: stream.id, "reads the end of a stream", deadline: now.uptime + Self.wordTime)
+      process.waits(forStream: stream.id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
       if stream.socket.otherEnd == .finished { engine.sawEnd(of: stream.id) }
       engine.askHowEnded(stream.id, now)
     }

@@ -97,6 +97,14 @@ public struct StreamSocket: Sendable {
     }
   }
 
+  /// Whether `read` or `write` would move something, or find an end; `otherEnd`, if neither is asked for.
+  public func isReady(reading: Bool, writing: Bool) -> Bool {
+    let events = (reading ? POLLIN | linux_pollrdhup() : 0) | (writing ? POLLOUT : 0)
+    var descriptor = pollfd(fd: fd, events: Int16(events), revents: 0)
+    while poll(&descriptor, 1, 0) < 0, linux_errno() == EINTR {}
+    return descriptor.revents != 0
+  }
+
   /// Neither: nothing.
   public func shutDown(reading: Bool, writing: Bool) {
     if reading || writing { linux_shutdown(fd, reading ? 1 : 0, writing ? 1 : 0) }

@@ -193,9 +193,10 @@ import Testing
     #expect(scene.editor.streamEnds == [.aborted(3), .aborted(0)])
   }
 
-  @Test func `if its process is gone it is broken, at once (R7.3)`() throws {
+  @Test(arguments: [0, 2_000])
+  func `if its process is gone it is broken, at once, however young the hub (R7.3)`(age: Int64) throws {
     let scene = try scene()
-    scene.world.wait(2_000)
+    scene.world.wait(age)
     let id = try stream(scene)
     scene.world.kill(scene.editor)
     scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }

@@ -57,7 +57,7 @@ extension AppEngine {
   /// Streams that an app takes part in, and that others may have asked it for before it has heard of the first.
   static let streamLimit = 1_024
   /// Milliseconds within which it is known how a stream has ended (R7.3).
-  private static let verdictTime: Int64 = 1_000
+  public static let verdictTime: Int64 = 1_000
   private static let firstPatience: Int64 = 50
 
   // MARK: Asking for one

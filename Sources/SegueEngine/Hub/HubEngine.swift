@@ -43,6 +43,8 @@ public final class HubEngine {
   /// Since they were last checked.
   var haveListsChanged = false
   var apps: [Identifier: Peer] = [:]
+  /// Apps that were here and left, for whom nobody need wait.
+  var departed = RecentIdentifiers()
   var offers = KnownOffers()
   var withdrawals = Withdrawals()
   var topics: [TopicKey: Topic] = [:]

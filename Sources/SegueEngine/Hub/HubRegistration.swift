@@ -51,6 +51,7 @@ extension HubEngine {
     }
     if let offer = peer.offer { withdraw(offer) }
     apps[app.id] = nil
+    departed.insert(app.id)
     let last = peerList.removeLast()
     if last !== peer {
       peerList[peer.index] = last

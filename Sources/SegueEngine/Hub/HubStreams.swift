@@ -120,7 +120,7 @@ extension HubEngine {
       } else {
         send(.streamWord(id, continuation, to: app, word), to: next)
       }
-    } else if word == nil, settledAt <= now.uptime {
+    } else if word == nil, settledAt <= now.uptime || departed.contains(app) {
       guard let asker = peer.app else {
         let error = SegueError(.connectionUnavailable, "the other app is gone")
         return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)

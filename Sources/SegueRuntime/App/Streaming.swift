@@ -1,4 +1,5 @@
 import SegueEngine
+import SegueFleet
 import SegueModel
 import SegueTransport
 import SegueWire
@@ -12,9 +13,6 @@ extension App {
       throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask for a stream")
     }
     guard ask.activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
-    guard asFleetApp == nil else {
-      throw SegueError(.invalidState, "app: of a virtual fleet, where there are no streams")
-    }
     let (near, far) = try StreamSocket.pair()
     let id = newIdentifier()
     ask.keep(Stream(id, near, app: self), otherEnd: far)
@@ -27,6 +25,8 @@ extension App {
     try perform { engine, now in
       forgetDoneStreams(engine)
       streamAsks[id] = ask
+      process?.waits(
+        forStream: id, "asks for a stream", deadline: now.uptime + (timeout ?? engine.limits.continuation))
       engine.askStream(id, from, attachment: part, timeout: timeout, now)
     }
   }
@@ -46,6 +46,10 @@ extension App {
           isPremature = true
           return
         }
+      }
+      if streamWaits[stream.id] == nil {
+        process?.waits(
+          forStream: stream.id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
       }
       streamWaits[stream.id, default: []].append(wait)
       engine.askHowEnded(stream.id, now)
@@ -91,7 +95,7 @@ extension App {
   }
 
   /// The host closes its descriptors without telling us.
-  private func forgetDoneStreams(_ engine: AppEngine) {
+  func forgetDoneStreams(_ engine: AppEngine) {
     for (id, stream) in streams where stream.isDone {
       streams[id] = nil
       engine.forgetStream(id)

@@ -77,6 +77,7 @@ public final class FleetApp: App {
     running?.checkIsTold()
     running?.leave()
     running = nil
+    fleet.attendStreams()
     monitor.unlock()
   }
 
@@ -108,6 +109,7 @@ extension FleetApp: FleetProgram {
     dispatcher.enter()
     delivered += runDue(all: false)
     dispatcher.leave()
+    fleet.attendStreams()
     monitor.notifyAll()
     signalDue()
     guard dispatcher.shallClose else { return }
@@ -117,6 +119,26 @@ extension FleetApp: FleetProgram {
 
   public func died() {
     running = nil
+    fleet.attendStreams()
     fleet.later(forgetAll())
   }
+
+  // MARK: Streams
+
+  public func takeSocket(of stream: Identifier) -> FleetSocket? {
+    guard let running, let fd = streamAsks[stream]?.takeDescriptor() else { return nil }
+    let (near, far) = running.makeSockets()
+    fleet.add(near, fd)
+    return far
+  }
+
+  public func keep(_ socket: FleetSocket, of stream: Identifier) {
+    if let engine { forgetDoneStreams(engine) }
+    // Too many descriptors: whoever asked finds it given up.
+    guard let (near, far) = try? StreamSocket.pair() else { return socket.close() }
+    streams[stream] = Stream(stream, near, app: self)
+    fleet.add(socket, far)
+  }
+
+  public func attend(to socket: FleetSocket) { fleet.carry(socket) }
 }

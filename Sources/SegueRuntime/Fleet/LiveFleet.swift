@@ -20,6 +20,8 @@ public final class LiveFleet: Handled {
   private let stepper = Atomic<pthread_t>(0)
   /// What is to be done when the lock is free: contexts to destroy, apps to close, lines to log.
   private var chores: [() -> Void] = []
+  /// Streams of its apps.
+  private var streams: [FleetStream] = []
 
   public init(seed: UInt64) {
     fleet = Fleet(seed: seed)
@@ -139,6 +141,7 @@ public final class LiveFleet: Handled {
       stepper.store(0, ordering: .relaxed)
       unlockAndTidy()
     }
+    attendStreams()
     return try body()
   }
 
@@ -149,6 +152,21 @@ public final class LiveFleet: Handled {
       monitor.lock()
     }
     return true
+  }
+
+  // MARK: Streams
+
+  /// - Parameter fd: the other end of the host's, taken over.
+  func add(_ socket: FleetSocket, _ fd: Int32) {
+    if let stream = FleetStream(socket, fd) { streams.append(stream) } else { socket.close() }
+  }
+
+  func carry(_ socket: FleetSocket) { streams.first { $0.socket === socket }?.carry() }
+
+  /// The host may have written, read or closed: what it did is next to happen. With the lock.
+  func attendStreams() {
+    streams.removeAll { $0.isOver }
+    for stream in streams where stream.isReady { stream.socket.notice() }
   }
 
   // MARK: What is told of it
