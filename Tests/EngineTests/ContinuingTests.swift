@@ -1,7 +1,8 @@
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
+
+@testable import SegueEngine
 
 @Suite struct ContinuingTests {
   /// A hub, an editor that offers "Draft", and a viewer; what they were told so far is forgotten.
@@ -226,6 +227,25 @@ import Testing
     #expect(editor.engine.link?.openCount == 2)
   }
 
+  @Test func `a state that waits to be asked for again does not get into another (R3.14)`() throws {
+    let (world, editor, viewer, id) = try world()
+    try editor.change(id, at: world.now) {
+      let text = String(repeating: "a", count: 2 * Link.window)
+      try $0.setUserInfo(try Value.dictionary([(.string("text"), .string(text))]), limit: Limits.value)
+    }
+    let asker = try RawPeer(app: "asker", in: world)
+    let continuation = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
+    try asker.say(.fetch(continuation, milliseconds: 10_000, receiver: nil))
+    world.settle()
+    let channels = editor.engine.link?.openCount
+    world.killHub()
+    world.startHub()
+    // On the channel whose number the other had.
+    _ = try world.continue(in: viewer)
+    #expect(channels == 1 && viewer.continued.count == 1)
+    #expect(viewer.continued.first?.activity.userInfo == editor.activity(id)?.userInfo)
+  }
+
   @Test func `an outcome that the dying hub lost is told to the next (R3.6)`() throws {
     let (world, editor, viewer, _) = try world()
     viewer.answersContinue = false
@@ -245,6 +265,11 @@ import Testing
     world.close(viewer)
     #expect(viewer.takeEvents() == ["will_continue", "did_fail cancelled"])
     #expect(editor.receipts.map { $0.outcome } == [.failed])
+    let other = world.open("other")
+    _ = try world.continue(in: other)
+    world.close(editor)
+    #expect(other.takeEvents().last == "did_fail handoffFailed")
+    #expect(editor.engine.saves.isEmpty)
     let id = try world.offer("Late", by: viewer)
     #expect(viewer.activity(id) != nil && viewer.engine.currentActivity == nil, "what is closed offers nothing more")
   }
@@ -256,6 +281,7 @@ import Testing
     editor.invalidate(id)
     world.tell(editor) { $0.invalidate(id, $1) }
     #expect(viewer.takeEvents().contains("did_fail handoffFailed"))
+    #expect(editor.engine.snapshots.isEmpty, "nor is it kept")
   }
 
   @Test func `asking for one continuation again and again does not cost its origin the hub`() throws {

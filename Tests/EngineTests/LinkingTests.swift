@@ -211,6 +211,29 @@ import Testing
     #expect(viewer.engine.offers.all[0].rank == rank)
   }
 
+  @Test func `what comes with resume, in one piece, is read with it (R7.4)`() throws {
+    let world = World()
+    world.startHub()
+    let viewer = world.open("viewer")
+    let identity = world.identifier()
+    let before = try RawPeer(hubIn: world, as: identity)
+    try before.say(.resume(mine: 1, yours: 0, received: 0))
+    world.settle()
+    before.disconnect()
+    let after = try RawPeer(hubIn: world, as: identity)
+    let offer = Offer(
+      description: OfferDescription(
+        id: world.identifier(), type: "com.example.note", title: "Draft", payloadVersion: 0, sizeHint: 0,
+        expirationDate: nil, supportsContinuationStreams: false),
+      origin: world.identifier(), appName: "editor", bundleIdentifier: "com.example.editor", deviceName: "away",
+      rank: 1, activatedAt: 0)
+    let route = Route(team: "TEAM", activation: 1, revision: 1, hubs: [identity])
+    try after.say(
+      .resume(mine: 1, yours: 1, received: 0), .offer(offer, OfferTiming(age: 0, remaining: nil), route))
+    world.settle()
+    #expect(titles(viewer) == ["Draft"])
+  }
+
   @Test func `a hub that hears all, but never says that it came, is given up`() throws {
     let world = World()
     world.startHub()

@@ -27,11 +27,17 @@ final class RawPeer {
   /// The hub of another device.
   /// - Parameter saysWho: and what it knows of the other, which is nothing.
   convenience init(hubIn world: World, for attachment: LinkRequest? = nil, saysWho: Bool = true) throws {
+    try self.init(hubIn: world, as: world.identifier(), for: attachment, saysWho: saysWho)
+    if saysWho { try say(.resume(mine: 1, yours: 0, received: 0)) }
+  }
+
+  /// The same, which has not said what it knows.
+  convenience init(
+    hubIn world: World, as id: Identifier, for attachment: LinkRequest? = nil, saysWho: Bool = true
+  ) throws {
     self.init(world)
     world.hub?.connectedHub(number, for: attachment, world.now)
-    guard saysWho else { return }
-    try say(.link(HubIdentity(id: world.identifier(), deviceName: "away"), version: 1, minimum: 1))
-    try say(.resume(mine: 1, yours: 0, received: 0))
+    if saysWho { try say(.link(HubIdentity(id: id, deviceName: "away"), version: 1, minimum: 1)) }
   }
 
   var isConnected: Bool { world.hub?.link(of: number) != nil }
@@ -41,12 +47,14 @@ final class RawPeer {
     world.settle()
   }
 
-  /// The hub hears it, and does nothing else yet.
-  func say(_ message: Message) throws {
-    link.send(try message.encoded())
+  /// The hub hears it, and does nothing else yet; several messages come in one piece.
+  func say(_ messages: Message...) throws {
+    for message in messages { link.send(try message.encoded()) }
+    var bytes: [UInt8] = []
     while link.takeOutput({
-      world.hub?.receive(Array($0), from: number, world.now)
+      bytes += $0
       return $0.count
     }) {}
+    world.hub?.receive(bytes, from: number, world.now)
   }
 }

@@ -134,7 +134,6 @@ extension AppEngine {
   func tickConnection(_ now: Moment) {
     if let pingAt = connection.pingAt, pingAt <= now.uptime {
       connection.pingAt = nil
-      connection.isToBeAskedAgain = false
       connection.answerBy = now.uptime + HubConnection.answerTime
       send(.ping(UInt64(clamping: now.uptime)), isUrgent: true)
     }

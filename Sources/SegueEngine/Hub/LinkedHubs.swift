@@ -53,7 +53,6 @@ extension HubEngine {
   /// The app is gone, and so are its links.
   func dismissLinks(of app: Peer) {
     for peer in hubList where peer.sponsor?.app === app {
-      peer.sponsor = nil
       dismiss(peer, SegueError(.connectionUnavailable, "the app that made the link has gone"))
     }
   }
