@@ -47,6 +47,27 @@ import Testing
     #expect(devices.worlds[0].links.isEmpty, "its link goes with it")
   }
 
+  @Test func `what was cut goes on although the app that had asked for the link has closed (R7.4)`() throws {
+    let devices = LinkedWorlds(2)
+    let one = devices.worlds[0].open("one")
+    let two = devices.worlds[0].open("two")
+    let viewer = devices.worlds[1].open("viewer")
+    devices.link(0, 1, by: one)
+    two.answersSaves = false
+    _ = try devices.worlds[0].offer("Draft", by: two)
+    devices.wait(1_000)
+    _ = viewer.takeEvents()
+    _ = try devices.worlds[1].continue(in: viewer)
+    devices.wait(100)
+    devices.cut(0, 1)
+    devices.worlds[0].close(one)
+    devices.link(0, 1, by: two)
+    devices.wait(100)
+    devices.worlds[0].tell(two) { [save = two.pendingSaves[0]] in $0.saved(save, $1) }
+    devices.wait(1_000)
+    #expect(viewer.takeEvents().filter { !$0.hasSuffix("Draft") } == ["will_continue", "continue"])
+  }
+
   @Test func `the link of an app that dies is closed, and nobody is told any more`() throws {
     let devices = LinkedWorlds(2)
     let app = devices.worlds[0].open("app")

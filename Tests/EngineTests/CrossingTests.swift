@@ -1,7 +1,8 @@
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
+
+@testable import SegueEngine
 
 /// Streams that cross links: what one side writes the other reads, whatever happens to the links (R7.2-R7.4).
 @Suite struct CrossingTests {
@@ -13,8 +14,8 @@ import Testing
     var arrived: [UInt8] = []
     /// What the app does behind what it has written.
     var end: End?
-    /// Bytes that the app leaves unread at most.
-    var room = Int.max
+    /// Bytes that the app leaves unread at most; nil: it reads no more.
+    var room: Int? = .max
     init(_ crossing: Crossing) { self.crossing = crossing }
 
     enum End {
@@ -38,6 +39,7 @@ import Testing
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+      guard let room else { return nil }
       let count = min(bytes.count, room - arrived.count)
       arrived += bytes.prefix(count)
       return count
@@ -157,8 +159,20 @@ import Testing
     #expect(there.count - scene.near.written.count <= 1_000 + Link.window)
     #expect(scene.near.crossing.room == 0, "credit for less than a frame is not used: frames do not become small")
     scene.far.room = .max
-    scene.run(20_000)
+    // Nothing else is said meanwhile with which the credit could go.
+    scene.run(3_000)
     #expect(scene.far.arrived == there)
+  }
+
+  @Test func `who reads no more, and has written all, has no stream any more (R7.3)`() throws {
+    let scene = try Scene()
+    scene.near.end = .finished
+    scene.near.room = nil
+    scene.run(200)
+    scene.far.written = bytes(900_000)
+    scene.run(1_000)
+    #expect(scene.near.crossing.isOver && scene.last.hub?.crossings.isEmpty ?? false)
+    #expect(scene.far.crossing.isUnread && !scene.far.written.isEmpty)
   }
 
   @Test func `a word of the end comes behind the bytes before it (R7.3)`() throws {
