@@ -281,7 +281,15 @@ import Testing
     editor.invalidate(id)
     world.tell(editor) { $0.invalidate(id, $1) }
     #expect(viewer.takeEvents().contains("did_fail handoffFailed"))
-    #expect(editor.engine.snapshots.isEmpty, "nor is it kept")
+  }
+
+  @Test func `of an activity that was invalidated no state is kept (R1.11)`() throws {
+    let (world, editor, viewer, id) = try world()
+    _ = try world.continue(in: viewer)
+    #expect(editor.engine.snapshots.count == 1)
+    editor.invalidate(id)
+    world.tell(editor) { $0.invalidate(id, $1) }
+    #expect(editor.engine.snapshots.isEmpty)
   }
 
   @Test func `asking for one continuation again and again does not cost its origin the hub`() throws {

@@ -153,6 +153,7 @@ import Testing
     let scene = try Scene(devices: 3)
     let there = bytes(600_000)
     scene.near.written = there
+    scene.far.end = .finished
     scene.far.room = 1_000
     scene.run(5_000)
     #expect(scene.far.arrived.count == 1_000)
