@@ -217,6 +217,21 @@ import Testing
     }
   }
 
+  @Test func `an origin that has yet to come to a new hub does not count as gone (R7.3)`() throws {
+    let scene = try scene()
+    let id = try stream(scene)
+    scene.world.killHub()
+    scene.editor.isOpen = false
+    scene.world.startHub()
+    scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+    scene.world.wait(500)
+    #expect(scene.viewer.streamEnds.isEmpty)
+    scene.world.admit(scene.editor)
+    scene.editor.end = .aborted(0)
+    scene.world.wait(500)
+    #expect(scene.viewer.streamEnds == [.aborted(0)])
+  }
+
   @Test func `an app that closes hears of all that it waits for (R3.14, R7.3)`() throws {
     let scene = try scene()
     let id = try stream(scene)

@@ -32,6 +32,13 @@ final class World {
     settle()
   }
 
+  /// An app that was not open when the hub started finds it.
+  func admit(_ app: TestApp) {
+    app.isOpen = true
+    connect(app)
+    settle()
+  }
+
   /// The hub dies without a word.
   func killHub() {
     hub = nil
