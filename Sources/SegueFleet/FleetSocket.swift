@@ -38,7 +38,9 @@ public final class FleetSocket: CrossingSocket {
   /// Nil: one of the two is closed.
   private var other: FleetSocket?
   private(set) var holder = Holder.nobody
+  /// What has come; before `start` stands what was read of it.
   private var arrived: [UInt8] = []
+  private var start = 0
   private var isRead = true
   private var isWritten = true
   private var isNoticed = false
@@ -77,13 +79,13 @@ public final class FleetSocket: CrossingSocket {
   /// Bytes that `write` has room for; nil: nobody reads.
   public var room: Int? {
     guard isWritten, let other, other.isRead else { return nil }
-    return Self.capacity - other.arrived.count
+    return Self.capacity - other.unreadCount
   }
 
   /// - Returns: how many of the bytes there was room for; nil: nobody reads.
   @discardableResult public func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard isWritten, let other, other.isRead else { return nil }
-    let count = min(bytes.count, Self.capacity - other.arrived.count)
+    let count = min(bytes.count, Self.capacity - other.unreadCount)
     if count > 0 {
       other.arrived.append(bytes: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       other.notice()
@@ -94,10 +96,10 @@ public final class FleetSocket: CrossingSocket {
   /// Gives what has come, `limit` bytes at most, to `body`.
   /// - Returns: how many that were, 0: none for now; nil: nothing more comes.
   func read(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Int? {
-    let count = min(arrived.count, limit)
+    let count = min(unreadCount, limit)
     guard count > 0 else { return isRead && other?.isWritten ?? false ? 0 : nil }
-    arrived.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-    arrived.removeFirst(count)
+    arrived.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
+    drop(count)
     other?.notice()
     return count
   }
@@ -109,16 +111,31 @@ public final class FleetSocket: CrossingSocket {
   /// Gives what has come, if anything has, to `body`, which returns how many of the bytes it took.
   public func give(_ body: (UnsafeRawBufferPointer) -> Int) {
     guard hasArrived else { return }
-    let count = arrived.withUnsafeBytes { body($0) }
-    arrived.removeFirst(count)
+    let count = arrived.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+    drop(count)
     if count > 0 { other?.notice() }
   }
 
-  public var hasArrived: Bool { !arrived.isEmpty }
+  private var unreadCount: Int { arrived.count - start }
+
+  /// So many bytes were read. Whoever reads goes on until nothing is left, as a rule.
+  private func drop(_ count: Int) {
+    start += count
+    if unreadCount == 0 {
+      arrived.removeAll(keepingCapacity: true)
+      start = 0
+    } else if start > Self.capacity {
+      arrived.removeFirst(start)
+      start = 0
+    }
+  }
+
+  public var hasArrived: Bool { unreadCount > 0 }
   /// Whether all that ever comes has been read.
-  public var isAtEnd: Bool { arrived.isEmpty && !(isRead && other?.isWritten ?? false) }
+  public var isAtEnd: Bool { !hasArrived && !(isRead && other?.isWritten ?? false) }
+
   /// Whether `read` gives something, or the end.
-  var isReadable: Bool { !arrived.isEmpty || !(other?.isWritten ?? false) }
+  var isReadable: Bool { hasArrived || !(other?.isWritten ?? false) }
 
   public func shutDown(reading: Bool, writing: Bool) {
     guard reading && isRead || writing && isWritten else { return }
@@ -134,6 +151,7 @@ public final class FleetSocket: CrossingSocket {
     other?.other = nil
     other = nil
     arrived = []
+    start = 0
     holder = .nobody
   }
 }

@@ -76,7 +76,9 @@ final class ScriptedStream {
       let count = socket.read(atMost: 8_192) { bytes in
         isRight =
           isRight
-          && Self.bytes(read..<read + bytes.count, ofAsker: !isAsker).withUnsafeBytes { ByteOrder.isSame(bytes, $0) }
+          && Self.allPieces(read..<read + bytes.count, ofAsker: !isAsker) { offset, piece in
+            ByteOrder.isSame(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + piece.count]), piece)
+          }
       }
       guard let count else {
         hasReadEnd = true
@@ -106,18 +108,32 @@ final class ScriptedStream {
 
   /// Byte n of a side is 167 n, and one more for each 256 bytes before it, and one more for the asker: a piece that is
   /// lost, or another's, shows. As 167 · 23 is 1 (modulo 256), each 256 bytes are the same ones, from another on.
+  ///
+  /// Gives those of a range to `condition`, piece by piece, each with its offset in the range, as long as it holds.
+  private static func allPieces(
+    _ range: Range<Int>, ofAsker: Bool, _ condition: (Int, UnsafeRawBufferPointer) -> Bool
+  ) -> Bool {
+    pattern.withUnsafeBytes { pattern in
+      var next = range.lowerBound
+      while next < range.upperBound {
+        let first = next & 255 + (23 &* (next >> 8 + (ofAsker ? 1 : 0))) & 255
+        let size = min(256 - next & 255, range.upperBound - next)
+        let piece = UnsafeRawBufferPointer(rebasing: pattern[first..<first + size])
+        guard condition(next - range.lowerBound, piece) else { return false }
+        next += size
+      }
+      return true
+    }
+  }
+
   private static func bytes(_ range: Range<Int>, ofAsker: Bool) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-      pattern.withUnsafeBytes { pattern in
-        while count < range.count {
-          let next = range.lowerBound + count
-          let first = next & 255 + (23 &* (next >> 8 + (ofAsker ? 1 : 0))) & 255
-          let size = min(256 - next & 255, range.count - count)
-          UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
-            .copyMemory(from: UnsafeRawBufferPointer(rebasing: pattern[first..<first + size]))
-          count += size
-        }
+      let buffer = UnsafeMutableRawBufferPointer(buffer)
+      _ = allPieces(range, ofAsker: ofAsker) { offset, piece in
+        UnsafeMutableRawBufferPointer(rebasing: buffer[offset...]).copyMemory(from: piece)
+        return true
       }
+      count = range.count
     }
   }
 
