@@ -114,7 +114,7 @@ final class Connection {
     send(Array(UnsafeRawBufferPointer(rebasing: bytes[cut...])), to: target, fleet)
   }
 
-  private func send(_ segment: [UInt8], to target: Int, _ fleet: Fleet) {
+  private func send(_ segment: consuming [UInt8], to target: Int, _ fleet: Fleet) {
     let delay = link == nil ? fleet.random.within(0, 1) : fleet.network.delay(&fleet.random)
     let at = max(streams[target].lastAt, fleet.clock.uptime + delay)
     streams[target].lastAt = at

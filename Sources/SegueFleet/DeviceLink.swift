@@ -30,7 +30,7 @@ final class DeviceLink {
   var isUp: Bool { isWanted && !isSilent && isJoined }
 
   /// Whether the device at an end hears what is said to it.
-  func isHeard(at end: Int) -> Bool { !isSilent && (end == 0 ? first : second).isUp }
+  func isHeard(at end: Int) -> Bool { !isSilent && (end == 0 ? first.isUp : second.isUp) }
 
   /// Both hubs hear of the end.
   func close(_ fleet: Fleet) {

@@ -9,62 +9,61 @@ struct EventQueue<Event> {
     func isBefore(_ other: Entry) -> Bool { at != other.at ? at < other.at : sequence < other.sequence }
   }
 
-  /// A binary heap: no entry is before its parent.
+  /// The first `count` are a binary heap: no entry is before its parent. Those behind it are free.
   private var entries: [Entry] = []
+  private(set) var count = 0
   private var events: [Event?] = []
-  private var free: [Int] = []
   private var nextSequence: UInt64 = 0
 
-  var count: Int { entries.count }
-
   /// When the next event is, in milliseconds; nil: there is none.
-  var nextTime: Int64? { entries.first?.at }
+  var nextTime: Int64? { count > 0 ? entries[0].at : nil }
 
   mutating func push(_ event: consuming Event, at: Int64) {
     let slot: Int
-    if let last = free.popLast() {
-      slot = last
+    if count < entries.count {
+      slot = entries[count].slot
       events[slot] = event
     } else {
-      slot = events.count
+      slot = count
       events.append(event)
+      entries.append(Entry(at: at, sequence: nextSequence, slot: slot))
     }
     let entry = Entry(at: at, sequence: nextSequence, slot: slot)
+    entries.withUnsafeMutableBufferPointer { Self.raise(entry, to: count, $0) }
     nextSequence += 1
-    entries.append(entry)
-    entries.withUnsafeMutableBufferPointer { entries in
-      var hole = entries.count - 1
-      while hole > 0 {
-        let parent = (hole - 1) / 2
-        guard entry.isBefore(entries[parent]) else { break }
-        entries[hole] = entries[parent]
-        hole = parent
-      }
-      entries[hole] = entry
-    }
+    count += 1
   }
 
   mutating func pop() -> (at: Int64, event: Event)? {
-    guard let first = entries.first, let event = events[first.slot].take() else { return nil }
-    free.append(first.slot)
-    let last = entries.removeLast()
-    if !entries.isEmpty { sink(last) }
+    guard count > 0 else { return nil }
+    let first = entries[0]
+    guard let event = events[first.slot].take() else { return nil }
+    count -= 1
+    entries.withUnsafeMutableBufferPointer { entries in
+      // What was put in late is late, as a rule: the hole sinks to the bottom, and the last entry rises from there.
+      var hole = 0
+      var child = 2
+      while child <= count {
+        if child == count || entries[child - 1].isBefore(entries[child]) { child -= 1 }
+        entries[hole] = entries[child]
+        hole = child
+        child = 2 * hole + 2
+      }
+      if hole < count { Self.raise(entries[count], to: hole, entries) }
+      entries[count] = first
+    }
     return (first.at, event)
   }
 
-  /// Puts an entry in the place of the first, and then where it belongs.
-  private mutating func sink(_ entry: Entry) {
-    entries.withUnsafeMutableBufferPointer { entries in
-      var hole = 0
-      while true {
-        var child = 2 * hole + 1
-        guard child < entries.count else { break }
-        if child + 1 < entries.count, entries[child + 1].isBefore(entries[child]) { child += 1 }
-        guard entries[child].isBefore(entry) else { break }
-        entries[hole] = entries[child]
-        hole = child
-      }
-      entries[hole] = entry
+  /// Puts an entry where it belongs, between a hole and the first.
+  private static func raise(_ entry: Entry, to hole: Int, _ entries: UnsafeMutableBufferPointer<Entry>) {
+    var hole = hole
+    while hole > 0 {
+      let parent = (hole - 1) / 2
+      guard entry.isBefore(entries[parent]) else { break }
+      entries[hole] = entries[parent]
+      hole = parent
     }
+    entries[hole] = entry
   }
 }
