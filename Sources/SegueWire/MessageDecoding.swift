@@ -4,12 +4,18 @@ extension Message {
   /// The message in a body from outside. Nil: of a kind that we do not know, from a newer peer.
   /// Throws MALFORMED, naming the message and the element.
   public static func decode(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Message? {
-    try FlatReader.read(bytes) { (reader) throws(SegueError) in
-      guard var fields = MessageFields(reader) else {
-        throw SegueError(.malformed, "message: not an array that starts with a number")
-      }
-      guard let kind = Kind(rawValue: fields.number) else { return nil }
-      return try Message(kind, &fields)
+    guard let reader = FlatReader(bytes) else { return try decode(Value(cbor: bytes)) }
+    guard var fields = MessageFields(reader) else {
+      throw SegueError(.malformed, "message: not an array that starts with a number")
+    }
+    guard let kind = Kind(rawValue: fields.number) else { return nil }
+    return try Message(kind, &fields)
+  }
+
+  /// The same of one that came in another encoding.
+  @inline(never)
+  private static func decode(_ value: Value) throws(SegueError) -> Message? {
+    try value.encoding.withUnsafeBufferPointer { (bytes) throws(SegueError) in try decode(UnsafeRawBufferPointer(bytes))
     }
   }
 
@@ -125,34 +131,34 @@ struct MessageFields {
   /// Nil: it is not an array that starts with a number.
   init?(_ message: FlatReader) {
     reader = message
-    let array = reader.next()
-    guard array.kind == .array, array.count > 0 else { return nil }
-    count = array.count - 1
-    let first = reader.next()
-    guard first.kind == .integer, !first.isNegative else { return nil }
-    number = first.uint64
+    guard let array = reader.array(), array > 0, let first = reader.unsigned() else { return nil }
+    count = array - 1
+    number = first
   }
 
+  @inline(never)
   func problem(_ expected: String) -> SegueError {
     SegueError(.malformed, "message \(number): element \(taken) is not \(expected)")
   }
 
-  /// The next element, at which the reader then stands; nil: it is null.
-  private mutating func next() -> ValueReader.Item? {
+  /// Comes to the next element; false: it is missing.
+  private mutating func next() -> Bool {
     taken += 1
-    guard count > 0 else { return nil }
+    guard count > 0 else { return false }
     count -= 1
-    let item = reader.next()
-    return item.kind == .null ? nil : item
+    return true
   }
+
+  /// The same, and passes over null.
+  private mutating func nextUnlessNull() -> Bool { next() && !reader.null() }
 
   /// Enters an array in the message, whose elements come next until `leave`.
   /// - Returns: false if there is null in its place.
   private mutating func enter(_ what: String) throws(SegueError) -> Bool {
-    guard let item = next() else { return false }
-    guard item.kind == .array else { throw problem(what) }
+    guard nextUnlessNull() else { return false }
+    guard let array = reader.array() else { throw problem(what) }
     outer = (count, taken)
-    (count, taken) = (item.count, 0)
+    (count, taken) = (array, 0)
     return true
   }
 
@@ -162,8 +168,8 @@ struct MessageFields {
   }
 
   mutating func unsigned() throws(SegueError) -> UInt64 {
-    guard let item = next(), item.kind == .integer, !item.isNegative else { throw problem("an unsigned number") }
-    return item.uint64
+    guard next(), let number = reader.unsigned() else { throw problem("an unsigned number") }
+    return number
   }
 
   /// A span of time; longer than a year counts as a year, so that sums of it stay sums.
@@ -172,20 +178,18 @@ struct MessageFields {
   }
 
   mutating func bool() throws(SegueError) -> Bool {
-    guard let item = next(), item.kind == .bool else { throw problem("true or false") }
-    return item.bool
+    guard next(), let bool = reader.bool() else { throw problem("true or false") }
+    return bool
   }
 
   mutating func identifier() throws(SegueError) -> Identifier {
-    guard let item = next(), item.kind == .uuid else { throw problem("an identifier") }
-    return reader.uuid
+    guard next(), let identifier = reader.uuid() else { throw problem("an identifier") }
+    return identifier
   }
 
   mutating func string(atMost limit: Int) throws(SegueError) -> String {
-    guard let item = next(), item.kind == .string, item.count <= limit else {
-      throw problem("text of \(limit) bytes at most")
-    }
-    return reader.string
+    guard next(), let text = reader.string(atMost: limit) else { throw problem("text of \(limit) bytes at most") }
+    return text
   }
 
   mutating func name() throws(SegueError) -> String { try string(atMost: Limits.identifier) }
@@ -259,18 +263,22 @@ struct MessageFields {
   mutating func offerDescription() throws(SegueError) -> (OfferDescription, OfferTiming) {
     let id = try identifier()
     let type = try string(atMost: Limits.type)
-    let title = next()
-    guard title.map({ $0.kind == .string && $0.count <= Limits.title }) ?? true else { throw problem("a title") }
-    let text = title == nil ? nil : reader.string
+    var title: String?
+    if nextUnlessNull() {
+      title = reader.string(atMost: Limits.title)
+      if title == nil { throw problem("a title") }
+    }
     guard let version = UInt32(exactly: try unsigned()) else { throw problem("a payload version") }
     let sizeHint = try unsigned()
     let age = try milliseconds()
-    let remaining = next()
-    guard remaining.map({ $0.kind == .integer && !$0.isNegative }) ?? true else { throw problem("milliseconds") }
-    let timing = OfferTiming(
-      age: age, remaining: remaining.map { Int64(min($0.uint64, UInt64(OfferTiming.longest))) })
+    var remaining: Int64?
+    if nextUnlessNull() {
+      guard let milliseconds = reader.unsigned() else { throw problem("milliseconds") }
+      remaining = Int64(min(milliseconds, UInt64(OfferTiming.longest)))
+    }
+    let timing = OfferTiming(age: age, remaining: remaining)
     let description = OfferDescription(
-      id: id, type: type, title: text, payloadVersion: version, sizeHint: sizeHint,
+      id: id, type: type, title: title, payloadVersion: version, sizeHint: sizeHint,
       expirationDate: nil, supportsContinuationStreams: try bool())
     return (description, timing)
   }

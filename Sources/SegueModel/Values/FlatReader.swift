@@ -1,50 +1,68 @@
-/// Reads the items of a value in the order in which they stand: behind a container those that are in it, then those
-/// behind it. Its user counts them; there must be one for each call of `next`.
+/// Reads the items of a value in the order in which they stand: behind an array those that are in it, then those behind it. Its
+/// user counts them, and knows what should come: there must be an item for each call, and one that is something else is not
+/// passed over.
 public struct FlatReader {
   /// Of an encoding, which outlives the reader.
   private let base: UnsafeRawPointer
   /// Of the next item.
   private var offset = 0
-  /// Where the bytes of the last string, data, URL or UUID begin.
-  private var content = 0
 
-  /// Gives a reader of one CBOR item to `body`: in place, if that is a value in its deterministic encoding, else of a
-  /// copy. Throws as `Value.init(cbor:)` does.
-  public static func read<Result>(
-    _ cbor: UnsafeRawBufferPointer, _ body: (FlatReader) throws(SegueError) -> Result
-  ) throws(SegueError) -> Result {
-    if let base = cbor.baseAddress, CanonicalScan.accepts(cbor) { return try body(FlatReader(base: base)) }
-    return try Value(cbor: cbor).encoding.withUnsafeBufferPointer { (bytes) throws(SegueError) in
-      try body(FlatReader(base: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped)))
-    }
+  /// Nil unless the bytes are one item in its deterministic encoding. They outlive the reader.
+  public init?(_ cbor: UnsafeRawBufferPointer) {
+    guard let base = cbor.baseAddress, CanonicalScan.accepts(cbor) else { return nil }
+    self.base = base
   }
 
-  private init(base: UnsafeRawPointer) { self.base = base }
+  private var head: Head {
+    @inline(__always) get { Head(trusted: base + offset) }
+  }
 
-  /// The next item; its depth is not counted.
-  @inline(__always)
-  public mutating func next() -> ValueReader.Item {
-    let (item, size) = ValueReader.Item.read(base + offset, depth: 0)
-    content = offset &+ size
-    offset = content
-    switch item.kind {
-    case .string, .data, .url: offset &+= item.count
-    case .uuid: offset &+= Identifier.size
-    default: break
-    }
-    return item
+  /// False: the next item is not null.
+  public mutating func null() -> Bool {
+    guard base.load(fromByteOffset: offset, as: UInt8.self) == Head.Simple.null else { return false }
+    offset &+= 1
+    return true
+  }
+
+  /// Nil: the next item is something else, here and below.
+  public mutating func bool() -> Bool? {
+    let initial = base.load(fromByteOffset: offset, as: UInt8.self)
+    guard initial == Head.Simple.no || initial == Head.Simple.yes else { return nil }
+    offset &+= 1
+    return initial == Head.Simple.yes
+  }
+
+  public mutating func unsigned() -> UInt64? {
+    let head = head
+    guard head.major == Head.Major.unsigned else { return nil }
+    offset &+= head.size
+    return head.argument
+  }
+
+  public mutating func uuid() -> Identifier? {
+    guard Head.isUUID(base + offset) else { return nil }
+    defer { offset &+= Head.uuidSize &+ Identifier.size }
+    return Identifier(trusted: base + offset + Head.uuidSize)
+  }
+
+  public mutating func string(atMost limit: Int) -> String? {
+    let head = head
+    guard head.major == Head.Major.text, head.count <= limit else { return nil }
+    let text = UnsafeRawBufferPointer(start: base + offset + head.size, count: head.count)
+    offset &+= head.size &+ head.count
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// How many elements follow.
+  public mutating func array() -> Int? {
+    let head = head
+    guard head.major == Head.Major.array else { return nil }
+    offset &+= head.size
+    return head.count
   }
 
   /// Passes over so many items, with what is in them.
   public mutating func skip(_ count: Int) {
     for _ in 0..<count { offset = Head.skip(base, from: offset) }
   }
-
-  /// The string that was read last.
-  public var string: String {
-    String(decoding: UnsafeRawBufferPointer(start: base + content, count: offset &- content), as: UTF8.self)
-  }
-
-  /// The UUID that was read last.
-  public var uuid: Identifier { Identifier(trusted: base + content) }
 }
