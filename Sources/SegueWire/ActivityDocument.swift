@@ -50,36 +50,26 @@ public enum ActivityDocument {
   }
 
   private static func value(of activity: Activity) throws(SegueError) -> Value {
-    var entries: [(key: Value, value: Value)] = []
-    func add(_ key: String, _ value: Value?) throws(SegueError) {
-      if let value { entries.append((key: .string(key), value: value)) }
-    }
-    func add(_ key: String, text: String?) throws(SegueError) {
-      if let text { try add(key, .string(text)) }
-    }
-    try add("type", text: activity.type)
-    try add("title", text: activity.title)
-    try add("user_info", activity.userInfo)
-    try add("required_user_info_keys", activity.requiredUserInfoKeys)
-    try add("keywords", activity.keywords.count == 0 ? nil : activity.keywords)
-    if let url = activity.webpageURL { try add("webpage_url", .url(url)) }
-    if let url = activity.referrerURL { try add("referrer_url", .url(url)) }
-    try add("target_content_identifier", text: activity.targetContentIdentifier)
-    try add("persistent_identifier", text: activity.persistentIdentifier)
-    if let date = activity.expirationDate { try add("expiration_date", .date(date)) }
-    try add("supports_continuation_streams", activity.supportsContinuationStreams ? .bool(true) : nil)
-    let isDefault = activity.eligibility == .handoff
-    try add("eligibility", isDefault ? nil : .unsigned(UInt64(activity.eligibility.rawValue)))
-    try add("payload_version", activity.payloadVersion == 0 ? nil : .unsigned(UInt64(activity.payloadVersion)))
-    try add("attachments", activity.attachments.isEmpty ? nil : activity.attachments.value())
     var writer = ValueWriter(.document)
     try writer.begin(.array)
     try writer.put(version)
     try writer.begin(.dictionary)
-    for entry in entries {
-      try writer.put(entry.key)
-      try writer.put(entry.value)
-    }
+    try writer.put("type", text: activity.type)
+    try writer.put("title", text: activity.title)
+    try writer.put("user_info", activity.userInfo)
+    try writer.put("required_user_info_keys", activity.requiredUserInfoKeys)
+    try writer.put("keywords", activity.keywords.count == 0 ? nil : activity.keywords)
+    if let url = activity.webpageURL { try writer.put("webpage_url", .url(url)) }
+    if let url = activity.referrerURL { try writer.put("referrer_url", .url(url)) }
+    try writer.put("target_content_identifier", text: activity.targetContentIdentifier)
+    try writer.put("persistent_identifier", text: activity.persistentIdentifier)
+    if let date = activity.expirationDate { try writer.put("expiration_date", .date(date)) }
+    try writer.put("supports_continuation_streams", activity.supportsContinuationStreams ? .bool(true) : nil)
+    let isDefault = activity.eligibility == .handoff
+    try writer.put("eligibility", isDefault ? nil : .unsigned(UInt64(activity.eligibility.rawValue)))
+    let payloadVersion = activity.payloadVersion
+    try writer.put("payload_version", payloadVersion == 0 ? nil : .unsigned(UInt64(payloadVersion)))
+    try writer.put("attachments", activity.attachments.isEmpty ? nil : activity.attachments.value())
     try writer.end()
     try writer.end()
     return try writer.finish()
@@ -126,6 +116,21 @@ public enum ActivityDocument {
     }
     activity.markNeedsSave(false)
     return activity
+  }
+}
+
+/// Entries of the document; what is nil is left out.
+extension ValueWriter {
+  fileprivate mutating func put(_ key: String, _ value: Value?) throws(SegueError) {
+    guard let value else { return }
+    try put(key)
+    try put(value)
+  }
+
+  fileprivate mutating func put(_ key: String, text: String?) throws(SegueError) {
+    guard let text else { return }
+    try put(key)
+    try put(text)
   }
 }
 
