@@ -97,7 +97,7 @@ extension HubEngine {
     let best = best(of: activity.ways)
     guard former !== best else { return offers.removeIfEmpty(activity) }
     if let former { take(former) }
-    if let best { enter(best) }
+    if let best { enter(best, former: former) }
     if let former {
       tellAll(of: former)
       dropIfEmpty(former.topic)

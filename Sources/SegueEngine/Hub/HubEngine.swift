@@ -33,7 +33,7 @@ public final class HubEngine {
 
   /// The moment of the call that is being served.
   var now: Moment
-  var peers: [PeerNumber: Peer] = [:]
+  var peers = Peers()
   /// Apps that are registered, in an order of their own, to go through.
   var peerList: [Peer] = [] { didSet { haveListsChanged = true } }
   /// Other hubs, also those that have not said who they are.
@@ -136,7 +136,8 @@ public final class HubEngine {
   /// The connection is gone.
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
-    guard let peer = peers.removeValue(forKey: number) else { return }
+    guard let peer = peers[number] else { return }
+    peers[number] = nil
     if let hub = peer.hub, !peer.isClosing { return suspend(peer, hub) }
     peer.isClosing = true
     forget(peer)
@@ -170,6 +171,7 @@ public final class HubEngine {
 
   /// Peers whose connection closes once their output is flushed.
   public func takePeersToClose() -> [PeerNumber] {
+    guard !closable.isEmpty else { return [] }
     defer { closable = [] }
     return closable
   }

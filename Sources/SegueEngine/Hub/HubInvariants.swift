@@ -15,8 +15,7 @@ extension HubEngine {
       haveListsChanged = false
       if let broken = brokenList { return broken }
     }
-    for (way, hub) in offers.takeChanges() { if let broken = way.brokenInvariant(in: hub) { return broken } }
-    return nil
+    return offers.firstChange { way, hub in way.brokenInvariant(in: hub) }
   }
 
   private var brokenCount: StaticString? {

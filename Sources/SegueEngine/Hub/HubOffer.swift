@@ -74,6 +74,11 @@ final class HubOffer {
   private var team: String { distant?.team ?? peer.app?.team ?? "" }
   var topicKey: TopicKey { Topic.key(team: team, type: description.type) }
 
+  /// Whether it belongs where the other does.
+  func isAlike(_ other: HubOffer) -> Bool {
+    Text.isSame(team, other.team) && Text.isSame(description.type, other.description.type)
+  }
+
   /// Why an app may not continue it (R6.2); nil: it may.
   func obstacle(for app: AppIdentity) -> Routing.Obstacle? {
     if let distant { return Routing.obstacle(for: app, team: distant.team, type: description.type) }
@@ -100,11 +105,17 @@ final class Topic {
   }
 
   static func key(team: String, type: String) -> TopicKey {
-    var key: TopicKey = []
-    key.reserveCapacity(team.utf8.count + 1 + type.utf8.count)
-    key.append(contentsOf: team.utf8)
-    key.append(0xff)
-    key.append(contentsOf: type.utf8)
-    return key
+    Text.withBytes(team) { team in
+      Text.withBytes(type) { type in
+        TopicKey(unsafeUninitializedCapacity: team.count + 1 + type.count) { key, count in
+          let key = UnsafeMutableRawBufferPointer(key)
+          key.copyMemory(from: team)
+          // No UTF-8 has it.
+          key[team.count] = 0xff
+          UnsafeMutableRawBufferPointer(rebasing: key[(team.count + 1)...]).copyMemory(from: type)
+          count = key.count
+        }
+      }
+    }
   }
 }

@@ -51,9 +51,11 @@ extension HubEngine {
   }
 
   /// Makes it the offer of its activity.
-  func enter(_ offer: HubOffer) {
+  /// - Parameter former: the one that was taken out for it.
+  func enter(_ offer: HubOffer, former: HubOffer? = nil) {
     offers.set(offer, of: offer.activity)
-    let topic = topic(offer.topicKey)
+    let shared = former.flatMap { $0.isAlike(offer) ? $0.topic : nil }
+    let topic = shared ?? topic(offer.topicKey)
     offer.topic = topic
     offer.index = topic.offers.count
     topic.offers.append(offer)

@@ -78,9 +78,11 @@ struct KnownOffers {
     if let moved { changes.append((moved, hub)) }
   }
 
-  mutating func takeChanges() -> [(way: HubOffer, hub: LinkedHub)] {
-    guard !changes.isEmpty else { return [] }
+  /// The first that `check` says is wrong with ways that have changed since this was asked last; nil: nothing.
+  mutating func firstChange(_ check: (HubOffer, LinkedHub) -> StaticString?) -> StaticString? {
+    guard !changes.isEmpty else { return nil }
     defer { changes.removeAll(keepingCapacity: true) }
-    return changes
+    for index in changes.indices { if let broken = check(changes[index].way, changes[index].hub) { return broken } }
+    return nil
   }
 }

@@ -34,6 +34,7 @@ extension HubEngine {
 
   /// What is to be done with the descriptors that apps have sent, in the order of their messages.
   public func takePassengers() -> [Passenger] {
+    guard !passengers.isEmpty else { return [] }
     defer { passengers = [] }
     return passengers
   }
