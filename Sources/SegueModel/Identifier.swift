@@ -50,16 +50,3 @@ public struct Identifier: Hashable, Comparable, Sendable {
     left.high != right.high ? left.high < right.high : left.low < right.low
   }
 }
-
-extension Identifier {
-  /// What the standard library calls in place of `hash(into:)`, at a quarter of the price. Identifiers come from outside, and nobody
-  /// there can foresee which of them meet in a table: that takes a key which is another in each process.
-  public func _rawHashValue(seed: Int) -> Int {
-    let key = Self.hashKey
-    let product = (high ^ key.high).multipliedFullWidth(by: low ^ key.low ^ UInt64(truncatingIfNeeded: seed))
-    return Int(truncatingIfNeeded: product.high ^ product.low)
-  }
-
-  private static let hashKey = Identifier(
-    high: UInt64(truncatingIfNeeded: 1.hashValue), low: UInt64(truncatingIfNeeded: 2.hashValue))
-}

@@ -33,7 +33,7 @@ public final class HubEngine {
 
   /// The moment of the call that is being served.
   var now: Moment
-  var peers = Peers()
+  var peers: [PeerNumber: Peer] = [:]
   /// Apps that are registered, in an order of their own, to go through.
   var peerList: [Peer] = [] { didSet { haveListsChanged = true } }
   /// Other hubs, also those that have not said who they are.
@@ -136,8 +136,7 @@ public final class HubEngine {
   /// The connection is gone.
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
-    guard let peer = peers[number] else { return }
-    peers[number] = nil
+    guard let peer = peers.removeValue(forKey: number) else { return }
     if let hub = peer.hub, !peer.isClosing { return suspend(peer, hub) }
     peer.isClosing = true
     forget(peer)

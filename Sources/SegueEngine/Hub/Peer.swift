@@ -48,25 +48,6 @@ final class Peer {
   var isLinked: Bool { hub.map { $0.resumeBy == nil } ?? false }
 }
 
-/// Peers that are connected, by the numbers of their connections. Never iterated.
-struct Peers {
-  /// The hub's owner counts: no two numbers are far apart, and nobody outside chooses one. They need no better hash.
-  private struct Key: Hashable {
-    let number: HubEngine.PeerNumber
-
-    func _rawHashValue(seed: Int) -> Int { Int(truncatingIfNeeded: number) }
-  }
-
-  private var peers: [Key: Peer] = [:]
-
-  var count: Int { peers.count }
-
-  subscript(number: HubEngine.PeerNumber) -> Peer? {
-    get { peers[Key(number: number)] }
-    set { peers[Key(number: number)] = newValue }
-  }
-}
-
 /// An app that has made a link, and how it calls it.
 struct Sponsor {
   /// Outlives it: when it goes, its links end.
