@@ -27,9 +27,6 @@ struct CanonicalScan {
 
   private func anyItem(at start: Int, depth: Int) -> Int {
     guard start < end else { return Self.no }
-    if end &- start >= Head.uuidSize &+ Identifier.size, Head.isUUID(base + start) {
-      return start &+ Head.uuidSize &+ Identifier.size
-    }
     let initial = base.load(fromByteOffset: start, as: UInt8.self)
     let information = initial & 31
     var offset = start &+ 1
@@ -107,6 +104,9 @@ struct CanonicalScan {
       let text = start &+ Head(trusted: base + start).size
       let bytes = UnsafeRawBufferPointer(start: base + text, count: offset &- text)
       return AbsoluteURL.schemeCount(bytes) != nil ? offset : Self.no
+    case Head.Tag.uuid:
+      guard initial == 0x50, end &- start > Identifier.size else { return Self.no }
+      return start &+ 1 &+ Identifier.size
     case Head.Tag.set:
       guard major == Head.Major.array, depth < bounds.nesting else { return Self.no }
       return elementsOfSet(at: start, depth: depth)
