@@ -40,9 +40,13 @@ public struct FlatReader {
   }
 
   public mutating func uuid() -> Identifier? {
-    guard Head.isUUID(base + offset) else { return nil }
-    defer { offset &+= Head.uuidSize &+ Identifier.size }
-    return Identifier(trusted: base + offset + Head.uuidSize)
+    let start = base + offset
+    // The item may have one byte only; a tag has a number, and something behind it.
+    guard start.load(as: UInt8.self) == 0xd8,
+      start.loadUnaligned(fromByteOffset: 1, as: UInt16.self).bigEndian == 0x2550
+    else { return nil }
+    offset &+= 3 &+ Identifier.size
+    return Identifier(trusted: start + 3)
   }
 
   public mutating func string(atMost limit: Int) -> String? {

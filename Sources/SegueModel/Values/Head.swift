@@ -34,16 +34,6 @@ struct Head {
   /// Bytes of the longest head.
   static let longest = 9
 
-  /// Bytes of the two heads before those of a UUID.
-  static let uuidSize = 3
-
-  /// Whether so many bytes are the heads of a UUID.
-  @inline(__always)
-  static func isUUID(_ pointer: UnsafeRawPointer) -> Bool {
-    pointer.loadUnaligned(as: UInt16.self).bigEndian == 0xd825
-      && pointer.load(fromByteOffset: 2, as: UInt8.self) == 0x50
-  }
-
   let initial: UInt8
   let argument: UInt64
   /// Bytes of this head.

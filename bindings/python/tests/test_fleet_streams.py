@@ -122,10 +122,13 @@ def test_under_asyncio_while_the_fleet_moves(segue_fleet: segue.Fleet, join: Joi
         writer.close()
         return came
 
-    async def story() -> list[bytes | None]:
-        return await segue_fleet.until(asyncio.gather(ask(), echo()), 600)
+    async def story() -> bytes:
+        echoing = asyncio.ensure_future(echo())
+        came = await segue_fleet.until(ask(), 600)
+        await echoing
+        return came
 
-    assert asyncio.run(story())[0] == data
+    assert asyncio.run(story()) == data
 
 
 @pytest.mark.parametrize("on_one_device", [False, True])
