@@ -96,11 +96,12 @@ public final class FleetSocket: CrossingSocket {
   /// Gives what has come, `limit` bytes at most, to `body`.
   /// - Returns: how many that were, 0: none for now; nil: nothing more comes.
   func read(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Int? {
+    guard hasArrived else { return isAtEnd ? nil : 0 }
     let count = min(unreadCount, limit)
-    guard count > 0 else { return isRead && other?.isWritten ?? false ? 0 : nil }
-    arrived.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
-    drop(count)
-    other?.notice()
+    give { bytes in
+      body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+      return count
+    }
     return count
   }
 

@@ -50,9 +50,7 @@ public struct StreamSocket: Sendable {
   /// Nil: the host has closed it.
   public var otherEnd: OtherEnd? {
     guard isOpen else { return nil }
-    var descriptor = pollfd(fd: fd, events: Int16(linux_pollrdhup()), revents: 0)
-    while poll(&descriptor, 1, 0) < 0, linux_errno() == EINTR {}
-    let events = Int32(descriptor.revents)
+    let events = poll(for: linux_pollrdhup())
     if events & (POLLHUP | POLLERR | POLLNVAL) != 0 { return .closed }
     return events & linux_pollrdhup() != 0 ? .finished : .open
   }
@@ -97,17 +95,21 @@ public struct StreamSocket: Sendable {
     }
   }
 
-  /// Whether `read` or `write` would move something, or find an end; `otherEnd`, if neither is asked for.
+  /// Whether `read` or `write` would move something, or find an end. Neither: whether the other end is closed.
   public func isReady(reading: Bool, writing: Bool) -> Bool {
-    let events = (reading ? POLLIN | linux_pollrdhup() : 0) | (writing ? POLLOUT : 0)
-    var descriptor = pollfd(fd: fd, events: Int16(events), revents: 0)
-    while poll(&descriptor, 1, 0) < 0, linux_errno() == EINTR {}
-    return descriptor.revents != 0
+    poll(for: (reading ? POLLIN | linux_pollrdhup() : 0) | (writing ? POLLOUT : 0)) != 0
   }
 
   /// Neither: nothing.
   public func shutDown(reading: Bool, writing: Bool) {
     if reading || writing { linux_shutdown(fd, reading ? 1 : 0, writing ? 1 : 0) }
+  }
+
+  /// Which of these events are there now, and whether it is closed (POLLHUP) or broken (POLLERR, POLLNVAL).
+  private func poll(for events: Int32) -> Int32 {
+    var descriptor = pollfd(fd: fd, events: Int16(events), revents: 0)
+    while CLinux.poll(&descriptor, 1, 0) < 0, linux_errno() == EINTR {}
+    return Int32(descriptor.revents)
   }
 
   private static func inode(of fd: Int32) -> UInt64? {

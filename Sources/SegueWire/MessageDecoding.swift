@@ -4,19 +4,18 @@ extension Message {
   /// The message in a body from outside. Nil: of a kind that we do not know, from a newer peer.
   /// Throws MALFORMED, naming the message and the element.
   public static func decode(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Message? {
-    guard let reader = FlatReader(bytes) else { return try decode(Value(cbor: bytes)) }
-    guard var fields = MessageFields(reader) else {
-      throw SegueError(.malformed, "message: not an array that starts with a number")
+    if let reader = FlatReader(bytes) { return try decode(MessageFields(reader)) }
+    // It came in another encoding.
+    return try Value(cbor: bytes).encoding.withUnsafeBufferPointer { (bytes) throws(SegueError) in
+      try decode(FlatReader(UnsafeRawBufferPointer(bytes)).flatMap { MessageFields($0) })
     }
-    guard let kind = Kind(rawValue: fields.number) else { return nil }
-    return try Message(kind, &fields)
   }
 
-  /// The same of one that came in another encoding.
   @inline(never)
-  private static func decode(_ value: Value) throws(SegueError) -> Message? {
-    try value.encoding.withUnsafeBufferPointer { (bytes) throws(SegueError) in try decode(UnsafeRawBufferPointer(bytes))
-    }
+  private static func decode(_ fields: MessageFields?) throws(SegueError) -> Message? {
+    guard var fields else { throw SegueError(.malformed, "message: not an array that starts with a number") }
+    guard let kind = Kind(rawValue: fields.number) else { return nil }
+    return try Message(kind, &fields)
   }
 
   private init(_ kind: Kind, _ fields: inout MessageFields) throws(SegueError) {

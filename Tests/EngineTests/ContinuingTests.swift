@@ -198,14 +198,19 @@ import Testing
     #expect(viewer.takeEvents().last == "did_fail connectionUnavailable")
   }
 
+  /// Makes an activity larger than the window of a channel: it does not go out at once.
+  private func enlarge(_ id: Identifier, of app: TestApp, in world: World) throws {
+    let text = String(repeating: "a", count: 2 * Link.window)
+    try app.change(id, at: world.now) {
+      try $0.setUserInfo(try Value.dictionary([(.string("text"), .string(text))]), limit: Limits.value)
+    }
+  }
+
   @Test func `states that were on their way go out again through the next hub, none in place of another (R3.14)`()
     throws
   {
     let (world, editor, _, id) = try world()
-    try editor.change(id, at: world.now) {
-      let text = String(repeating: "a", count: 2 * Link.window)
-      try $0.setUserInfo(try Value.dictionary([(.string("text"), .string(text))]), limit: Limits.value)
-    }
+    try enlarge(id, of: editor, in: world)
     let continuations = (0..<2).map { _ in
       Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
     }
@@ -229,10 +234,7 @@ import Testing
 
   @Test func `a state that waits to be asked for again does not get into another (R3.14)`() throws {
     let (world, editor, viewer, id) = try world()
-    try editor.change(id, at: world.now) {
-      let text = String(repeating: "a", count: 2 * Link.window)
-      try $0.setUserInfo(try Value.dictionary([(.string("text"), .string(text))]), limit: Limits.value)
-    }
+    try enlarge(id, of: editor, in: world)
     let asker = try RawPeer(app: "asker", in: world)
     let continuation = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
     try asker.say(.fetch(continuation, milliseconds: 10_000, receiver: nil))
