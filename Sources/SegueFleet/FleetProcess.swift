@@ -157,9 +157,9 @@ public final class FleetProcess {
         engine.refuse(request, SegueError(.malformed, "no descriptor came with the stream"))
         continue
       }
-      if request.attachment == nil, engine.take(request) {
+      if engine.take(request) {
         hold(socket)
-        program?.keep(socket, of: request.id)
+        program?.keep(socket, of: request)
       } else {
         socket.close()
       }

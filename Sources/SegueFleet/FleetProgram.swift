@@ -12,8 +12,8 @@ public protocol FleetProgram: ActivitySource {
   func died()
   /// The origin's end of a stream that it has asked for.
   func takeSocket(of stream: Identifier) -> FleetSocket?
-  /// This end of a stream that was asked for.
-  func keep(_ socket: FleetSocket, of stream: Identifier)
+  /// This end of a stream that was asked for, and agreed to.
+  func keep(_ socket: FleetSocket, of request: StreamRequest)
   /// There may be something to do at a socket of the process.
   func attend(to socket: FleetSocket)
 }
@@ -21,6 +21,6 @@ public protocol FleetProgram: ActivitySource {
 /// Most programs have no streams.
 extension FleetProgram {
   public func takeSocket(of stream: Identifier) -> FleetSocket? { nil }
-  public func keep(_ socket: FleetSocket, of stream: Identifier) {}
+  public func keep(_ socket: FleetSocket, of request: StreamRequest) { socket.close() }
   public func attend(to socket: FleetSocket) {}
 }

@@ -1,16 +1,18 @@
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// What a scripted app does with streams: both sides write what their scripts say, and read all.
 extension ScriptedApp {
   func stream(_ id: Identifier) -> ScriptedStream? { streams.first { $0.id == id } }
 
-  func askStream(_ id: Identifier, _ from: ContinuedFrom) {
+  /// - Parameter attachment: what it fetches, which the library of the origin sends; nil: the app there is asked.
+  func askStream(_ id: Identifier, _ from: ContinuedFrom, _ attachment: Message.AttachmentPart? = nil) {
     let (near, far) = process.makeSockets()
-    streams.append(ScriptedStream(id, near, otherEnd: far))
+    streams.append(ScriptedStream(id, near, otherEnd: far, isAttachment: attachment != nil))
     tell { engine, now in
       process.waits(forStream: id, "asks for a stream", deadline: now.uptime + engine.limits.continuation)
-      engine.askStream(id, from, timeout: nil, now)
+      engine.askStream(id, from, attachment: attachment, timeout: nil, now)
     }
   }
 
@@ -20,8 +22,12 @@ extension ScriptedApp {
     return stream.otherEnd
   }
 
-  func keep(_ socket: FleetSocket, of id: Identifier) {
-    streams.append(ScriptedStream(id, socket, otherEnd: nil))
+  func keep(_ socket: FleetSocket, of request: StreamRequest) {
+    let isAttachment = request.attachment != nil
+    let stream = ScriptedStream(request.id, socket, otherEnd: nil, isAttachment: isAttachment)
+    // Nobody hears of it.
+    stream.isThere = isAttachment
+    streams.append(stream)
   }
 
   func attend(to socket: FleetSocket) {
@@ -42,7 +48,13 @@ extension ScriptedApp {
     if stream.hasEnded || word != .ended { close(stream) } else { move(stream) }
   }
 
+  func came(_ id: Identifier) {
+    if stream(id)?.isAttachment ?? false { process.complain("R7.6: an app hears of the stream of an attachment") }
+    start(id, nil)
+  }
+
   private func move(_ stream: ScriptedStream) {
+    if stream.isAttachment { return fetch(stream) }
     // Who has asked how it ended waits for that.
     let isAsking = stream.hasReadEnd && stream.word == nil
     if !isAsking, !stream.hasEnded, stream.write() { end(stream) }
@@ -54,6 +66,14 @@ extension ScriptedApp {
       if stream.socket.otherEnd == .finished { engine.sawEnd(of: stream.id) }
       engine.askHowEnded(stream.id, now)
     }
+  }
+
+  /// Whoever has an attachment writes it, and closes; whoever fetches it reads, and counts.
+  private func fetch(_ stream: ScriptedStream) {
+    if stream.isAsker { process.complain(stream.readAll()) }
+    guard stream.isAsker ? stream.hasReadEnd : stream.write() else { return }
+    if stream.isAsker { witness?.fetched(stream.id, isComplete: stream.isComplete) }
+    close(stream)
   }
 
   /// All is written: what does the script say now?

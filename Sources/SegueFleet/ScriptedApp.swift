@@ -1,12 +1,13 @@
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// An app that does and answers as it is told: the inhabitants of a `Story`.
 final class ScriptedApp: FleetProgram {
   let process: FleetProcess
   private(set) var engine: AppEngine?
   let identity: AppIdentity
-  private let witness: (any Witness)?
+  let witness: Witness?
   private var due: [Delivery] = []
 
   private final class Known {
@@ -54,7 +55,7 @@ final class ScriptedApp: FleetProgram {
   private(set) var lastContinued: ContinuedFrom?
 
   init(
-    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, _ witness: (any Witness)?
+    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, _ witness: Witness?
   ) throws(SegueError) {
     self.identity = identity
     self.witness = witness
@@ -159,11 +160,36 @@ final class ScriptedApp: FleetProgram {
 
   /// Asks the origin of what it has continued; now and then with more than a window of bytes.
   private func request(_ from: ContinuedFrom) {
-    let size = process.now.uptime % 8 == 0 ? 70_000 : 100
+    request([UInt8](repeating: 7, count: process.now.uptime % 8 == 0 ? 70_000 : 100), from)
+  }
+
+  /// - Returns: the number under which the answer comes, which is what was asked.
+  @discardableResult func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64? = nil) -> UInt64 {
+    var number: UInt64 = 0
     tell { engine, now in
-      let number = engine.request([UInt8](repeating: 7, count: size), from, timeout: nil, now)
-      process.requests(number, deadline: now.uptime + engine.limits.continuation)
+      number = engine.request(bytes, from, timeout: timeout, now)
+      process.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      witness?.ask(number, bytes, by: self)
     }
+    return number
+  }
+
+  /// Answers a request otherwise than it says it does, past its engine, which never would.
+  @inline(never)
+  func answerFalsely(
+    _ number: UInt64, _ from: ContinuedFrom, to asker: Identifier, announced: Int, sent: Int
+  ) throws(SegueError) {
+    guard let link = engine?.link else { return }
+    let continuation = Message.Continuation(
+      id: from.continuation, origin: identity.id, activity: from.offer.description.id)
+    let channel = link.open()
+    link.send(
+      try Message.response(
+        number, continuation, to: asker, channel: channel, size: UInt64(announced), nil
+      ).encoded())
+    link.write([UInt8](repeating: 0, count: sent)[...], to: channel)
+    link.finish(channel)
+    tell { _, _ in }
   }
 
   /// Asks the origin of what it has continued for a stream, now and then.
@@ -250,11 +276,15 @@ final class ScriptedApp: FleetProgram {
       if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
     case .explanation(_, let reasons): self.reasons = reasons
     case .requestCame(let number, _, let bytes):
-      if answersContinue { tell { $0.respond(to: number, bytes, $1) } }
+      if answersContinue, !(witness?.holds(number, bytes, of: self) ?? false) {
+        tell { $0.respond(to: number, bytes, $1) }
+      }
     case .streamAnswered(let id, let error): start(id, error)
-    case .streamCame(let id, _): start(id, nil)
+    case .streamCame(let id, _): came(id)
     case .streamEnded(let id, let word): end(id, word)
-    case .connection, .linked, .linkEnded, .answered, .log: break
+    case .answered(let number, let bytes, let error):
+      process.complain(witness?.tell(number, bytes, error?.status, to: self))
+    case .connection, .linked, .linkEnded, .log: break
     }
   }
 

@@ -2,6 +2,7 @@ import SegueEngine
 import SegueModel
 
 /// One end of a stream between two apps of a story: what it writes, and what it is to read, follow from the stream's name.
+/// On that of an attachment only the origin writes, and then closes.
 final class ScriptedStream {
   /// What one side does.
   struct Script: Equatable {
@@ -35,7 +36,8 @@ final class ScriptedStream {
   let socket: FleetSocket
   /// The origin's, until it is under way to it.
   var otherEnd: FleetSocket?
-  private let isAsker: Bool
+  let isAsker: Bool
+  let isAttachment: Bool
   let script: Script
   let expected: Script
   private(set) var written = 0
@@ -49,14 +51,18 @@ final class ScriptedStream {
   /// What it was told of the other end.
   var word: StreamWord?
 
-  init(_ id: Identifier, _ socket: FleetSocket, otherEnd: FleetSocket?) {
+  init(_ id: Identifier, _ socket: FleetSocket, otherEnd: FleetSocket?, isAttachment: Bool = false) {
     self.id = id
     self.socket = socket
     self.otherEnd = otherEnd
     isAsker = otherEnd != nil
+    self.isAttachment = isAttachment
     script = Script(id, ofAsker: isAsker)
     expected = Script(id, ofAsker: !isAsker)
   }
+
+  /// It has read what it was to read.
+  var isComplete: Bool { read == expected.size }
 
   /// - Returns: whether all is written that is ever written.
   func write() -> Bool {
@@ -96,7 +102,7 @@ final class ScriptedStream {
     self.word = word
     switch word {
     case .ended:
-      return expected.end == .finish && read == expected.size ? nil : "R7.3: a stream ends before all of it has come"
+      return expected.end == .finish && isComplete ? nil : "R7.3: a stream ends before all of it has come"
     case .aborted(let code):
       // Who hears that the way broke gives up, too.
       if code == 0 || expected.end == .abort(code) { return nil }

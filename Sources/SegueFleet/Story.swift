@@ -9,7 +9,7 @@ public struct Story {
 
   let fleet: Fleet
   /// Nil: nobody keeps what is said.
-  let witness: (any Witness)?
+  let witness: Witness?
   /// Chance of its own, so that what the network draws does not change what happens.
   var random: SeededRandom
   private var devices: [FleetDevice] = []
@@ -42,7 +42,7 @@ public struct Story {
     try story.end()
   }
 
-  private init(_ fleet: Fleet, appCount: Int, _ witness: (any Witness)? = nil) {
+  private init(_ fleet: Fleet, appCount: Int, _ witness: Witness? = nil) {
     self.witness = witness
     self.fleet = fleet
     self.appCount = appCount

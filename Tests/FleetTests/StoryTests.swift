@@ -9,8 +9,11 @@ import Testing
     for seed in 0..<seeds {
       let fleet = Fleet(seed: seed)
       try Story.playToCalm(in: fleet, devices: 5, apps: 10, events: 200)
-      #expect(fleet.violation == nil)
-      if fleet.violation != nil { return }
+      guard let violation = fleet.violation else { continue }
+      let lines = fleet.log.lines.split(separator: "\n")
+      let before = lines[...(lines.firstIndex { $0.contains("BROKEN") } ?? 0)].suffix(40)
+      Issue.record("\(violation)\n\(before.joined(separator: "\n"))")
+      return
     }
   }
 

@@ -246,7 +246,8 @@ static void invalidate(const char *unused) {
 
 static void dirty(const char *unused) {
   (void)unused;
-  CHECK(segue_activity_set_needs_save(activity, true));
+  if (CHECK(segue_activity_set_needs_save(activity, true)))
+    say("dirty");
 }
 
 /** R3.12: what was continued is this app's own now. */
@@ -321,7 +322,11 @@ static segue_reply reply_named(const char *word) {
   return strcmp(word, "later") == 0 ? SEGUE_REPLY_LATER : strcmp(word, "no") == 0 ? SEGUE_REPLY_NO : SEGUE_REPLY_YES;
 }
 
-static void on_save(const char *word) { save_reply = reply_named(word); }
+/** Says so, since another app may ask for the state next. */
+static void on_save(const char *word) {
+  save_reply = reply_named(word);
+  say("on_save %s", word);
+}
 static void on_arrival(const char *word) { continue_reply = reply_named(word); }
 static void decline(const char *reason) { snprintf(decline_reason, sizeof decline_reason, "%s", reason); }
 static void restoring(const char *numbers) { sscanf(numbers, "%d %d", &restorables, &refusing); }

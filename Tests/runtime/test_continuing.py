@@ -113,7 +113,7 @@ def test_an_app_that_never_answers_is_answered_for_by_the_deadline(pair):
 def test_a_second_continuation_cancels_the_first(pair):
     """R3.3"""
     editor, viewer = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     first = begin(viewer)
     editor.hears("will_save")
     second = begin(viewer)
@@ -129,7 +129,7 @@ def test_a_second_continuation_cancels_the_first(pair):
 def test_cancelling_ends_it(pair):
     """R3.9; and once it has ended, it is of no effect."""
     editor, viewer = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = begin(viewer)
     editor.hears("will_save")
     viewer.tell("cancel", "cancel")
@@ -144,7 +144,7 @@ def test_cancelling_ends_it(pair):
 def test_will_save_may_be_answered_later(pair, answer):
     """R2.2: by whatever thread; a second answer is an error."""
     editor, viewer = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = begin(viewer)
     editor.hears("will_save")
     editor.tell(answer)
@@ -156,7 +156,7 @@ def test_will_save_may_be_answered_later(pair, answer):
 def test_an_origin_that_never_saved_times_out(pair):
     """R2.4: there is no older snapshot. The limit is lowered to 300 ms."""
     editor, viewer = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = begin(viewer)
     viewer.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 2.0)
     editor.hears(f"ended {name} failed REMOTE_APPLICATION_TIMED_OUT .*")
@@ -170,7 +170,7 @@ def test_the_last_snapshot_stands_in_and_is_called_stale(pair):
     editor, viewer = pair
     name = begin(viewer)
     editor.hears(f"ended {name} restored OK fresh ")
-    editor.tell("on_save later", "dirty")
+    editor.tell("on_save later").ask("dirty", "dirty")
     name = begin(viewer)
     viewer.hears(f"continue {name} .*", 2.0)
     editor.hears(f"ended {name} restored OK stale ")
@@ -179,7 +179,7 @@ def test_the_last_snapshot_stands_in_and_is_called_stale(pair):
 def test_it_has_one_deadline(pair):
     """R3.9, A20: 20 s by default; here 200 ms, which is before the origin's 300."""
     editor, viewer = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = begin(viewer, "one/200")
     viewer.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 1.0)
     editor.hears(f"ended {name} failed .*")
@@ -188,7 +188,7 @@ def test_it_has_one_deadline(pair):
 def test_an_origin_that_dies_meanwhile_ends_it(pair):
     """R3.2"""
     editor, viewer = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = begin(viewer)
     editor.hears("will_save")
     editor.kill()
@@ -209,7 +209,7 @@ def test_a_receiver_that_dies_meanwhile_is_an_outcome_too(pair):
 def test_closing_an_app_ends_its_continuation_before_it_returns(pair):
     """R3.14"""
     editor, viewer = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = begin(viewer)
     editor.hears("will_save")
     viewer.ask("close", "closed")
@@ -220,7 +220,7 @@ def test_closing_an_app_ends_its_continuation_before_it_returns(pair):
 
 def test_the_origin_that_closes_ends_it(pair):
     editor, viewer = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = begin(viewer)
     editor.hears("will_save")
     editor.ask("close", "closed")

@@ -251,7 +251,7 @@ def test_an_activity_that_it_may_not_see_is_not_given(pair, connect):
 def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
     """A13: nobody but the origin answers for it, whatever it says of itself."""
     hub, editor = pair
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = hub.ask("continue one", "continuation (.*)")[2]
     editor.hears("will_save")
     forger = connect(hello("forger"))

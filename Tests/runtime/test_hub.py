@@ -71,7 +71,7 @@ def test_an_offer_whose_app_dies_with_the_hub_goes(start):
 STAGES = {
     # What the continuation is waiting for when the hub dies.
     "will_save": (
-        lambda editor, viewer: editor.tell("on_save later"),
+        lambda editor, viewer: editor.ask("on_save later", "on_save later"),
         lambda editor, viewer: editor.hears("will_save"),
     ),
     "continue": (
@@ -123,7 +123,7 @@ def test_without_a_hub_it_fails_within_two_seconds(start, folder):
     viewer = start("viewer").ready()
     editor.ask("offer one", "offered")
     viewer.hears("appeared one")
-    editor.tell("on_save later")
+    editor.ask("on_save later", "on_save later")
     name = viewer.ask("continue one", "continuation (.*)")[2]
     editor.hears("will_save")
     killed = milliseconds()

@@ -1,7 +1,8 @@
 import SegueEngine
 import SegueModel
+import SegueWire
 
-/// What is tried in calm with streams.
+/// What is tried in calm with streams, and with attachments, which come on streams (R7.2-R7.4, R7.6).
 extension Story {
   /// What one side writes the other reads, and both hear that it was all, however often links break meanwhile (R7.2-R7.4).
   mutating func tryStreaming(_ scene: Scene) throws(SegueError) {
@@ -19,6 +20,7 @@ extension Story {
   mutating func tryStreamHubDies(_ scene: Scene) throws(SegueError) {
     let side = random.chance(0.5) ? scene.origin : scene.viewer
     guard let hub = hubApp(side.process.device, scene), let id = try openStream(scene) else { return }
+    fleet.advance(random.within(0, 200))
     hub.process.kill()
     // The hubs beyond wait for the link to come back.
     fleet.advance(65_000)
@@ -29,6 +31,7 @@ extension Story {
   mutating func tryStreamSilence(_ scene: Scene) throws(SegueError) {
     guard !scene.isOnOneDevice, let id = try openStream(scene) else { return }
     let isLong = random.chance(0.5)
+    fleet.advance(random.within(0, 300))
     try fleet.partition(scene.origin.process.device, from: nil)
     // It is noticed after 30 s.
     fleet.advance(isLong ? 93_000 : random.within(1_000, 85_000))
@@ -38,19 +41,82 @@ extension Story {
     if !isLong { expectStream(scene, id) }
   }
 
+  /// However both sides end theirs, each hears how the other did: `ScriptedStream.end`.
+  mutating func tryStreamEnds(_ scene: Scene) throws(SegueError) {
+    guard let from = continued(scene), from.offer.description.supportsContinuationStreams else { return }
+    scene.viewer.streamEnds = []
+    scene.origin.streamEnds = []
+    try fleet.network.setDelay(1, 40)
+    for _ in 0..<6 {
+      scene.viewer.askStream(random.identifier(), from)
+      fleet.advance(random.within(0, 30))
+    }
+    fleet.advance(10_000)
+    for app in [scene.viewer, scene.origin] {
+      claim(app.streams.isEmpty, app, "R7.4: a stream neither moves nor ends")
+      claim(!app.streamEnds.contains(.broken), app, "R7.3: a stream has another end than is due")
+    }
+  }
+
+  /// Whoever dies in the middle has not ended its stream (R7.3).
+  mutating func tryStreamSideDies(_ scene: Scene) throws(SegueError) {
+    guard let from = continued(scene), from.offer.description.supportsContinuationStreams else { return }
+    let id = longStream()
+    scene.viewer.streamEnds = []
+    scene.viewer.askStream(id, from)
+    // It reads later, so that the origin is not done.
+    scene.viewer.process.stall()
+    fleet.advance(random.within(50, 500))
+    guard let stream = scene.origin.stream(id), stream.isThere else { return }
+    // A hub may have all of it, and bring it.
+    let ends: [StreamWord] = stream.hasEnded ? [.ended, .broken] : [.broken]
+    let hadHub = scene.origin.process.hub != nil
+    scene.origin.process.kill()
+    fleet.advance(random.within(0, 1_000))
+    scene.viewer.process.resume()
+    // The hub beyond waits for the link to come back.
+    fleet.advance(hadHub ? 65_000 : 5_000)
+    claim(scene.viewer.stream(id) == nil, scene.viewer, "R7.4: a stream neither moves nor ends")
+    // With the hub gone, too, it may not have heard that there is a stream.
+    let told = scene.viewer.streamEnds
+    let isRight = told.count == 1 && ends.contains(told[0]) || told.isEmpty && hadHub
+    claim(isRight, scene.viewer, "R7.3: whoever has died has not ended its stream")
+  }
+
+  /// What is attached comes whole, whether or not its app takes streams, and that app does not hear of it (R7.6).
+  mutating func tryFetching(_ scene: Scene) throws(SegueError) {
+    guard let from = continued(scene) else { return }
+    var ids: [Identifier] = []
+    try fleet.network.setDelay(5, 40)
+    for _ in 0..<3 {
+      let id = random.identifier()
+      ids.append(id)
+      scene.viewer.askStream(id, from, Message.AttachmentPart(name: "attachment", offset: 0))
+      fleet.advance(random.within(0, 300))
+    }
+    fleet.advance(1_000)
+    for link in scene.origin.process.device.links { link.cut(fleet) }
+    fleet.advance(30_000)
+    let areWhole = ids.allSatisfy { witness?.isComplete($0) ?? false }
+    claim(areWhole, scene.viewer, "R7.6: an attachment did not come whole")
+    claim(scene.viewer.streams.isEmpty && scene.origin.streams.isEmpty, scene.origin, "R7.6: a stream stays open")
+  }
+
   // MARK: Steps
+
+  /// The name of a stream with much under way in both directions.
+  private mutating func longStream() -> Identifier {
+    while true {
+      let id = random.identifier()
+      if ScriptedStream.Script(id, ofAsker: true).isLong, ScriptedStream.Script(id, ofAsker: false).isLong { return id }
+    }
+  }
 
   /// A stream with much under way in both directions, over a network that takes its time; nil: they have none.
   private mutating func openStream(_ scene: Scene) throws(SegueError) -> Identifier? {
-    var id = random.identifier()
-    while !ScriptedStream.Script(id, ofAsker: true).isLong || !ScriptedStream.Script(id, ofAsker: false).isLong {
-      id = random.identifier()
-    }
-    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    let id = longStream()
+    guard let from = continued(scene), from.offer.description.supportsContinuationStreams else { return nil }
     fleet.advance(Self.continuedTime)
-    guard let from = scene.viewer.lastContinued, from.offer.description.supportsContinuationStreams,
-      from.offer.description.id == scene.id
-    else { return nil }
     scene.viewer.streamEnds = []
     scene.origin.streamEnds = []
     scene.viewer.askStream(id, from)

@@ -7,7 +7,8 @@ extension Story {
     case answers, stale, second, cancelled, timeout, silentReceiver
     case invalidated, withdrawing, originGone, receiverGone, expired, foreign
     case saving, changing, activating, hubDies, answerWithoutHub, explaining, mute, cut
-    case streaming, streamHubDies, streamSilence
+    case requesting, tooLarge, unanswered
+    case streaming, streamEnds, streamSideDies, streamHubDies, streamSilence, fetching
   }
 
   mutating func play(_ trial: Trial, _ scene: Scene) throws(SegueError) {
@@ -30,9 +31,15 @@ extension Story {
     case .explaining: tryExplaining(scene)
     case .mute: tryMute(scene)
     case .cut: try tryCut(scene)
+    case .requesting: try tryRequesting(scene)
+    case .tooLarge: try tryTooLarge(scene)
+    case .unanswered: try tryUnanswered(scene)
     case .streaming: try tryStreaming(scene)
+    case .streamEnds: try tryStreamEnds(scene)
+    case .streamSideDies: try tryStreamSideDies(scene)
     case .streamHubDies: try tryStreamHubDies(scene)
     case .streamSilence: try tryStreamSilence(scene)
+    case .fetching: try tryFetching(scene)
     }
   }
 

@@ -1,19 +1,36 @@
 import SegueEngine
 import SegueModel
 
-/// What the apps of a story have set and answered, and what they are told of it, over all its devices: continuations are
-/// held against it (R2.2, R3.6). A protocol, so that what ships has no `Keeper`.
-protocol Witness: AnyObject {
-  subscript(id: Identifier) -> Attempt? { get }
+/// What the apps of a story have set and answered, and what they are told of it, over all its devices: continuations and
+/// requests are held against it (R2.2, R3.6, R7.5). This one takes note of nothing, so that what ships has no `Keeper`.
+class Witness {
+  subscript(id: Identifier) -> Attempt? { nil }
   /// An origin has an activity in a new state; nil: no more.
-  func set(_ id: Identifier, _ state: Activity?)
-  func begin(_ id: Identifier, _ offer: Offer, by receiver: AppIdentity)
+  func set(_ id: Identifier, _ state: Activity?) {}
+  func begin(_ id: Identifier, _ offer: Offer, by receiver: AppIdentity) {}
   /// The receiver means it to end so.
-  func answer(_ id: Identifier, _ outcome: Outcome)
+  func answer(_ id: Identifier, _ outcome: Outcome) {}
   /// The receiver is told something. Returns what is wrong; nil: nothing.
-  func tell(_ step: ContinuationStep, of id: Identifier) -> StaticString?
+  func tell(_ step: ContinuationStep, of id: Identifier) -> StaticString? { nil }
   /// The origin hears how it ended. Returns what is wrong; nil: nothing.
-  func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString?
+  func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString? { nil }
+
+  /// An app asks something, and is to get the same as the answer.
+  func ask(_ number: UInt64, _ bytes: [UInt8], by app: ScriptedApp) {}
+  func asked(_ number: UInt64, by app: ScriptedApp) -> Asked? { nil }
+  /// From now on the app does not answer what it is asked.
+  func hold(requestsOf app: ScriptedApp) {}
+  /// It answers, whatever has become of what it was asked.
+  func release(_ app: ScriptedApp) {}
+  /// The app was asked something. Returns whether it does not answer now.
+  func holds(_ number: UInt64, _ bytes: [UInt8], of app: ScriptedApp) -> Bool { false }
+  /// An app hears what became of what it has asked. Returns what is wrong; nil: nothing.
+  func tell(_ number: UInt64, _ bytes: [UInt8], _ error: Status?, to app: ScriptedApp) -> StaticString? { nil }
+
+  /// An app has read the end of what is attached.
+  func fetched(_ id: Identifier, isComplete: Bool) {}
+  /// Whether all of it came; nil: its end has not come yet.
+  func isComplete(_ id: Identifier) -> Bool? { nil }
 }
 
 /// A continuation of a story.
@@ -43,24 +60,40 @@ final class Attempt {
   }
 }
 
+/// A request of a story.
+struct Asked {
+  let app: Identifier
+  /// As the app counts.
+  let number: UInt64
+  let bytes: [UInt8]
+  var hasEnded = false
+  /// Nil, if it has ended: with the answer.
+  var error: Status?
+}
+
 /// The witness of a story that ends in calm.
 final class Keeper: Witness {
-  /// Neither is ever iterated.
+  /// None is ever iterated.
   private var attempts: [Identifier: Attempt] = [:]
   private var states: [Identifier: Activity] = [:]
+  private var fetches: [Identifier: Bool] = [:]
+  private var requests: [Asked] = []
+  /// Whose requests wait.
+  private var silent: Identifier?
+  private var held: [(number: UInt64, bytes: [UInt8])] = []
 
-  subscript(id: Identifier) -> Attempt? { attempts[id] }
+  override subscript(id: Identifier) -> Attempt? { attempts[id] }
 
-  func set(_ id: Identifier, _ state: Activity?) { states[id] = state }
+  override func set(_ id: Identifier, _ state: Activity?) { states[id] = state }
 
-  func begin(_ id: Identifier, _ offer: Offer, by receiver: AppIdentity) {
+  override func begin(_ id: Identifier, _ offer: Offer, by receiver: AppIdentity) {
     let activity = offer.description.id
     attempts[id] = Attempt(activity, receiver, states[activity])
   }
 
-  func answer(_ id: Identifier, _ outcome: Outcome) { attempts[id]?.answer = outcome }
+  override func answer(_ id: Identifier, _ outcome: Outcome) { attempts[id]?.answer = outcome }
 
-  func tell(_ step: ContinuationStep, of id: Identifier) -> StaticString? {
+  override func tell(_ step: ContinuationStep, of id: Identifier) -> StaticString? {
     switch step {
     case .willContinue: attempts[id]?.told.append(.willContinue)
     case .didFail(_, let error): attempts[id]?.told.append(.failed(error.status))
@@ -82,7 +115,7 @@ final class Keeper: Witness {
     return nil
   }
 
-  func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString? {
+  override func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString? {
     // Of a continuation that a story did not begin it knows nothing.
     guard let attempt = attempts[receipt.continuation] else { return nil }
     attempts[receipt.continuation]?.receipt = receipt
@@ -99,4 +132,40 @@ final class Keeper: Witness {
     case .unknown: return nil
     }
   }
+
+  // MARK: Requests and attachments
+
+  override func ask(_ number: UInt64, _ bytes: [UInt8], by app: ScriptedApp) {
+    requests.append(Asked(app: app.identity.id, number: number, bytes: bytes))
+  }
+
+  override func asked(_ number: UInt64, by app: ScriptedApp) -> Asked? { index(number, app).map { requests[$0] } }
+
+  override func tell(_ number: UInt64, _ bytes: [UInt8], _ error: Status?, to app: ScriptedApp) -> StaticString? {
+    guard let index = index(number, app) else { return "R7.5: an answer out of nothing" }
+    requests[index].hasEnded = true
+    requests[index].error = error
+    return error == nil && bytes != requests[index].bytes ? "R7.5: it gets another answer than was given" : nil
+  }
+
+  private func index(_ number: UInt64, _ app: ScriptedApp) -> Int? {
+    requests.lastIndex { $0.number == number && $0.app == app.identity.id }
+  }
+
+  override func hold(requestsOf app: ScriptedApp) { silent = app.identity.id }
+
+  override func holds(_ number: UInt64, _ bytes: [UInt8], of app: ScriptedApp) -> Bool {
+    guard app.identity.id == silent else { return false }
+    held.append((number, bytes))
+    return true
+  }
+
+  override func release(_ app: ScriptedApp) {
+    silent = nil
+    for (number, bytes) in held { app.tell { $0.respond(to: number, bytes, $1) } }
+    held = []
+  }
+
+  override func fetched(_ id: Identifier, isComplete: Bool) { fetches[id] = isComplete }
+  override func isComplete(_ id: Identifier) -> Bool? { fetches[id] }
 }

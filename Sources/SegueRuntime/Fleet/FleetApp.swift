@@ -132,11 +132,11 @@ extension FleetApp: FleetProgram {
     return far
   }
 
-  public func keep(_ socket: FleetSocket, of stream: Identifier) {
+  public func keep(_ socket: FleetSocket, of request: StreamRequest) {
     if let engine { forgetDoneStreams(engine) }
-    // Too many descriptors: whoever asked finds it given up.
-    guard let (near, far) = try? StreamSocket.pair() else { return socket.close() }
-    streams[stream] = Stream(stream, near, app: self)
+    // Too many descriptors: whoever asked finds it given up. Attachments are not in fleets.
+    guard request.attachment == nil, let (near, far) = try? StreamSocket.pair() else { return socket.close() }
+    streams[request.id] = Stream(request.id, near, app: self)
     fleet.add(socket, far)
   }
 

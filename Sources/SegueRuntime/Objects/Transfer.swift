@@ -307,7 +307,8 @@ open class Transfer: Handled, @unchecked Sendable {
       }
     }
     received += UInt64(bytes.count)
-    guard wantsProgress else { return }
+    // The whole is told with the end, once it is known to be right.
+    guard wantsProgress, received < total else { return }
     let now = Clock.uptime
     guard now - reportedAt >= Limits.progress else { return }
     reportedAt = now

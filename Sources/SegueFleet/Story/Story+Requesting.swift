@@ -1,0 +1,111 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// What is tried in calm with requests (R7.5).
+extension Story {
+  /// However many are under way, of whatever size, and however often links break: each gets its own answer.
+  mutating func tryRequesting(_ scene: Scene) throws(SegueError) {
+    guard let from = continued(scene) else { return }
+    try fleet.network.setDelay(5, 40)
+    let sizes = [0, 1, 100, 70_000, 300_000, Limits().request]
+    let numbers = (0..<random.within(1, 6)).map { _ in ask(scene, from, sizes[random.below(sizes.count)]) }
+    for _ in 0..<3 {
+      fleet.advance(random.within(1, 100))
+      for link in scene.origin.process.device.links { link.cut(fleet) }
+      fleet.advance(random.within(0, 600))
+    }
+    fleet.advance(2 * Self.continuedTime)
+    for number in numbers { expectAnswer(scene, number, nil, .connectionUnavailable) }
+  }
+
+  /// Both sides refuse what is larger than the limit, and know how much was announced.
+  mutating func tryTooLarge(_ scene: Scene) throws(SegueError) {
+    guard let from = continued(scene) else { return }
+    let tooLarge = ask(scene, from, Limits().request + 1)
+    fleet.advance(Self.continuedTime)
+    expectAnswer(scene, tooLarge, .limitExceeded)
+    witness?.hold(requestsOf: scene.origin)
+    defer { witness?.release(scene.origin) }
+    for (announced, sent, error) in [
+      (Limits().request + 1, 10, Status.limitExceeded), (10, 9, .handoffFailed), (10, 11, .handoffFailed),
+    ] {
+      let number = ask(scene, from, 100)
+      fleet.advance(Self.toldTime)
+      try scene.origin.answerFalsely(number, from, to: scene.viewer.identity.id, announced: announced, sent: sent)
+      fleet.advance(Self.toldTime)
+      expectAnswer(scene, number, error)
+    }
+  }
+
+  /// It ends at its deadline, or when it is cancelled, or when nobody is there any more to answer it.
+  mutating func tryUnanswered(_ scene: Scene) throws(SegueError) {
+    let (origin, viewer) = (scene.origin, scene.viewer)
+    guard let from = continued(scene) else { return }
+    witness?.hold(requestsOf: origin)
+    defer { witness?.release(origin) }
+    let late = ask(scene, from, 100, timeout: 2_000)
+    let cancelled = ask(scene, from, 100_000)
+    let number = ask(scene, from, 70_000)
+    fleet.advance(500)
+    viewer.tell { engine, _ in engine.cancelRequest(cancelled) }
+    fleet.advance(1_400)
+    expectAnswer(scene, cancelled, .userCancelled)
+    claim(!hasEnded(scene, late), viewer, "R7.5: a request ends before its deadline")
+    fleet.advance(200)
+    expectAnswer(scene, late, .remoteApplicationTimedOut)
+    claim(!hasEnded(scene, number), viewer, "R7.5: a request ends before its deadline")
+    let hadHub = origin.process.hub != nil
+    switch random.below(4) {
+    case 0:
+      origin.invalidate(scene.index)
+      fleet.advance(Self.toldTime)
+      return expectAnswer(scene, number, .handoffFailed)
+    case 1:
+      guard scene.isOnOneDevice, let hub = hubApp(origin.process.device, scene) else { break }
+      hub.process.kill()
+      fleet.advance(Self.toldTime)
+      return expectAnswer(scene, number, .connectionUnavailable)
+    case 2: origin.process.kill()
+    default: origin.close()
+    }
+    guard origin.isAlive else {
+      // Of another device nobody knows whether it comes back.
+      fleet.advance(hadHub ? Limits().continuation : Self.toldTime)
+      return expectAnswer(scene, number, .connectionUnavailable, hadHub ? .remoteApplicationTimedOut : nil)
+    }
+    // Answers that nobody waits for any more are for nobody.
+    witness?.release(origin)
+    fleet.advance(Self.continuedTime)
+    expectAnswer(scene, number, nil)
+  }
+
+  // MARK: Steps
+
+  /// Continues it. Nil: the fleet was not as calm as that needs, and the story has complained.
+  mutating func continued(_ scene: Scene) -> ContinuedFrom? {
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    guard let from = scene.viewer.lastContinued, from.offer.description.id == scene.id else { return nil }
+    return from
+  }
+
+  private mutating func ask(_ scene: Scene, _ from: ContinuedFrom, _ size: Int, timeout: Int64? = nil) -> UInt64 {
+    let byte = UInt8(truncatingIfNeeded: random.next())
+    return scene.viewer.request([UInt8](repeating: byte, count: size), from, timeout: timeout)
+  }
+
+  private func asked(_ scene: Scene, _ number: UInt64) -> Asked? {
+    witness?.asked(number, by: scene.viewer)
+  }
+
+  private func hasEnded(_ scene: Scene, _ number: UInt64) -> Bool { asked(scene, number)?.hasEnded ?? false }
+
+  /// - Parameter error: nil: it was answered.
+  private func expectAnswer(_ scene: Scene, _ number: UInt64, _ error: Status?, _ other: Status? = nil) {
+    guard let asked = asked(scene, number), asked.hasEnded else {
+      return claim(false, scene.viewer, "R7.5: a request does not end when it is due")
+    }
+    let isRight = asked.error == error || other != nil && asked.error == other
+    claim(isRight, scene.viewer, "R7.5: a request has another end than is due")
+  }
+}
