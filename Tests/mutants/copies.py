@@ -24,15 +24,18 @@ public let activeMutant: Int = getenv("SEGUE_MUTANT").flatMap { Int(String(cStri
 
 def applied(text: str, mutants: Sequence[Mutant]) -> str:
     """No line is added, so that what the compiler says can be traced to a mutant."""
-    for mutant in sorted(mutants, key=lambda one: -one.start):
-        old, switch = text[mutant.start : mutant.end], f"isMutant({mutant.number})"
+    grown: list[tuple[int, int]] = []  # where, and by how much
+    for mutant in sorted(mutants, key=lambda one: (-one.start, one.end)):
+        end = mutant.end + sum(more for at, more in grown if at < mutant.end)
+        old, switch = text[mutant.start : end], f"isMutant({mutant.number})"
         if mutant.is_statement:
             new = f"if {switch} {{ {mutant.becomes} }} else {{ {old} }}"
         elif mutant.becomes == f"!({old})":
             new = f"({switch} != ({old}))"
         else:
             new = f"({switch} ? ({mutant.becomes}) : ({old}))"
-        text = text[: mutant.start] + new + text[mutant.end :]
+        text = text[: mutant.start] + new + text[end:]
+        grown.append((mutant.start, len(new) - len(old)))
     return text
 
 
@@ -126,6 +129,14 @@ def complaints(room: str) -> str:
     ]
     done = subprocess.run([*command, *files], capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode != 0 else ""
+
+
+def problem(mutants: list[Mutant], suites: Sequence[str]) -> str:
+    """What the compiler has against the rooms with these in them; nothing: they can be made."""
+    for number, mutant in enumerate(mutants):
+        mutant.number = number
+    make_copy(mutants, suites)
+    return next((said for room in ROOMS if (said := complaints(room))), "")
 
 
 def build(mutants: list[Mutant], suites: Sequence[str]) -> list[Mutant]:
