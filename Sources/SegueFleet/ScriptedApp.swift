@@ -134,6 +134,9 @@ final class ScriptedApp: FleetProgram {
     tell { $0.changed(known.id, $1) }
   }
 
+  /// What the engine is not told of.
+  func noteChange(_ index: Int) { activities[index].changedAt = process.now.uptime }
+
   func setForeground(_ isForeground: Bool) {
     process.does(isForeground ? "comes to the foreground" : "goes to the background")
     if isForeground {

@@ -147,7 +147,6 @@ extension AppEngine {
       scheduleSave(now)
       if let at = current?.saveAt, at <= now.uptime {
         current?.saveAt = nil
-        current?.dirtySince = nil
         save(offered.id, for: nil, now)
       }
     }

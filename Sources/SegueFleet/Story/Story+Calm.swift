@@ -112,12 +112,15 @@ extension Story {
     fleet.advance(Fleet.silenceTime)
     checkStreams()
     for app in apps {
-      guard let engine = app.engine, !app.offers.contains(where: { $0.description.expirationDate != nil }) else {
-        continue
-      }
-      let isIdle = engine.nextDeadline == nil || app.current?.expirationDate != nil
-      claim(isIdle, app, "nothing happens, and it has something to wait for")
+      checkIsIdle(app)
       claim(app.current?.needsSave != true, app, "R2.2: a current activity was not saved by itself")
     }
+  }
+
+  /// It waits for nothing but dates.
+  func checkIsIdle(_ app: ScriptedApp) {
+    guard let engine = app.engine, !app.offers.contains(where: { $0.description.expirationDate != nil }) else { return }
+    let isIdle = engine.nextDeadline == nil || app.current?.expirationDate != nil
+    claim(isIdle, app, "nothing happens, and it has something to wait for")
   }
 }

@@ -18,6 +18,9 @@ extension Story {
     claim(origin.saveCount == saves + 1, origin, "R2.2: it is not saved 10 s after the first change")
     try change(scene)
     fleet.advance(1_900)
+    // The mark may be set at any time, without a word to the engine (R2.3).
+    origin.noteChange(scene.index)
+    fleet.advance(1_900)
     claim(origin.saveCount == saves + 1, origin, "R2.2: it is saved too early")
     fleet.advance(200)
     claim(origin.saveCount == saves + 2, origin, "R2.2: it is not saved 2 s after the last change")
@@ -84,18 +87,25 @@ extension Story {
   /// It goes on through the next hub, under the same name (R3.14), and nobody sees the change (R2.8).
   mutating func tryHubDies(_ scene: Scene) throws(SegueError) {
     guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
-    scene.viewer.watched = scene.id
-    if random.chance(0.5) {
-      scene.origin.answersSaves = false
-    } else {
-      // More than a window: it dies in the middle.
+    let isMidway = random.chance(0.5)
+    if isMidway {
+      // More than a window.
       try change(scene, size: 300_000)
       fleet.advance(Self.toldTime)
-      scene.viewer.watched = scene.id
     }
+    scene.viewer.watched = scene.id
+    scene.origin.answersSaves = false
     let id = begin(scene)
-    fleet.advance(random.within(0, scene.origin.answersSaves ? 12 : 200))
+    fleet.advance(random.within(0, 200))
+    if isMidway {
+      // The receiver does not read, so that part of it has come when the hub dies.
+      scene.viewer.process.stall()
+      scene.origin.answersSaves = true
+      scene.origin.answer()
+      fleet.advance(random.within(1, 50))
+    }
     hub.process.kill()
+    scene.viewer.process.resume()
     // Longer than one waits for a hub.
     fleet.advance(2_500)
     scene.origin.answersSaves = true
@@ -120,7 +130,7 @@ extension Story {
   }
 
   /// Why is it not offered there? (R6.5)
-  mutating func tryExplaining(_ scene: Scene) {
+  mutating func tryExplaining(_ scene: Scene) throws(SegueError) {
     let origin = scene.origin
     let others = apps.filter { $0.isAlive && $0 !== origin && $0.process.device === origin.process.device }
     let strangers = others.filter { !sees($0, origin) }
@@ -135,10 +145,14 @@ extension Story {
       claim(origin.reasons?.count == 1, origin, "R6.5: the hub went away, and explain was not answered")
       fleet.advance(Fleet.agreementTime)
     }
+    try origin.change(scene.index) { (activity) throws(SegueError) in activity.setEligible(.handoff, false) }
+    origin.explain(scene.index)
+    fleet.advance(500)
+    claim(origin.reasons?.count == 1, origin, "R6.5: it is not eligible, and there is no reason")
     origin.resignCurrent(scene.index)
     origin.explain(scene.index)
     fleet.advance(500)
-    claim(origin.reasons?.count == 1, origin, "R6.5: it is not current, and there is no reason")
+    claim(origin.reasons?.count == 2, origin, "R6.5: it is not current, and there is no reason")
   }
 
   /// Who connects and says nothing is ended after 5 s (A19).

@@ -28,7 +28,7 @@ extension Story {
     case .activating: try tryActivating(scene)
     case .hubDies: try tryHubDies(scene)
     case .answerWithoutHub: tryAnswerWithoutHub(scene)
-    case .explaining: tryExplaining(scene)
+    case .explaining: try tryExplaining(scene)
     case .mute: tryMute(scene)
     case .cut: try tryCut(scene)
     case .requesting: try tryRequesting(scene)
@@ -105,6 +105,9 @@ extension Story {
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
     claim(scene.origin.saveCount - saves == 1, scene.origin, "R1.7: will_save twice, and no change between")
     if scene.origin.moves { checkGone(scene.id) }
+    // Until all is saved: then nobody has anything more to say of it.
+    fleet.advance(2 * Limits().saveDelay)
+    for app in [scene.origin, viewer] { checkIsIdle(app) }
   }
 
   /// Who does not save in time has its last snapshot handed over, marked stale, if there is one (R2.4).
