@@ -36,6 +36,10 @@ extension Story {
       try change(scene)
       fleet.advance(10)
     }
+    fleet.advance(Limits.offerUpdate)
+    let isTold = Text.isSame(
+      scene.viewer.engine?.offers[scene.id]?.description.title, scene.origin.current?.title)
+    claim(isTold || !scene.isOnOneDevice, scene.viewer, "R2.8: the last change is told too late")
     fleet.advance(Self.toldTime)
     checkOffer(scene.id, of: scene.origin)
     claim(scene.viewer.offerEvents.count <= 5, scene.viewer, "R2.8: more than one change in 100 ms")
