@@ -34,6 +34,8 @@ extension ScriptedApp {
     if let stream = streams.first(where: { $0.socket === socket }), stream.isThere { move(stream) }
   }
 
+  func attend(to id: Identifier) { if let stream = stream(id) { move(stream) } }
+
   func start(_ id: Identifier, _ error: SegueError?) {
     guard let stream = stream(id) else { return }
     guard error == nil else { return close(stream) }
@@ -58,7 +60,7 @@ extension ScriptedApp {
     // Who has asked how it ended waits for that.
     let isAsking = stream.hasReadEnd && stream.word == nil
     if !isAsking, !stream.hasEnded, stream.write() { end(stream) }
-    guard self.stream(stream.id) != nil, !stream.hasReadEnd else { return }
+    guard readsStreams, self.stream(stream.id) != nil, !stream.hasReadEnd else { return }
     process.complain(stream.readAll())
     guard stream.hasReadEnd else { return }
     tell { engine, now in
@@ -87,7 +89,9 @@ extension ScriptedApp {
       if stream.word != nil { close(stream) }
     case .abort(let code):
       tell { engine, _ in engine.say(.aborted(code), of: stream.id) }
-      close(stream)
+      // Half of them read on.
+      guard code % 2 == 0, stream.word == nil else { return close(stream) }
+      stream.socket.shutDown(reading: false, writing: true)
     case .close: close(stream)
     }
   }

@@ -36,19 +36,17 @@ final class ScriptedApp: FleetProgram {
   var restores = true
   /// Whether it invalidates what was continued.
   var moves = false
-  /// The activity whose offers are noted.
-  var watched: Identifier? { didSet { offerEvents = [] } }
   /// What will_save writes into the activity; nil: nothing.
   var numberOnSave: Int?
   private var pendingSaves: [(activity: Identifier, save: UInt64)] = []
   private var pendingAnswers: [Identifier] = []
+  /// Whether it reads what comes on streams.
+  var readsStreams = true
   /// Ends of streams.
   var streams: [ScriptedStream] = []
 
   // What it was told.
   private(set) var saveCount = 0
-  /// What it was told of the activity that is watched.
-  private(set) var offerEvents: [Delivery.OfferEvent] = []
   private(set) var reasons: [Reason]?
   /// What it was told of the ends of streams, latest last.
   var streamEnds: [StreamWord] = []
@@ -274,7 +272,7 @@ final class ScriptedApp: FleetProgram {
     case .willSave(let activity, let save): run(save, of: activity)
     case .continuation(let id): run(id)
     case .continuationEnded(let activity, let receipt): process.complain(witness?.tell(receipt, of: activity))
-    case .offer(let event, let offer): if offer.description.id == watched { offerEvents.append(event) }
+    case .offer(let event, let offer): witness?.tell(event, of: offer.description.id, to: self)
     case .wasContinued(let activity, _):
       if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
     case .explanation(_, let reasons): self.reasons = reasons

@@ -85,7 +85,7 @@ public struct Story {
       app.restores = true
       app.moves = false
       app.numberOnSave = nil
-      app.watched = nil
+      app.readsStreams = true
       app.answer()
     }
   }

@@ -83,6 +83,36 @@ extension Story {
     claim(isRight, scene.viewer, "R7.3: whoever has died has not ended its stream")
   }
 
+  /// A new hub knows who has died since it came, and who has yet to come to it (R7.3).
+  mutating func tryStreamYoungHub(_ scene: Scene) throws(SegueError) {
+    let (origin, viewer) = (scene.origin, scene.viewer)
+    guard scene.isOnOneDevice, let hub = hubApp(origin.process.device, scene), let from = continued(scene),
+      from.offer.description.supportsContinuationStreams
+    else { return }
+    let diesLater = random.chance(0.5)
+    let id = name { asker, origin in
+      diesLater ? asker.isLong && origin.isLong : asker.end == .finish && origin.end == .close && origin.size < 10_000
+    }
+    viewer.streamEnds = []
+    viewer.readsStreams = false
+    viewer.askStream(id, from)
+    fleet.advance(100)
+    guard viewer.stream(id)?.isThere ?? false else { return }
+    hub.process.kill()
+    if diesLater {
+      fleet.advance(300)
+      origin.process.kill()
+    } else {
+      origin.process.stall(for: 300)
+    }
+    fleet.advance(50)
+    viewer.readsStreams = true
+    viewer.attend(to: id)
+    // Sooner than it would give up by itself.
+    fleet.advance(AppEngine.verdictTime - 200)
+    claim(viewer.streamEnds == [diesLater ? .broken : .aborted(0)], viewer, "R7.3: a young hub knows it better")
+  }
+
   /// What is attached comes whole, whether or not its app takes streams, and that app does not hear of it (R7.6).
   mutating func tryFetching(_ scene: Scene) throws(SegueError) {
     guard let from = continued(scene) else { return }
@@ -105,10 +135,15 @@ extension Story {
   // MARK: Steps
 
   /// The name of a stream with much under way in both directions.
-  private mutating func longStream() -> Identifier {
+  private mutating func longStream() -> Identifier { name { asker, origin in asker.isLong && origin.isLong } }
+
+  /// The name of a stream whose sides do such things.
+  private mutating func name(
+    _ isWanted: (_ asker: ScriptedStream.Script, _ origin: ScriptedStream.Script) -> Bool
+  ) -> Identifier {
     while true {
       let id = random.identifier()
-      if ScriptedStream.Script(id, ofAsker: true).isLong, ScriptedStream.Script(id, ofAsker: false).isLong { return id }
+      if isWanted(ScriptedStream.Script(id, ofAsker: true), ScriptedStream.Script(id, ofAsker: false)) { return id }
     }
   }
 

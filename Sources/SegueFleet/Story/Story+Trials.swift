@@ -8,7 +8,7 @@ extension Story {
     case invalidated, withdrawing, originGone, receiverGone, expired, foreign
     case saving, changing, activating, hubDies, answerWithoutHub, explaining, mute, cut
     case requesting, tooLarge, unanswered
-    case streaming, streamEnds, streamSideDies, streamHubDies, streamSilence, fetching
+    case streaming, streamEnds, streamSideDies, streamYoungHub, streamHubDies, streamSilence, fetching
   }
 
   mutating func play(_ trial: Trial, _ scene: Scene) throws(SegueError) {
@@ -37,6 +37,7 @@ extension Story {
     case .streaming: try tryStreaming(scene)
     case .streamEnds: try tryStreamEnds(scene)
     case .streamSideDies: try tryStreamSideDies(scene)
+    case .streamYoungHub: try tryStreamYoungHub(scene)
     case .streamHubDies: try tryStreamHubDies(scene)
     case .streamSilence: try tryStreamSilence(scene)
     case .fetching: try tryFetching(scene)
@@ -196,6 +197,7 @@ extension Story {
     try fleet.network.setDelay(1, 400)
     try fleet.network.setFaults(loss: 0.3, duplication: 0, reordering: 0.3)
     var withdrawn: [Identifier] = []
+    for app in apps { _ = witness?.takeEvents(of: app) }
     for _ in 0..<6 {
       let id = random.identifier()
       withdrawn.append(id)
@@ -207,6 +209,13 @@ extension Story {
     fleet.network = Network()
     fleet.advance(10_000)
     for id in withdrawn { checkGone(id) }
+    for app in apps {
+      var gone: Set<Identifier> = []
+      for (event, id) in witness?.takeEvents(of: app) ?? [] where withdrawn.contains(id) {
+        claim(event == .gone || !gone.contains(id), app, "R1.11: what was withdrawn comes back")
+        if event == .gone { gone.insert(id) }
+      }
+    }
   }
 
   private mutating func tryOriginGone(_ scene: Scene) {

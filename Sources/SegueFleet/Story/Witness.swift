@@ -15,6 +15,11 @@ class Witness {
   /// The origin hears how it ended. Returns what is wrong; nil: nothing.
   func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString? { nil }
 
+  /// An app is told of an offer.
+  func tell(_ event: Delivery.OfferEvent, of id: Identifier, to app: ScriptedApp) {}
+  /// What the app was told of offers since this was asked last.
+  func takeEvents(of app: ScriptedApp) -> [(event: Delivery.OfferEvent, id: Identifier)] { [] }
+
   /// An app asks something, and is to get the same as the answer.
   func ask(_ number: UInt64, _ bytes: [UInt8], by app: ScriptedApp) {}
   func asked(_ number: UInt64, by app: ScriptedApp) -> Asked? { nil }
@@ -76,6 +81,7 @@ final class Keeper: Witness {
   /// None is ever iterated.
   private var attempts: [Identifier: Attempt] = [:]
   private var states: [Identifier: Activity] = [:]
+  private var events: [Identifier: [(event: Delivery.OfferEvent, id: Identifier)]] = [:]
   private var fetches: [Identifier: Bool] = [:]
   private var requests: [Asked] = []
   /// Whose requests wait.
@@ -131,6 +137,14 @@ final class Keeper: Witness {
       return attempt.answer == .restored ? "R3.6: a receipt says failed, and it was restored" : nil
     case .unknown: return nil
     }
+  }
+
+  override func tell(_ event: Delivery.OfferEvent, of id: Identifier, to app: ScriptedApp) {
+    events[app.identity.id, default: []].append((event, id))
+  }
+
+  override func takeEvents(of app: ScriptedApp) -> [(event: Delivery.OfferEvent, id: Identifier)] {
+    events.removeValue(forKey: app.identity.id) ?? []
   }
 
   // MARK: Requests and attachments
