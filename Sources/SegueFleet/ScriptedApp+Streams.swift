@@ -89,9 +89,7 @@ extension ScriptedApp {
       if stream.word != nil { close(stream) }
     case .abort(let code):
       tell { engine, _ in engine.say(.aborted(code), of: stream.id) }
-      // Half of them read on.
-      guard code % 2 == 0, stream.word == nil else { return close(stream) }
-      stream.socket.shutDown(reading: false, writing: true)
+      close(stream)
     case .close: close(stream)
     }
   }

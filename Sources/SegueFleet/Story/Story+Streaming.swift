@@ -47,8 +47,10 @@ extension Story {
     scene.viewer.streamEnds = []
     scene.origin.streamEnds = []
     try fleet.network.setDelay(1, 40)
-    for _ in 0..<6 {
-      scene.viewer.askStream(random.identifier(), from)
+    for number in 0..<6 {
+      // Every other one ends on one side while the other side still writes.
+      let id = name { number % 2 == 0 || $0.isLong && $1.end != .finish || $0.end != .finish && $1.isLong }
+      scene.viewer.askStream(id, from)
       fleet.advance(random.within(0, 30))
     }
     fleet.advance(10_000)
