@@ -234,6 +234,35 @@ import Testing
     #expect(titles(viewer) == ["Draft"])
   }
 
+  @Test func `of two links that come at once to one hub, the later one stays (R7.4)`() throws {
+    let world = World()
+    world.startHub()
+    // The hub with the lower name decides.
+    let identity = Identifier(high: .max, low: .max)
+    let links = try (0..<2).map { _ in try RawPeer(hubIn: world, as: identity) }
+    for (number, link) in links.enumerated() { try link.say(.resume(mine: UInt64(number), yours: 0, received: 0)) }
+    world.settle()
+    #expect(links.map { $0.isConnected } == [false, true])
+  }
+
+  @Test func `what two hubs shared before a link ended does not go on over the next (R7.4)`() throws {
+    let world = World()
+    world.startHub()
+    let identity = world.identifier()
+    let first = try RawPeer(hubIn: world, as: identity)
+    try first.say(.resume(mine: 1, yours: 0, received: 0), .goodbye(SegueError(.cancelled, "it ends")))
+    world.settle()
+    let second = try RawPeer(hubIn: world, as: identity)
+    try second.say(.resume(mine: 2, yours: 0, received: 0))
+    world.settle()
+    second.disconnect()
+    // It names the first, of which more has come than of the second was ever sent.
+    let third = try RawPeer(hubIn: world, as: identity)
+    try third.say(.resume(mine: 2, yours: 1, received: 1_000_000))
+    world.settle()
+    #expect([first, second, third].map { $0.isConnected } == [false, false, true])
+  }
+
   @Test func `a hub that hears all, but never says that it came, is given up`() throws {
     let world = World()
     world.startHub()
