@@ -103,6 +103,8 @@ extension Story {
     hub.process.kill()
     if diesLater {
       fleet.advance(300)
+      // The hub after the next would never have seen it.
+      guard origin.process.hub == nil else { return }
       origin.process.kill()
     } else {
       origin.process.stall(for: 300)
