@@ -192,6 +192,24 @@ import Testing
     }
   }
 
+  @Test func `a hub that refuses an app, or talks nonsense, is left (A19)`() throws {
+    let hub = try RawHub(for: Continued())
+    try hub.say(.goodbye(SegueError(.unsupportedVersion, "too old")))
+    guard case .refused(let error) = hub.app.engine.takeComplaint(), error.status == .unsupportedVersion else {
+      Issue.record("that the hub refuses goes unnoticed")
+      return
+    }
+    let other = try RawHub(for: Continued())
+    // A channel that no message has named.
+    let channel = other.link.open()
+    other.link.write([1, 2, 3], to: channel)
+    try other.say(.pong(1))
+    guard case .nonsense = other.app.engine.takeComplaint() else {
+      Issue.record("nonsense goes unnoticed")
+      return
+    }
+  }
+
   /// With a search through all for each, it would take minutes.
   @Test(.timeLimit(.minutes(1))) func `a chooser sees thousands of offers come, change and go (R2.6, R2.7)`() throws {
     let count: UInt64 = 10_000

@@ -64,6 +64,19 @@ import Testing
     #expect(scene.editor.attachmentsAsked.isEmpty)
   }
 
+  @Test func `a descriptor that came with a stream which the hub refuses is for nobody (R7.1)`() throws {
+    let scene = try scene()
+    scene.world.kill(scene.editor)
+    _ = scene.world.hub?.takePassengers()
+    let id = ask(scene)
+    #expect(refusal(scene) == .connectionUnavailable)
+    let passengers = scene.world.hub?.takePassengers() ?? []
+    guard passengers.count == 1, case .stream(_, to: nil, id) = passengers[0] else {
+      Issue.record("\(passengers)")
+      return
+    }
+  }
+
   @Test func `there are 1,024 at a time (R7.1)`() throws {
     let scene = try scene()
     for _ in 0..<1_024 { _ = ask(scene) }

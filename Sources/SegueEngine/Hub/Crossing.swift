@@ -196,7 +196,6 @@ extension HubEngine {
   func carryReset(from peer: Peer, _ channel: Link.Channel) -> Bool {
     for crossing in crossings where crossing.far === peer {
       if crossing.incoming.isOpen(on: channel) {
-        crossing.incoming = .over
         lose(crossing, SegueError(.connectionUnavailable, "the way to the other app broke"))
         return true
       }

@@ -42,14 +42,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Handles and callbacks are all given back. The traceback of a test that failed holds some."""
+    """Handles and callbacks are all given back. The traceback of a test that failed holds some, for a while."""
     gc.collect()
     handles, contexts = segue.live_handles(), _native.live_contexts()
     yield
     request.node.funcargs.clear()
     gc.collect()
     if not request.node.stash[failed]:
-        assert (segue.live_handles(), _native.live_contexts()) == (handles, contexts)
+        assert segue.live_handles() <= handles
+        assert _native.live_contexts() <= contexts
 
 
 @pytest.fixture
