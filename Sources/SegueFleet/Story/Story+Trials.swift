@@ -225,6 +225,11 @@ extension Story {
     let id = begin(scene)
     fleet.advance(200)
     if isKilled { scene.origin.process.kill() } else { scene.origin.close() }
+    if hadHub, isKilled, scene.isOnOneDevice {
+      // The next hub gives it the time to come back that all apps have.
+      fleet.advance(3_000)
+      expect(scene, id, .failed(.connectionUnavailable), nil)
+    }
     fleet.advance(hadHub ? Limits().continuation : Self.toldTime)
     if !hadHub {
       expect(scene, id, .failed(isKilled ? .connectionUnavailable : .handoffFailed), isKilled ? nil : .failed)
