@@ -23,6 +23,9 @@ extension Story {
   }
 
   mutating func calm() throws(SegueError) {
+    fleet.network = Network()
+    // What was sent before is still on its way, and what is sent now cannot overtake it.
+    fleet.advance(10_000)
     // In turn, so that a few seeds have tried all.
     let first = fleet.seed &* UInt64(Self.trialCount)
     for number in 0..<UInt64(Self.trialCount) {

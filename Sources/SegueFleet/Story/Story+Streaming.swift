@@ -31,7 +31,8 @@ extension Story {
   mutating func tryStreamSilence(_ scene: Scene) throws(SegueError) {
     guard !scene.isOnOneDevice, let id = try openStream(scene) else { return }
     let isLong = random.chance(0.5)
-    fleet.advance(random.within(0, 300))
+    // If it ends just then, nobody can say within a second how: so the link goes silent while much is under way.
+    if isLong { fleet.advance(random.within(0, 300)) }
     try fleet.partition(scene.origin.process.device, from: nil)
     // It is noticed after 30 s.
     fleet.advance(isLong ? 93_000 : random.within(1_000, 85_000))
@@ -103,15 +104,15 @@ extension Story {
     hub.process.kill()
     if diesLater {
       fleet.advance(300)
-      // The hub after the next would never have seen it.
-      guard origin.process.hub == nil else { return }
-      origin.process.kill()
+      // If it has become the hub, the next one does not see it.
+      if origin.process.hub == nil { origin.process.kill() }
     } else {
       origin.process.stall(for: 300)
     }
     fleet.advance(50)
     viewer.readsStreams = true
     viewer.attend(to: id)
+    guard origin.process.hub == nil else { return }
     // Sooner than it would give up by itself.
     fleet.advance(AppEngine.verdictTime - 200)
     claim(viewer.streamEnds == [diesLater ? .broken : .aborted(0)], viewer, "R7.3: a young hub knows it better")
