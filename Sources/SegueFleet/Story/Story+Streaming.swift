@@ -31,15 +31,16 @@ extension Story {
   mutating func tryStreamSilence(_ scene: Scene) throws(SegueError) {
     guard !scene.isOnOneDevice, let id = try openStream(scene) else { return }
     let isLong = random.chance(0.5)
-    // If it ends just then, nobody can say within a second how: so the link goes silent while much is under way.
     if isLong { fleet.advance(random.within(0, 300)) }
     try fleet.partition(scene.origin.process.device, from: nil)
     // It is noticed after 30 s.
     fleet.advance(isLong ? 93_000 : random.within(1_000, 85_000))
     if isLong { expectStream(scene, id, mayBreak: true) }
+    // Who has read the end hears within a second how it was meant, or that nobody can say (R7.3).
+    let isUnderWay = [scene.viewer, scene.origin].allSatisfy { $0.stream(id).map { !$0.hasReadEnd } ?? false }
     fleet.heal()
     fleet.advance(40_000)
-    if !isLong { expectStream(scene, id) }
+    if !isLong, isUnderWay { expectStream(scene, id) }
   }
 
   /// However both sides end theirs, each hears how the other did: `ScriptedStream.end`.
