@@ -25,7 +25,7 @@ extension ScriptedApp {
   func keep(_ socket: FleetSocket, of request: StreamRequest) {
     let isAttachment = request.attachment != nil
     let stream = ScriptedStream(request.id, socket, otherEnd: nil, isAttachment: isAttachment)
-    // Nobody hears of it.
+    // The app is not told of it, as it is of others, when it may write.
     stream.isThere = isAttachment
     streams.append(stream)
   }
@@ -56,7 +56,7 @@ extension ScriptedApp {
   }
 
   private func move(_ stream: ScriptedStream) {
-    if stream.isAttachment { return fetch(stream) }
+    if stream.isAttachment { return moveAttachment(stream) }
     // Who has asked how it ended waits for that.
     let isAsking = stream.hasReadEnd && stream.word == nil
     if !isAsking, !stream.hasEnded, stream.write() { end(stream) }
@@ -70,8 +70,8 @@ extension ScriptedApp {
     }
   }
 
-  /// Whoever has an attachment writes it, and closes; whoever fetches it reads, and counts.
-  private func fetch(_ stream: ScriptedStream) {
+  /// Whoever has an attachment writes it, and closes; whoever fetches it reads all of it.
+  private func moveAttachment(_ stream: ScriptedStream) {
     if stream.isAsker { process.complain(stream.readAll()) }
     guard stream.isAsker ? stream.hasReadEnd : stream.write() else { return }
     if stream.isAsker { witness?.fetched(stream.id, isComplete: stream.isComplete) }

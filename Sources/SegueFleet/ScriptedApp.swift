@@ -132,7 +132,7 @@ final class ScriptedApp: FleetProgram {
     tell { $0.changed(known.id, $1) }
   }
 
-  /// What the engine is not told of.
+  /// It changes, and the engine is not told (R2.3).
   func noteChange(_ index: Int) { activities[index].changedAt = process.now.uptime }
 
   func setForeground(_ isForeground: Bool) {

@@ -22,6 +22,7 @@ class Witness {
 
   /// An app asks something, and is to get the same as the answer.
   func ask(_ number: UInt64, _ bytes: [UInt8], by app: ScriptedApp) {}
+  /// What became of it; nil: it asked nothing under that number.
   func asked(_ number: UInt64, by app: ScriptedApp) -> Asked? { nil }
   /// From now on the app does not answer what it is asked.
   func hold(requestsOf app: ScriptedApp) {}
@@ -78,7 +79,7 @@ struct Asked {
 
 /// The witness of a story that ends in calm.
 final class Keeper: Witness {
-  /// None is ever iterated.
+  /// No dictionary here is ever iterated: its order is another in each process.
   private var attempts: [Identifier: Attempt] = [:]
   private var states: [Identifier: Activity] = [:]
   private var events: [Identifier: [(event: Delivery.OfferEvent, id: Identifier)]] = [:]
