@@ -40,6 +40,7 @@ final class ScriptedApp: FleetProgram {
   var numberOnSave: Int?
   private var pendingSaves: [(activity: Identifier, save: UInt64)] = []
   private var pendingAnswers: [Identifier] = []
+  private var pendingRequests: [(number: UInt64, bytes: [UInt8])] = []
   /// Whether it reads what comes on streams.
   var readsStreams = true
   /// Ends of streams.
@@ -214,10 +215,13 @@ final class ScriptedApp: FleetProgram {
   func answer() {
     let saves = pendingSaves
     let continuations = pendingAnswers
+    let requests = pendingRequests
     pendingSaves = []
     pendingAnswers = []
+    pendingRequests = []
     for (_, save) in saves { tell { $0.saved(save, $1) } }
     for id in continuations { answer(id) }
+    for (number, bytes) in requests { tell { $0.respond(to: number, bytes, $1) } }
   }
 
   @inline(never)
@@ -277,9 +281,9 @@ final class ScriptedApp: FleetProgram {
       if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
     case .explanation(_, let reasons): self.reasons = reasons
     case .requestCame(let number, _, let bytes):
-      if answersContinue, !(witness?.holds(number, bytes, of: self) ?? false) {
-        tell { $0.respond(to: number, bytes, $1) }
-      }
+      guard !(witness?.holds(number, bytes, of: self) ?? false) else { break }
+      guard answersContinue else { return pendingRequests.append((number, bytes)) }
+      tell { $0.respond(to: number, bytes, $1) }
     case .streamAnswered(let id, let error): start(id, error)
     case .streamCame(let id, _): came(id)
     case .streamEnded(let id, let word): end(id, word)

@@ -12,7 +12,7 @@ public struct Story {
   let witness: Witness?
   /// Chance of its own, so that what the network draws does not change what happens.
   var random: SeededRandom
-  private var devices: [FleetDevice] = []
+  private(set) var devices: [FleetDevice] = []
   var apps: [ScriptedApp] = []
   private var number = 0
   let appCount: Int

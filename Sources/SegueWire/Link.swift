@@ -112,6 +112,8 @@ public final class Link {
 
   /// Channels of ours that are open.
   public var openCount: Int { outgoing.count }
+  /// Whether a channel is open in either direction.
+  public var hasChannels: Bool { !outgoing.isEmpty || !incoming.isEmpty }
 
   /// How many bytes `write` takes now; 0 for a channel that is not open.
   public func room(in channel: Channel) -> Int {

@@ -165,6 +165,25 @@ import Testing
     #expect(scene.far.arrived == there)
   }
 
+  @Test(arguments: [2, 3])
+  func `when the last of it has been read no hub keeps anything of it (R7.2)`(devices: Int) throws {
+    let scene = try Scene(devices: devices)
+    for socket in [scene.near, scene.far] {
+      socket.written = bytes(100_000)
+      socket.end = .finished
+      // All has come to the hub, and the end behind it, before the app reads.
+      socket.room = 1_000
+    }
+    scene.run(2_000)
+    #expect(!scene.near.crossing.isOver && !scene.far.crossing.isOver)
+    scene.near.room = .max
+    scene.far.room = .max
+    scene.run(1_000)
+    #expect(scene.near.crossing.isOver && scene.far.crossing.isOver)
+    scene.worlds.wait(90_000)
+    for world in scene.worlds.worlds { #expect(world.hub?.leftover == nil) }
+  }
+
   @Test func `who reads no more, and has written all, has no stream any more (R7.3)`() throws {
     let scene = try Scene()
     scene.near.end = .finished

@@ -108,6 +108,18 @@ public final class AppEngine {
     deliveries.append(.log(severity, message))
   }
 
+  /// What it keeps although nobody wants anything of it, for longer than any deadline. Nil: nothing.
+  public var leftover: StaticString? {
+    if !saves.isEmpty { return "app: it keeps a save" }
+    if !incoming.isEmpty || !outgoing.isEmpty { return "app: it keeps a continuation" }
+    if !answers.isEmpty { return "app: it keeps an outcome" }
+    if !streams.isEmpty || !streamRequests.isEmpty { return "app: it keeps a stream" }
+    if !requests.isEmpty { return "app: it keeps a request" }
+    if !explanations.isEmpty { return "app: it keeps a question" }
+    if !passengers.isEmpty || !deliveries.isEmpty { return "app: its owner has something to do" }
+    return connection.link?.hasChannels ?? false ? "app: a channel stays open" : nil
+  }
+
   /// What is not as it must always be; nil: nothing. Asked after each simulated step (R11.1).
   public var brokenInvariant: StaticString? {
     if incoming.count(where: { !$0.isOver }) > 1 { return "R3.3: two continuations at a time" }

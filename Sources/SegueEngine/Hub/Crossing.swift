@@ -149,6 +149,7 @@ extension HubEngine {
       flush(crossing.far)
     }
     sayHowEnded(crossing)
+    dropIfOver(crossing)
   }
 
   /// The socket cannot be written: nobody reads it.
@@ -239,8 +240,10 @@ extension HubEngine {
     send(.streamWord(crossing.id, crossing.continuation, to: crossing.app, word), to: app)
   }
 
+  private func dropIfOver(_ crossing: Crossing) { if crossing.isOver { crossings.removeAll { $0 === crossing } } }
+
   func changed(_ crossing: Crossing) {
-    if crossing.isOver { crossings.removeAll { $0 === crossing } }
+    dropIfOver(crossing)
     guard !crossing.isChanged else { return }
     crossing.isChanged = true
     changedCrossings.append(crossing)

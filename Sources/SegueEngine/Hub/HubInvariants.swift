@@ -18,6 +18,24 @@ extension HubEngine {
     return offers.firstChange { way, hub in way.brokenInvariant(in: hub) }
   }
 
+  /// What it keeps although nobody wants anything of it, for longer than any deadline. Nil: nothing.
+  public var leftover: StaticString? {
+    if !strangers.isEmpty { return "hub: it keeps one that never said who it is" }
+    if !continuationList.isEmpty { return "hub: it keeps a continuation" }
+    if !held.isEmpty || !heldOutcomes.isEmpty { return "hub: it holds what nobody comes for" }
+    if !changedCrossings.isEmpty { return "hub: its owner has a stream to look after" }
+    if !crossings.isEmpty { return "hub: it keeps a stream" }
+    if !passengers.isEmpty || !closable.isEmpty { return "hub: its owner has something to do" }
+    for peer in peerList + hubList {
+      if !peer.continuations.isEmpty { return "hub: a peer keeps a continuation" }
+      if !peer.relays.isEmpty { return "hub: it keeps the way of a transfer" }
+      if peer.link.hasChannels { return "hub: a channel stays open" }
+      if !peer.pending.isEmpty || peer.isReadyDue { return "hub: a peer has yet to be told of offers" }
+      if peer.isClosing { return "hub: one that closes is listed" }
+    }
+    return nil
+  }
+
   private var brokenCount: StaticString? {
     if peers.count < peerList.count { return "hub: it lists apps that are not connected" }
     if apps.count != peerList.count { return "hub: an app that is gone is known" }

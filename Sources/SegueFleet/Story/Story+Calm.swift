@@ -112,10 +112,12 @@ extension Story {
 
   /// In calm nothing is left to wait for.
   private func checkIdle() {
-    fleet.advance(Fleet.silenceTime)
+    fleet.advance(90_000)
     checkStreams()
+    for device in devices { device.hub?.process.complain(device.hub?.engine.leftover) }
     for app in apps {
       checkIsIdle(app)
+      app.process.complain(app.engine?.leftover)
       claim(app.current?.needsSave != true, app, "R2.2: a current activity was not saved by itself")
     }
   }
