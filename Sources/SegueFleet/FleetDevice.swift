@@ -23,6 +23,8 @@ public final class FleetDevice {
   /// Of the latest hub that there has been.
   private(set) var highest: UInt64 = 0
   private(set) var links: [DeviceLink] = []
+  /// Whether a process can be the hub: where it would stand, it may not be able to write.
+  var admitsHubs = true
 
   init(_ name: String, _ index: Int, of fleet: Fleet) {
     self.name = name
@@ -89,6 +91,7 @@ public final class FleetDevice {
   /// A process connects to the hub of the highest generation, or becomes it.
   func seek(_ process: FleetProcess, minimum: UInt64) {
     if let hub, hub.generation >= minimum { return connect(process, to: hub) }
+    guard admitsHubs else { return process.seekLater() }
     startHub(max(minimum, highest + 1), in: process)
   }
 

@@ -324,6 +324,9 @@ public final class FleetProcess {
     }
   }
 
+  /// There is no hub, and it cannot be one.
+  func seekLater() { seek(minimum: 1, after: 50) }
+
   private func seek(minimum: UInt64, after time: Int64) {
     searches += 1
     fleet.push(

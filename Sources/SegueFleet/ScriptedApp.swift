@@ -47,6 +47,7 @@ final class ScriptedApp: FleetProgram {
   var streams: [ScriptedStream] = []
 
   // What it was told.
+  private var isReady = false
   private(set) var saveCount = 0
   private(set) var reasons: [Reason]?
   /// What it was told of the ends of streams, latest last.
@@ -289,7 +290,10 @@ final class ScriptedApp: FleetProgram {
     case .streamEnded(let id, let word): end(id, word)
     case .answered(let number, let bytes, let error):
       process.complain(witness?.tell(number, bytes, error?.status, to: self))
-    case .connection, .linked, .linkEnded, .log: break
+    case .connection(let isReady):
+      if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
+      self.isReady = isReady
+    case .linked, .linkEnded, .log: break
     }
   }
 

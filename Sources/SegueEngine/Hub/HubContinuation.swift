@@ -68,19 +68,23 @@ extension HubEngine {
     _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
   ) -> Bool {
     guard let offer = offers[continuation.activity], offer.origin == continuation.origin else { return false }
-    func refuse(_ status: Status, _ message: String) -> Bool {
-      send(.refused(continuation.id, to: receiver.id, SegueError(status, message)), to: peer)
+    func refuse(_ error: SegueError) -> Bool {
+      send(.refused(continuation.id, to: receiver.id, error), to: peer)
       return true
     }
     // An app that may not see the offer may not have the activity either (R6.2), and neither learns that it exists.
     let mayHave = peer.app.map { offer.obstacle(for: $0) == nil } ?? true
-    guard mayHave, isOffered(offer) else { return refuse(.handoffFailed, "the activity is no longer offered") }
+    guard mayHave, isOffered(offer) else {
+      return refuse(SegueError(.handoffFailed, "the activity is no longer offered"))
+    }
     if let known = continuations[continuation.id] {
       guard known.receiverPeer === peer, known.originPeer === offer.peer else {
-        return refuse(.handoffFailed, "the name is taken")
+        return refuse(Self.nameIsTaken)
       }
+    } else if !mayUse(continuation, receiver.id) {
+      return refuse(Self.nameIsTaken)
     } else if offer.peer === peer || !record(continuation, receiver, peer, offer.peer, milliseconds: milliseconds) {
-      return refuse(.limitExceeded, "too many continuations are under way")
+      return refuse(SegueError(.limitExceeded, "too many continuations are under way"))
     }
     send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver), to: offer.peer)
     return true
@@ -186,6 +190,7 @@ extension HubEngine {
       // Declined before anything moved, or begun with another hub.
       let offer = offers[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
       guard let origin = apps[continuation.origin] ?? offer?.peer, origin !== told.peer else { return false }
+      guard mayUse(continuation, told.receiver.id) else { return true }
       guard record(continuation, told.receiver, told.peer, origin, milliseconds: 0) else { return false }
     }
     guard let known = continuations[continuation.id] else { return false }

@@ -28,6 +28,7 @@ extension HubEngine {
       peer.link.reset(channel)
       send(.response(number, continuation, to: app, channel: 0, size: 0, error), to: peer)
     }
+    guard mayUse(continuation, app) else { return refuse(Self.nameIsTaken) }
     guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
@@ -47,7 +48,10 @@ extension HubEngine {
     _ error: SegueError?, from peer: Peer
   ) throws(SegueError) {
     if channel != 0 { try peer.link.accept(channel) }
-    guard let asker = next(to: app, of: continuation, from: peer) else { return peer.link.reset(channel) }
+    // Nobody answers for another.
+    guard let path = paths[continuation.id], path.originPeer === peer, path.receiver == app,
+      let asker = next(to: app, of: continuation, from: peer)
+    else { return peer.link.reset(channel) }
     var (outChannel, size, error) = (Link.Channel(0), size, error)
     if channel != 0 {
       if let relayed = relay(from: peer, channel, to: asker) {

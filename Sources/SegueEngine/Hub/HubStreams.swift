@@ -28,6 +28,7 @@ extension HubEngine {
       }
       send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
     }
+    guard mayUse(continuation, app) else { return refuse(Self.nameIsTaken) }
     guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }

@@ -40,6 +40,13 @@ struct Paths {
 }
 
 extension HubEngine {
+  static var nameIsTaken: SegueError { SegueError(.handoffFailed, "the name is taken") }
+
+  /// Whether it is not another app that continues under this name.
+  func mayUse(_ continuation: Message.Continuation, _ receiver: Identifier) -> Bool {
+    paths[continuation.id].map { $0.receiver == receiver } ?? true
+  }
+
   /// The peer that leads to an app from another that takes part in the same continuation; nil: there is none.
   func next(to app: Identifier, of continuation: Message.Continuation, from peer: Peer) -> Peer? {
     var next = apps[app]

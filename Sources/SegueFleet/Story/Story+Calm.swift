@@ -50,8 +50,7 @@ extension Story {
   }
 
   private mutating func scene(for trial: Trial) throws(SegueError) -> Scene? {
-    let isOfHub = trial == .hubDies || trial == .answerWithoutHub
-    // What becomes of those without their hub is seen best if it is a third app's.
+    let isOfHub = trial.isOfThirdHub
     let origins = apps.filter { !isOfHub || $0.process.hub == nil }
     guard !origins.isEmpty else { return nil }
     let origin = origins[random.below(origins.count)]

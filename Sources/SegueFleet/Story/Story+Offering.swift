@@ -126,6 +126,47 @@ extension Story {
     checkOffer(scene.id, of: scene.origin)
   }
 
+  /// However much is said to it, a hub that does not answer is replaced in time; when it goes on it has nothing to say.
+  mutating func tryHubStops(_ scene: Scene) throws(SegueError) {
+    guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
+    let generation = scene.origin.engine?.hubGeneration ?? 0
+    hub.process.stall()
+    for _ in 0..<12 {
+      try change(scene)
+      fleet.advance(100)
+    }
+    fleet.advance(Self.toldTime)
+    for app in [scene.origin, scene.viewer] {
+      claim(app.engine?.hubGeneration ?? 0 > generation, app, "section 9: a hub that is silent for over 1 s is kept")
+    }
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    hub.process.resume()
+    fleet.advance(Fleet.agreementTime)
+    checkOffer(scene.id, of: scene.origin)
+  }
+
+  /// Offers are kept for 3 s without a hub, and continuations wait 2 s for one (R3.14).
+  mutating func tryWithoutHub(_ scene: Scene) {
+    let device = scene.viewer.process.device
+    guard let hub = hubApp(device, scene) else { return }
+    device.admitsHubs = false
+    fleet.disturb(for: 2 * Fleet.agreementTime)
+    hub.process.kill()
+    let id = begin(scene)
+    fleet.advance(1_900)
+    claim(witness?[id]?.told.last == .willContinue, scene.viewer, "R3.14: it does not wait for the next hub")
+    fleet.advance(200)
+    expect(scene, id, .failed(.connectionUnavailable), nil)
+    fleet.advance(800)
+    claim(scene.viewer.engine?.offers[scene.id] != nil, scene.viewer, "R2.8: a moment without a hub is seen")
+    fleet.advance(200)
+    claim(scene.viewer.offers.isEmpty, scene.viewer, "R2.8: what nobody may offer any more is still seen")
+    device.admitsHubs = true
+    fleet.advance(Fleet.agreementTime)
+    checkOffer(scene.id, of: scene.origin)
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+  }
+
   /// An outcome that the hub lost is told to the next (R3.6).
   mutating func tryAnswerWithoutHub(_ scene: Scene) {
     guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }

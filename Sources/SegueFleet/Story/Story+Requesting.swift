@@ -80,6 +80,22 @@ extension Story {
     expectAnswer(scene, number, nil)
   }
 
+  /// Whether it was answered nobody knows, and nobody waits for it.
+  mutating func tryRequestHubDies(_ scene: Scene) throws(SegueError) {
+    guard let hub = hubApp(scene.origin.process.device, scene), let from = continued(scene) else { return }
+    witness?.hold(requestsOf: scene.origin)
+    let numbers = [100, 300_000].map { ask(scene, from, $0) }
+    fleet.advance(random.within(0, 20))
+    hub.process.kill()
+    fleet.advance(Self.toldTime)
+    for number in numbers { expectAnswer(scene, number, .connectionUnavailable) }
+    fleet.advance(Fleet.agreementTime)
+    witness?.release(scene.origin)
+    let again = ask(scene, from, 100)
+    fleet.advance(Self.toldTime)
+    expectAnswer(scene, again, nil)
+  }
+
   // MARK: Steps
 
   /// Continues it. Nil: the fleet was not as calm as that needs, and the story has complained.
@@ -89,7 +105,7 @@ extension Story {
     return from
   }
 
-  private mutating func ask(_ scene: Scene, _ from: ContinuedFrom, _ size: Int, timeout: Int64? = nil) -> UInt64 {
+  mutating func ask(_ scene: Scene, _ from: ContinuedFrom, _ size: Int, timeout: Int64? = nil) -> UInt64 {
     let byte = UInt8(truncatingIfNeeded: random.next())
     return scene.viewer.request([UInt8](repeating: byte, count: size), from, timeout: timeout)
   }
@@ -101,7 +117,7 @@ extension Story {
   private func hasEnded(_ scene: Scene, _ number: UInt64) -> Bool { asked(scene, number)?.hasEnded ?? false }
 
   /// - Parameter error: nil: it was answered.
-  private func expectAnswer(_ scene: Scene, _ number: UInt64, _ error: Status?, _ other: Status? = nil) {
+  func expectAnswer(_ scene: Scene, _ number: UInt64, _ error: Status?, _ other: Status? = nil) {
     guard let asked = asked(scene, number), asked.hasEnded else {
       return claim(false, scene.viewer, "R7.5: a request does not end when it is due")
     }

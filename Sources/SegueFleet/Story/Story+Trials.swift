@@ -6,9 +6,17 @@ extension Story {
   enum Trial: String, CaseIterable {
     case answers, stale, second, cancelled, timeout, silentReceiver
     case invalidated, withdrawing, originGone, receiverGone, expired, foreign
-    case saving, changing, activating, hubDies, answerWithoutHub, explaining, mute, cut
-    case requesting, tooLarge, unanswered
+    case saving, changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, cut
+    case requesting, tooLarge, unanswered, requestHubDies
     case streaming, streamEnds, streamSideDies, streamYoungHub, streamHubDies, streamSilence, fetching
+
+    /// What becomes of two apps without their hub is seen best if it is a third one's.
+    var isOfThirdHub: Bool {
+      switch self {
+      case .hubDies, .hubStops, .withoutHub, .answerWithoutHub, .requestHubDies: true
+      default: false
+      }
+    }
   }
 
   mutating func play(_ trial: Trial, _ scene: Scene) throws(SegueError) {
@@ -27,13 +35,17 @@ extension Story {
     case .changing: try tryChanging(scene)
     case .activating: try tryActivating(scene)
     case .hubDies: try tryHubDies(scene)
+    case .hubStops: try tryHubStops(scene)
+    case .withoutHub: tryWithoutHub(scene)
     case .answerWithoutHub: tryAnswerWithoutHub(scene)
     case .explaining: try tryExplaining(scene)
     case .mute: tryMute(scene)
+    case .lying: try tryLying(scene)
     case .cut: try tryCut(scene)
     case .requesting: try tryRequesting(scene)
     case .tooLarge: try tryTooLarge(scene)
     case .unanswered: try tryUnanswered(scene)
+    case .requestHubDies: try tryRequestHubDies(scene)
     case .streaming: try tryStreaming(scene)
     case .streamEnds: try tryStreamEnds(scene)
     case .streamSideDies: try tryStreamSideDies(scene)

@@ -1,0 +1,77 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// What is tried in calm with apps that say what is not so.
+extension Story {
+  /// Whatever a third app says of the affairs of two others, even if it knows their names: they do not notice.
+  mutating func tryLying(_ scene: Scene) throws(SegueError) {
+    let liars = apps.filter { $0.isAwake && $0 !== scene.origin && $0 !== scene.viewer }
+    guard !liars.isEmpty, let offer = scene.viewer.engine?.offers[scene.id] else { return }
+    scene.origin.answersSaves = false
+    let id = begin(scene)
+    fleet.advance(Self.toldTime)
+    let continuation = Message.Continuation(id: id, origin: offer.origin, activity: scene.id)
+    try lie(of: continuation, scene, liars)
+    expect(scene, id, nil, nil)
+    scene.origin.answersSaves = true
+    scene.origin.answer()
+    fleet.advance(Self.continuedTime)
+    expect(scene, id, .continued(isStale: false), .restored)
+    guard let from = scene.viewer.lastContinued, from.continuation == id else { return }
+    witness?.hold(requestsOf: scene.origin)
+    let number = ask(scene, from, 100)
+    fleet.advance(Self.toldTime)
+    try lie(of: continuation, scene, liars)
+    witness?.release(scene.origin)
+    fleet.advance(Self.toldTime)
+    expectAnswer(scene, number, nil)
+    checkOffer(scene.id, of: scene.origin)
+  }
+
+  private mutating func lie(
+    of continuation: Message.Continuation, _ scene: Scene, _ liars: [ScriptedApp]
+  ) throws(SegueError) {
+    for _ in 0..<6 {
+      let liar = liars[random.below(liars.count)]
+      guard let link = liar.engine?.link else { continue }
+      let lie = Lie.allCases[random.below(Lie.allCases.count)]
+      liar.process.does("lies", lie.rawValue)
+      link.send(try say(lie, of: continuation, scene, liar, link).encoded())
+      // What it says goes out.
+      liar.tell { _, _ in }
+      fleet.advance(random.within(0, 50))
+    }
+    fleet.advance(Self.toldTime)
+  }
+
+  /// What an app says is not its business, or not so.
+  private enum Lie: String, CaseIterable {
+    case hello, withdraw, fetch, state, refused, outcome, noted, vanished
+    case request, response, stream, streamAnswer, streamWord
+  }
+
+  private mutating func say(
+    _ lie: Lie, of continuation: Message.Continuation, _ scene: Scene, _ liar: ScriptedApp, _ link: Link
+  ) -> Message {
+    let error = SegueError(.handoffFailed, "a lie")
+    let (viewer, number) = (scene.viewer.identity.id, UInt64(random.below(20)))
+    switch lie {
+    case .withdraw: return .withdraw(continuation.activity)
+    case .state: return .state(continuation.id, to: viewer, channel: link.open(), size: 3, isStale: false)
+    case .refused: return .refused(continuation.id, to: viewer, error)
+    case .outcome: return .outcome(continuation, .declined, nil, receiver: nil)
+    case .noted: return .noted(continuation.id, to: viewer)
+    case .vanished: return .vanished(continuation.id)
+    case .request:
+      return .request(number, continuation, from: viewer, milliseconds: 9_000, channel: link.open(), size: 9)
+    case .response: return .response(number, continuation, to: viewer, channel: 0, size: 0, error)
+    case .stream: return .stream(random.identifier(), continuation, from: viewer, channel: 0, attachment: nil)
+    case .streamAnswer: return .streamAnswer(random.identifier(), continuation, channel: 0, error)
+    case .streamWord: return .streamWord(random.identifier(), continuation, to: viewer, .aborted(1))
+    case .fetch: return .fetch(continuation, milliseconds: 9_000, receiver: nil)
+    // The hub will have no more of it, and it comes again.
+    case .hello: return .hello(liar.identity, version: 1, minimum: 1)
+    }
+  }
+}
