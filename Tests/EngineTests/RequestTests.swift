@@ -136,6 +136,22 @@ import Testing
     #expect(scene.editor.asked.isEmpty)
   }
 
+  @Test func `another app that knows the name of a continuation neither asks nor answers in it (R7.5)`() throws {
+    let scene = try scene(answering: false)
+    let number = ask(scene, [1])
+    let continuation = Message.Continuation(
+      id: scene.from.continuation, origin: scene.from.offer.origin, activity: scene.from.offer.description.id)
+    let viewer = scene.viewer.engine.identity.id
+    let liar = try RawPeer(app: "liar", in: scene.world)
+    try liar.say(
+      .request(number, continuation, from: viewer, milliseconds: 9_000, channel: 1, size: 0),
+      .response(number, continuation, to: viewer, channel: 0, size: 0, SegueError(.handoffFailed, "a lie")))
+    scene.world.settle()
+    #expect(scene.viewer.answers.isEmpty && scene.editor.asked.count == 1)
+    scene.world.tell(scene.editor) { $0.respond(to: scene.editor.asked[0].number, [2], $1) }
+    #expect(scene.viewer.answers.map { $0.bytes } == [[2]])
+  }
+
   @Test func `the activity is invalidated, an app closes or dies, or the hub does: the error says which (R7.5)`() throws
   {
     for (end, status) in [

@@ -44,7 +44,7 @@ extension HubEngine {
 
   /// Whether it is not another app that continues under this name.
   func mayUse(_ continuation: Message.Continuation, _ receiver: Identifier) -> Bool {
-    paths[continuation.id].map { $0.receiver == receiver } ?? true
+    paths[continuation.id].map({ $0.receiver == receiver }) ?? true
   }
 
   /// The peer that leads to an app from another that takes part in the same continuation; nil: there is none.
