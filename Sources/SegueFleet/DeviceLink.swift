@@ -1,3 +1,5 @@
+import SegueEngine
+
 /// Whether two devices are to be linked, and the connection between their hubs.
 final class DeviceLink {
   /// Milliseconds from the end of a connection to the next attempt, beside what the network takes.
@@ -11,6 +13,8 @@ final class DeviceLink {
   var isSilent = false
   /// The latest; its ends may have closed.
   var connection: Connection?
+  /// The apps that have asked for the next connection, of the first device and of the second.
+  private var requests: [LinkRequest?] = [nil, nil]
   /// An attempt is on its way.
   var isJoining = false
 
@@ -45,6 +49,18 @@ final class DeviceLink {
     connection?.cut(from: 0, fleet)
     connection?.cut(from: 1, fleet)
     close(fleet)
+  }
+
+  /// An app of one of the two devices asks for it.
+  func ask(_ request: LinkRequest, of device: FleetDevice) {
+    isWanted = true
+    requests[device === first ? 0 : 1] = request
+  }
+
+  /// Of the first device and of the second; the next connection is nobody's.
+  func takeRequests() -> (LinkRequest?, LinkRequest?) {
+    defer { requests = [nil, nil] }
+    return (requests[0], requests[1])
   }
 
   func other(_ device: FleetDevice) -> FleetDevice { device === first ? second : first }

@@ -23,6 +23,8 @@ public final class FleetDevice {
   /// Of the latest hub that there has been.
   private(set) var highest: UInt64 = 0
   private(set) var links: [DeviceLink] = []
+  /// Those that apps of this device ask for, in the order in which they ask.
+  var askedLinks: [DeviceLink] = []
   /// Whether a process can be the hub: where it would stand, it may not be able to write.
   var admitsHubs = true
 
@@ -178,8 +180,9 @@ public final class FleetDevice {
     link.connection = connection
     fleet.trace(link.first.name, "is linked with", link.second.name)
     fleet.disturb(for: Fleet.agreementTime)
-    one.join(connection, end: 0, as: numbers.0)
-    two.join(connection, end: 1, as: numbers.1)
+    let requests = link.takeRequests()
+    one.join(connection, end: 0, as: numbers.0, for: requests.0)
+    two.join(connection, end: 1, as: numbers.1, for: requests.1)
   }
 
   /// An end of a connection to another device has closed.

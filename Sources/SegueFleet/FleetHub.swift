@@ -62,9 +62,10 @@ final class FleetHub {
     settle()
   }
 
-  func join(_ connection: Connection, end: Int, as number: HubEngine.PeerNumber) {
+  /// - Parameter request: the app's that has asked for it.
+  func join(_ connection: Connection, end: Int, as number: HubEngine.PeerNumber, for request: LinkRequest?) {
     add(connection, end: end, as: number)
-    engine.connectedHub(number, now)
+    engine.connectedHub(number, for: request, now)
     settle()
   }
 
@@ -106,8 +107,15 @@ final class FleetHub {
   private func seat() {
     for passenger in engine.takePassengers() {
       switch passenger {
-      // Its device does that.
-      case .link: break
+      case .link(let request):
+        let device = process.device
+        guard !device.askedLinks.isEmpty else {
+          engine.refuse(request, SegueError(.malformed, "no descriptor came with the link"))
+          continue
+        }
+        let link = device.askedLinks.removeFirst()
+        link.ask(request, of: device)
+        device.join(link)
       case .stream(let app, let other, _):
         guard let socket = takeSocket(from: app) else { continue }
         if let other { send(socket, to: other) } else { socket.close() }

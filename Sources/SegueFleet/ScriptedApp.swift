@@ -53,6 +53,9 @@ final class ScriptedApp: FleetProgram {
   /// What it was told of the ends of streams, latest last.
   var streamEnds: [StreamWord] = []
   private(set) var lastContinued: ContinuedFrom?
+  /// What became of the link that it has asked for.
+  private(set) var linkedWith: String?
+  private(set) var linkEnd: SegueError?
 
   init(
     _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, _ witness: Witness?
@@ -201,6 +204,15 @@ final class ScriptedApp: FleetProgram {
     askStream(process.fleet.drawIdentifier(), from)
   }
 
+  /// Asks for a link with another device; nil: it has nothing by which it could come about.
+  func ask(_ link: DeviceLink?) {
+    linkedWith = nil
+    linkEnd = nil
+    if let link { process.device.askedLinks.append(link) }
+    process.does("asks for a link")
+    tell { _ = $0.link($1) }
+  }
+
   func cancel(_ id: Identifier) {
     process.does("cancels")
     tell { $0.cancel(id, SegueError(.userCancelled, "the user cancelled"), $1) }
@@ -293,7 +305,9 @@ final class ScriptedApp: FleetProgram {
     case .connection(let isReady):
       if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
       self.isReady = isReady
-    case .linked, .linkEnded, .log: break
+    case .linked(_, let deviceName): linkedWith = deviceName
+    case .linkEnded(_, let error): linkEnd = error
+    case .log: break
     }
   }
 

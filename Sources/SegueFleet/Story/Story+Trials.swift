@@ -6,7 +6,7 @@ extension Story {
   enum Trial: String, CaseIterable {
     case answers, stale, second, cancelled, timeout, silentReceiver
     case invalidated, withdrawing, originGone, receiverGone, expired, foreign
-    case saving, changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, cut
+    case saving, changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, linking, cut
     case requesting, tooLarge, unanswered, requestHubDies
     case streaming, streamEnds, streamSideDies, streamYoungHub, streamHubDies, streamSilence, fetching
 
@@ -41,6 +41,7 @@ extension Story {
     case .explaining: try tryExplaining(scene)
     case .mute: tryMute(scene)
     case .lying: try tryLying(scene)
+    case .linking: try tryLinking(scene)
     case .cut: try tryCut(scene)
     case .requesting: try tryRequesting(scene)
     case .tooLarge: try tryTooLarge(scene)

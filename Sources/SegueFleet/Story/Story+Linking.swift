@@ -1,0 +1,45 @@
+import SegueEngine
+import SegueModel
+
+/// What is tried in calm with links that apps have made.
+extension Story {
+  /// The app that has made a link hears when it is there and when it has ended, and takes it along when it goes.
+  mutating func tryLinking(_ scene: Scene) throws(SegueError) {
+    let (origin, viewer) = (scene.origin, scene.viewer)
+    origin.ask(nil)
+    fleet.advance(Self.toldTime)
+    claim(origin.linkedWith == nil && origin.linkEnd?.status == .malformed, origin, "a link out of nothing")
+    guard let link = origin.process.device.link(to: viewer.process.device) else { return }
+    try fleet.setLinked(origin.process.device, viewer.process.device, false)
+    fleet.advance(Self.toldTime)
+    let areBoth = random.chance(0.5)
+    origin.ask(link)
+    if areBoth { viewer.ask(link) }
+    fleet.advance(Fleet.agreementTime)
+    checkOffer(scene.id, of: origin)
+    claim(Text.isSame(origin.linkedWith, viewer.process.device.name), origin, "not linked as it has asked")
+    claim(origin.linkEnd == nil, origin, "a link ends that nobody has ended")
+    if areBoth {
+      let isRight = Text.isSame(viewer.linkedWith, origin.process.device.name) && viewer.linkEnd == nil
+      claim(isRight, viewer, "not linked as it has asked")
+    }
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    switch random.below(4) {
+    case 0: link.cut(fleet)
+    case 1: try fleet.partition(origin.process.device, from: viewer.process.device)
+    case 2:
+      guard let hub = hubApp(origin.process.device, scene) else { return }
+      hub.process.kill()
+    default:
+      origin.close()
+      fleet.advance(Self.toldTime)
+      if areBoth, viewer.process.hub == nil { claim(viewer.linkEnd != nil, viewer, "a link outlives its app") }
+      return checkGone(scene.id)
+    }
+    fleet.advance(link.isSilent ? Fleet.silenceTime : Self.toldTime)
+    claim(origin.linkEnd != nil, origin, "it does not hear that its link has ended")
+    if link.isSilent { fleet.heal() }
+    fleet.advance(Fleet.agreementTime)
+    checkOffer(scene.id, of: origin)
+  }
+}
