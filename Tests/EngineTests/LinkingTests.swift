@@ -262,6 +262,11 @@ import Testing
     try third.say(.resume(mine: 2, yours: yours, received: 1_000_000))
     world.settle()
     #expect([first, second, third].map { $0.isConnected } == [false, false, true])
+    let shared = world.hub?.hubList.first?.hub?.number
+    #expect(shared != nil && shared == third.numberOfHub, "the next link goes on with what was said of this one")
+    world.hub?.stepDown()
+    world.settle()
+    #expect(third.goodbye?.status == .connectionUnavailable, "nothing goes on here, so nothing speaks against a word")
   }
 
   @Test func `a hub that hears all, but never says that it came, is given up`() throws {

@@ -199,6 +199,12 @@ import Testing
       Issue.record("that the hub refuses goes unnoticed")
       return
     }
+    let deaf = try RawHub(for: Continued(), welcoming: false)
+    try deaf.say(.goodbye(SegueError(.unsupportedVersion, "too old")))
+    guard case .refused? = deaf.app.engine.takeComplaint() else {
+      Issue.record("that a hub refuses before it welcomes goes unnoticed")
+      return
+    }
     let other = try RawHub(for: Continued())
     // A channel that no message has named.
     let channel = other.link.open()

@@ -8,11 +8,11 @@ final class RawHub {
   let link = Link(side: .accepting)
   private let now: Moment
 
-  init(for scene: Continued, _ limits: Limits = Limits()) throws {
+  init(for scene: Continued, _ limits: Limits = Limits(), welcoming: Bool = true) throws {
     app = TestApp(scene.viewer.engine.identity, limits)
     now = scene.world.now
     app.engine.connected(now)
-    try say(.welcome(version: 1, generation: 1, deviceName: "here"))
+    if welcoming { try say(.welcome(version: 1, generation: 1, deviceName: "here")) }
   }
 
   func say(_ message: Message) throws {

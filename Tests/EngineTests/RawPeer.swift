@@ -2,15 +2,32 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// An app or a hub without an engine: it says what it wants, and pays no heed to what it hears.
+/// An app or a hub without an engine: it says what it wants, whatever it hears.
 final class RawPeer {
   private let world: World
   private let number: HubEngine.PeerNumber
   private let link = Link(side: .connecting)
+  /// Why the hub has said that it closes the connection.
+  private(set) var goodbye: SegueError?
+  /// What the hub has said is its number for what it shares with this one.
+  private(set) var numberOfHub: UInt64?
 
   private init(_ world: World) {
     self.world = world
     number = world.takeNumber()
+    world.links.append((number: number, send: { [weak self] in self?.hear($0) }, close: {}))
+  }
+
+  private func hear(_ bytes: [UInt8]) {
+    link.receive(bytes)
+    while let event = try? link.nextEvent() {
+      guard case .message = event, let message = try? link.takeMessage(Message.decode) else { continue }
+      switch message {
+      case .goodbye(let error): goodbye = error
+      case .resume(let mine, _, _): numberOfHub = mine
+      default: break
+      }
+    }
   }
 
   /// An app that registers.

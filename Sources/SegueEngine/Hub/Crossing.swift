@@ -25,8 +25,6 @@ public final class Crossing {
   fileprivate(set) var isLost = false
   /// The other side reads no more.
   public fileprivate(set) var isUnread = false
-  /// The app writes no more.
-  public fileprivate(set) var hasEnded = false
   /// What was shut down of the socket.
   var isShut = false
   var isShutForReading = false
@@ -57,8 +55,10 @@ public final class Crossing {
     return room < Link.pieceSize ? 0 : room
   }
 
+  /// The app writes no more.
+  public var hasEnded: Bool { outgoing == .over }
   /// Whether the socket is to be read now.
-  public var mayRead: Bool { !hasEnded && room > 0 }
+  public var mayRead: Bool { room > 0 }
   /// Whether there is something to write to the socket.
   public var hasArrived: Bool { !arrived.isEmpty && !isLost }
   /// Nothing more will be written: the socket is shut down for writing.
@@ -132,7 +132,6 @@ extension HubEngine {
   /// - Parameter isClosed: it does not read any more, either.
   public func ended(_ crossing: Crossing, isClosed: Bool) {
     guard !crossing.isLost else { return }
-    crossing.hasEnded = true
     if case .open(let channel) = crossing.outgoing { crossing.far.link.finish(channel) }
     crossing.outgoing = .over
     if isClosed { stopReading(crossing) }

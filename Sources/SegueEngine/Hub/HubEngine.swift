@@ -250,12 +250,10 @@ public final class HubEngine {
   func dismiss(_ peer: Peer, _ error: SegueError) {
     guard !peer.isClosing else { return }
     detachSponsor(of: peer, error)
-    guard peer.hub?.resumeBy == nil else {
-      peer.isClosing = true
-      return forget(peer)
-    }
-    if !peer.isResuming { try? writer.send(.goodbye(error), over: peer.link) }
+    let isConnected = peer.hub?.resumeBy == nil
+    if isConnected, !peer.isResuming { try? writer.send(.goodbye(error), over: peer.link) }
     peer.isClosing = true
+    guard isConnected else { return forget(peer) }
     flush(peer)
     closable.append(peer.number)
   }

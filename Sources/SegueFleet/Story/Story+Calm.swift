@@ -111,7 +111,12 @@ extension Story {
 
   /// In calm nothing is left to wait for.
   private func checkIdle() {
+    fleet.advance(Fleet.agreementTime)
+    let connections = devices.flatMap { $0.links.map { $0.connection } }
     fleet.advance(90_000)
+    if !connections.elementsEqual(devices.flatMap { $0.links.map { $0.connection } }, by: { $0 === $1 }) {
+      fleet.report("fleet", "R7.4: a link is given up, and nothing was wrong with it")
+    }
     checkStreams()
     for device in devices { device.hub?.process.complain(device.hub?.engine.leftover) }
     for app in apps {

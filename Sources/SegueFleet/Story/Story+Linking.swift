@@ -31,9 +31,11 @@ extension Story {
       guard let hub = hubApp(origin.process.device, scene) else { return }
       hub.process.kill()
     default:
+      let connection = link.connection
       origin.close()
-      fleet.advance(Self.toldTime)
-      if areBoth, viewer.process.hub == nil { claim(viewer.linkEnd != nil, viewer, "a link outlives its app") }
+      fleet.advance(100)
+      let hasEnded = !link.isJoined || link.connection !== connection
+      claim(hasEnded && (!areBoth || viewer.linkEnd != nil), viewer, "a link outlives its app")
       return checkGone(scene.id)
     }
     fleet.advance(link.isSilent ? Fleet.silenceTime : Self.toldTime)

@@ -6,7 +6,8 @@ extension Story {
   enum Trial: String, CaseIterable {
     case answers, stale, second, cancelled, timeout, silentReceiver
     case invalidated, withdrawing, originGone, receiverGone, expired, foreign
-    case saving, changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, linking, cut
+    case saving, changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying,
+      linking, cut
     case requesting, tooLarge, unanswered, requestHubDies
     case streaming, streamEnds, streamSideDies, streamYoungHub, streamHubDies, streamSilence, fetching
 
