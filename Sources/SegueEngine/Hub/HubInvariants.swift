@@ -1,4 +1,5 @@
 import SegueModel
+import SegueWire
 
 /// What is not as it must always be. Asked after each simulated step (R11.1).
 extension HubEngine {
