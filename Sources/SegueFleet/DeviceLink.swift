@@ -14,7 +14,7 @@ final class DeviceLink {
   /// The latest; its ends may have closed.
   var connection: Connection?
   /// The apps that have asked for the next connection, of the first device and of the second.
-  private var requests: [LinkRequest?] = [nil, nil]
+  private var requests: (LinkRequest?, LinkRequest?) = (nil, nil)
   /// An attempt is on its way.
   var isJoining = false
 
@@ -54,13 +54,13 @@ final class DeviceLink {
   /// An app of one of the two devices asks for it.
   func ask(_ request: LinkRequest, of device: FleetDevice) {
     isWanted = true
-    requests[device === first ? 0 : 1] = request
+    if device === first { requests.0 = request } else { requests.1 = request }
   }
 
   /// Of the first device and of the second; the next connection is nobody's.
   func takeRequests() -> (LinkRequest?, LinkRequest?) {
-    defer { requests = [nil, nil] }
-    return (requests[0], requests[1])
+    defer { requests = (nil, nil) }
+    return requests
   }
 
   func other(_ device: FleetDevice) -> FleetDevice { device === first ? second : first }
