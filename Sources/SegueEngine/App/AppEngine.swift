@@ -116,6 +116,9 @@ public final class AppEngine {
     if !streams.isEmpty || !streamRequests.isEmpty { return "app: it keeps a stream" }
     if !requests.isEmpty { return "app: it keeps a request" }
     if !explanations.isEmpty { return "app: it keeps a question" }
+    if snapshots.keys.contains(where: { source.activity($0) == nil }) {
+      return "app: it keeps a snapshot of what is gone"
+    }
     if !passengers.isEmpty || !deliveries.isEmpty { return "app: its owner has something to do" }
     return connection.link?.hasChannels ?? false ? "app: a channel stays open" : nil
   }

@@ -33,8 +33,11 @@ extension HubEngine {
       if peer.link.hasChannels { return "hub: a channel stays open" }
       if !peer.pending.isEmpty || peer.isReadyDue { return "hub: a peer has yet to be told of offers" }
       if peer.isClosing { return "hub: one that closes is listed" }
+      if peer.hub?.told.contains(where: { offers[$0] == nil }) ?? false {
+        return "hub: it has not told that one is gone"
+      }
     }
-    return nil
+    return offers.hasEmpty ? "hub: it keeps an activity that nobody offers" : nil
   }
 
   private var brokenCount: StaticString? {

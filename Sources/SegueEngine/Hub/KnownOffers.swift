@@ -33,6 +33,9 @@ struct KnownOffers {
   var count: Int { activities.count }
   var isEmpty: Bool { activities.isEmpty }
 
+  /// Whether something is known of an activity, and no offer.
+  var hasEmpty: Bool { activities.values.contains { $0.offer == nil && $0.ways.isEmpty } }
+
   /// The offer of an activity that counts.
   subscript(id: Identifier) -> HubOffer? { activities[id]?.offer }
 

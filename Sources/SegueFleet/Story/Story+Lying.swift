@@ -12,7 +12,7 @@ extension Story {
     let id = begin(scene)
     fleet.advance(Self.toldTime)
     let continuation = Message.Continuation(id: id, origin: offer.origin, activity: scene.id)
-    try lie(of: continuation, scene, liars)
+    try lie(of: continuation, asked: 1, scene, liars)
     expect(scene, id, nil, nil)
     scene.origin.answersSaves = true
     scene.origin.answer()
@@ -22,22 +22,23 @@ extension Story {
     witness?.hold(requestsOf: scene.origin)
     let number = ask(scene, from, 100)
     fleet.advance(Self.toldTime)
-    try lie(of: continuation, scene, liars)
+    try lie(of: continuation, asked: number, scene, liars)
     witness?.release(scene.origin)
     fleet.advance(Self.toldTime)
     expectAnswer(scene, number, nil)
     checkOffer(scene.id, of: scene.origin)
   }
 
+  /// - Parameter number: of what the viewer has asked.
   private mutating func lie(
-    of continuation: Message.Continuation, _ scene: Scene, _ liars: [ScriptedApp]
+    of continuation: Message.Continuation, asked number: UInt64, _ scene: Scene, _ liars: [ScriptedApp]
   ) throws(SegueError) {
     for _ in 0..<6 {
       let liar = liars[random.below(liars.count)]
       guard let link = liar.engine?.link else { continue }
       let lie = Lie.allCases[random.below(Lie.allCases.count)]
       liar.process.does("lies", lie.rawValue)
-      link.send(try say(lie, of: continuation, scene, liar, link).encoded())
+      link.send(try message(lie, of: continuation, asked: number, scene, liar, link).encoded())
       // What it says goes out.
       liar.tell { _, _ in }
       fleet.advance(random.within(0, 50))
@@ -51,11 +52,12 @@ extension Story {
     case request, response, stream, streamAnswer, streamWord
   }
 
-  private mutating func say(
-    _ lie: Lie, of continuation: Message.Continuation, _ scene: Scene, _ liar: ScriptedApp, _ link: Link
+  private mutating func message(
+    _ lie: Lie, of continuation: Message.Continuation, asked number: UInt64, _ scene: Scene, _ liar: ScriptedApp,
+    _ link: Link
   ) -> Message {
     let error = SegueError(.handoffFailed, "a lie")
-    let (viewer, number) = (scene.viewer.identity.id, UInt64(random.below(20)))
+    let viewer = scene.viewer.identity.id
     switch lie {
     case .withdraw: return .withdraw(continuation.activity)
     case .state: return .state(continuation.id, to: viewer, channel: link.open(), size: 3, isStale: false)
