@@ -31,6 +31,31 @@ import Testing
     #expect(editor.receipts.first?.receiver.appName == "viewer")
   }
 
+  @Test func `one that is clean and was never saved is handed over as it is (R1.7)`() throws {
+    let (world, editor, viewer, id) = try world()
+    editor.change(id, at: world.now) { $0.markNeedsSave(false) }
+    _ = try world.continue(in: viewer)
+    #expect(viewer.continued.first?.activity.title == "Draft")
+    #expect(!editor.takeEvents().contains("will_save"))
+  }
+
+  @Test func `its progress is what has come of the whole, until it is answered (R3.9)`() throws {
+    let (world, editor, viewer, id) = try world()
+    let data = [UInt8](repeating: 7, count: 100_000)
+    try editor.change(id, at: world.now) {
+      try $0.setUserInfo(.dictionary([(key: .string("d"), value: .data(data))]), limit: Limits.value)
+    }
+    editor.answersSaves = false
+    viewer.answersContinue = false
+    let continuation = try world.continue(in: viewer)
+    #expect(viewer.engine.progress(of: continuation).map { $0 == (0, 0) } ?? false)
+    world.tell(editor) { $0.saved(editor.pendingSaves[0], $1) }
+    let progress = try #require(viewer.engine.progress(of: continuation))
+    #expect(progress.received == progress.total && progress.total > data.count)
+    world.tell(viewer) { $0.answer(continuation, handled: true, restored: true, $1) }
+    #expect(viewer.engine.progress(of: continuation) == nil)
+  }
+
   @Test func `a clean activity is handed over without will_save (R1.7, R2.2)`() throws {
     let (world, editor, viewer, _) = try world()
     _ = try world.continue(in: viewer)

@@ -141,8 +141,8 @@ extension HubEngine {
   private func tell(_ peer: Peer, _ news: inout News) {
     // As a rule nothing waits.
     if peer.pending.isEmpty, !peer.isReadyDue, mayTell(peer) { return tellNow(peer, &news) }
+    // It is told when what waits has gone out.
     peer.pending.append(news.id)
-    tellPending(peer)
     // Offers come and go, and it hears of none: it has stopped reading.
     guard peer.pending.count > 2 * offers.count + Self.pendingLimit else { return }
     dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
