@@ -1137,7 +1137,8 @@ segue_status segue_activity_remove_attachment(segue_activity *activity, const ch
 segue_status segue_activity_get_attachments(const segue_activity *activity, segue_value **attachments);
 
 /**
- * So much has come; where the app's callbacks run, 10 times a second at most, never more than one waiting.
+ * So much has come; where the app's callbacks run, 10 times a second at most, never more than one waiting. The whole is told
+ * once, last, and only if it is there: before fetched, without an error.
  *   activity  borrowed
  */
 typedef void (*segue_progress_function)(void *context, segue_activity *activity, uint64_t received, uint64_t total);
