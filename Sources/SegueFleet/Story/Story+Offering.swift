@@ -145,15 +145,18 @@ extension Story {
     checkOffer(scene.id, of: scene.origin)
   }
 
-  /// Offers are kept for 3 s without a hub, and continuations wait 2 s for one (R3.14).
+  /// Offers are kept for 3 s without a hub, and continuations wait 2 s for one (R3.14); requests and streams wait longer.
   mutating func tryWithoutHub(_ scene: Scene) {
     let device = scene.viewer.process.device
-    guard let hub = hubApp(device, scene) else { return }
+    guard let hub = hubApp(device, scene), let from = continued(scene) else { return }
     device.admitsHubs = false
     fleet.disturb(for: 2 * Fleet.agreementTime)
     hub.process.kill()
+    fleet.advance(100)
     let id = begin(scene)
-    fleet.advance(1_900)
+    let number = ask(scene, from, 100)
+    scene.viewer.askStream(random.identifier(), from)
+    fleet.advance(1_800)
     claim(witness?[id]?.told.last == .willContinue, scene.viewer, "R3.14: it does not wait for the next hub")
     fleet.advance(200)
     expect(scene, id, .failed(.connectionUnavailable), nil)
@@ -163,6 +166,8 @@ extension Story {
     claim(scene.viewer.offers.isEmpty, scene.viewer, "R2.8: what nobody may offer any more is still seen")
     device.admitsHubs = true
     fleet.advance(Fleet.agreementTime)
+    // The origin may come to the new hub later than the question.
+    expectAnswer(scene, number, nil, .connectionUnavailable)
     checkOffer(scene.id, of: scene.origin)
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
   }
