@@ -85,7 +85,7 @@ public final class AppEngine {
     tickConnection(now)
     tickCurrent(now)
     tickSaves(now)
-    offers.tick(now) { event, offer in deliveries.append(.offer(event, offer)) }
+    settle(now) { $0.tick(now, report: $1) }
     tickIncoming(now)
     tickOutgoing(now)
     tickStreams(now)

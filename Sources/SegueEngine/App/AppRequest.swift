@@ -92,7 +92,7 @@ extension AppEngine {
 
   func sendRequests(_ now: Moment) {
     for request in requests {
-      guard case .unsent = request.phase else { continue }
+      guard case .unsent = request.phase, !offers.awaits(request.other) else { continue }
       guard let channel = openForRequest() else {
         end(request, Self.tooManyTransfers)
         continue

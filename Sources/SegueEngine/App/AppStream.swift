@@ -84,7 +84,9 @@ extension AppEngine {
 
   func askForStreams(_ now: Moment) {
     for index in streams.indices {
-      guard case .asking(let deadline, false) = streams[index].phase else { continue }
+      guard case .asking(let deadline, false) = streams[index].phase, !offers.awaits(streams[index].other) else {
+        continue
+      }
       streams[index].phase = .asking(deadline: deadline, isSent: true)
       passengers.append(.stream(streams[index].id))
       // The hub fills in who asks.

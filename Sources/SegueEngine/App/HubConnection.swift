@@ -167,9 +167,8 @@ extension AppEngine {
     case .goodbye(let error): connection.complaint = .refused(error)
     case .ping(let number): send(.pong(number), isUrgent: true)
     case .offer(let offer, let timing, _):
-      offers.put(offer, timing, now) { event, offer in deliveries.append(.offer(event, offer)) }
-    case .gone(let id, _):
-      offers.remove(id) { event, offer in deliveries.append(.offer(event, offer)) }
+      settle(now) { $0.put(offer, timing, now, report: $1) }
+    case .gone(let id, _): settle(now) { $0.remove(id, report: $1) }
     case .ready:
       connection.isReady = true
       offers.meetHub(now)
@@ -200,6 +199,15 @@ extension AppEngine {
     case .pong: answered(now)
     case .link, .resume, .attach, .hello, .welcome, .put, .withdraw, .explain: break
     }
+  }
+
+  /// Lets the list of offers change, and asks those origins that the new hub has by now what was to be asked of them.
+  func settle(_ now: Moment, _ change: (inout OfferList, OfferList.Report) -> Void) {
+    let isSettling = offers.isSettling
+    change(&offers) { event, offer in deliveries.append(.offer(event, offer)) }
+    guard isSettling, connection.isWelcome else { return }
+    askForStreams(now)
+    sendRequests(now)
   }
 
   private func greeted(by message: Message, _ now: Moment) {

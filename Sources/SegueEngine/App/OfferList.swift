@@ -94,6 +94,14 @@ public struct OfferList {
     report(.gone, entry.offer)
   }
 
+  /// Whether offers of another hub may still be confirmed by this one.
+  var isSettling: Bool { purgeAt != nil }
+
+  /// Whether those of an app may: it is on its way to this hub, too.
+  func awaits(_ origin: Identifier) -> Bool {
+    isSettling && order.elements.prefix { $0.hub != hub }.contains { entries[$0.id]?.offer.origin == origin }
+  }
+
   mutating func loseHub(_ now: Moment) {
     hub += 1
     purgeAt = entries.isEmpty ? nil : now.uptime + Self.withoutHub

@@ -166,7 +166,7 @@ extension Story {
     claim(scene.viewer.offers.isEmpty, scene.viewer, "R2.8: what nobody may offer any more is still seen")
     device.admitsHubs = true
     fleet.advance(Fleet.agreementTime)
-    // The origin may come to the new hub later than the question.
+    // For so long that nobody knows any more who is on its way to the next.
     expectAnswer(scene, number, nil, .connectionUnavailable)
     checkOffer(scene.id, of: scene.origin)
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
