@@ -223,6 +223,16 @@ extension HubEngine {
     }
   }
 
+  /// The way to the origin is gone: what it has not answered it never will.
+  func loseUnanswered(_ continuation: Identifier, beyond peer: Peer) {
+    for crossing in crossings
+    where crossing.far === peer && crossing.continuation.id == continuation && crossing.isAsker
+      && crossing.incoming == .unopened
+    {
+      lose(crossing, SegueError(.connectionUnavailable, "the way to the other app broke"))
+    }
+  }
+
   /// Ends it at once, without a word.
   func drop(_ crossing: Crossing) {
     crossing.isLost = true

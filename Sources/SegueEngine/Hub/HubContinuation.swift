@@ -213,6 +213,7 @@ extension HubEngine {
   /// A hub says that the app at the other end of a continuation is gone.
   func vanished(_ id: Identifier, beyond peer: Peer) {
     if let path = paths[id], path.receiverPeer === peer || path.originPeer === peer { tellLost(path, beyond: peer) }
+    loseUnanswered(id, beyond: peer)
     guard let continuation = continuations[id],
       continuation.receiverPeer === peer || continuation.originPeer === peer
     else { return }

@@ -53,7 +53,9 @@ extension HubEngine {
     } else {
       passengers.append(.stream(from: peer.number, to: origin.number, id))
     }
-    paths.insert(Path(continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin))
+    paths.insert(
+      Path(
+        continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, hasRequests: true))
     send(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment), to: origin)
   }
 

@@ -9,7 +9,7 @@ struct Path {
   /// Both outlive it: it is taken out when either goes.
   unowned(unsafe) let receiverPeer: Peer
   unowned(unsafe) let originPeer: Peer
-  /// If one side goes, the other may wait for something of it.
+  /// A request or a stream was asked for: if one side goes, the other may wait for something of it.
   var hasRequests = false
 }
 
