@@ -6,6 +6,8 @@ import SegueModel
 public struct Story {
   /// Devices, apps and events at most.
   public static let limit = 1_000_000
+  /// Milliseconds after which nothing is left that began before: longer than any deadline, and than any silence.
+  static let endingTime: Int64 = 90_000
 
   let fleet: Fleet
   /// Nil: nobody keeps what is said.
@@ -69,8 +71,7 @@ public struct Story {
     for device in devices { device.restart() }
     fleet.heal()
     settle()
-    // Longer than any deadline, and than any silence.
-    fleet.advance(90_000)
+    fleet.advance(Self.endingTime)
     checkStreams()
   }
 

@@ -85,7 +85,7 @@ public final class AppEngine {
     tickConnection(now)
     tickCurrent(now)
     tickSaves(now)
-    settle(now) { $0.tick(now, report: $1) }
+    changeOffers(now) { $0.tick(now, report: $1) }
     tickIncoming(now)
     tickOutgoing(now)
     tickStreams(now)

@@ -167,8 +167,8 @@ extension AppEngine {
     case .goodbye(let error): connection.complaint = .refused(error)
     case .ping(let number): send(.pong(number), isUrgent: true)
     case .offer(let offer, let timing, _):
-      settle(now) { $0.put(offer, timing, now, report: $1) }
-    case .gone(let id, _): settle(now) { $0.remove(id, report: $1) }
+      changeOffers(now) { $0.put(offer, timing, now, report: $1) }
+    case .gone(let id, _): changeOffers(now) { $0.remove(id, report: $1) }
     case .ready:
       connection.isReady = true
       offers.meetHub(now)
@@ -202,7 +202,7 @@ extension AppEngine {
   }
 
   /// Lets the list of offers change, and asks those origins that the new hub has by now what was to be asked of them.
-  func settle(_ now: Moment, _ change: (inout OfferList, OfferList.Report) -> Void) {
+  func changeOffers(_ now: Moment, _ change: (inout OfferList, OfferList.Report) -> Void) {
     let isSettling = offers.isSettling
     change(&offers) { event, offer in deliveries.append(.offer(event, offer)) }
     guard isSettling, connection.isWelcome else { return }

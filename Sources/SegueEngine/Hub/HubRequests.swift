@@ -37,7 +37,7 @@ extension HubEngine {
     }
     paths.insert(
       Path(
-        continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, hasRequests: true))
+        continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, isAwaited: true))
     send(
       .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin
     )
@@ -67,7 +67,7 @@ extension HubEngine {
 
   /// One of the two sides of this continuation is gone, or the way to it: the other waits for nothing more of it.
   func tellLost(_ path: Path, beyond peer: Peer) {
-    guard path.hasRequests, path.receiverPeer !== path.originPeer else { return }
+    guard path.isAwaited, path.receiverPeer !== path.originPeer else { return }
     send(.vanished(path.continuation), to: path.receiverPeer === peer ? path.originPeer : path.receiverPeer)
   }
 }

@@ -55,7 +55,7 @@ extension HubEngine {
     }
     paths.insert(
       Path(
-        continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, hasRequests: true))
+        continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, isAwaited: true))
     send(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment), to: origin)
   }
 

@@ -10,7 +10,7 @@ struct Path {
   unowned(unsafe) let receiverPeer: Peer
   unowned(unsafe) let originPeer: Peer
   /// A request or a stream was asked for: if one side goes, the other may wait for something of it.
-  var hasRequests = false
+  var isAwaited = false
 }
 
 /// The last paths; older ones are forgotten.
@@ -22,9 +22,9 @@ struct Paths {
 
   mutating func insert(_ path: Path) {
     if let index = paths.lastIndex(where: { $0.continuation == path.continuation }) {
-      let hasRequests = path.hasRequests || paths[index].hasRequests
+      let isAwaited = path.isAwaited || paths[index].isAwaited
       paths[index] = path
-      paths[index].hasRequests = hasRequests
+      paths[index].isAwaited = isAwaited
       return
     }
     if paths.count == Self.capacity { paths.removeFirst(Self.capacity / 4) }

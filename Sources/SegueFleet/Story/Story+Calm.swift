@@ -113,7 +113,7 @@ extension Story {
   private func checkIdle() {
     fleet.advance(Fleet.agreementTime)
     let connections = devices.flatMap { $0.links.map { $0.connection } }
-    fleet.advance(90_000)
+    fleet.advance(Self.endingTime)
     if !connections.elementsEqual(devices.flatMap { $0.links.map { $0.connection } }, by: { $0 === $1 }) {
       fleet.report("fleet", "R7.4: a link is given up, and nothing was wrong with it")
     }
