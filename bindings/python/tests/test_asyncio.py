@@ -196,15 +196,14 @@ def test_exceptions_go_to_the_logger_and_the_loop(folder: str, log: Log) -> None
         async with notes(folder) as origin, notes(folder) as receiver:
             activity, receipt = await offering(origin)
 
-            @activity.on_will_save
-            async def save() -> None:
+            @activity.on_was_continued
+            async def move(continued: segue.Receipt) -> None:
                 raise LookupError("in a coroutine")
 
             @receiver.on_will_continue
             def begin(type: str, continuation: segue.Continuation) -> None:
                 raise LookupError("in a function")
 
-            activity.needs_save = True
             event = await first(receiver.offer_events())
             assert (await receiver.continue_(event.offer)).title == "Shopping list"
             assert (await receipt).outcome == Outcome.RESTORED

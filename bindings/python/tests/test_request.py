@@ -149,7 +149,7 @@ def test_it_is_cancelled(app: segue.App, origin: Start) -> None:
     activity = continued(app)
     asked = activity.request(b"later")
     asked.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(segue.UserCancelledError):
         asked.wait(PATIENCE)
     assert activity.request(b"abc").wait(PATIENCE) == b"cba"
     asked.cancel()

@@ -97,7 +97,7 @@ def test_each_other_constant_is_that_of_the_header() -> None:
     assert {"host": CONSTANTS["SEGUE_DELIVER_HOST"], "thread": CONSTANTS["SEGUE_DELIVER_THREAD"]} == _app._DELIVERIES
     replies = (_app._REPLY_NO, _app._REPLY_YES, _app._REPLY_LATER)
     assert replies == tuple(CONSTANTS[f"SEGUE_REPLY_{name}"] for name in ("NO", "YES", "LATER"))
-    assert (replies[0], replies[2]) == (_activity._REPLY_NO, _activity._REPLY_LATER)
+    assert replies[1:] == (_activity._REPLY_YES, _activity._REPLY_LATER)
     levels = (_log._ERROR, _log._INFO, _log._DEBUG)
     assert levels == tuple(CONSTANTS[f"SEGUE_LOG_{name}"] for name in ("ERROR", "INFO", "DEBUG"))
     eligible = (_activity._HANDOFF, _activity._SEARCH, _activity._PUBLIC_INDEXING, _activity._PREDICTION)

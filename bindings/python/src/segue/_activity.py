@@ -17,7 +17,7 @@ from ._codec import date_of, seconds_of
 from ._hooks import Hooked, hook, is_hooked, is_later
 from ._native import library, release
 from ._pending import Pending
-from ._receipt import receipt_of
+from ._receipt import Outcome, receipt_of
 from ._stream import Stream
 from ._user_info import UserInfo, set_user_info
 from ._values import taken, value_of
@@ -27,7 +27,7 @@ from .values import URL, Timestamp
 if TYPE_CHECKING:
     from ._app import App
 
-_REPLY_NO, _REPLY_LATER = 0, 2
+_REPLY_YES, _REPLY_LATER = 1, 2
 _HANDOFF, _SEARCH, _PUBLIC_INDEXING, _PREDICTION = 1, 2, 3, 4
 
 
@@ -85,6 +85,8 @@ class Activity(Hooked, _native.Handle):
     _delegate: int | None = None
     _takes = (False, False)
     """Whether the delegate has callbacks for streams, and for requests."""
+    _failed_save: _Save | None = None
+    """Kept from being answered."""
 
     on_will_save: Callable[..., Any] = hook()
     on_was_continued: Callable[..., Any] = hook()
@@ -491,28 +493,54 @@ class _Asked:
         self.answer._end(None, error)
 
 
-@_native.trampoline(_table.WILL_SAVE, default=_REPLY_NO)
+@_native.trampoline(_table.WILL_SAVE, default=_REPLY_YES)
 def _will_save(activity: Activity, _: int, save: int) -> int:
     handler = activity._handler("on_will_save")
     app = activity._app
+    activity._failed_save = None
     if handler is None or app is None:
-        return _REPLY_NO
-    result = handler()
-    if not is_later(result):
-        return _REPLY_NO
+        return _REPLY_YES
     saving = _native.wrap(_Save, save, owned=False)
-    app._later(result, lambda value, ok: library.segue_save_complete(saving._handle))
+
+    def saved(value: Any, error: BaseException | None) -> None:
+        if error is None:
+            library.segue_save_complete(saving._handle)
+        else:
+            _save_failed(activity, saving)
+
+    try:
+        result = handler()
+        if not is_later(result):
+            return _REPLY_YES
+        app._later(result, saved)
+    except BaseException as error:
+        app._failed(error)
+        _save_failed(activity, saving)
     return _REPLY_LATER
+
+
+def _save_failed(activity: Activity, saving: _Save) -> None:
+    """Never answered, so that the last snapshot is handed over, marked stale (R2.4)."""
+    activity._failed_save = saving
+    if activity.is_valid:
+        activity.needs_save = True
 
 
 @_native.trampoline(_table.RECEIPT)
 def _was_continued(activity: Activity, _: int, receipt: int) -> None:
-    activity._notify("on_was_continued", receipt_of(receipt))
+    told = receipt_of(receipt)
+    try:
+        activity._notify("on_was_continued", told)
+    finally:
+        # Here, since the library tells an activity nothing that was invalidated meanwhile.
+        activity._notify("on_continuation_ended", told)
 
 
 @_native.trampoline(_table.RECEIPT)
 def _continuation_ended(activity: Activity, _: int, receipt: int) -> None:
-    activity._notify("on_continuation_ended", receipt_of(receipt))
+    told = receipt_of(receipt)
+    if told.outcome != Outcome.RESTORED:  # else it came with on_was_continued
+        activity._notify("on_continuation_ended", told)
 
 
 @_native.trampoline(_table.DID_RECEIVE_STREAM)

@@ -14,6 +14,7 @@ import time
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
@@ -26,8 +27,17 @@ from ._link import Link, link
 from ._log import follow_logger, logger
 from ._native import library
 from ._offer import Offer, OfferEvent, OfferEventKind
-from ._pending import Pending
-from .errors import BusyError, CancelledError, InvalidArgumentError, InvalidatedError, InvalidStateError, error_of
+from ._pending import Pending, Readiness
+from ._turns import Turns
+from .errors import (
+    BusyError,
+    CancelledError,
+    Error,
+    InvalidArgumentError,
+    InvalidatedError,
+    InvalidStateError,
+    error_of,
+)
 
 if TYPE_CHECKING:
     from ._fleet import FleetDevice
@@ -113,15 +123,14 @@ class App(Hooked, _native.Handle):
         self._current: Activity | None = None
         self._continuations: set[Continuation] = set()
         self._expected: set[Pending[Any]] = set()
-        self._readiness: Pending[None] | None = None
+        self._readinesses: weakref.WeakSet[Readiness] = weakref.WeakSet()
         self._listeners: list[Callable[[OfferEvent | None], None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Future[Any]] = set()
         self._detach: Callable[[], None] | None = None
         self._stopped = False
         self._woken = False
-        self._dispatcher: int | None = None
-        """The thread that is inside dispatch."""
+        self._turns = Turns()
         super().__init__(
             _native.created(library.segue_app_create, identifier, len(identifier))
             if device is None
@@ -148,8 +157,6 @@ class App(Hooked, _native.Handle):
             self.device.fleet._apps.append(self)
         elif not self._delivers_by_thread:
             self._fd = self.fileno()
-            self._poll = select.poll()
-            self._poll.register(self._fd, select.POLLIN)
 
     def close(self) -> None:
         """Saves and withdraws the current activity, ends its continuations, and leaves. A second call is fine.
@@ -206,22 +213,41 @@ class App(Hooked, _native.Handle):
         """Runs the callbacks that are due, waiting for the first of them; gives their number.
 
         timeout: seconds; 0: do not wait; None: wait for ever
-        0 means that the time is up, or that `wake` was called. Raises what a callback raised. Ctrl-C works.
+        0 means that the time is up, or that `wake` was called. Raises what a callback raised. Ctrl-C works. Of several
+        threads that dispatch one does at a time; the others wait for their turn.
         """
+        return self._dispatch_until(lambda: False, timeout)
+
+    def _dispatch_until(self, until: Callable[[], bool], timeout: float | None) -> int:
+        """Dispatches, or waits while another thread does; `until` says that there is nothing to wait for any more."""
         if self.device is not None:
             return self._dispatch_in_fleet(timeout)
         may_wait = self._opened and not self._closed and not self._delivers_by_thread
-        if timeout == 0 or not may_wait or self._dispatcher == threading.get_ident():
+        if not may_wait or self._turns.holder == threading.get_ident() or _native.is_forked():
             return self._dispatch_due()
-        end = None if timeout is None else time.monotonic() + timeout
-        while True:
-            # The wait is Python's, so that signal handlers run meanwhile.
-            left = None if end is None else (end - time.monotonic()) * 1000
-            self._poll.poll(None if left is None else max(0.0, left))
-            delivered = self._dispatch_due()
-            if delivered or self._woken or (left is not None and left <= 0):
+        end = None if timeout is None else time.monotonic() + max(0.0, timeout)
+
+        def need_not() -> bool:
+            return self._woken or until()
+
+        while self._turns.take(need_not, None if end is None else end - time.monotonic()):
+            try:
+                left = None if end is None else max(0.0, (end - time.monotonic()) * 1000)
+                if need_not():
+                    left = 0
+                if left != 0:
+                    # The wait is Python's, so that signal handlers run meanwhile.
+                    poll = select.poll()
+                    poll.register(self._fd, select.POLLIN)
+                    poll.poll(left)
+                delivered = self._dispatch_due()
+            finally:
+                self._turns.give()
+            if delivered or left == 0:
                 self._woken = False
                 return delivered
+        self._woken = False
+        return 0
 
     def _dispatch_in_fleet(self, timeout: float | None) -> int:
         """Moves the fleet until a callback has run. The timeout is of its time."""
@@ -241,7 +267,7 @@ class App(Hooked, _native.Handle):
         """Runs callbacks until `stop` or `close`."""
         try:
             while not self._stopped:
-                self.dispatch()
+                self._dispatch_until(lambda: self._stopped, None)
         except InvalidatedError:
             if not self._stopped:  # else another thread closes it
                 raise
@@ -257,6 +283,7 @@ class App(Hooked, _native.Handle):
         """Makes a waiting `dispatch` return, or else the next one not wait."""
         self._woken = True
         library.segue_app_wake(self._handle)
+        self._turns.tell()
 
     def fileno(self) -> int:
         """A descriptor that is readable while `dispatch` has something to do, for your own loop. Do not read it."""
@@ -274,21 +301,21 @@ class App(Hooked, _native.Handle):
 
     def _dispatch_due(self) -> int:
         delivered = _table.Size()
-        outer, self._dispatcher = self._dispatcher, threading.get_ident()
-        try:
-            library.segue_app_dispatch(self._handle, 0, byref(delivered))
-        finally:
-            self._dispatcher = outer
+        library.segue_app_dispatch(self._handle, 0, byref(delivered))
         _native.release_deferred()
         self._raise_failure()
         return delivered.value
 
     def _dispatch_reporting(self) -> None:
         """For loops: errors of callbacks do not end the loop."""
+        if not self._turns.take_now():
+            return  # another thread does it
         try:
             self._dispatch_due()
         except Exception as error:
             self._report(error)
+        finally:
+            self._turns.give()
 
     @property
     def _runs_itself(self) -> bool:
@@ -309,13 +336,11 @@ class App(Hooked, _native.Handle):
 
     def ready(self) -> Pending[None]:
         """Done when the app is registered with a hub and knows its offers: `await app.ready()`, or `.wait(5)`."""
-        if self._readiness is None:
-            self._readiness = Pending(self)
-            self._expect(self._readiness)
-            if self.connection == Connection.READY:
-                self._answered(self._readiness)
-                self._readiness._end(None)
-        return self._readiness
+        readiness = Readiness(self)
+        self._readinesses.add(readiness)
+        if self.connection == Connection.READY:
+            readiness._end(None)
+        return readiness
 
     @property
     def offers(self) -> list[Offer]:
@@ -372,9 +397,10 @@ class App(Hooked, _native.Handle):
         timeout: seconds for all of it; None: the limit `continuation_ms`
         """
         most = 0 if timeout is None else _native.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
-        handle = _native.created(library.segue_app_continue, self._handle, offer._handle, most)
-        continuation = continuation_of(self, handle, owned=True)
-        if not continuation.done:
+        # Callbacks on other threads wait here until the continuation is known.
+        with _native.known_lock:
+            handle = _native.created(library.segue_app_continue, self._handle, offer._handle, most)
+            continuation = continuation_of(self, handle, owned=True)
             self._continuations.add(continuation)
         return continuation
 
@@ -419,10 +445,10 @@ class App(Hooked, _native.Handle):
     def _finish_later(self, result: Any) -> None:
         """For handlers whose answer nobody waits for."""
         if is_later(result):
-            self._later(result, lambda value, ok: None)
+            self._later(result, lambda value, error: None)
 
-    def _later(self, result: Any, done: Callable[[Any, bool], None]) -> None:
-        """Calls `done` with what a handler's coroutine or future gave, and whether it gave anything."""
+    def _later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
+        """Calls `done` with what a handler's coroutine or future gave, or with what it raised."""
         if isinstance(result, concurrent.futures.Future):
             result.add_done_callback(lambda future: self._later_done(future, done))
             return
@@ -442,12 +468,14 @@ class App(Hooked, _native.Handle):
         else:
             loop.call_soon_threadsafe(start)
 
-    def _later_done(self, future: Any, done: Callable[[Any, bool], None]) -> None:
+    def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], None]) -> None:
         self._tasks.discard(future)
         error = None if future.cancelled() else future.exception()
-        ok = error is None and not future.cancelled()
         try:
-            done(future.result() if ok else None, ok)
+            if future.cancelled():
+                done(None, CancelledError("the handler was cancelled"))
+            else:
+                done(None if error is not None else future.result(), error)
         except Exception as late:  # its app was closed, or its time was up
             logger.debug("an answer came too late: %s", late)
         if error is not None:
@@ -488,6 +516,13 @@ class App(Hooked, _native.Handle):
     def _answered(self, answer: Pending[Any]) -> None:
         self._expected.discard(answer)
 
+    def _told(self) -> None:
+        """Something that was awaited has ended. A thread that waits for events looks, unless it is this one."""
+        self._turns.tell()
+        if self._turns.holder not in (None, threading.get_ident()) and not self._closed:
+            with suppress(Error):
+                library.segue_app_wake(self._handle)
+
     def _left(self) -> None:
         """Closed: nothing will come any more."""
         if self._detach is not None:
@@ -495,7 +530,7 @@ class App(Hooked, _native.Handle):
             self._detach = None
         self._current = None
         expected, self._expected = self._expected, set()
-        for answer in expected:
+        for answer in [*expected, *self._readinesses]:
             answer._end(None, CancelledError("the app was closed"))
         for listen in list(self._listeners):
             listen(None)
@@ -522,7 +557,7 @@ class App(Hooked, _native.Handle):
         try:
             result = handler(activity, continuation)
             if is_later(result):
-                self._later(result, lambda value, ok: _complete(continuation, activity, ok and value is not False))
+                self._later(result, lambda value, error: _complete(continuation, activity, value, error))
                 return _REPLY_LATER
         except BaseException as error:
             continuation._end(None, error)
@@ -543,11 +578,9 @@ class App(Hooked, _native.Handle):
         self._notify("on_offer", event.kind, event.offer)
 
     def _connection_changed(self, connection: Connection) -> None:
-        if connection == Connection.READY and self._readiness is not None:
-            self._answered(self._readiness)
-            self._readiness._end(None)
-        elif connection == Connection.SEARCHING and self._readiness is not None and self._readiness.done:
-            self._readiness = None
+        if connection == Connection.READY:
+            for readiness in list(self._readinesses):
+                readiness._end(None)
         self._notify("on_connection", connection)
 
     def _set_text(self, setter: Any, what: str, text: str | None) -> None:
@@ -579,10 +612,15 @@ def _remove_reader(loop: asyncio.AbstractEventLoop, fd: int) -> None:
         loop.remove_reader(fd)
 
 
-def _complete(continuation: Continuation, activity: Activity, handled: bool) -> None:
+def _complete(continuation: Continuation, activity: Activity, answer: Any, error: BaseException | None) -> None:
     """An async on_continue has answered."""
-    continuation._end(activity)
-    continuation.complete(handled)
+    try:
+        continuation.complete(error is None and answer is not False)
+    except Error as late:  # the origin was told that it failed
+        error = error or late
+        raise
+    finally:
+        continuation._end(None if error is not None else activity, error)
 
 
 @_native.trampoline(_table.OFFER)
@@ -600,7 +638,9 @@ def _on_will_continue(app: App, _: int, type: int, length: int, continuation: in
     handler = app._handler("on_will_continue")
     if handler is None:
         return False
-    return bool(handler(_native.read_text(type, length), continuation_of(app, continuation, owned=False)))
+    shown = handler(_native.read_text(type, length), continuation_of(app, continuation, owned=False))
+    app._finish_later(shown)
+    return bool(shown)
 
 
 @_native.trampoline(_table.CONTINUE, default=_REPLY_NO)

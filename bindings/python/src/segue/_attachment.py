@@ -89,6 +89,8 @@ def fetch(activity: Activity, app: App, name: str, to: Target, progress: Progres
         app._answered(fetching)
         raise
     fetching._transfer = _native.wrap(_Transfer, transfer.value or 0, owned=True)
+    if fetching._error is not None:
+        fetching._stop()  # `progress` has raised already, on another thread
     return fetching
 
 
@@ -107,7 +109,7 @@ def _descriptor(file: Any) -> int:
 @_native.trampoline(_table.PROGRESS)
 def _progressed(fetching: _Fetching, _: int, received: int, total: int) -> None:
     if fetching._progress is not None and not fetching.done:
-        fetching._progress(received, total)
+        fetching._app._finish_later(fetching._progress(received, total))
 
 
 @_native.trampoline(_table.FETCHED)

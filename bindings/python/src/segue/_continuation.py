@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from contextlib import suppress
 from ctypes import byref
@@ -12,6 +13,7 @@ from uuid import UUID
 
 from . import _native, _table
 from ._activity import Activity
+from ._hooks import is_later
 from ._native import library
 from ._offer import Offer
 from ._pending import Pending
@@ -182,4 +184,9 @@ def _restorable_of(each: Restorable | RestoreState | Any) -> Restorable:
 def _restore_state(restoring: _Restoring, activity: int) -> bool:
     if restoring.app is None:
         return False
-    return restoring.restore_state(restoring.app._activity(activity)) is not False
+    result = restoring.restore_state(restoring.app._activity(activity))
+    if is_later(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise TypeError("restore_state cannot be async: its answer counts at once")
+    return result is not False

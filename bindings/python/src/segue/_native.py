@@ -211,6 +211,11 @@ def release(name: str, handle: int, state: type[_State] = _State) -> None:
         _deferred.append((name, handle))
 
 
+def is_forked() -> bool:
+    """Whether the library says so to every call here."""
+    return _State.forked
+
+
 def is_leaving() -> bool:
     """Whether finalizers must leave the library alone here."""
     return _State.forked or _State.finished or getattr(_State.logging, "inside", False)
@@ -226,7 +231,9 @@ def release_deferred() -> None:
 
 
 def _after_fork() -> None:
+    global known_lock
     _State.forked = True
+    known_lock = threading.RLock()  # the former one may belong to a thread that is not here
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Generator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .errors import UserCancelledError
 
 if TYPE_CHECKING:
     from ._app import App
@@ -16,7 +18,8 @@ _T = TypeVar("_T")
 
 
 class Pending(Generic[_T]):
-    """A result that comes later: `await` it under asyncio, or `wait` for it."""
+    """A result that comes later: `await` it under asyncio, or `wait` for it; as often as you like, and from several
+    tasks and threads. When the last task that awaits it is cancelled, it is given up."""
 
     def __init__(self, app: App):
         self._prepare(app)
@@ -27,6 +30,8 @@ class Pending(Generic[_T]):
         self._result: Any = None
         self._error: BaseException | None = None
         self._waiters: list[asyncio.Future[None]] = []
+        self._waiting = 0
+        """Tasks and threads that wait."""
         self._lock = threading.Lock()
 
     @property
@@ -35,11 +40,11 @@ class Pending(Generic[_T]):
         return self._ended.is_set()
 
     def cancel(self) -> None:
-        """Gives up; the error says so."""
-        self._end(None, asyncio.CancelledError())
+        """Gives it up, for all who wait: they get a `UserCancelledError`. Once the result is there: of no effect."""
+        self._end(None, UserCancelledError("it was given up"))
 
     def wait(self, timeout: float | None = None) -> _T:
-        """The result. Runs the app's callbacks meanwhile, unless a loop or the library's thread does.
+        """The result. Runs the app's callbacks meanwhile, unless a loop, another thread or the library's does.
 
         Raises: TimeoutError if it is not there after `timeout` seconds; it goes on then.
         """
@@ -52,26 +57,46 @@ class Pending(Generic[_T]):
 
     def _wait_until_ended(self, timeout: float | None) -> None:
         end = None if timeout is None else self._app._time() + timeout
-        while not self.done:
-            left = None if end is None else end - self._app._time()
-            if left is not None and left <= 0:
-                raise TimeoutError(f"no result within {timeout} seconds")
-            if self._app._runs_itself:
-                self._ended.wait(left)
-            else:
-                self._app.dispatch(left)
+        with self._counted():
+            while not self.done:
+                left = None if end is None else end - self._app._time()
+                if left is not None and left <= 0:
+                    raise TimeoutError(f"no result within {timeout} seconds")
+                if self._app._runs_itself:
+                    self._ended.wait(left)
+                else:
+                    self._app._dispatch_until(self._ended.is_set, left)
 
     async def _until_ended(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        with self._counted():
+            with self._lock:
+                if self.done:
+                    return
+                self._waiters.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if self._waiting == 1:
+                    self._abandoned()
+                raise
+            finally:
+                with self._lock, suppress(ValueError):
+                    self._waiters.remove(waiter)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
         with self._lock:
-            if self.done:
-                return
-            self._waiters.append(waiter)
+            self._waiting += 1
         try:
-            await waiter
-        except asyncio.CancelledError:
-            self.cancel()
-            raise
+            yield
+        finally:
+            with self._lock:
+                self._waiting -= 1
+
+    def _abandoned(self) -> None:
+        """The last task that awaited it was cancelled."""
+        self.cancel()
 
     def _taken(self) -> _T:
         if self._error is not None:
@@ -90,6 +115,14 @@ class Pending(Generic[_T]):
         for waiter in waiters:
             with suppress(RuntimeError):  # its loop is closed
                 waiter.get_loop().call_soon_threadsafe(_awake, waiter)
+        self._app._told()
+
+
+class Readiness(Pending[None]):
+    """Waits for the hub: there is nothing to give up."""
+
+    def _abandoned(self) -> None:
+        pass
 
 
 def _awake(waiter: asyncio.Future[None]) -> None:

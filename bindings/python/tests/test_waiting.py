@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who waits for a result, and gives up, disturbs nobody else who waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from conftest import PATIENCE, Opener
+from test_asyncio import first, in_a_loop, notes, offering
+
+import segue
+from segue import Outcome
+
+
+@in_a_loop
+async def test_who_gives_up_waiting_for_the_hub_spoils_it_for_nobody(folder: str) -> None:
+    async with notes(folder) as app:
+        ready = app.ready()
+        impatient, patient = asyncio.ensure_future(app.ready()), asyncio.ensure_future(ready)
+        again = asyncio.ensure_future(_result(ready))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        again.cancel()
+        await patient
+        await app.ready()
+        await ready
+        assert app.ready().done
+        assert not ready._waiters
+
+
+async def _result(pending: segue.Pending[None]) -> None:
+    await pending
+
+
+@in_a_loop
+async def test_a_cancelled_wait_for_the_hub_can_be_repeated(folder: str) -> None:
+    async with notes(folder) as app:
+        ready = app.ready()
+        for _ in range(3):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(ready, 0)
+            if ready.done:
+                break
+        await ready
+
+
+@in_a_loop
+async def test_a_continuation_that_two_tasks_await_goes_on_without_one_of_them(folder: str) -> None:
+    async with notes(folder) as origin, notes(folder) as receiver:
+        activity, receipt = await offering(origin)
+        saving, may_save = asyncio.Event(), asyncio.Event()
+
+        @activity.on_will_save
+        async def save() -> None:
+            saving.set()
+            await may_save.wait()
+
+        activity.needs_save = True
+        event = await first(receiver.offer_events())
+        continuation = receiver.continue_(event.offer)
+
+        async def take() -> segue.Activity:
+            return await continuation
+
+        tasks = [asyncio.create_task(take()) for _ in range(3)]
+        await saving.wait()
+        tasks[0].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await tasks[0]
+        may_save.set()
+        assert await tasks[1] is await tasks[2] is await continuation
+        assert (await receipt).outcome == Outcome.RESTORED
+
+
+@in_a_loop
+async def test_what_the_last_one_gave_up_is_an_error_of_ours(folder: str) -> None:
+    """asyncio.CancelledError would mean that the task that asks is cancelled."""
+    async with notes(folder) as origin, notes(folder) as receiver:
+        activity, _ = await offering(origin)
+        saving = asyncio.Event()
+
+        @activity.on_will_save
+        async def never() -> None:
+            saving.set()
+            await asyncio.Event().wait()
+
+        activity.needs_save = True
+        event = await first(receiver.offer_events())
+        continuation = receiver.continue_(event.offer)
+
+        async def take() -> segue.Activity:
+            return await continuation
+
+        task = asyncio.create_task(take())
+        await saving.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        for _ in range(2):
+            with pytest.raises(segue.UserCancelledError):
+                await continuation
+        reasons = activity.explain()
+        reasons.cancel()
+        with pytest.raises(segue.UserCancelledError):
+            await reasons
+
+
+def test_a_thread_that_waits_hears_that_another_gave_it_up(opened: Opener) -> None:
+    app = opened()
+    app.ready().wait(PATIENCE)
+    pending: segue.Pending[None] = segue.Pending(app)
+    timer = threading.Timer(0.05, pending.cancel)
+    timer.start()
+    with pytest.raises(segue.UserCancelledError):
+        pending.wait(PATIENCE)
+    timer.join()
