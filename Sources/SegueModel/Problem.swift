@@ -12,8 +12,8 @@ extension Activity {
   /// - Parameter now: seconds since 1970.
   public func problems(at now: Double) -> [Problem] {
     var problems: [Problem] = []
-    func report(_ path: String, _ status: Status, _ message: String) {
-      problems.append(Problem(path: path, status: status, message: message))
+    func report(_ path: String, _ status: Status, _ message: DiagnosticText) {
+      problems.append(Problem(path: path, status: status, message: message.string))
     }
     if isExpired(at: now) { report("expiration_date", .invalidArgument, "is past: it is not offered") }
     for key in requiredUserInfoKeys?.elements ?? [] where userInfo?[key] == nil {

@@ -42,9 +42,10 @@ public struct SegueError: Error, Sendable, Equatable {
   public let status: Status
   public let message: String
 
-  public init(_ status: Status, _ message: String) {
+  @inline(never)
+  public init(_ status: Status, _ message: DiagnosticText) {
     self.status = status
-    self.message = message
+    self.message = message.string
   }
 
   public static func == (left: SegueError, right: SegueError) -> Bool {

@@ -25,13 +25,18 @@ public enum Log {
   /// Whether such a line would go anywhere: to be asked before a costly message is made.
   public static func isOn(_ level: Level) -> Bool { level.rawValue <= most.load(ordering: .relaxed) }
 
-  public static func error(_ message: @autoclosure () -> String) { if isOn(.error) { write(.error, message()) } }
-  public static func info(_ message: @autoclosure () -> String) { if isOn(.info) { write(.info, message()) } }
-  public static func debug(_ message: @autoclosure () -> String) { if isOn(.debug) { write(.debug, message()) } }
+  public static func error(_ message: @autoclosure () -> DiagnosticText) {
+    if isOn(.error) { write(.error, message()) }
+  }
+  public static func info(_ message: @autoclosure () -> DiagnosticText) { if isOn(.info) { write(.info, message()) } }
+  public static func debug(_ message: @autoclosure () -> DiagnosticText) {
+    if isOn(.debug) { write(.debug, message()) }
+  }
 
   /// Writes one line.
-  public static func write(_ level: Level, _ message: String) {
+  public static func write(_ level: Level, _ message: DiagnosticText) {
     guard isOn(level) else { return }
+    let message = message.string
     let (target, toStandardError) = lock.withLock {
       (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost)
     }

@@ -31,7 +31,7 @@ public enum Descriptors {
   }
 
   /// Throws SYSTEM if the process may not open so many more for now.
-  static func check(_ count: Int, for what: String) throws(SegueError) {
+  static func check(_ count: Int, for what: DiagnosticText) throws(SegueError) {
     var probes: [Int32] = []
     defer { for probe in probes { _ = CLinux.close(probe) } }
     while probes.count < count {

@@ -136,7 +136,7 @@ struct MessageFields {
   }
 
   @inline(never)
-  func problem(_ expected: String) -> SegueError {
+  func problem(_ expected: DiagnosticText) -> SegueError {
     SegueError(.malformed, "message \(number): element \(taken) is not \(expected)")
   }
 
@@ -153,7 +153,7 @@ struct MessageFields {
 
   /// Enters an array in the message, whose elements come next until `leave`.
   /// - Returns: false if there is null in its place.
-  private mutating func enter(_ what: String) throws(SegueError) -> Bool {
+  private mutating func enter(_ what: DiagnosticText) throws(SegueError) -> Bool {
     guard nextUnlessNull() else { return false }
     guard let array = reader.array() else { throw problem(what) }
     outer = (count, taken)
@@ -198,7 +198,7 @@ struct MessageFields {
     let message = try string(atMost: Limits.title)
     // A status that only newer peers know is still a failure.
     let status = Int32(exactly: number).flatMap { Status(rawValue: $0) } ?? .handoffFailed
-    return SegueError(status, message)
+    return SegueError(status, DiagnosticText(of: message))
   }
 
   mutating func continuation() throws(SegueError) -> Message.Continuation {

@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["é", "€", "😀"]) func `a message is cut at a character`(character: String) {
-    _ = LastError.set(SegueError(.malformed, String(repeating: character, count: 600)))
+    _ = LastError.set(SegueError(.malformed, DiagnosticText(of: String(repeating: character, count: 600))))
     let size = character.utf8.count
     for capacity in [Int(SEGUE_MESSAGE_SIZE), 100, 10, 5, 4, 3, 2, 1] {
       var buffer = [CChar](repeating: 0x7F, count: capacity + 1)

@@ -104,7 +104,7 @@ public final class AppEngine {
     return deliveries
   }
 
-  func log(_ severity: Severity, _ message: String) {
+  func log(_ severity: Severity, _ message: DiagnosticText) {
     deliveries.append(.log(severity, message))
   }
 

@@ -159,7 +159,7 @@ extension AppEngine {
   @inline(never)
   public func objection(toSize size: UInt64, of what: String) -> SegueError? {
     guard size > UInt64(limits.request) else { return nil }
-    return SegueError(.limitExceeded, what + " is larger than SEGUE_LIMIT_REQUEST")
+    return SegueError(.limitExceeded, "\(what) is larger than SEGUE_LIMIT_REQUEST")
   }
 
   /// The host answers; too late: nothing.

@@ -32,7 +32,7 @@ public enum Delivery: Sendable {
   /// Another app asks for something of this activity. Answer with `AppEngine.respond` or `refuseRequest`.
   case requestCame(UInt64, activity: Identifier, [UInt8])
   /// A line for the log, whoever reads that.
-  case log(Severity, String)
+  case log(Severity, DiagnosticText)
 }
 
 /// What is due in a continuation of this app (R3.1, R3.2).

@@ -104,7 +104,7 @@ extension AppEngine {
     if case .failed = incoming[index].phase { return deliveries.append(.continuation(id)) }
     guard case .announcing = incoming[index].phase else { return }
     if let reason {
-      return fail(at: index, SegueError(.declined, reason), tell: .declined, now)
+      return fail(at: index, SegueError(.declined, DiagnosticText(of: reason)), tell: .declined, now)
     }
     // Whoever holds an offer may hold it too long; its date is not for the origin alone to keep (A18).
     let offer = offers[incoming[index].offer.description.id] ?? incoming[index].offer

@@ -32,7 +32,7 @@ extension AppEngine {
 
   func fetched(_ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, _ now: Moment) {
     guard let receiver else { return }
-    func refuse(_ status: Status, _ message: String) {
+    func refuse(_ status: Status, _ message: DiagnosticText) {
       send(.refused(continuation.id, to: receiver.id, SegueError(status, message)))
     }
     if let index = outgoing.firstIndex(where: { $0.id == continuation.id }) {

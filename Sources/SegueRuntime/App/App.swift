@@ -52,7 +52,7 @@ public class App: Handled {
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
-  var logs: [(severity: Severity, message: String)] = []
+  var logs: [(severity: Severity, message: DiagnosticText)] = []
 
   public init(_ settings: AppSettings) {
     self.settings = settings

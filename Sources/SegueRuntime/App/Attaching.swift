@@ -87,7 +87,7 @@ extension App {
       sendings.append(sending)
     } catch {
       // The other side sees the stream break, and asks again.
-      logs.append((.error, error.message))
+      logs.append((.error, "\(error.message)"))
     }
   }
 

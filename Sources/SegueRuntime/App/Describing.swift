@@ -8,26 +8,33 @@ extension App {
     monitor.lock()
     defer { monitor.unlock() }
     var lines: [String] = []
-    lines.append("app \(settings.bundleIdentifier) \"\(settings.name)\", team \(settings.team)")
-    lines.append("  continues: \(list(settings.types))\(settings.isChooser ? " (a chooser: sees all offers)" : "")")
-    lines.append("  state: \(stateName), callbacks due: \(due.count)")
+    func add(_ line: DiagnosticText) { lines.append(line.string) }
+    add("app \(settings.bundleIdentifier) \"\(settings.name)\", team \(settings.team)")
+    add("  continues: \(list(settings.types))\(settings.isChooser ? " (a chooser: sees all offers)" : "")")
+    add("  state: \(stateName), callbacks due: \(due.count)")
     guard let engine else { return joined(lines) }
-    let hub = engine.hubGeneration.map { "generation \($0)\(engine.isReady ? "" : ", offers are coming")" }
-    lines.append("  hub: \(hub ?? "none yet")")
-    if let id = engine.currentActivity, let activity = liveActivity(id) {
-      lines.append("  offers: \(activity.read { "\($0.type) \($0.title.map { "\"\($0)\"" } ?? "")" })")
+    if let generation = engine.hubGeneration {
+      add("  hub: generation \(generation)\(engine.isReady ? "" : ", offers are coming")")
     } else {
-      lines.append("  offers: nothing")
+      add("  hub: none yet")
+    }
+    if let id = engine.currentActivity, let activity = liveActivity(id) {
+      activity.read { add("  offers: \($0.type) \(quoted($0.title))") }
+    } else {
+      add("  offers: nothing")
     }
     for offer in engine.offers.all {
-      let title = offer.description.title.map { " \"\($0)\"" } ?? ""
-      lines.append("  sees: \(offer.description.type)\(title) of \(offer.appName) on \(offer.deviceName)")
+      add(
+        "  sees: \(offer.description.type) \(quoted(offer.description.title)) of \(offer.appName) on \(offer.deviceName)"
+      )
     }
     for continuation in continuations.values {
-      lines.append("  continues now: \(continuation.offer.description.type) of \(continuation.offer.appName)")
+      add("  continues now: \(continuation.offer.description.type) of \(continuation.offer.appName)")
     }
     return joined(lines)
   }
+
+  private func quoted(_ title: String?) -> DiagnosticText { title.map { "\"\($0)\"" } ?? "without a title" }
 
   private var stateName: String {
     switch state {

@@ -94,7 +94,7 @@ final class Device {
         }
       }
     } catch {
-      Log.write(.error, error.message)
+      Log.write(.error, "\(error.message)")
       wait(app, awaited: minimum, next: minimum, in: Self.retryTime)
     }
   }

@@ -175,7 +175,7 @@ final class HubHost {
         receive(number)
         flush()
       } catch {
-        Log.write(.error, error.message)
+        Log.write(.error, "\(error.message)")
         Descriptors.close(fd)
       }
     }

@@ -60,7 +60,7 @@ open class Request: Handled {
   /// Throws INVALID_STATE if it is this app's own, or the second time.
   public final func refuse(_ reason: String) throws(SegueError) {
     try beginAnswering()
-    refuse(SegueError(.declined, reason))
+    refuse(SegueError(.declined, DiagnosticText(of: reason)))
   }
 
   public override func lastHandleReleased() { giveUp() }

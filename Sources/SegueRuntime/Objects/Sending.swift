@@ -86,7 +86,7 @@ final class Sending: @unchecked Sendable {
         verdict = .changed
       }
     } catch {
-      Log.write(.error, error.message)
+      Log.write(.error, "\(error.message)")
       verdict = .unreadable
     }
     _ = write(AttachmentFormat.end(verdict, digest: sum ?? []), to: socket)

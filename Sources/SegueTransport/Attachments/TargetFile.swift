@@ -87,5 +87,5 @@ public final class TargetFile: @unchecked Sendable {
     fd = -1
   }
 
-  private static var writing: String { "writing an attachment" }
+  private static var writing: DiagnosticText { "writing an attachment" }
 }
