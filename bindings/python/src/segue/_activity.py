@@ -195,9 +195,10 @@ class Activity(Hooked, _native.Handle):
             raise InvalidStateError("the activity has no app")
         return _stream.ask(self, self._app, timeout)
 
-    async def streams(self, timeout: float | None = None) -> tuple[_stream.StreamReader, _stream.StreamWriter]:
-        """A stream, opened: what the other side writes, and what it reads."""
-        return await (await self.stream(timeout)).open_streams()
+    def streams(self, timeout: float | None = None) -> _stream.Streams:
+        """A stream, opened: what the other side writes, and what it reads. Await it, or use it in a block, whose end
+        says that all is written unless it raises: `async with activity.streams() as (reader, writer)`."""
+        return _stream.Streams(lambda: self.stream(timeout))
 
     def request(self, data: bytes = b"", timeout: float | None = None) -> Pending[bytes]:
         """Asks the app where this activity was continued from (R7.5): the answer of its `on_request`, within `timeout`
@@ -545,8 +546,9 @@ def _continuation_ended(activity: Activity, _: int, receipt: int) -> None:
 
 @_native.trampoline(_table.DID_RECEIVE_STREAM)
 def _did_receive_stream(activity: Activity, _: int, stream: int) -> None:
-    if activity._app is not None:
-        activity._notify("on_did_receive_stream", _stream.stream_of(activity._app, stream))
+    handler = activity._handler("on_did_receive_stream")
+    if handler is not None and activity._app is not None:
+        _stream.serve(activity._app, handler, stream)
 
 
 @_native.trampoline(_table.REQUEST)

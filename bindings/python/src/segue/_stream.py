@@ -5,12 +5,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING
+import sys
+import warnings
+import weakref
+from collections.abc import Generator
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable
 
 from . import _native, _table
+from ._hooks import is_later
 from ._native import library
 from ._pending import Pending
-from .errors import StreamAbortedError, StreamBrokenError, error_of
+from .errors import Error, StreamAbortedError, StreamBrokenError, error_of
 
 if TYPE_CHECKING:
     from ._activity import Activity
@@ -22,36 +29,96 @@ _ENDED, _ABORTED = 1, 2
 class Stream(_native.Handle):
     """A stream to the other side of a continuation, not open yet: what one side writes the other reads, both ways.
 
-    Under asyncio `reader, writer = await stream.open_streams()`; for scripts `connection = stream.open()`. Let go of
-    unopened, it is aborted.
+        with stream as connection: ...                  # a connected, blocking socket
+        async with stream as (reader, writer): ...      # asyncio
+
+    The end of the block says that all is written, unless it raises: then the stream is aborted. So is one that is let
+    go of before its end was said, opened or not.
     """
 
     _noun = "stream"
     _app: App
+    _said = False
+    """How this side ends was said."""
+    _connection: socket.socket | None = None
+    _writer: weakref.ref[StreamWriter] | None = None
 
     def open(self) -> socket.socket:
-        """A connected, blocking socket of yours. Say `finish` or `abort` before you close it, else it is an abort."""
+        """A connected, blocking socket of yours. Say `finish` or `abort` before you close it, else it is an abort; or
+        use `with stream as connection`, which does that."""
         return socket.socket(fileno=_native.created_fd(library.segue_stream_open, self._handle))
 
     async def open_streams(self) -> tuple[StreamReader, StreamWriter]:
         """The two directions for asyncio. The reader raises `StreamAbortedError` and `StreamBrokenError` where the
-        other side did not end cleanly; closing the writer ends this side cleanly, `writer.abort(code)` does not."""
+        other side did not end cleanly. Closing the writer ends this side cleanly, unless an exception is on its way
+        (`finally: writer.close()`); `writer.abort(code)` never does. A writer that nobody holds is aborted, and its reader
+        with it."""
         loop = asyncio.get_running_loop()
         reader = StreamReader(self, loop)
         protocol = _Protocol(reader)
         connection = self.open()
-        connection.setblocking(False)
-        transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
-        return reader, StreamWriter(self, transport, protocol, reader, loop)
+        try:
+            connection.setblocking(False)
+            transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
+        except BaseException:
+            connection.close()
+            raise
+        writer = StreamWriter(self, transport, protocol, reader, loop)
+        self._writer = weakref.ref(writer)
+        return reader, writer
+
+    def __enter__(self) -> socket.socket:
+        self._connection = self.open()
+        return self._connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        connection, self._connection = self._connection, None
+        try:
+            if error is not None:
+                self._give_up()
+            elif not self._said:
+                self.finish()
+        finally:
+            if connection is not None:
+                connection.close()
+
+    async def __aenter__(self) -> tuple[StreamReader, StreamWriter]:
+        streams = await self.open_streams()
+        self._opened = streams  # kept until the end of the block
+        return streams
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _, writer = self._opened
+        del self._opened
+        if error is not None:
+            self._give_up()
+        else:
+            writer.close()
+            await writer.wait_closed()
+
+    def _give_up(self) -> None:
+        """What uses it has failed: an abort, unless the end was said."""
+        writer = None if self._writer is None else self._writer()
+        if writer is not None:
+            writer._give_up()
+        elif not self._said:
+            with suppress(Error):
+                self.abort()
 
     def finish(self) -> None:
         """All is written: shuts the socket down for writing, and says so. You can still read."""
         library.segue_stream_finish(self._handle)
+        self._said = True
 
     def abort(self, code: int = 0) -> None:
         """Gives it up, open or not; the other side reads its end, and hears the code."""
         _native.check_range(code, 0, 0xFFFF_FFFF, "code")
         library.segue_stream_abort(self._handle, code)
+        self._said = True
 
     def result(self) -> Pending[None]:
         """How the other side has ended, once you have read its end: done within a second. Raises `StreamAbortedError`
@@ -94,7 +161,8 @@ class StreamReader(asyncio.StreamReader):
 
 
 class StreamWriter(asyncio.StreamWriter):
-    """What the other side reads. Closing it, or `write_eof`, says that all is written."""
+    """What the other side reads. Closing it, or `write_eof`, says that all is written; closing it while an exception is
+    on its way, or letting go of it, aborts the stream."""
 
     def __init__(
         self,
@@ -107,13 +175,20 @@ class StreamWriter(asyncio.StreamWriter):
         super().__init__(transport, protocol, reader, loop)
         self._stream = stream
         self._ending: asyncio.Task[None] | None = None
+        self._own_loop = loop
+        self._handled = sys.exc_info()[1]
+        """An exception that is none of this stream's: it was opened while that was handled."""
 
     def write_eof(self) -> None:
         """No more follows; the other direction stays open. It is said as soon as all that waits has been written."""
         self._finish(closing=False)
 
     def close(self) -> None:
-        self._finish(closing=True)
+        error = sys.exc_info()[1]
+        if error is None or error is self._handled or self._ending is not None:
+            self._finish(closing=True)
+        else:
+            self._give_up()
 
     async def wait_closed(self) -> None:
         if self._ending is not None:
@@ -124,6 +199,24 @@ class StreamWriter(asyncio.StreamWriter):
         """Ends it at once, both ways: the other side's reader raises `StreamAbortedError` with the code."""
         self._stream.abort(code)
         self.transport.abort()
+
+    def _give_up(self) -> None:
+        if self._ending is not None:  # all is written, or has failed
+            self.close()
+        elif not self._stream._said:
+            with suppress(Error):
+                self._stream.abort()
+            self.transport.abort()
+
+    def __del__(self) -> None:
+        stream = self.__dict__.get("_stream")
+        if stream is None or stream._said or self._ending is not None or _native.is_leaving():
+            return
+        with suppress(Error):
+            stream.abort()
+        with suppress(RuntimeError):  # its loop is closed
+            self._own_loop.call_soon_threadsafe(self.transport.abort)
+        warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
     def _finish(self, closing: bool) -> None:
         former = self._ending
@@ -139,6 +232,9 @@ class StreamWriter(asyncio.StreamWriter):
                 await self.drain()
             except (ConnectionError, StreamAbortedError, StreamBrokenError):
                 self.abort()
+            except BaseException:
+                self.abort()
+                raise
             else:
                 self._stream.finish()
         if closing:
@@ -185,6 +281,29 @@ class _Asking:
         self.answer._end(None, error)
 
 
+class Streams:
+    """What `activity.streams()` gives: `reader, writer = await activity.streams()`; or a block, whose end says that all
+    is written unless it raises: `async with activity.streams() as (reader, writer)`."""
+
+    def __init__(self, ask: Callable[[], Pending[Stream]]):
+        self._ask = ask
+
+    def __await__(self) -> Generator[Any, None, tuple[StreamReader, StreamWriter]]:
+        return self._open().__await__()
+
+    async def _open(self) -> tuple[StreamReader, StreamWriter]:
+        return await (await self._ask()).open_streams()
+
+    async def __aenter__(self) -> tuple[StreamReader, StreamWriter]:
+        self._stream = await self._ask()
+        return await self._stream.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._stream.__aexit__(kind, error, traceback)
+
+
 def ask(activity: Activity, app: App, timeout: float | None) -> Pending[Stream]:
     answer: Pending[Stream] = Pending(app)
     asking = _Asking(app, answer)
@@ -202,6 +321,23 @@ def ask(activity: Activity, app: App, timeout: float | None) -> Pending[Stream]:
 def stream_of(app: App, handle: int) -> Stream:
     """The stream that a callback borrows."""
     return _native.wrap(Stream, handle, owned=False, _app=app)
+
+
+def serve(app: App, handler: Any, handle: int) -> None:
+    """Gives a handler the stream that a callback borrows. One that fails leaves no clean end."""
+    stream = stream_of(app, handle)
+
+    def served(value: Any, error: BaseException | None) -> None:
+        if error is not None:
+            stream._give_up()
+
+    try:
+        result = handler(stream)
+        if is_later(result):
+            app._later(result, served)
+    except BaseException:
+        stream._give_up()
+        raise
 
 
 @_native.trampoline(_table.STREAM)

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stream reads as ended only if who wrote it has succeeded (R7.3), however its code is written."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Any, Callable, Union
+
+import pytest
+from conftest import PATIENCE, TYPE, Log, Opener, continued_by, run_until
+from test_stream import ended, read_all
+
+import segue
+
+Serve = Callable[[segue.Stream], Awaitable[None]]
+
+
+class Mistake(Exception):
+    pass
+
+
+@asynccontextmanager
+async def reading(folder: str, serve: Serve) -> AsyncIterator[segue.Activity]:
+    """A continued activity, whose streams `serve` serves."""
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+    origin = segue.App("com.example.notes", types=[TYPE], runtime_folder=folder)
+    viewer = segue.App("com.example.viewer", team="com.example.notes", types=[TYPE], runtime_folder=folder)
+    async with origin, viewer:
+        activity = segue.Activity(origin, TYPE)
+        activity.supports_continuation_streams = True
+        activity.on_did_receive_stream(serve)
+        activity.become_current()
+        async for event in viewer.offer_events():
+            yield await viewer.continue_(event.offer)
+            return
+
+
+def heard(folder: str, serve: Serve) -> str:
+    """What the other side hears of a stream that is served so."""
+
+    async def main() -> str:
+        async with reading(folder, serve) as activity:
+            reader, writer = await activity.streams()
+            try:
+                read = await reader.read()
+            except segue.StreamAbortedError as error:
+                return f"aborted {error.abort_code}"
+            else:
+                return f"ended after {len(read)}"
+            finally:
+                writer.abort()
+
+    return asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+async def raises_after_closing(stream: segue.Stream) -> None:
+    _, writer = await stream.open_streams()
+    try:
+        writer.write(b"half")
+        raise Mistake
+    finally:
+        writer.close()
+
+
+async def raises_with_a_reader_only(stream: segue.Stream) -> None:
+    _, writer = await stream.open_streams()
+    writer.write(b"half")
+    raise Mistake
+
+
+async def raises_after_draining(stream: segue.Stream) -> None:
+    _, writer = await stream.open_streams()
+    writer.write(b"half")
+    await writer.drain()
+    raise Mistake
+
+
+async def forgets(stream: segue.Stream) -> None:
+    _, writer = await stream.open_streams()
+    writer.write(b"half")
+    await writer.drain()
+
+
+async def raises_in_a_block(stream: segue.Stream) -> None:
+    async with stream as (_, writer):
+        writer.write(b"half")
+        raise Mistake
+
+
+async def is_cancelled(stream: segue.Stream) -> None:
+    async def serve() -> None:
+        _, writer = await stream.open_streams()
+        try:
+            writer.write(b"half")
+            await asyncio.Event().wait()
+        finally:
+            writer.close()
+
+    await asyncio.wait_for(serve(), 0.05)
+
+
+async def raises_in_a_sync_block(stream: segue.Stream) -> None:
+    with stream as connection:
+        connection.sendall(b"half")
+        raise Mistake
+
+
+async def raises_with_a_socket(stream: segue.Stream) -> None:
+    stream.open().sendall(b"half")
+    raise Mistake
+
+
+async def aborts_in_a_block(stream: segue.Stream) -> None:
+    with stream as connection:
+        connection.sendall(b"half")
+        stream.abort(7)
+
+
+async def closes(stream: segue.Stream) -> None:
+    _, writer = await stream.open_streams()
+    try:
+        writer.write(b"whole")
+    finally:
+        writer.close()
+    await writer.wait_closed()
+
+
+async def closes_and_forgets(stream: segue.Stream) -> None:
+    _, writer = await stream.open_streams()
+    writer.write(b"whole")
+    writer.close()
+
+
+async def closes_after_another_error(stream: segue.Stream) -> None:
+    try:
+        raise Mistake
+    except Mistake:
+        await closes(stream)
+
+
+async def says_that_all_is_written(stream: segue.Stream) -> None:
+    _, writer = await stream.open_streams()
+    try:
+        writer.write(b"whole")
+        writer.write_eof()
+        raise Mistake
+    finally:
+        writer.close()
+
+
+async def writes_in_a_block(stream: segue.Stream) -> None:
+    async with stream as (_, writer):
+        writer.write(b"whole")
+
+
+async def writes_in_a_sync_block(stream: segue.Stream) -> None:
+    with stream as connection:
+        connection.sendall(b"whole")
+
+
+async def finishes_in_a_sync_block(stream: segue.Stream) -> None:
+    with stream as connection:
+        connection.sendall(b"whole")
+        stream.finish()
+
+
+@pytest.mark.parametrize(
+    "serve",
+    [
+        raises_after_closing,
+        raises_with_a_reader_only,
+        raises_after_draining,
+        forgets,
+        raises_in_a_block,
+        is_cancelled,
+        raises_in_a_sync_block,
+        raises_with_a_socket,
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_what_fails_is_aborted(folder: str, serve: Serve, log: Log) -> None:
+    """R7.3"""
+    assert heard(folder, serve) == "aborted 0"
+
+
+def test_an_abort_in_a_block_is_one(folder: str) -> None:
+    """R7.3"""
+    assert heard(folder, aborts_in_a_block) == "aborted 7"
+
+
+@pytest.mark.parametrize(
+    "serve",
+    [
+        closes,
+        closes_and_forgets,
+        closes_after_another_error,
+        says_that_all_is_written,
+        writes_in_a_block,
+        writes_in_a_sync_block,
+        finishes_in_a_sync_block,
+    ],
+)
+def test_what_succeeds_has_ended(folder: str, serve: Serve, log: Log) -> None:
+    """R7.3"""
+    assert heard(folder, serve) == "ended after 5"
+
+
+def test_a_stream_is_asked_for_in_a_block(folder: str) -> None:
+    """R7.1, R7.3: the other way round."""
+    told: list[str] = []
+
+    async def serve(stream: segue.Stream) -> None:
+        async with stream as (reader, _):
+            try:
+                told.append(f"ended after {len(await reader.read())}")
+            except segue.StreamAbortedError as error:
+                told.append(f"aborted {error.abort_code}")
+
+    async def main() -> None:
+        async with reading(folder, serve) as activity:
+            async with activity.streams() as (reader, writer):
+                writer.write(b"whole")
+                writer.write_eof()
+                assert await reader.read() == b""
+            with pytest.raises(Mistake):
+                async with activity.streams() as (_, writer):
+                    writer.write(b"half")
+                    raise Mistake
+            while len(told) < 2:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    assert told == ["ended after 5", "aborted 0"]
+
+
+Sync = Callable[[segue.Stream], Union[socket.socket, None]]
+
+
+def fails_in_a_block(stream: segue.Stream) -> None:
+    with pytest.raises(Mistake), stream as connection:
+        connection.sendall(b"half")
+        raise Mistake
+
+
+def drops_it(stream: segue.Stream) -> None:
+    stream.open().sendall(b"half")
+
+
+def succeeds(stream: segue.Stream) -> None:
+    with stream as connection:
+        connection.sendall(b"whole")
+
+
+@pytest.mark.parametrize("write, expected", [(fails_in_a_block, "abort 0"), (drops_it, "abort 0"), (succeeds, "ended")])
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_block_for_scripts(opened: Opener, write: Any, expected: str) -> None:
+    """R7.3"""
+    editor, viewer = opened(), opened("com.example.viewer", team="com.example.notes")
+    activity = segue.Activity(editor, TYPE)
+    activity.supports_continuation_streams = True
+    came: list[segue.Stream] = []
+    activity.on_did_receive_stream(came.append)
+    activity.become_current()
+    continued = continued_by(viewer, editor)
+    asked = continued.stream()
+    run_until([editor, viewer], lambda: asked.done and came)
+    mine, theirs = asked.wait(0), came.pop()
+    with theirs.open() as far:
+        write(mine)
+        gc.collect()
+        read_all(far)
+        result = theirs.result()
+        run_until([editor, viewer], lambda: result.done)
+        assert ended(theirs) == expected
