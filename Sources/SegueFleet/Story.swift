@@ -108,7 +108,7 @@ public struct Story {
     let device = up[random.below(up.count)]
     number += 1
     let identity = AppIdentity(
-      id: random.identifier(), bundleIdentifier: "com.example.app\(number)", name: "app\(number)",
+      secret: random.identifier(), bundleIdentifier: "com.example.app\(number)", name: "app\(number)",
       team: random.chance(0.9) ? "TEAM" : "OTHER", types: random.chance(0.8) ? Self.types : [Self.types[0]],
       isChooser: random.chance(0.1))
     apps.append(try ScriptedApp(identity, on: device, offersFrontmostOnly: random.chance(0.05), witness))

@@ -1,6 +1,8 @@
 /// Who an app is: what it says of itself, for one open of the library. An object, for it is handed on often.
 public final class AppIdentity: Sendable {
-  /// Drawn at random when the app opens.
+  /// Drawn at random when the app opens. It goes to hubs only: who says it is this app.
+  public let secret: Identifier
+  /// What the others know it by; it follows from the secret.
   public let id: Identifier
   public let bundleIdentifier: String
   public let name: String
@@ -12,9 +14,10 @@ public final class AppIdentity: Sendable {
   public let isChooser: Bool
 
   public init(
-    id: Identifier, bundleIdentifier: String, name: String, team: String, types: [String], isChooser: Bool
+    secret: Identifier, bundleIdentifier: String, name: String, team: String, types: [String], isChooser: Bool
   ) {
-    self.id = id
+    self.secret = secret
+    id = Identifier(ofSecret: secret)
     self.bundleIdentifier = bundleIdentifier
     self.name = name
     self.team = team

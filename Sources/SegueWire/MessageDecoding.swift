@@ -283,7 +283,7 @@ struct MessageFields {
   }
 
   mutating func app() throws(SegueError) -> AppIdentity {
-    let id = try identifier()
+    let secret = try identifier()
     let bundleIdentifier = try name()
     let name = try name()
     let team = try self.name()
@@ -292,7 +292,7 @@ struct MessageFields {
     while count > 0 { types.append(try string(atMost: Limits.type)) }
     leave()
     return AppIdentity(
-      id: id, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: try bool())
+      secret: secret, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: try bool())
   }
 
   mutating func explanations() throws(SegueError) -> [Message.Explanation] {

@@ -58,7 +58,7 @@ extension Message {
       try writer.start(.hello)
       try writer.put(version)
       try writer.put(minimum)
-      try writer.put(app.id)
+      try writer.put(app.secret)
       try writer.put(app.bundleIdentifier)
       try writer.put(app.name)
       try writer.put(app.team)

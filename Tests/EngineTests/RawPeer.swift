@@ -11,6 +11,9 @@ final class RawPeer {
   private(set) var goodbye: SegueError?
   /// What the hub has said is its number for what it shares with this one.
   private(set) var numberOfHub: UInt64?
+  /// All else that the hub has said, and the bytes that came on its channels.
+  private(set) var heard: [Message] = []
+  private(set) var byteCount = 0
 
   private init(_ world: World) {
     self.world = world
@@ -21,22 +24,28 @@ final class RawPeer {
   private func hear(_ bytes: [UInt8]) {
     link.receive(bytes)
     while let event = try? link.nextEvent() {
+      if case .data(_, let bytes) = event { byteCount += bytes.count }
       guard case .message = event, let message = try? link.takeMessage(Message.decode) else { continue }
       switch message {
       case .goodbye(let error): goodbye = error
       case .resume(let mine, _, _): numberOfHub = mine
-      default: break
+      case .state(_, _, let channel, _, _):
+        try? link.accept(channel)
+        heard.append(message)
+      default: heard.append(message)
       }
     }
   }
 
   /// An app that registers.
-  /// - Parameter id: nil: it is a new one.
-  convenience init(app name: String, as id: Identifier? = nil, in world: World) throws {
+  /// - Parameter secret: nil: it is a new one.
+  convenience init(
+    app name: String, as secret: Identifier? = nil, team: String = "TEAM", in world: World
+  ) throws {
     self.init(world)
     world.hub?.connected(number, world.now)
     let identity = AppIdentity(
-      id: id ?? world.identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: "TEAM",
+      secret: secret ?? world.identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team,
       types: ["com.example.note"], isChooser: false)
     try say(.hello(identity, version: 1, minimum: 1))
   }

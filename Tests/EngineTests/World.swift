@@ -54,7 +54,7 @@ final class World {
     limits: Limits = Limits()
   ) -> TestApp {
     let identity = AppIdentity(
-      id: identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team, types: types,
+      secret: identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team, types: types,
       isChooser: chooser)
     let app = TestApp(identity, limits)
     apps.append(app)

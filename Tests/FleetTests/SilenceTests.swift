@@ -17,7 +17,7 @@ import Testing
     var apps: [ScriptedApp] = []
     for device in [phone, laptop] {
       let identity = AppIdentity(
-        id: fleet.drawIdentifier(), bundleIdentifier: "com.example.notes", name: "notes", team: "TEAM",
+        secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.notes", name: "notes", team: "TEAM",
         types: ["com.example.note"], isChooser: false)
       apps.append(try ScriptedApp(identity, on: device, nil))
     }

@@ -29,4 +29,12 @@ import Testing
       }
     }
   }
+
+  @Test func `of a secret it is the start of the SHA-256`() {
+    let vectors: [(secret: [UInt8], id: Identifier)] = [
+      (Array(0..<16), Identifier(high: 0xbe45_cb26_05bf_36be, low: 0xbde6_8484_1a28_f0fd)),
+      ([UInt8](repeating: 0, count: 16), Identifier(high: 0x3747_08ff_f771_9dd5, low: 0x979e_c875_d56c_d228)),
+    ]
+    for (secret, id) in vectors { #expect(Identifier(bytes: secret).map { Identifier(ofSecret: $0) } == id) }
+  }
 }

@@ -7,7 +7,7 @@ import Testing
     _ number: UInt64, team: String = "TEAM", types: [String] = ["com.example.note"], chooser: Bool = false
   ) -> AppIdentity {
     AppIdentity(
-      id: Identifier(high: 0, low: number), bundleIdentifier: "b", name: "n", team: team, types: types,
+      secret: Identifier(high: 0, low: number), bundleIdentifier: "b", name: "n", team: team, types: types,
       isChooser: chooser)
   }
 

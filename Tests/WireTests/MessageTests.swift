@@ -14,7 +14,7 @@ import Testing
 
   static let all: [Message] = [
     .hello(
-      AppIdentity(id: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"], isChooser: false),
+      AppIdentity(secret: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"], isChooser: false),
       version: 1, minimum: 1),
     .welcome(version: 1, generation: 7, deviceName: "vm"), .goodbye(SegueError(.busy, "why")), .ping(1), .pong(2),
     .put(description, timing, activation: 9), .withdraw(id),

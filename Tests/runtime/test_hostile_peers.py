@@ -23,6 +23,7 @@ from wire import (
     NOTED,
     OFFER,
     OUTCOME,
+    OUTCOMES,
     PING,
     PUT,
     READY,
@@ -265,6 +266,47 @@ def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
     editor.tell("saved", "on_save yes")
     hub.hears(f"continue {name} .*")
     editor.hears(f"ended {name} restored .*")
+
+
+def seen_by_a_chooser(connect) -> tuple[uuid.UUID, uuid.UUID]:
+    """The activity that is offered, and its origin."""
+    seen = connect(hello("dock", chooser=True)).receive_kind(OFFER)
+    return seen[1], seen[9]
+
+
+@pytest.mark.parametrize("team", ["OTHER", "T"])
+def test_nothing_is_restored_that_was_not_sent(pair, connect, team):
+    """R3.6: an origin may let go of its state when it hears *restored*: nobody can say that of what it never had."""
+    _, editor = pair
+    activity, origin = seen_by_a_chooser(connect)
+    liar = connect(hello("liar", team=team))
+    liar.receive_kind(READY)
+    for name in ("restored", "unknown"):
+        liar.send(message(OUTCOME, uuid.uuid4(), origin, activity, OUTCOMES[name], 0, "", None))
+        liar.receive_kind(NOTED)
+    # Who asks for it, and has restored it before it is sent, has failed; who may not see it has not even asked.
+    editor.ask("on_save later", "on_save later")
+    editor.tell("dirty")
+    asked = uuid.uuid4()
+    liar.send(message(FETCH, asked, origin, activity, 10_000, None))
+    if team == "T":
+        editor.hears("will_save")
+    liar.send(message(OUTCOME, asked, origin, activity, OUTCOMES["restored"], 0, "", None))
+    if team == "T":
+        editor.hears(f"ended {asked.hex} failed .*")
+    liar.send(message(PING, 7))
+    liar.receive_kind(5)
+    assert not any("restored" in line or "was_continued" in line for line in editor.events())
+    editor.tell("saved", "on_save yes")
+
+
+def test_nobody_becomes_another_app(pair, connect):
+    """A13: the identifier of an app is known to others, the secret behind it is not."""
+    _, editor = pair
+    _, origin = seen_by_a_chooser(connect)
+    for _ in range(100):
+        connect(message(HELLO, 1, 1, origin, "com.example.editor", "editor", "T", [TYPE], False)).receive_kind(READY)
+    assert not any("connection" in line for line in editor.events())
 
 
 def test_nobody_speaks_for_the_offer_of_another(pair, connect):

@@ -33,6 +33,8 @@ public final class AppEngine {
   var outgoing: [OutgoingContinuation] = []
   /// The last few that ended: what comes late of them is not taken for a new one.
   var ended = RecentIdentifiers()
+  /// The same of those that ended before anything was asked for: however many are made up, they displace no other.
+  var endedUnasked = RecentIdentifiers()
   var links: [AppLink] = []
   var nextLink: UInt64 = 1
   /// Who has had activities of this app.

@@ -18,6 +18,8 @@ struct OutgoingContinuation {
   /// Uptime at which nothing more can come of it.
   let deadline: Int64
   var phase = Phase.saving
+  /// All of the document went out once: only then can the receiver have restored it.
+  var wasSentWhole = false
   /// The channel on which the present hub was sent the state; 0: none yet.
   var channel: Link.Channel = 0
   var document: [UInt8] = []
@@ -36,9 +38,12 @@ extension AppEngine {
       send(.refused(continuation.id, to: receiver.id, SegueError(status, message)))
     }
     if let index = outgoing.firstIndex(where: { $0.id == continuation.id }) {
+      guard outgoing[index].receiver.id == receiver.id, outgoing[index].activity == continuation.activity else {
+        return refuse(.handoffFailed, "this continuation is another app's")
+      }
       return repeatState(at: index, now)
     }
-    guard !ended.contains(continuation.id) else { return refuse(.handoffFailed, "this continuation has ended") }
+    guard !hasEnded(continuation.id) else { return refuse(.handoffFailed, "this continuation has ended") }
     guard current?.id == continuation.activity, let activity = source.activity(continuation.activity),
       activity.isOfferable(at: now.date)
     else { return refuse(.handoffFailed, "the activity is no longer offered") }
@@ -111,6 +116,7 @@ extension AppEngine {
     if end == outgoing[index].document.count {
       link.finish(channel)
       outgoing[index].phase = .sent
+      outgoing[index].wasSentWhole = true
     } else {
       outgoing[index].phase = .sending(channel, sent: end)
     }
@@ -120,17 +126,29 @@ extension AppEngine {
   func learned(
     _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, receiver: Receiver?, _ now: Moment
   ) {
-    if let receiver { send(.noted(continuation.id, to: receiver.id)) }
-    if let index = outgoing.firstIndex(where: { $0.id == continuation.id }) {
+    guard let receiver else { return }
+    let index = outgoing.firstIndex { $0.id == continuation.id }
+    guard index.map({ outgoing[$0].receiver.id == receiver.id }) ?? true else { return }
+    send(.noted(continuation.id, to: receiver.id))
+    if let index {
+      guard outcome != .restored || outgoing[index].wasSentWhole else {
+        let error = SegueError(.handoffFailed, "the receiver says that it restored what it has not been sent")
+        return endOutgoing(at: index, .failed, error, now)
+      }
       return endOutgoing(at: index, outcome, error, now)
     }
-    // Declined or given up before it asked for anything: still an attempt.
-    guard let receiver, !ended.contains(continuation.id), source.activity(continuation.activity) != nil else { return }
-    outgoing.append(
-      OutgoingContinuation(
-        id: continuation.id, activity: continuation.activity, receiver: receiver, deadline: now.uptime))
-    endOutgoing(at: outgoing.count - 1, outcome, error, now)
+    // Declined or given up before it asked for anything is an attempt, too. Nobody has restored what was not asked for.
+    guard outcome == .declined || outcome == .failed, !hasEnded(continuation.id),
+      source.activity(continuation.activity) != nil
+    else { return }
+    endedUnasked.insert(continuation.id)
+    let attempt = OutgoingContinuation(
+      id: continuation.id, activity: continuation.activity, receiver: receiver, deadline: now.uptime)
+    deliverReceipt(of: attempt, outcome, error, now)
   }
+
+  /// Whether its receipt was given: what comes late of it is not taken for a new attempt.
+  private func hasEnded(_ id: Identifier) -> Bool { ended.contains(id) || endedUnasked.contains(id) }
 
   /// The other app of a continuation is gone: the receiver of an outgoing one, or the origin of an incoming one.
   func vanished(_ id: Identifier, _ now: Moment) {
@@ -157,6 +175,12 @@ extension AppEngine {
     if case .sending(let channel, _) = continuation.phase, channel != 0 { connection.link?.reset(channel) }
     if outcome == .declined || outcome == .failed { holders.remove(continuation: continuation.id) }
     for index in saves.indices { saves[index].waiting.removeAll { $0 == continuation.id } }
+    deliverReceipt(of: continuation, outcome, error, now)
+  }
+
+  private func deliverReceipt(
+    of continuation: OutgoingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Moment
+  ) {
     let receipt = Receipt(
       continuation: continuation.id, receiver: continuation.receiver, outcome: outcome,
       status: outcome == .restored ? .ok : error?.status ?? .handoffFailed, reason: error?.message ?? "",

@@ -63,6 +63,11 @@ extension HubEngine {
     }
   }
 
+  /// Whether team and types allow it; another hub has asked that of its own apps.
+  private func mayContinue(_ offer: HubOffer, _ peer: Peer) -> Bool {
+    peer.app.map { offer.obstacle(for: $0) == nil } ?? true
+  }
+
   /// False: its origin is not known here.
   private func forward(
     _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
@@ -73,8 +78,7 @@ extension HubEngine {
       return true
     }
     // An app that may not see the offer may not have the activity either (R6.2), and neither learns that it exists.
-    let mayHave = peer.app.map { offer.obstacle(for: $0) == nil } ?? true
-    guard mayHave, isOffered(offer) else {
+    guard mayContinue(offer, peer), isOffered(offer) else {
       return refuse(SegueError(.handoffFailed, "the activity is no longer offered"))
     }
     if let known = continuations[continuation.id] {
@@ -185,10 +189,12 @@ extension HubEngine {
     let continuation = told.continuation
     if let known = continuations[continuation.id] {
       // Another's continuation is none of its business.
-      guard known.receiverPeer === told.peer else { return true }
+      guard known.receiverPeer === told.peer, known.receiver == told.receiver.id else { return true }
     } else {
       // Declined before anything moved, or begun with another hub.
       let offer = offers[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
+      // Who may not see the offer had no attempt (R6.2).
+      if let offer, !mayContinue(offer, told.peer) { return false }
       guard let origin = apps[continuation.origin] ?? offer?.peer, origin !== told.peer else { return false }
       guard mayUse(continuation, told.receiver.id) else { return true }
       guard record(continuation, told.receiver, told.peer, origin, milliseconds: 0) else { return false }

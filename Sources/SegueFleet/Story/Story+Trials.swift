@@ -296,7 +296,7 @@ extension Story {
   private mutating func tryForeign(_ scene: Scene) throws(SegueError) {
     guard let offer = scene.viewer.engine?.offers[scene.id] else { return }
     let identity = AppIdentity(
-      id: random.identifier(), bundleIdentifier: "com.example.foreign", name: "foreign", team: "FOREIGN",
+      secret: random.identifier(), bundleIdentifier: "com.example.foreign", name: "foreign", team: "FOREIGN",
       types: Self.types, isChooser: false)
     let foreign = try ScriptedApp(identity, on: scene.viewer.process.device, witness)
     apps.append(foreign)

@@ -60,8 +60,8 @@ public struct AppSettings: Sendable {
     runtimeFolder = folder
   }
 
-  func identity(_ id: Identifier) -> AppIdentity {
+  func identity(_ secret: Identifier) -> AppIdentity {
     AppIdentity(
-      id: id, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: isChooser)
+      secret: secret, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: isChooser)
   }
 }

@@ -17,10 +17,10 @@ extension Input {
     case 9: .ready
     case 10: .fetch(continuation(), milliseconds: milliseconds(), receiver: receiver())
     case 11:
-      .state(identifier(), to: identifier(), channel: channel(), size: number(), isStale: bool())
-    case 12: .refused(identifier(), to: identifier(), error())
+      .state(identifier(), to: appIdentifier(), channel: channel(), size: number(), isStale: bool())
+    case 12: .refused(identifier(), to: appIdentifier(), error())
     case 13: .outcome(continuation(), outcome(), bool() ? error() : nil, receiver: receiver())
-    case 14: .noted(identifier(), to: identifier())
+    case 14: .noted(identifier(), to: appIdentifier())
     case 15: .vanished(identifier())
     case 16: .explain(request: number(), identifier(), type: type())
     case 17: .explanation(request: number(), [], appCount: number())
@@ -30,20 +30,24 @@ extension Input {
     case 21: .detached(number(), error())
     case 22:
       .request(
-        number(), continuation(), from: identifier(), milliseconds: milliseconds(), channel: channel(),
+        number(), continuation(), from: appIdentifier(), milliseconds: milliseconds(), channel: channel(),
         size: UInt64(byte()))
     case 23:
       .response(
-        number(), continuation(), to: identifier(), channel: channel(), size: UInt64(byte()), bool() ? error() : nil)
+        number(), continuation(), to: appIdentifier(), channel: channel(), size: UInt64(byte()), bool() ? error() : nil)
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
   }
 
-  mutating func app(_ id: Identifier) -> AppIdentity {
+  mutating func app(_ secret: Identifier) -> AppIdentity {
     AppIdentity(
-      id: id, bundleIdentifier: "com.example.peer", name: "Peer", team: bool() ? "" : "TEAM", types: [type(), "note"],
+      secret: secret, bundleIdentifier: "com.example.peer", name: "Peer", team: bool() ? "" : "TEAM",
+      types: [type(), "note"],
       isChooser: number(below: 4) == 0)
   }
+
+  /// Of an app whose secret is one of the identifiers.
+  private mutating func appIdentifier() -> Identifier { Identifier(ofSecret: identifier()) }
 
   mutating func channel() -> Link.Channel { Link.Channel(number(below: 16)) }
 
@@ -59,12 +63,12 @@ extension Input {
   private mutating func outcome() -> Outcome { Outcome(rawValue: Int32(number(below: 4)) + 1) ?? .unknown }
 
   private mutating func continuation() -> Message.Continuation {
-    Message.Continuation(id: identifier(), origin: identifier(), activity: identifier())
+    Message.Continuation(id: identifier(), origin: appIdentifier(), activity: identifier())
   }
 
   private mutating func receiver() -> Receiver? {
     guard bool() else { return nil }
-    return Receiver(id: identifier(), deviceName: "away", appName: "Peer", bundleIdentifier: "com.example.peer")
+    return Receiver(id: appIdentifier(), deviceName: "away", appName: "Peer", bundleIdentifier: "com.example.peer")
   }
 
   private mutating func description() -> OfferDescription {
@@ -80,7 +84,7 @@ extension Input {
 
   private mutating func offer() -> Offer {
     Offer(
-      description: description(), origin: identifier(), appName: "Peer", bundleIdentifier: "com.example.peer",
+      description: description(), origin: appIdentifier(), appName: "Peer", bundleIdentifier: "com.example.peer",
       deviceName: "away", rank: number(), activatedAt: 0)
   }
 

@@ -36,7 +36,7 @@ private final class App: ActivitySource {
     limits.save = 300
     limits.continuation = 2_000
     let identity = AppIdentity(
-      id: Identifier(high: 0, low: 0), bundleIdentifier: "com.example.app", name: "App", team: "TEAM", types: ["note"],
+      secret: Identifier(high: 0, low: 0), bundleIdentifier: "com.example.app", name: "App", team: "TEAM", types: ["note"],
       isChooser: false)
     engine = AppEngine(identity: identity, limits: limits, source: self)
   }

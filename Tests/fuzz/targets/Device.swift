@@ -66,7 +66,7 @@ private final class Story {
     } else {
       hub.connected(stranger, world.now)
       let app = AppIdentity(
-        id: Identifier(high: 9, low: 9), bundleIdentifier: "com.example.c", name: "c", team: "TEAM", types: ["note"],
+        secret: Identifier(high: 9, low: 9), bundleIdentifier: "com.example.c", name: "c", team: "TEAM", types: ["note"],
         isChooser: false)
       say(.hello(app, version: 1, minimum: 1), 1)
     }
