@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections import OrderedDict
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Callable
 from uuid import UUID
 
 import cbor2
@@ -15,8 +17,8 @@ from hypothesis import given, settings
 from reference import reference, values
 
 import segue
-from segue import URL, Map, Set, Timestamp
-from segue._codec import decode, decode_exact, encode
+from segue import URL, Map, Set, Timestamp, _codec
+from segue._codec import NESTING, decode, decode_exact, encode
 from segue.values import identity
 
 settings.register_profile("segue", deadline=None)
@@ -197,8 +199,65 @@ def test_nesting_beyond_the_limit_is_refused() -> None:
     assert through(deep[0]) == deep[0]
     round_trip: list[Any] = []
     round_trip.append(round_trip)
-    with pytest.raises(segue.UnsupportedValueError):
+    with pytest.raises(segue.LimitExceededError, match="contain themselves"):
         segue.encode_value(round_trip)
+
+
+WRAPPERS: list[Callable[[Any], Any]] = [
+    lambda inner: [inner],
+    lambda inner: {"a": inner},
+    lambda inner: (inner,),
+    lambda inner: Map([("a", inner)]),
+    lambda inner: OrderedDict(a=inner),
+    lambda inner: MappingProxyType({"a": inner}),
+    lambda inner: {"a": 1, "b": ["x", {"c": inner, "d": 2}]},
+]
+
+
+def nested(wrap: Callable[[Any], Any], depth: int, inner: Any = 1) -> Any:
+    for _ in range(depth):
+        inner = wrap(inner)
+    return inner
+
+
+@pytest.mark.parametrize("depth", [1000, 20_000])
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_deep_nesting_is_an_error_not_a_crash(wrap: Callable[[Any], Any], depth: int) -> None:
+    deep = nested(wrap, depth)
+    gc.collect()  # which looks no more at tuples that hold no containers
+    activity = segue.Activity(None, "com.example.notes.editing", user_info={"line": 1})
+    for call in (
+        lambda: segue.encode_value(deep),
+        lambda: segue.describe_value(deep),
+        lambda: setattr(activity, "user_info", {"deep": deep}),
+        lambda: activity.user_info.update(deep=deep),
+        lambda: activity.user_info.__setitem__("deep", deep),
+        lambda: activity.add_user_info_entries({"deep": deep}),
+    ):
+        with pytest.raises(segue.LimitExceededError, match="more than 64 deep"):
+            call()
+    assert activity.user_info == {"line": 1}
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS[:-1])
+def test_what_is_just_within_the_limit_is_taken(wrap: Callable[[Any], Any]) -> None:
+    assert segue.limits.nesting == NESTING
+    within = nested(wrap, NESTING - 1, [1])
+    gc.collect()
+    assert identity(through(within)) == identity(within)
+    with pytest.raises(segue.LimitExceededError):
+        segue.encode_value([within])
+    # A tuple that is a key, too.
+    assert through({nested(lambda inner: (inner,), NESTING - 1): 1})
+    with pytest.raises(segue.LimitExceededError):
+        segue.encode_value({nested(lambda inner: (inner,), NESTING): 1})
+
+
+def test_what_is_shared_counts_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few lists that hold each other twice would be more than fits into memory."""
+    monkeypatch.setattr(_codec, "MOST_CONTAINERS", 1000)
+    with pytest.raises(segue.LimitExceededError, match="more than 1000 containers"):
+        segue.encode_value(nested(lambda inner: [inner, inner], 60))
 
 
 @pytest.mark.parametrize(

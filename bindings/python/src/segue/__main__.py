@@ -186,11 +186,13 @@ def main() -> int:
     try:
         result: int = asyncio.run(options.run(options))
         return result
-    except (asyncio.TimeoutError, TimeoutError):
-        print("segue: nothing came in time; SEGUE_LOG=debug shows what happens", file=sys.stderr)
     except BrokenPipeError:
         sys.stderr.close()
-    except (Error, LibraryError, OSError) as error:
+    except Error as error:  # of which some are timeouts
+        print(f"segue: {error}", file=sys.stderr)
+    except (asyncio.TimeoutError, TimeoutError):
+        print("segue: nothing came in time; SEGUE_LOG=debug shows what happens", file=sys.stderr)
+    except (LibraryError, OSError) as error:
         print(f"segue: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
+from gc import get_referents, is_tracked
 from typing import Any, Callable
 from uuid import UUID
 
@@ -27,9 +28,16 @@ TAG_UUID = 37
 TAG_SET = 258
 _SET_HEAD = b"\xd9\x01\x02"
 
+NESTING = 64
+"""Levels of containers; the library's limit, which `tests/test_values.py` compares with it."""
+MOST_CONTAINERS = 1 << 24
+"""In one value: as many as the largest user_info could hold."""
+_PLAIN = frozenset((dict, list, tuple, set, frozenset))
+
 
 def encode(value: Any) -> bytes:
     """CBOR of a value, not deterministic: the library sees to that."""
+    check_nesting(value)
     try:
         return cbor2.dumps(value, datetime_as_timestamp=True, default=_encode_other)
     except UnicodeEncodeError as error:
@@ -38,6 +46,42 @@ def encode(value: Any) -> bytes:
         raise LimitExceededError("the value is nested too deeply") from error
     except cbor2.CBOREncodeError as error:
         raise UnsupportedValueError(str(error)) from error
+
+
+def check_nesting(value: Any) -> None:
+    """Raises LimitExceededError if containers are nested too deeply. It goes level by level: cbor2 descends without a
+    bound, and a stack that is used up is the end of the process."""
+    inside: list[Any] = [value]
+    total = 0
+    for _ in range(NESTING + 1):
+        # What the garbage collector does not track holds no container, except for tuples in tuples. It is asked because
+        # that is five times as fast as to look at each type: python.codec.ratio_vs_cbor2.
+        level = list(filter(is_tracked, inside))
+        if tuple in map(type, inside):
+            level = [each for each in inside if type(each) is tuple or is_tracked(each)]
+        if not level:
+            return
+        total += len(level)
+        if total > MOST_CONTAINERS:
+            raise LimitExceededError(f"the value has more than {MOST_CONTAINERS} containers")
+        if _PLAIN.issuperset(map(type, level)):
+            inside = get_referents(*level)
+        else:
+            inside = get_referents(*(each for each in level if type(each) in _PLAIN))
+            for each in level:
+                inside += _inside(each)
+    raise LimitExceededError(f"containers are nested more than {NESTING} deep, or contain themselves")
+
+
+def _inside(value: Any) -> list[Any]:
+    """What a container holds that is none of Python's own types."""
+    if type(value) in _PLAIN:
+        return []
+    if isinstance(value, Mapping):
+        return [part for entry in value.items() for part in entry]
+    if isinstance(value, (list, tuple, Set, AbstractSet)):
+        return list(value)
+    return []
 
 
 def _encode_other(encoder: Any, value: Any) -> None:

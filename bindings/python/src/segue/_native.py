@@ -14,6 +14,7 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from . import _table
+from ._unique import Unique
 from .errors import Error, InvalidArgumentError, Status, error_of
 
 SONAME = "libsegue.so.0"
@@ -241,7 +242,7 @@ os.register_at_fork(after_in_child=_after_fork)
 _H = TypeVar("_H", bound="Handle")
 
 
-class Handle:
+class Handle(Unique):
     """A count of an object of the library. Each object has one Python object at a time."""
 
     _noun: ClassVar[str] = ""

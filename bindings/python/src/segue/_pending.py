@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ._unique import Unique
 from .errors import UserCancelledError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Pending(Generic[_T]):
+class Pending(Unique, Generic[_T]):
     """A result that comes later: `await` it under asyncio, or `wait` for it; as often as you like, and from several
     tasks and threads. When the last task that awaits it is cancelled, it is given up."""
 

@@ -17,6 +17,7 @@ from . import _native, _table
 from ._hooks import is_later
 from ._native import library
 from ._pending import Pending
+from ._unique import Unique
 from .errors import Error, StreamAbortedError, StreamBrokenError, error_of
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Stream(_native.Handle):
     async def open_streams(self) -> tuple[StreamReader, StreamWriter]:
         """The two directions for asyncio. The reader raises `StreamAbortedError` and `StreamBrokenError` where the
         other side did not end cleanly. Closing the writer ends this side cleanly, unless an exception is on its way
-        (`finally: writer.close()`); `writer.abort(code)` never does. A writer that nobody holds is aborted, and its reader
-        with it."""
+        (`finally: writer.close()`); `writer.abort(code)` never does. A writer that nobody holds is
+        aborted, and its reader with it."""
         loop = asyncio.get_running_loop()
         reader = StreamReader(self, loop)
         protocol = _Protocol(reader)
@@ -135,7 +136,7 @@ class Stream(_native.Handle):
         return answer
 
 
-class StreamReader(asyncio.StreamReader):
+class StreamReader(Unique, asyncio.StreamReader):
     """What the other side writes."""
 
     def __init__(self, stream: Stream, loop: asyncio.AbstractEventLoop):
@@ -160,7 +161,7 @@ class StreamReader(asyncio.StreamReader):
         self._end()
 
 
-class StreamWriter(asyncio.StreamWriter):
+class StreamWriter(Unique, asyncio.StreamWriter):
     """What the other side reads. Closing it, or `write_eof`, says that all is written; closing it while an exception is
     on its way, or letting go of it, aborts the stream."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._codec import decode, decode_pairs, encode
 from ._native import library, release
+from ._unique import Unique
 from ._values import taken, value_of
 from .errors import NotFoundError, UnsupportedValueError
 from .values import Map
@@ -38,7 +39,7 @@ _outputs: list[_Outputs] = []
 """Those that nobody uses: a list, since finalizers and other threads may ask for one in between."""
 
 
-class UserInfo(MutableMapping[Any, Any]):
+class UserInfo(Unique, MutableMapping[Any, Any]):
     """The state in an activity. Each reading asks the activity, each assignment goes into it.
 
     Keys are exact: 1, 1.0 and True are three (R1.2). A list or dict read from here is a copy: to change inside it,

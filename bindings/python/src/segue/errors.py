@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import enum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class Status(enum.IntEnum):
@@ -81,8 +81,16 @@ class Error(Exception):
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
 
-    def __reduce__(self) -> tuple[type[Error], tuple[str, int]]:
-        return (type(self), (self.message, self.status))
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not by its constructor, which may ask for other arguments than those that it was given.
+        return (_restored, (type(self), self.args, dict(self.__dict__)))
+
+
+def _restored(kind: type[Error], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> Error:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(attributes)
+    return error
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -91,7 +99,7 @@ class InvalidArgumentError(Error, ValueError):
     default_status = Status.INVALID_ARGUMENT
 
 
-class InvalidHandleError(Error):
+class InvalidHandleError(Error, RuntimeError):
     """The object behind this one is gone."""
 
     default_status = Status.INVALID_HANDLE
@@ -157,13 +165,13 @@ class ForkedError(Error, RuntimeError):
     default_status = Status.FORKED
 
 
-class SystemRefusedError(Error):
+class SystemRefusedError(Error, OSError):
     """The operating system refused something; the message says what and why."""
 
     default_status = Status.SYSTEM
 
 
-class UnsafeFolderError(Error):
+class UnsafeFolderError(Error, PermissionError):
     """The runtime folder cannot be trusted: owned by another user, open to others, or a symbolic link."""
 
     default_status = Status.UNSAFE_FOLDER
@@ -193,13 +201,13 @@ class HandoffFailedError(Error):
     default_status = Status.HANDOFF_FAILED
 
 
-class ConnectionUnavailableError(Error):
+class ConnectionUnavailableError(Error, ConnectionError):
     """The origin or the hub cannot be reached."""
 
     default_status = Status.CONNECTION_UNAVAILABLE
 
 
-class RemoteApplicationTimedOutError(Error):
+class RemoteApplicationTimedOutError(Error, TimeoutError):
     """The origin did not answer within its time."""
 
     default_status = Status.REMOTE_APPLICATION_TIMED_OUT
@@ -229,10 +237,10 @@ def error_of(status: int, message: str) -> Error:
 class StreamError(Error):
     """A stream ended before the other side had written all (R7.3)."""
 
-    default_status = Status.CANCELLED
+    default_status = Status.HANDOFF_FAILED
 
 
-class StreamAbortedError(StreamError):
+class StreamAbortedError(StreamError, HandoffFailedError, ConnectionAbortedError):
     """The other side gave the stream up, or closed it without a word (code 0)."""
 
     abort_code: int
@@ -242,7 +250,7 @@ class StreamAbortedError(StreamError):
         self.abort_code = abort_code
 
 
-class StreamBrokenError(StreamError):
+class StreamBrokenError(StreamError, ConnectionUnavailableError, ConnectionResetError):
     """The process of the other side, or the way to it, is gone."""
 
     default_status = Status.CONNECTION_UNAVAILABLE

@@ -35,6 +35,9 @@ class URL:
     def __hash__(self) -> int:
         return hash((URL, self._text))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._text,))
+
 
 class Timestamp:
     """A date in seconds since 1970-01-01T00:00:00Z: read where a `datetime` cannot hold it (years 1 to 9999)."""
@@ -56,6 +59,9 @@ class Timestamp:
 
     def __hash__(self) -> int:
         return hash((Timestamp, self._seconds))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._seconds,))
 
 
 class Map(Mapping[Any, Any]):
@@ -96,6 +102,9 @@ class Map(Mapping[Any, Any]):
     def __hash__(self) -> int:
         return hash(identity(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._pairs,))
+
     def __repr__(self) -> str:
         return f"Map([{', '.join(f'({key!r}, {value!r})' for key, value in self._pairs)}])"
 
@@ -125,6 +134,9 @@ class Set(Collection[Any]):
 
     def __hash__(self) -> int:
         return hash(identity(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._elements,))
 
     def __repr__(self) -> str:
         return f"Set([{', '.join(map(repr, self._elements))}])"
