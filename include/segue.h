@@ -783,7 +783,8 @@ segue_status segue_app_describe(const segue_app *app, char **text, size_t *lengt
  *   error        borrowed, or NULL
  * Errors: CONNECTION_UNAVAILABLE (the connection broke, a hub or the app of the other side went), REMOTE_APPLICATION_TIMED_OUT (the
  * other end says nothing, or is no hub), UNSUPPORTED_VERSION, INVALID_STATE (both ends are the same device, or the same two
- * devices were linked again), MALFORMED, CANCELLED (this app was closed).
+ * devices are linked by another connection: try again later, in case it ends), LIMIT_EXCEEDED (this app has 64 links),
+ * MALFORMED, CANCELLED (this app was closed).
  */
 typedef void (*segue_link_function)(void *context, segue_app *app, const char *device_name, size_t length,
                                     const segue_error *error);
@@ -792,7 +793,8 @@ typedef void (*segue_link_function)(void *context, segue_app *app, const char *d
  * Links this device with another over a connection that you supply, until it ends or the app closes: offers,
  * continuations and receipts pass between all apps of both, and on to devices that they are linked with. The other end
  * of the connection is given to segue_app_link there. A connection that breaks can be replaced by another: within 60 s
- * what was under way goes on where it was.
+ * what was under way goes on where it was. A connection that both devices see alive is not replaced. So a program that keeps
+ * a link makes the next one when one has ended, and waits longer each time that this fails.
  *   fd        owned by the library if the call succeeds, yours if not: a connected stream socket (Unix or TCP); it is made
  *             non-blocking and close-on-exec
  *   flags     0, or SEGUE_LINK_ANY_USER: without it the other end must be a local process of this user, as `ssh -L` and

@@ -65,7 +65,7 @@ final class FleetHub {
   /// - Parameter request: the app's that has asked for it.
   func join(_ connection: Connection, end: Int, as number: HubEngine.PeerNumber, for request: LinkRequest?) {
     add(connection, end: end, as: number)
-    engine.connectedHub(number, for: request, now)
+    engine.connectedHub(number, for: request, secret: fleet.drawIdentifier(), now)
     settle()
   }
 

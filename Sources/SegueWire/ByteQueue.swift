@@ -90,6 +90,21 @@ struct ByteQueue {
     count = 0
   }
 
+  /// Gives back the memory that is not used.
+  mutating func trim() {
+    guard !isEmpty else {
+      ring = []
+      start = 0
+      return
+    }
+    guard ring.count > count else { return }
+    let former = self
+    ring = []
+    start = 0
+    count = 0
+    append(former, count: former.count)
+  }
+
   /// Gives bytes from that offset on to `body`: as many as lie side by side.
   func withBytes<Result>(from offset: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     let place = place(of: offset)

@@ -40,12 +40,20 @@ extension Link {
   /// Bytes that have come since `keep`.
   public var received: UInt64 { kept?.received ?? 0 }
 
-  /// Goes on over the connection of another link, which has done no more than to find out how far the peer has come.
-  /// Throws MALFORMED if that cannot be.
-  public func resume(over other: Link, peerReceived: UInt64) throws(SegueError) {
+  /// Throws MALFORMED if it cannot go on behind the byte with this number.
+  public func checkResumable(peerReceived: UInt64) throws(SegueError) {
     guard let first = kept?.first, Int64(clamping: peerReceived) >= first else {
       throw SegueError(.malformed, "link: bytes are asked for that were said to have come")
     }
+    guard Int64(clamping: peerReceived) <= first + Int64(sent) else {
+      throw SegueError(.malformed, "link: bytes came that were not sent")
+    }
+  }
+
+  /// Goes on over the connection of another link, which has done no more than to find out how far the peer has come.
+  /// Throws MALFORMED if that cannot be.
+  public func resume(over other: Link, peerReceived: UInt64) throws(SegueError) {
+    try checkResumable(peerReceived: peerReceived)
     try drop(upTo: peerReceived)
     sent = 0
     var lead = other.output
@@ -53,6 +61,15 @@ extension Link {
     lead.append(other.waiting, count: other.waiting.count)
     kept?.lead = lead
     receive(other.input.takeAll())
+  }
+
+  /// Bytes that it holds: those to go out, and those that went and may have to go again.
+  public var heldSize: Int { heldBytes + channelBytes }
+
+  /// Gives back memory that it does not need for what it holds. For a link without a connection.
+  public func trim() {
+    output.trim()
+    waiting.trim()
   }
 
   /// All bytes below this number have come. It may be old news, sent again.

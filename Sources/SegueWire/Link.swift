@@ -291,6 +291,8 @@ public final class Link {
   /// The same, and those that went, but are kept until the peer says that they came.
   public var heldBytes: Int { output.count + waiting.count }
   private var stagedBytes: Int { output.count - sent }
+  /// Bytes of channels that wait for credit or for their turn.
+  var channelBytes: Int { outgoing.reduce(0) { $0 + $1.bytes.count } }
 
   /// Gives the bytes that are next to go out to `body`, which returns how many of them went.
   /// - Returns: false when there is nothing (left), or `body` took less than all.

@@ -12,9 +12,11 @@ public enum Message: Sendable {
   case goodbye(SegueError)
   /// Hub → hub, both ways, first: this is who I am.
   case link(HubIdentity, version: UInt64, minimum: UInt64)
-  /// Hub → hub, both ways, second: my number for what we share, yours as far as I know it (0: not at all), and the bytes
-  /// of it that have come. If both agree, that goes on; else something new begins (R7.4).
-  case resume(mine: UInt64, yours: UInt64, received: UInt64)
+  /// Hub → hub, both ways, second: my secret of a session that may begin, and the sessions with you that I still have.
+  case resume(secret: Identifier, sessions: [SharedSession])
+  /// Hub → hub: the hub with the lower identifier decides that this session of the two goes on, named by the reader's secret, of which
+  /// so many bytes have come; the other answers in the same way. Nil: a new session begins (R7.4).
+  case proceed(session: Identifier?, received: UInt64)
   /// Any way: are you there?
   case ping(UInt64)
   case pong(UInt64)
@@ -99,6 +101,22 @@ public enum Message: Sendable {
       self.name = name
       self.offset = offset
     }
+  }
+
+  /// A session that one of two linked hubs has with the other (R7.4).
+  public struct SharedSession: Sendable {
+    /// The reader's secret of it: whoever names it was there when it began.
+    public let secret: Identifier
+    /// It has a connection, as far as the writer knows.
+    public let isConnected: Bool
+
+    public init(secret: Identifier, isConnected: Bool) {
+      self.secret = secret
+      self.isConnected = isConnected
+    }
+
+    /// Sessions that one message names.
+    public static let limit = 512
   }
 
   /// Why an app does not see an activity.

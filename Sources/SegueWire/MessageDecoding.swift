@@ -34,7 +34,9 @@ extension Message {
       let hub = HubIdentity(id: try fields.identifier(), deviceName: try fields.name())
       self = .link(hub, version: version, minimum: minimum)
     case .resume:
-      self = .resume(mine: try fields.unsigned(), yours: try fields.unsigned(), received: try fields.unsigned())
+      self = .resume(secret: try fields.identifier(), sessions: try fields.sessions())
+    case .proceed:
+      self = .proceed(session: try fields.identifierOrNil(), received: try fields.unsigned())
     case .ping: self = .ping(try fields.unsigned())
     case .pong: self = .pong(try fields.unsigned())
     case .put:
@@ -293,6 +295,25 @@ struct MessageFields {
     leave()
     return AppIdentity(
       secret: secret, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: try bool())
+  }
+
+  mutating func sessions() throws(SegueError) -> [Message.SharedSession] {
+    guard try enter("a list of sessions"), count % 2 == 0, count <= 2 * Message.SharedSession.limit else {
+      throw problem("a list of sessions")
+    }
+    var sessions: [Message.SharedSession] = []
+    while count > 0 {
+      let secret = try identifier()
+      sessions.append(Message.SharedSession(secret: secret, isConnected: try bool()))
+    }
+    leave()
+    return sessions
+  }
+
+  mutating func identifierOrNil() throws(SegueError) -> Identifier? {
+    guard nextUnlessNull() else { return nil }
+    guard let identifier = reader.uuid() else { throw problem("an identifier") }
+    return identifier
   }
 
   mutating func explanations() throws(SegueError) -> [Message.Explanation] {

@@ -31,6 +31,7 @@ extension Message {
     case streamWord = 26
     case request = 27
     case response = 28
+    case proceed = 29
   }
 
   /// The deterministic encoding of the message.
@@ -80,10 +81,18 @@ extension Message {
       try writer.put(minimum)
       try writer.put(hub.id)
       try writer.put(hub.deviceName)
-    case .resume(let mine, let yours, let received):
+    case .resume(let secret, let sessions):
       try writer.start(.resume)
-      try writer.put(mine)
-      try writer.put(yours)
+      try writer.put(secret)
+      try writer.begin(.array)
+      for session in sessions {
+        try writer.put(session.secret)
+        try writer.put(session.isConnected)
+      }
+      try writer.end()
+    case .proceed(let session, let received):
+      try writer.start(.proceed)
+      if let session { try writer.put(session) } else { try writer.putNull() }
       try writer.put(received)
     case .ping(let number):
       try writer.start(.ping)

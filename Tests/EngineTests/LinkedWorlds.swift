@@ -45,7 +45,8 @@ final class LinkedWorlds {
           number: end.number, send: { [unowned self] in self.send($0, on: wire, to: 1 - index) },
           close: { [unowned self] in self.send(nil, on: wire, to: 1 - index) }
         ))
-      end.world.hub?.connectedHub(end.number, for: index == 0 ? attachment : nil, end.world.now)
+      end.world.hub?.connectedHub(
+        end.number, for: index == 0 ? attachment : nil, secret: end.world.identifier(), end.world.now)
       end.world.settle()
     }
   }

@@ -211,64 +211,6 @@ import Testing
     #expect(viewer.engine.offers.all[0].rank == rank)
   }
 
-  @Test func `what comes with resume, in one piece, is read with it (R7.4)`() throws {
-    let world = World()
-    world.startHub()
-    let viewer = world.open("viewer")
-    let identity = world.identifier()
-    let before = try RawPeer(hubIn: world, as: identity)
-    try before.say(.resume(mine: 1, yours: 0, received: 0))
-    world.settle()
-    before.disconnect()
-    let after = try RawPeer(hubIn: world, as: identity)
-    let offer = Offer(
-      description: OfferDescription(
-        id: world.identifier(), type: "com.example.note", title: "Draft", payloadVersion: 0, sizeHint: 0,
-        expirationDate: nil, supportsContinuationStreams: false),
-      origin: world.identifier(), appName: "editor", bundleIdentifier: "com.example.editor", deviceName: "away",
-      rank: 1, activatedAt: 0)
-    let route = Route(team: "TEAM", activation: 1, revision: 1, hubs: [identity])
-    try after.say(
-      .resume(mine: 1, yours: 1, received: 0), .offer(offer, OfferTiming(age: 0, remaining: nil), route))
-    world.settle()
-    #expect(titles(viewer) == ["Draft"])
-  }
-
-  @Test func `of two links that come at once to one hub, the later one stays (R7.4)`() throws {
-    let world = World()
-    world.startHub()
-    // The hub with the lower name decides.
-    let identity = Identifier(high: .max, low: .max)
-    let links = try (0..<2).map { _ in try RawPeer(hubIn: world, as: identity) }
-    for (number, link) in links.enumerated() { try link.say(.resume(mine: UInt64(number), yours: 0, received: 0)) }
-    world.settle()
-    #expect(links.map { $0.isConnected } == [false, true])
-  }
-
-  @Test(arguments: [0, 1] as [UInt64])
-  func `what two hubs shared before a link ended does not go on over the next (R7.4)`(yours: UInt64) throws {
-    let world = World()
-    world.startHub()
-    let identity = world.identifier()
-    let first = try RawPeer(hubIn: world, as: identity)
-    try first.say(.resume(mine: 1, yours: 0, received: 0), .goodbye(SegueError(.cancelled, "it ends")))
-    world.settle()
-    let second = try RawPeer(hubIn: world, as: identity)
-    try second.say(.resume(mine: 2, yours: 0, received: 0))
-    world.settle()
-    second.disconnect()
-    // It knows of nothing, or of the first, of which more has come than of the second was ever sent.
-    let third = try RawPeer(hubIn: world, as: identity)
-    try third.say(.resume(mine: 2, yours: yours, received: 1_000_000))
-    world.settle()
-    #expect([first, second, third].map { $0.isConnected } == [false, false, true])
-    let shared = world.hub?.hubList.first?.hub?.number
-    #expect(shared != nil && shared == third.numberOfHub, "the next link goes on with what was said of this one")
-    world.hub?.stepDown()
-    world.settle()
-    #expect(third.goodbye?.status == .connectionUnavailable, "nothing goes on here, so nothing speaks against a word")
-  }
-
   @Test func `a hub that hears all, but never says that it came, is given up`() throws {
     let world = World()
     world.startHub()

@@ -9,15 +9,22 @@ final class RawPeer {
   private let link = Link(side: .connecting)
   /// Why the hub has said that it closes the connection.
   private(set) var goodbye: SegueError?
-  /// What the hub has said is its number for what it shares with this one.
-  private(set) var numberOfHub: UInt64?
   /// All else that the hub has said, and the bytes that came on its channels.
   private(set) var heard: [Message] = []
   private(set) var byteCount = 0
+  /// What the hub calls the session that may begin over this connection.
+  private(set) var secretOfHub: Identifier?
+  /// Sessions that the hub says it has with this one.
+  private(set) var sessions: [Message.SharedSession] = []
+  /// What the hub has decided: another session goes on, or nil: a new one begins.
+  private(set) var decision: (session: Identifier?, received: UInt64)?
+  private(set) var explanations: [[Message.Explanation]] = []
+  let secret: Identifier
 
   private init(_ world: World) {
     self.world = world
     number = world.takeNumber()
+    secret = world.identifier()
     world.links.append((number: number, send: { [weak self] in self?.hear($0) }, close: {}))
   }
 
@@ -28,10 +35,12 @@ final class RawPeer {
       guard case .message = event, let message = try? link.takeMessage(Message.decode) else { continue }
       switch message {
       case .goodbye(let error): goodbye = error
-      case .resume(let mine, _, _): numberOfHub = mine
       case .state(_, _, let channel, _, _):
         try? link.accept(channel)
         heard.append(message)
+      case .resume(let secret, let named): (secretOfHub, sessions) = (secret, named)
+      case .proceed(let session, let received): decision = (session, received)
+      case .explanation(_, let list, _): explanations.append(list)
       default: heard.append(message)
       }
     }
@@ -54,7 +63,14 @@ final class RawPeer {
   /// - Parameter saysWho: and what it knows of the other, which is nothing.
   convenience init(hubIn world: World, for attachment: LinkRequest? = nil, saysWho: Bool = true) throws {
     try self.init(hubIn: world, as: world.identifier(), for: attachment, saysWho: saysWho)
-    if saysWho { try say(.resume(mine: 1, yours: 0, received: 0)) }
+    if saysWho { try resume() }
+  }
+
+  /// - Parameter sessions: those that it says it has with the hub, and whether they have a connection.
+  func resume(_ sessions: (Identifier, isConnected: Bool)...) throws {
+    let named = sessions.map { Message.SharedSession(secret: $0.0, isConnected: $0.isConnected) }
+    try say(.resume(secret: secret, sessions: named))
+    world.settle()
   }
 
   /// The same, which has not said what it knows.
@@ -62,7 +78,7 @@ final class RawPeer {
     hubIn world: World, as id: Identifier, for attachment: LinkRequest? = nil, saysWho: Bool = true
   ) throws {
     self.init(world)
-    world.hub?.connectedHub(number, for: attachment, world.now)
+    world.hub?.connectedHub(number, for: attachment, secret: world.identifier(), world.now)
     if saysWho { try say(.link(HubIdentity(id: id, deviceName: "away"), version: 1, minimum: 1)) }
   }
 

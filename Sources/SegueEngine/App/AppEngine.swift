@@ -48,7 +48,7 @@ public final class AppEngine {
   /// Requests that this app has asked, or is to answer.
   var requests: [AppRequest] = []
   var nextRequest: UInt64 = 1
-  var explanations: [UInt64] = []
+  var explanations: [AskedExplanation] = []
   var nextExplanation: UInt64 = 1
 
   public init(identity: AppIdentity, limits: Limits, source: any ActivitySource) {

@@ -1,6 +1,13 @@
 import SegueModel
 import SegueWire
 
+/// A question that the hub has yet to answer; it is asked one at a time.
+struct AskedExplanation {
+  let request: UInt64
+  let activity: Identifier
+  let type: String
+}
+
 /// "Why is it not offered there?" (R6.5)
 extension AppEngine {
   /// The answer is delivered under the number that is returned, at once if it can be known here.
@@ -13,9 +20,15 @@ extension AppEngine {
       deliveries.append(.explanation(request: request, reasons))
       return request
     }
-    explanations.append(request)
-    sendChecked(.explain(request: request, id, type: state.type), now)
+    explanations.append(AskedExplanation(request: request, activity: id, type: state.type))
+    if explanations.count == 1 { askNextExplanation(now) }
     return request
+  }
+
+  @inline(never)
+  private func askNextExplanation(_ now: Moment) {
+    guard let next = explanations.first else { return }
+    sendChecked(.explain(request: next.request, next.activity, type: next.type), now)
   }
 
   private func reasonsHere(_ id: Identifier, _ state: Activity?, _ now: Moment) -> [Reason] {
@@ -30,9 +43,10 @@ extension AppEngine {
     return reasons
   }
 
-  func explained(_ request: UInt64, _ list: [Message.Explanation], appCount: UInt64) {
-    guard let index = explanations.firstIndex(of: request) else { return }
-    explanations.remove(at: index)
+  func explained(_ request: UInt64, _ list: [Message.Explanation], appCount: UInt64, _ now: Moment) {
+    guard explanations.first?.request == request else { return }
+    explanations.removeFirst()
+    askNextExplanation(now)
     var reasons = list.map { explanation in
       switch explanation.obstacle {
       case .isOrigin: Reason("own app", app: explanation.appName, "an app is not offered what is its own")
@@ -48,8 +62,9 @@ extension AppEngine {
 
   /// The hub that was asked is gone.
   func failExplanations() {
-    for request in explanations {
-      deliveries.append(.explanation(request: request, [Reason("no hub", "the hub went away while it was asked")]))
+    for asked in explanations {
+      let reason = Reason("no hub", "the hub went away while it was asked")
+      deliveries.append(.explanation(request: asked.request, [reason]))
     }
     explanations = []
   }

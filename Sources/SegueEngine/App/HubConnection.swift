@@ -195,9 +195,9 @@ extension AppEngine {
       try responded(number, continuation, channel: channel, size: size, error)
     case .attached(let number, let deviceName): linked(number, deviceName: deviceName)
     case .detached(let number, let error): linkEnded(number, error)
-    case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount)
+    case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount, now)
     case .pong: answered(now)
-    case .link, .resume, .attach, .hello, .welcome, .put, .withdraw, .explain: break
+    case .link, .resume, .proceed, .attach, .hello, .welcome, .put, .withdraw, .explain: break
     }
   }
 

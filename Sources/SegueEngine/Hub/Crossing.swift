@@ -162,6 +162,7 @@ extension HubEngine {
   }
 
   /// There is no socket for it.
+  @inline(never)
   public func lose(_ crossing: Crossing, _ error: SegueError) {
     guard !crossing.isLost else { return }
     drop(crossing)
@@ -217,6 +218,7 @@ extension HubEngine {
   }
 
   /// The link is gone.
+  @inline(never)
   func loseCrossings(of peer: Peer) {
     for crossing in crossings where crossing.far === peer {
       lose(crossing, SegueError(.connectionUnavailable, "the link to the other app's device ended"))

@@ -40,6 +40,7 @@ extension HubEngine {
   }
 
   /// The hub is gone, and what came by it.
+  @inline(never)
   func dropAll(by hub: LinkedHub) {
     for offer in hub.offers {
       offers.removeWay(offer)

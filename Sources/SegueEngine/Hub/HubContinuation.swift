@@ -228,6 +228,7 @@ extension HubEngine {
   }
 
   /// A peer is gone: the other side of each of its continuations hears of it.
+  @inline(never)
   func leaveContinuations(_ peer: Peer) {
     for continuation in peer.continuations {
       remove(continuation)

@@ -38,8 +38,6 @@ public final class HubEngine {
   var peerList: [Peer] = [] { didSet { haveListsChanged = true } }
   /// Other hubs, also those that have not said who they are.
   var hubList: [Peer] = [] { didSet { haveListsChanged = true } }
-  /// Theirs, in the same order, to search through; our own of those that have not said who they are.
-  var hubIdentities: [Identifier] = []
   /// Since they were last checked.
   var haveListsChanged = false
   var apps: [Identifier: Peer] = [:]
@@ -54,7 +52,6 @@ public final class HubEngine {
   var nextRevision: UInt64 = 0
   /// Uptime at which the other hubs are looked after.
   var hubsCheckedAt: Int64?
-  var nextHubNumber: UInt64 = 1
   var strangers: [Peer] = []
   var continuations: [Identifier: HubContinuation] = [:]
   var continuationList: [HubContinuation] = []
@@ -63,6 +60,9 @@ public final class HubEngine {
   var held: [HeldFetch] = []
   /// Outcomes that did.
   var heldOutcomes: [HeldOutcome] = []
+
+  /// Apps that have asked for explanations and wait for them.
+  var explained: [Peer] = []
 
   var writer = MessageWriter()
   /// Peers whose links have got output and were not taken since then.
@@ -99,7 +99,7 @@ public final class HubEngine {
       let silent = strangers.removeFirst()
       dismiss(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.strangerLimit) others came"))
     }
-    let peer = Peer(number: number, isHub: false, helloBy: now.uptime + Self.helloTime)
+    let peer = Peer(number: number, helloBy: now.uptime + Self.helloTime)
     peers[number] = peer
     strangers.append(peer)
   }
@@ -137,7 +137,10 @@ public final class HubEngine {
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
     guard let peer = peers.removeValue(forKey: number) else { return }
-    if let hub = peer.hub, !peer.isClosing { return suspend(peer, hub) }
+    if let hub = peer.hub, !peer.isClosing {
+      suspend(peer, hub)
+      return boundSuspended()
+    }
     peer.isClosing = true
     forget(peer)
   }
@@ -198,6 +201,7 @@ public final class HubEngine {
     if !heldOutcomes.isEmpty { consider(settledAt) }
     if let hubsCheckedAt { consider(hubsCheckedAt) }
     for continuation in continuationList { consider(continuation.expiresAt) }
+    for peer in explained { consider(peer.explainsAt) }
     return next
   }
 
@@ -208,6 +212,7 @@ public final class HubEngine {
     }
     tickHeld()
     tickContinuations()
+    tickExplains()
     tickHubs()
   }
 
@@ -241,12 +246,14 @@ public final class HubEngine {
 
   /// Sees to it that its link is flushed, if there is anything to flush.
   func flush(_ peer: Peer) {
+    if let hub = peer.hub, hub.resumeBy != nil { return boundSuspended() }
     guard !peer.isFlushable, peer.link.hasOutput else { return }
     peer.isFlushable = true
     flushable.append(peer)
   }
 
   /// Says goodbye, and closes.
+  @inline(never)
   func dismiss(_ peer: Peer, _ error: SegueError) {
     guard !peer.isClosing else { return }
     detachSponsor(of: peer, error)
@@ -299,7 +306,8 @@ public final class HubEngine {
     case .outcome(let continuation, let outcome, let error, _):
       self.outcome(continuation, outcome, error, receiver(app), from: peer)
     case .noted(let id, _): noted(id, by: peer)
-    case .explain(let request, let activity, let type): explain(request, activity, type: type, to: peer, app)
+    case .explain(let request, let activity, let type):
+      ask(Explain(request: request, activity: activity, type: type), peer)
     case .hello: throw SegueError(.malformed, "hello came twice")
     case .stream(let id, let continuation, _, _, let attachment):
       stream(id, continuation, of: app.id, attachment, from: peer)
@@ -308,26 +316,9 @@ public final class HubEngine {
       streamWord(id, continuation, to: to, word, from: peer)
     case .request, .response: try pass(message, from: peer)
     case .attach(let number): passengers.append(.link(LinkRequest(app: peer.number, number: number)))
-    case .link, .resume, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
+    case .link, .resume, .proceed, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
       .explanation:
       break
     }
-  }
-
-  private func explain(_ request: UInt64, _ activity: Identifier, type: String, to peer: Peer, _ app: AppIdentity) {
-    var explanations: [Message.Explanation] = []
-    if let offer = peer.offer, offer.description.id == activity, !isOffered(offer) {
-      explanations.append(Message.Explanation(appName: app.name, obstacle: .notFrontmost))
-    }
-    for other in peerList where other !== peer {
-      guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: type) else {
-        continue
-      }
-      // As many as surely fit into one message.
-      guard explanations.count < 200 else { break }
-      explanations.append(Message.Explanation(appName: identity.name, obstacle: obstacle))
-    }
-    let appCount = UInt64(max(0, peerList.count - 1))
-    send(.explanation(request: request, explanations, appCount: appCount), to: peer)
   }
 }

@@ -43,6 +43,7 @@ extension HubEngine {
   }
 
   /// Takes a peer out of everything, and tells those who had to do with it. A second time: nothing.
+  @inline(never)
   func forget(_ peer: Peer) {
     if peer.isHub { return forgetHub(peer) }
     strangers.removeAll { $0 === peer }
@@ -65,6 +66,7 @@ extension HubEngine {
     }
     for path in paths.remove(of: peer) { tellLost(path, beyond: peer) }
     dismissLinks(of: peer)
+    dropExplains(of: peer)
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
     leaveContinuations(peer)

@@ -16,13 +16,19 @@ final class Peer {
   var hub: LinkedHub?
   /// A hub that has said who it is, but not yet what it knows of us.
   var greeted: HubIdentity?
+  /// Names, to the other hub, the session that may begin over this connection.
+  let secret: Identifier
+  /// What names it to this hub. Nil: the other has not said `resume`.
+  var theirSecret: Identifier?
+  /// Sessions that this hub has named on this connection, and the connection that each had then.
+  var named: [NamedSession] = []
   /// It was told how far this hub has come with what was cut: what goes to it next counts, and may be the rest of a frame. Until
   /// this hub goes on with that it says nothing.
   var isResuming = false
   /// The app that made the link; nil: it was told that it has ended, or there is none.
   var sponsor: Sponsor?
-  /// What this hub will count as their common number.
-  var sharedNumber: UInt64 = 0
+  /// The app that made its connection, even if that has gone. Nil: none has.
+  var linkOwner: Identifier?
   /// Where it stands in the hub's list of apps, or of hubs.
   var index = 0
   /// What the app offers.
@@ -36,11 +42,22 @@ final class Peer {
   /// Continuations in which it takes part.
   var continuations: [HubContinuation] = []
   var relays: [Relay] = []
+  /// Questions of the app that wait for an explanation, and the uptime from which on it may have the next.
+  var explains: [Explain] = []
+  var explainsAt: Int64 = 0
 
-  init(number: HubEngine.PeerNumber, isHub: Bool, helloBy: Int64) {
+  init(number: HubEngine.PeerNumber, helloBy: Int64) {
     self.number = number
-    self.isHub = isHub
     self.helloBy = helloBy
+    isHub = false
+    secret = Identifier(high: 0, low: 0)
+  }
+
+  init(number: HubEngine.PeerNumber, hubWith secret: Identifier, helloBy: Int64) {
+    self.number = number
+    self.helloBy = helloBy
+    self.secret = secret
+    isHub = true
   }
 
   /// It hears of offers.
@@ -55,15 +72,23 @@ struct Sponsor {
   let number: UInt64
 }
 
-/// Another hub that this one is linked with.
+/// A session that this hub has named to the other.
+struct NamedSession {
+  let secret: Identifier
+  /// Nil: it had none.
+  let connection: HubEngine.PeerNumber?
+}
+
+/// A session with another hub, which may outlive its connection (R7.4).
 final class LinkedHub {
   let identity: HubIdentity
-  /// The number of what the two hubs share, as this one counts and as the other does.
-  let number: UInt64
-  let theirNumber: UInt64
+  /// Whoever names this secret to us was there when the session began.
+  let secret: Identifier
+  /// The same for the other hub.
+  let theirSecret: Identifier
   /// Without a connection: the uptime at which it is given up (R7.4).
   var resumeBy: Int64?
-  /// The connection over which it may go on: of a hub that has said who it is, but not yet what it knows of us.
+  /// The connection over which it goes on once the other hub has said how far it has come.
   var successor: Peer?
   /// Uptime at which the last was heard of it.
   var heardAt: Int64
@@ -74,10 +99,10 @@ final class LinkedHub {
   /// Offers that it was told of. Never iterated.
   var told: Set<Identifier> = []
 
-  init(_ identity: HubIdentity, number: UInt64, theirNumber: UInt64, heardAt: Int64) {
+  init(_ identity: HubIdentity, secret: Identifier, theirSecret: Identifier, heardAt: Int64) {
     self.identity = identity
-    self.number = number
-    self.theirNumber = theirNumber
+    self.secret = secret
+    self.theirSecret = theirSecret
     self.heardAt = heardAt
   }
 

@@ -262,7 +262,7 @@ final class HubHost {
     }
     let fd = app.descriptors.removeFirst()
     do throws(SegueError) {
-      engine.connectedHub(try watch(fd), for: attachment, Clock.now)
+      engine.connectedHub(try watch(fd), for: attachment, secret: Randomness.identifier(), Clock.now)
     } catch {
       Descriptors.close(fd)
       engine.refuse(attachment, error)

@@ -4,7 +4,7 @@ import SegueWire
 /// Messages of all kinds, with identifiers that meet again. A new kind is a line here.
 extension Input {
   mutating func message() -> Message {
-    switch number(below: 25) {
+    switch number(below: 26) {
     case 0: .hello(app(identifier()), version: version(), minimum: version())
     case 1: .welcome(version: version(), generation: number(), deviceName: text(atMost: 4))
     case 2: .goodbye(error())
@@ -24,7 +24,10 @@ extension Input {
     case 15: .vanished(identifier())
     case 16: .explain(request: number(), identifier(), type: type())
     case 17: .explanation(request: number(), [], appCount: number())
-    case 18: .resume(mine: number(), yours: number(), received: number())
+    case 18:
+      .resume(
+        secret: identifier(),
+        sessions: (0..<number(below: 3)).map { _ in Message.SharedSession(secret: identifier(), isConnected: bool()) })
     case 19: .attach(number())
     case 20: .attached(number(), deviceName: text(atMost: 4))
     case 21: .detached(number(), error())
@@ -35,6 +38,7 @@ extension Input {
     case 23:
       .response(
         number(), continuation(), to: appIdentifier(), channel: channel(), size: UInt64(byte()), bool() ? error() : nil)
+    case 24: .proceed(session: bool() ? identifier() : nil, received: number())
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
   }

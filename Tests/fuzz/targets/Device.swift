@@ -60,9 +60,9 @@ private final class Story {
     guard let hub = world.hub, hub.link(of: stranger) == nil else { return }
     stranger = world.takeNumber()
     if isHub {
-      hub.connectedHub(stranger, world.now)
+      hub.connectedHub(stranger, secret: world.identifier(), world.now)
       say(.link(HubIdentity(id: Identifier(high: 9, low: 9), deviceName: "away"), version: 1, minimum: 1), 1)
-      say(.resume(mine: 1, yours: 0, received: 0), 1)
+      say(.resume(secret: Identifier(high: 9, low: 10), sessions: []), 1)
     } else {
       hub.connected(stranger, world.now)
       let app = AppIdentity(

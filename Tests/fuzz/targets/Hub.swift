@@ -28,7 +28,7 @@ private struct Story {
   mutating func step(_ input: inout Input) {
     switch input.number(below: 16) {
     case 0: if let number = add() { hub.connected(number, now) }
-    case 1: if let number = add() { hub.connectedHub(number, now) }
+    case 1: if let number = add() { hub.connectedHub(number, secret: secret(number), now) }
     case 2: if let number = add() { register(number, &input) }
     case 3: if let number = add() { link(number, &input) }
     case 4: disconnect(&input)
@@ -69,11 +69,19 @@ private struct Story {
   }
 
   private func link(_ number: HubEngine.PeerNumber, _ input: inout Input) {
-    hub.connectedHub(number, now)
+    hub.connectedHub(number, secret: secret(number), now)
     let identity = HubIdentity(id: Identifier(high: 0, low: number % 16), deviceName: "away")
     tell(number, Peer.words(.link(identity, version: 1, minimum: 1)))
-    tell(number, Peer.words(.resume(mine: 1, yours: UInt64(input.number(below: 4)), received: 0)))
+    let known = secret(HubEngine.PeerNumber(input.number(below: 16)))
+    let session = Message.SharedSession(secret: known, isConnected: input.bool())
+    tell(number, Peer.words(.resume(secret: secret(number), sessions: [session])))
+    // It is not told what the hub decides, or decides itself.
+    guard input.bool() || number % 16 < 15 else { return }
+    let proceed = Message.proceed(session: input.bool() ? known : nil, received: UInt64(input.byte()))
+    if input.bool() { tell(number, Peer.words(proceed)) }
   }
+
+  private func secret(_ number: HubEngine.PeerNumber) -> Identifier { Identifier(high: 1, low: number) }
 
   /// What apps have asked for.
   private mutating func attach(_ input: inout Input) {
@@ -90,7 +98,7 @@ private struct Story {
 
   private mutating func attach(_ attachment: LinkRequest, _ input: inout Input) {
     if input.bool(), let number = add() {
-      hub.connectedHub(number, for: attachment, now)
+      hub.connectedHub(number, for: attachment, secret: secret(number), now)
     } else {
       hub.refuse(attachment, SegueError(.limitExceeded, "no more"))
     }

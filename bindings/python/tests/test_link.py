@@ -363,3 +363,11 @@ def test_the_command_line_links_two_devices(folders: tuple[str, str], tmp_path: 
         assert viewer.returncode == 0
         assert '"line": 12' in said
         assert editor.wait(PATIENCE) == 0
+        other = start(1, "-m", "segue", "link", path)
+        line(other.stderr, "standing by")
+        linking.kill()
+        line(other.stdout, "linked with")
+        listening.kill()
+        listening.wait()
+        start(0, "-m", "segue", "link", "--listen", path)
+        line(other.stdout, "linked with")

@@ -7,14 +7,17 @@ import argparse
 import asyncio
 import contextlib
 import os
+import random
 import socket
 import sys
+import time
 from datetime import datetime
 from typing import Any
 
 from . import (
     App,
     Error,
+    InvalidStateError,
     LibraryError,
     Offer,
     OfferEvent,
@@ -24,6 +27,9 @@ from . import (
     library_path,
     library_version,
 )
+
+FIRST_RETRY, LAST_RETRY = 0.5, 30.0
+"""Seconds from the end of a link to the next attempt: twice as many each time, until one lasts longer."""
 
 PATIENCE = 10.0
 """Seconds to find the hub."""
@@ -88,26 +94,62 @@ async def link(options: argparse.Namespace) -> int:
         if options.listen:
             with listening(options.socket) as listener:
                 print(f"waiting for the other device at {options.socket}", flush=True)
+                following: set[asyncio.Task[bool]] = set()
                 while True:
+                    # The hubs decide which of several connections of one device stays.
                     connection, _ = await asyncio.get_running_loop().sock_accept(listener)
-                    await follow(app, connection, options)
+                    task = asyncio.ensure_future(follow(app, connection, options))
+                    following.add(task)
+                    task.add_done_callback(following.discard)
+        return await keep(app, options)
+
+
+async def keep(app: App, options: argparse.Namespace) -> int:
+    """Links again whenever the link ends; gives up only if the first attempt fails."""
+    has_linked = False
+    wait = FIRST_RETRY
+    while True:
+        began = time.monotonic()
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(connection, options.socket)
-        error = await follow(app, connection, options)
-        return 0 if error is None else 1
+        try:
+            await asyncio.get_running_loop().sock_connect(connection, options.socket)
+        except OSError as failure:
+            connection.close()
+            if not has_linked:
+                raise
+            print(f"no connection: {failure}", file=sys.stderr, flush=True)
+        else:
+            has_linked |= await follow(app, connection, options)
+            if not has_linked:
+                return 1
+        if time.monotonic() - began > wait:
+            wait = FIRST_RETRY
+        # Two that keep the same link do not keep in step.
+        await asyncio.sleep(wait * random.uniform(0.5, 1))
+        wait = min(2 * wait, LAST_RETRY)
 
 
-async def follow(app: App, connection: socket.socket, options: argparse.Namespace) -> Exception | None:
-    """Says what becomes of a link, until it ends."""
+async def follow(app: App, connection: socket.socket, options: argparse.Namespace) -> bool:
+    """Says what becomes of a link, until it ends.
+
+    Returns whether there was one, if only another's.
+    """
+    has_linked = False
+    error: Exception | None
     try:
         made = app.link(connection, any_user=options.any_user)
-        print(f"linked with {await made}", flush=True)
+        device = await made
+        has_linked = True
+        print(f"linked with {device}", flush=True)
         error = await made.ended
+    except InvalidStateError as failure:
+        print(f"standing by: {failure}", file=sys.stderr, flush=True)
+        return True
     except Error as failure:
         error = failure
     print(f"the link has ended: {error}", file=sys.stderr, flush=True)
-    return error
+    return has_linked
 
 
 def listening(path: str) -> socket.socket:

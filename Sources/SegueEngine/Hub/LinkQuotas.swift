@@ -1,0 +1,67 @@
+import SegueModel
+import SegueWire
+
+/// What links may hold: a hub is there for all apps of its device.
+extension HubEngine {
+  /// Links that one app may have at a time.
+  static let linkLimit = 64
+  /// Bytes that a link without a connection may hold, those of one app together, and all together (R7.4).
+  static let cutLinkSize = 16 * 1024 * 1024
+  static let cutLinksOfApp = 32 * 1024 * 1024
+  static let cutLinksOfHub = 64 * 1024 * 1024
+  /// As many each counts at least.
+  static let cutLinkLeast = 256 * 1024
+
+  /// Why it may not be linked as well. Nil: it may.
+  func tooManyLinks(like peer: Peer) -> SegueError? {
+    guard let owner = peer.linkOwner else { return nil }
+    let count = hubList.count { $0.linkOwner == owner && $0.hub?.resumeBy == nil && !$0.isClosing }
+    return count <= Self.linkLimit
+      ? nil : SegueError(.limitExceeded, "the app has too many links")
+  }
+
+  /// Gives up links without a connection until the others hold no more than they may: one that holds too much, else the
+  /// oldest of the app whose links hold most. It ends as if its time were over.
+  @inline(never)
+  func boundSuspended() {
+    while let peer = suspendedTooMuch() {
+      dismiss(peer, SegueError(.limitExceeded, "links without a connection hold too much"))
+    }
+  }
+
+  private func suspendedTooMuch() -> Peer? {
+    var total = 0
+    var most: (size: Int, oldest: Peer)?
+    for peer in hubList where isSuspended(peer) {
+      let size = suspendedSize(peer)
+      if size > Self.cutLinkSize { return peer }
+      total += size
+      // Once for each owner, at its oldest.
+      guard let all = suspendedSize(ofOwnerOf: peer), all > most?.size ?? 0 else { continue }
+      most = (all, peer)
+    }
+    guard let most else { return nil }
+    return most.size > Self.cutLinksOfApp || total > Self.cutLinksOfHub ? most.oldest : nil
+  }
+
+  private func isSuspended(_ peer: Peer) -> Bool { !peer.isClosing && peer.hub?.resumeBy != nil }
+
+  /// Of all links of the app that made this one; nil: this one is not the oldest of them.
+  private func suspendedSize(ofOwnerOf peer: Peer) -> Int? {
+    var size = 0
+    for other in hubList where other.linkOwner == peer.linkOwner && isSuspended(other) {
+      guard other === peer || !isOlder(other, than: peer) else { return nil }
+      size += suspendedSize(other)
+    }
+    return size
+  }
+
+  private func isOlder(_ peer: Peer, than other: Peer) -> Bool {
+    (peer.hub?.resumeBy ?? 0) < (other.hub?.resumeBy ?? 0)
+  }
+
+  private func suspendedSize(_ peer: Peer) -> Int {
+    let told = (peer.hub?.told.count ?? 0) * MemoryLayout<Identifier>.size * 2
+    return max(Self.cutLinkLeast, peer.link.heldSize + told)
+  }
+}
