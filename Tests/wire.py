@@ -177,6 +177,10 @@ class FakeHub:
         self._listening.settimeout(10)
         self._accepted: list[Connection] = []
 
+    @property
+    def listening(self) -> socket.socket:
+        return self._listening
+
     def accept(self) -> Connection:
         self._accepted.append(Connection(self._listening.accept()[0]))
         return self._accepted[-1]

@@ -59,8 +59,11 @@
  * WHAT THE LIBRARY DOES TO YOUR PROCESS. Threads only as said above. It installs no signal handler, raises no
  * SIGPIPE, writes no environment variable and no locale, prints nothing (unless SEGUE_LOG asks for it). All its descriptors are
  * close-on-exec. After fork of a process that has used the library, every call in the child gives
- * SEGUE_ERROR_FORKED (segue_free works); exec is fine. An idle app wakes up never. It stays loaded once loaded (-z nodelete). Environment variables that it reads:
- *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else a private folder in the temporary one
+ * SEGUE_ERROR_FORKED (segue_free works); exec is fine. An idle app causes no wake-ups, if it
+ * gets one inotify instance for the process; without, it goes on, and looks at the runtime folder every 5 s. It stays loaded once loaded (-z nodelete). Environment variables that it reads:
+ *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that is
+ *                      the user's with mode 0700; else a private folder in the temporary one. When it is deleted, or what
+ *                      is in it, the apps make it again and meet there; while it cannot be made, open apps go on
  *   SEGUE_LOG          error | info | debug: also write log lines to standard error
  *
  * VERSIONS. SEGUE_VERSION is what you compiled against, segue_version() what you run with; the soname changes when the

@@ -143,6 +143,8 @@ extern int memfd_create(const char *name, unsigned int flags);
 extern int fallocate(int fd, int mode, off_t offset, off_t length);
 extern int sync_file_range(int fd, off_t offset, off_t length, unsigned int flags);
 static inline int linux_memory_file(void) { return memfd_create("segue", 1 /* MFD_CLOEXEC */); }
+/** A descriptor that only names a file. */
+static inline int linux_o_path(void) { return 010000000; }
 /** A file without a name. */
 static inline int linux_o_tmpfile(void) { return 020000000 | O_DIRECTORY; }
 /** Room for so many bytes, behind which the file does not grow yet; 0 or -1. */
@@ -192,5 +194,5 @@ static inline int linux_is_folder(const struct stat *status) { return S_ISDIR(st
 static inline uint32_t linux_epollin(void) { return EPOLLIN; }
 static inline uint32_t linux_epollout(void) { return EPOLLOUT; }
 static inline int linux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
-static inline int linux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
+static inline int linux_timerfd(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
 static inline int linux_inotify(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }

@@ -269,7 +269,7 @@ public final class FleetProcess {
     drop()
     self.connection = connection
     self.generation = generation
-    search.heard()
+    search.connected(now)
     program?.tell { $0.connected($1) }
   }
 
@@ -280,7 +280,7 @@ public final class FleetProcess {
     let generation = generation ?? 0
     let wasWelcome = engine?.hubGeneration != nil
     leaveHub()
-    follow(search.lost(generation, wasWelcome: wasWelcome) { device.hubLives(generation) })
+    follow(search.lost(generation, wasWelcome: wasWelcome, now) { device.hubLives(generation) })
   }
 
   /// The device has a hub of a higher generation.
@@ -296,7 +296,7 @@ public final class FleetProcess {
   private func heed(_ complaint: HubComplaint) {
     let generation = generation ?? 0
     let wasWelcome = engine?.hubGeneration != nil
-    let step = search.heed(complaint, generation, wasWelcome: wasWelcome) { device.hubLives(generation) }
+    let step = search.heed(complaint, generation, wasWelcome: wasWelcome, now) { device.hubLives(generation) }
     if case .wait = step {
       engine?.waitForHub(now)
     } else {
@@ -319,7 +319,7 @@ public final class FleetProcess {
   private func follow(_ step: HubSearch.Step) {
     switch step {
     case .wait: break
-    case .seek(let minimum): seek(minimum: minimum, after: 0)
+    case .seek(let minimum, let time): seek(minimum: minimum, after: time)
     case .seekLater(let time): seek(minimum: 1, after: time)
     }
   }

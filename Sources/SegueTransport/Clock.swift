@@ -5,10 +5,10 @@ import SegueModel
 public enum Clock {
   public static var now: Moment { Moment(uptime: uptime, date: date) }
 
-  /// Milliseconds, monotonic.
+  /// Milliseconds since the system started, those in which it slept included: monotonic, and the same in all processes.
   public static var uptime: Int64 {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    clock_gettime(CLOCK_BOOTTIME, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 

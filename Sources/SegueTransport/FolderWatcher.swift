@@ -2,36 +2,91 @@ import CLinux
 import SegueModel
 
 /// Calls back on the library thread when files come to a runtime folder or go: perhaps another generation of the hub.
+///
+/// Where the system has no inotify left (128 instances a user, as a rule), it looks at the folder now and then: at once
+/// after a change, and more and more rarely as long as there is none. It asks for inotify again each time that it looks.
 public final class FolderWatcher {
-  private let fd: Int32
+  private let folder: RuntimeFolder
+  private var loop: Loop?
+  private var body: (() -> Void)?
+  /// Negative: the system has none for us.
+  private var fd: Int32 = -1
   private var watch: Watch?
 
-  public init(_ folder: RuntimeFolder) throws(SegueError) {
-    let fd = linux_inotify()
-    guard fd >= 0 else { throw .system("inotify") }
-    guard inotify_add_watch(fd, folder.path, UInt32(IN_MOVED_TO | IN_DELETE)) >= 0 else {
-      let number = linux_errno()
-      _ = CLinux.close(fd)
-      throw .system("watching \(folder.path)", number)
-    }
-    self.fd = Descriptors.own(fd)
+  // Without inotify.
+  private var timer: LoopTimer?
+  private var interval = FolderWatcher.firstInterval
+  private var seen: RuntimeFolder.State
+
+  /// Milliseconds between two looks.
+  private static let firstInterval: Int64 = 100
+  private static let longestInterval: Int64 = 5_000
+
+  public init(_ folder: RuntimeFolder) {
+    self.folder = folder
+    seen = folder.state
   }
 
   deinit { Descriptors.close(fd) }
 
   /// Nothing happens if it has started.
   public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
-    guard watch == nil else { return }
-    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
+    guard self.body == nil else { return }
+    self.loop = loop
+    if try !watchFolder(body) {
+      let timer = try LoopTimer()
       // `close` comes before this object goes.
-      self.drain()
-      body()
+      try timer.start(on: loop) { [unowned(unsafe) self] in self.look() }
+      self.timer = timer
+      timer.set(Clock.uptime + interval)
     }
+    self.body = body
+  }
+
+  /// Something is likely to change.
+  public func lookSoon() {
+    guard let timer else { return }
+    interval = Self.firstInterval
+    timer.set(Clock.uptime + interval)
   }
 
   public func close() {
     watch?.close()
     watch = nil
+    timer?.close()
+    timer = nil
+  }
+
+  /// False: the system has no inotify left.
+  private func watchFolder(_ body: @escaping () -> Void) throws(SegueError) -> Bool {
+    guard let loop else { return false }
+    let fd = linux_inotify()
+    guard fd >= 0 else { return false }
+    guard folder.addWatch(fd) else {
+      _ = CLinux.close(fd)
+      return false
+    }
+    self.fd = Descriptors.own(fd)
+    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
+      self.drain()
+      body()
+    }
+    return true
+  }
+
+  private func look() {
+    guard let body, let timer else { return }
+    if (try? watchFolder(body)) == true {
+      timer.close()
+      self.timer = nil
+      return body()
+    }
+    let state = folder.state
+    interval = state == seen ? min(interval * 2, Self.longestInterval) : Self.firstInterval
+    timer.set(Clock.uptime + interval)
+    guard state != seen else { return }
+    seen = state
+    body()
   }
 
   private func drain() {

@@ -9,29 +9,23 @@ import SegueModel
 public final class Gate {
   /// Readable when the socket is ready or the deadline has come.
   public let fd: Int32
-  private let timer: Int32
+  private let timer: DeadlineTimer
   private var socket: Int32 = -1
   private var socketEvents: UInt32 = 0
-  private var deadline: Int64?
 
   public init() throws(SegueError) {
+    timer = try DeadlineTimer()
     let epoll = epoll_create1(Int32(O_CLOEXEC))
     guard epoll >= 0 else { throw .system("epoll") }
-    let timer = linux_timerfd()
-    guard timer >= 0, linux_epoll_ctl(epoll, EPOLL_CTL_ADD, timer, linux_epollin()) == 0 else {
+    guard linux_epoll_ctl(epoll, EPOLL_CTL_ADD, timer.fd, linux_epollin()) == 0 else {
       let number = linux_errno()
       _ = close(epoll)
-      if timer >= 0 { _ = close(timer) }
       throw .system("timer", number)
     }
     fd = Descriptors.own(epoll)
-    self.timer = Descriptors.own(timer)
   }
 
-  deinit {
-    Descriptors.close(timer)
-    Descriptors.close(fd)
-  }
+  deinit { Descriptors.close(fd) }
 
   /// Takes a socket in; there is none.
   public func setSocket(_ socket: Int32) throws(SegueError) {
@@ -55,30 +49,9 @@ public final class Gate {
     _ = linux_epoll_ctl(fd, EPOLL_CTL_MOD, socket, events)
   }
 
-  /// Milliseconds in which something else is likely to come up.
-  private static let soon: Int64 = 1_000
-
-  /// - Parameter deadline: uptime in milliseconds; nil: none. A later one than is set is not set, and one that comes
-  ///   soon anyway is not unset: waking once too early costs less than a system call each time. But nobody who sleeps
-  ///   is woken for nothing.
-  public func setDeadline(_ deadline: Int64?) {
-    if let deadline {
-      guard self.deadline.map({ deadline < $0 }) ?? true else { return }
-    } else {
-      guard let set = self.deadline, set - Clock.uptime > Self.soon else { return }
-    }
-    self.deadline = deadline
-    var time = itimerspec()
-    // Zero unsets it.
-    let at = deadline.map { max(1, $0) } ?? 0
-    time.it_value = timespec(tv_sec: Int(at / 1000), tv_nsec: Int(at % 1000) * 1_000_000)
-    timerfd_settime(timer, Int32(TFD_TIMER_ABSTIME), &time, nil)
-  }
+  /// - Parameter deadline: as that of `DeadlineTimer.set`.
+  public func setDeadline(_ deadline: Int64?) { timer.set(deadline) }
 
   /// The deadline has come, or comes soon enough to be looked at: it is unset.
-  public func clearDeadline(_ uptime: Int64) {
-    guard let deadline, deadline <= uptime else { return }
-    self.deadline = nil
-    Descriptors.reset(timer)
-  }
+  public func clearDeadline(_ uptime: Int64) { timer.clear(uptime) }
 }

@@ -7,11 +7,12 @@ public final class HubSocket {
   public let fd: Int32
   private let folder: RuntimeFolder
   private let lock: Int32
+  private let identity: FileIdentity?
   /// Given up to say no to a connection when there is no descriptor left; else it would stay, and wake us for ever.
   private var reserve: Int32
-  /// Milliseconds between two signs of life.
-  private static let signInterval: Int64 = 100
-  private var lastSign: Int64 = 0
+  /// Milliseconds between two heartbeats.
+  private static let beatInterval: Int64 = 100
+  private var lastBeat: Int64 = 0
 
   /// Nil: another process has the generation.
   public init?(_ generation: UInt64, in folder: RuntimeFolder) throws(SegueError) {
@@ -25,9 +26,14 @@ public final class HubSocket {
       Descriptors.close(lock)
       throw error
     }
+    identity = folder.socketIdentity(generation)
     reserve = HubSocket.openReserve()
+    RuntimeFolder.beat(lock, Clock.uptime)
     folder.removeGenerations(upTo: generation, including: false)
   }
+
+  /// Its name still leads to it: nobody has removed it.
+  public var isNamed: Bool { identity != nil && folder.socketIdentity(generation) == identity }
 
   /// What came of looking for a connection.
   public enum Arrival {
@@ -61,15 +67,16 @@ public final class HubSocket {
   }
 
   /// The hub has served somebody: whoever waits for it may see that it is only busy.
-  public func showLife(_ uptime: Int64) {
-    guard uptime - lastSign >= Self.signInterval else { return }
-    lastSign = uptime
-    futimens(lock, nil)
+  public func beat(_ uptime: Int64) {
+    guard uptime - lastBeat >= Self.beatInterval else { return }
+    lastBeat = uptime
+    RuntimeFolder.beat(lock, uptime)
   }
 
   /// - Parameter removingFiles: nobody needs to learn from the dead socket that this generation is over.
   public func close(removingFiles: Bool) {
-    if removingFiles { folder.removeGenerations(upTo: generation, including: true) }
+    // If its name is gone, what has it now is the hub of others.
+    if removingFiles, isNamed { folder.removeGenerations(upTo: generation, including: true) }
     Descriptors.close(fd)
     Descriptors.close(lock)
     Descriptors.close(reserve)

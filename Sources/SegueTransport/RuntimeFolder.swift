@@ -7,6 +7,7 @@ public final class RuntimeFolder {
   /// As it is named in messages, and what tells two folders apart.
   public let path: String
   private let fd: Int32
+  private let identity: FileIdentity?
   /// Reads the folder through `fd`, which stays open for it: also when there is no descriptor left.
   private let entries: OpaquePointer
 
@@ -19,37 +20,46 @@ public final class RuntimeFolder {
       throw SegueError(.invalidArgument, "runtime folder \(self.path): must be an absolute path")
     }
     try RuntimeFolder.make(self.path)
-    let fd = linux_openat(AT_FDCWD, self.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
-    guard fd >= 0 else {
-      if [ELOOP, ENOTDIR].contains(linux_errno()) {
-        throw SegueError(.unsafeFolder, "runtime folder \(self.path): is a symbolic link, or no folder")
-      }
-      throw .system("runtime folder \(self.path)")
-    }
-    var status = stat()
-    guard fstat(fd, &status) == 0 else {
-      _ = close(fd)
-      throw .system("runtime folder \(self.path)")
-    }
-    let isSafe = status.st_uid == geteuid() && status.st_mode & 0o077 == 0
-    guard isSafe else {
-      _ = close(fd)
-      let problem =
-        status.st_uid == geteuid() ? "is open to other users (mode must be 0700)" : "belongs to another user"
-      throw SegueError(.unsafeFolder, "runtime folder \(self.path): \(problem)")
-    }
+    fd = try RuntimeFolder.open(self.path)
+    identity = FileIdentity(of: fd)
     guard let entries = fdopendir(fd) else {
       let number = linux_errno()
       _ = close(fd)
       throw .system("runtime folder \(self.path)", number)
     }
-    self.fd = Descriptors.own(fd)
     self.entries = entries
+    _ = Descriptors.own(fd)
   }
 
   deinit {
     Descriptors.disown(fd)
     closedir(entries)
+  }
+
+  // MARK: Whether it is still the one
+
+  /// Its path leads to it: it was neither removed nor replaced by another.
+  public var isInPlace: Bool { identity != nil && FileIdentity(at: path) == identity }
+
+  public func isSame(as other: RuntimeFolder) -> Bool { identity != nil && identity == other.identity }
+
+  /// What changes when files come or go, or the folder itself does.
+  struct State: Equatable {
+    let isInPlace: Bool
+    let seconds: Int
+    let nanoseconds: Int
+  }
+
+  var state: State {
+    var status = stat()
+    _ = fstat(fd, &status)
+    return State(isInPlace: isInPlace, seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
+  }
+
+  /// Has an inotify descriptor tell of what comes, goes, or moves. False: the system refuses.
+  func addWatch(_ inotify: Int32) -> Bool {
+    let events = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MOVE_SELF | IN_DELETE_SELF
+    return inotify_add_watch(inotify, "/proc/self/fd/\(fd)", UInt32(events)) >= 0
   }
 
   // MARK: Generations
@@ -68,8 +78,7 @@ public final class RuntimeFolder {
   func lock(_ generation: UInt64) throws(SegueError) -> Int32? {
     let name = "hub.\(generation).lock"
     while true {
-      let lock = linux_openat(fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-      guard lock >= 0 else { throw .system("\(path)/\(name)") }
+      let lock = try openLock(name)
       guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
         let number = linux_errno()
         _ = close(lock)
@@ -82,20 +91,43 @@ public final class RuntimeFolder {
     }
   }
 
+  private func openLock(_ name: String) throws(SegueError) -> Int32 {
+    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
+    var lock = linux_openat(fd, name, flags, Self.fileMode)
+    // Made a moment ago by a process with an unusual umask, or one that has ended since.
+    if lock < 0, linux_errno() == EACCES, fchmodat(fd, name, Self.fileMode, 0) == 0 {
+      lock = linux_openat(fd, name, flags, Self.fileMode)
+    }
+    guard lock >= 0 else { throw .system("\(path)/\(name)") }
+    // Whatever the umask.
+    fchmod(lock, Self.fileMode)
+    return lock
+  }
+
+  private static let fileMode: mode_t = 0o600
+
   /// Milliseconds since the hub of a generation last served somebody; nil: there is no such hub. From any thread.
-  public func signOfLife(_ generation: UInt64) -> Double? {
+  public func heartbeatAge(_ generation: UInt64) -> Int64? {
     var status = stat()
     guard fstatat(fd, "hub.\(generation).lock", &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
-    let date = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
-    return (Clock.date - date) * 1000
+    let beat = Int64(status.st_mtim.tv_sec) &* 1000 &+ Int64(status.st_mtim.tv_nsec / 1_000_000)
+    let age = Clock.uptime &- beat
+    // Of an earlier start of the system, or a file that has a date there.
+    return age >= 0 ? age : nil
+  }
+
+  /// Marks a lock with the uptime: a date would be of no use once the clock is set.
+  static func beat(_ lock: Int32, _ uptime: Int64) {
+    let time = timespec(tv_sec: Int(uptime / 1000), tv_nsec: Int(uptime % 1000) * 1_000_000)
+    withUnsafeTemporaryAllocation(of: timespec.self, capacity: 2) { times in
+      times.initialize(repeating: time)
+      futimens(lock, times.baseAddress)
+    }
   }
 
   /// Whether a descriptor is of the file that has this name now.
   private func isStill(_ descriptor: Int32, _ name: String) -> Bool {
-    var opened = stat()
-    var named = stat()
-    guard fstat(descriptor, &opened) == 0, fstatat(fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
-    return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+    FileIdentity(of: descriptor).map { $0 == FileIdentity(at: name, in: fd) } ?? false
   }
 
   /// A listening socket under a generation's name; it is there only once it listens.
@@ -105,8 +137,8 @@ public final class RuntimeFolder {
     let name = "hub.\(generation)"
     let temporary = "\(name).\(getpid())"
     unlinkat(fd, temporary, 0)
-    guard linux_bind(socket, address(temporary)) == 0, CLinux.listen(socket, 4096) == 0,
-      renameat(fd, temporary, fd, name) == 0
+    guard linux_bind(socket, address(temporary)) == 0, fchmodat(fd, temporary, Self.fileMode, 0) == 0,
+      CLinux.listen(socket, 4096) == 0, renameat(fd, temporary, fd, name) == 0
     else {
       let number = linux_errno()
       _ = close(socket)
@@ -115,6 +147,9 @@ public final class RuntimeFolder {
     }
     return Descriptors.own(socket)
   }
+
+  /// The file that a generation's socket is now; nil: there is none.
+  func socketIdentity(_ generation: UInt64) -> FileIdentity? { FileIdentity(at: "hub.\(generation)", in: fd) }
 
   /// What came of a visit to a hub.
   public enum Visit {
@@ -125,19 +160,42 @@ public final class RuntimeFolder {
     case crowded
   }
 
+  /// Throws SYSTEM if the system refuses, which another hub would not change.
   public func visit(_ generation: UInt64) throws(SegueError) -> Visit {
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("socket") }
-    guard linux_connect(socket, address("hub.\(generation)")) == 0 else {
-      let isCrowded = linux_errno() == EAGAIN
+    do throws(SegueError) {
+      let visit = try connect(socket, "hub.\(generation)")
+      if case .connected = visit { _ = Descriptors.own(socket) } else { _ = close(socket) }
+      return visit
+    } catch {
       _ = close(socket)
-      return isCrowded ? .crowded : .nobody
+      throw error
     }
-    guard Socket.peerUser(socket) == geteuid() else {
-      _ = close(socket)
-      return .nobody
+  }
+
+  private func connect(_ socket: Int32, _ name: String) throws(SegueError) -> Visit {
+    var result = linux_connect(socket, address(name))
+    // Made by a process with an unusual umask.
+    if result != 0, linux_errno() == EACCES, isClosedToUs(name), fchmodat(fd, name, Self.fileMode, 0) == 0 {
+      result = linux_connect(socket, address(name))
     }
-    return .connected(Descriptors.own(socket))
+    if result != 0 {
+      switch linux_errno() {
+      case ECONNREFUSED, ENOENT, EPROTOTYPE, ENOTDIR, ELOOP: return .nobody
+      case EAGAIN: return .crowded
+      case let number: throw .system("connecting to \(path)/\(name)", number)
+      }
+    }
+    guard let user = Socket.peerUser(socket) else { throw .system("whose \(path)/\(name) is") }
+    return user == geteuid() ? .connected(socket) : .nobody
+  }
+
+  /// Its mode keeps us from connecting.
+  private func isClosedToUs(_ name: String) -> Bool {
+    var status = stat()
+    guard fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+    return status.st_mode & Self.fileMode != Self.fileMode
   }
 
   /// Removes what older generations, and this one if it is over, have left.
@@ -148,6 +206,17 @@ public final class RuntimeFolder {
       if let number, number < generation || including && number == generation { old.append(name) }
     }
     for name in old { unlinkat(fd, name, 0) }
+  }
+
+  /// The last number that a generation can have.
+  public static let lastGeneration: UInt64 = 999_999_999_999_999_999
+
+  /// Removes the files of the last generation there can be: nobody can come after it, so the numbers begin anew. A hub that
+  /// runs it sees that its name is gone.
+  public func removeLastGeneration() throws(SegueError) {
+    let name = "hub.\(Self.lastGeneration)"
+    unlinkat(fd, "\(name).lock", 0)
+    guard unlinkat(fd, name, 0) == 0 || linux_errno() == ENOENT else { throw .system("\(path)/\(name)") }
   }
 
   /// A short name for a file in the folder, however long the folder's own is: a socket's address has 108 bytes.
@@ -190,6 +259,10 @@ public final class RuntimeFolder {
   private static func defaultPath() throws(SegueError) -> String {
     if let path = variable("SEGUE_RUNTIME_DIR") { return path }
     if let path = variable("XDG_RUNTIME_DIR") { return path + "/segue" }
+    // What XDG_RUNTIME_DIR is as a rule: for programs that do not have it, such as those that cron and ssh start.
+    let ofUser = "/run/user/\(geteuid())"
+    var status = stat()
+    if lstat(ofUser, &status) == 0, problem(status) == nil { return ofUser + "/segue" }
     return (variable("TMPDIR") ?? "/tmp") + "/segue-\(geteuid())"
   }
 
@@ -200,13 +273,51 @@ public final class RuntimeFolder {
     return text.utf8.isEmpty ? nil : text
   }
 
+  /// Why a folder is not to be trusted; nil: it is.
+  private static func problem(_ status: stat) -> String? {
+    var status = status
+    guard linux_is_folder(&status) != 0 else { return "is a symbolic link, or no folder" }
+    guard status.st_uid == geteuid() else { return "belongs to another user" }
+    return status.st_mode & 0o077 == 0 ? nil : "is open to other users (mode must be 0700)"
+  }
+
   private static func make(_ path: String) throws(SegueError) {
-    if mkdir(path, 0o700) == 0 { return }
+    if mkdir(path, 0o700) == 0 { return giveAccess(path) }
     switch linux_errno() {
     case EEXIST: return
     case ENOENT:
       throw SegueError(.system, "runtime folder \(path): the folder that it should be in does not exist")
     case let number: throw .system("runtime folder \(path)", number)
     }
+  }
+
+  /// The umask may have kept us out of what we have made. If this fails, opening it says so.
+  private static func giveAccess(_ path: String) {
+    let fd = linux_openat(AT_FDCWD, path, linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+    guard fd >= 0 else { return }
+    var status = stat()
+    if fstat(fd, &status) == 0, problem(status) == nil { chmod("/proc/self/fd/\(fd)", 0o700) }
+    _ = close(fd)
+  }
+
+  private static func open(_ path: String) throws(SegueError) -> Int32 {
+    let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+    guard fd >= 0 else {
+      if [ELOOP, ENOTDIR].contains(linux_errno()) {
+        throw SegueError(.unsafeFolder, "runtime folder \(path): is a symbolic link, or no folder")
+      }
+      throw .system("runtime folder \(path)")
+    }
+    var status = stat()
+    guard fstat(fd, &status) == 0 else {
+      let number = linux_errno()
+      _ = close(fd)
+      throw .system("runtime folder \(path)", number)
+    }
+    if let problem = problem(status) {
+      _ = close(fd)
+      throw SegueError(.unsafeFolder, "runtime folder \(path): \(problem)")
+    }
+    return fd
   }
 }

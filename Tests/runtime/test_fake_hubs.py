@@ -6,8 +6,11 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import select
+import threading
 import time
 import uuid
+from pathlib import Path
 
 import cbor2
 import pytest
@@ -46,6 +49,11 @@ def fake(folder):
     yield hub
     for one in hubs:
         one.close()
+
+
+def beat(lock: Path) -> None:
+    """As a hub that serves somebody does: the uptime, not the date."""
+    os.utime(lock, ns=(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME)))
 
 
 def greeted(hub: FakeHub):
@@ -129,7 +137,7 @@ def test_a_hub_that_is_busy_is_waited_for(start, fake, folder):
     assert connection.receive()[0] == HELLO
     silent = time.monotonic()
     while time.monotonic() < silent + 1.5:
-        os.utime(folder / "hub.1.lock")
+        beat(folder / "hub.1.lock")
         assert hub.connections_within(0.1) == 0
     connection.send(message(WELCOME, 1, 1, "fake"), message(READY))
     app.ready()
@@ -158,6 +166,89 @@ def test_a_hub_that_closes_at_once_is_not_asked_over_and_over(start, fake):
     app = start("app")
     assert 1 <= hub.connections_within(0.4) <= 20
     app.hears("connection ready", 3.0)
+
+
+class ManyHubs:
+    """Hubs that answer each connection with the same words and close it; when an app opens a generation, the next is
+    theirs. Counts the connections."""
+
+    def __init__(self, folder: Path, outruns: bool, *words: bytes):
+        self._folder, self._outruns, self._words = folder, outruns, words
+        self._hubs = [FakeHub(folder, 1)]
+        self._coming = folder / "coming"
+        self._coming.mkdir()
+        self.visits = 0
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        generation = 1
+        while not self._ends.is_set():
+            ready, _, _ = select.select([hub.listening for hub in self._hubs], [], [], 0.005)
+            for socket in ready:
+                connection, _ = socket.accept()
+                with contextlib.suppress(OSError):
+                    connection.settimeout(1)
+                    connection.recv(65536)
+                    connection.sendall(b"".join(self._words))
+                connection.close()
+                self.visits += 1
+            if self._outruns and (self._folder / f"hub.{generation + 1}").exists():
+                generation += 2
+                self._hubs.append(FakeHub(self._coming, generation))
+                (self._coming / f"hub.{generation}").rename(self._folder / f"hub.{generation}")
+
+    @property
+    def count(self) -> int:
+        return len(self._hubs)
+
+    def close(self) -> None:
+        self._ends.set()
+        self._thread.join()
+        for hub in self._hubs:
+            hub.close()
+
+
+WELCOMED = message(WELCOME, 1, 1, "fake")
+GOODBYES = {
+    "goodbye": message(GOODBYE, 21, "not today"),
+    "welcome and goodbye": WELCOMED + message(GOODBYE, 21, "not today"),
+    "welcome, ready and goodbye": WELCOMED + message(READY) + message(GOODBYE, 21, "not today"),
+    "welcome and the end": WELCOMED,
+    "welcome and nonsense": WELCOMED + b"\xff" * 8,
+}
+
+
+@pytest.mark.parametrize("words", GOODBYES.values(), ids=GOODBYES.keys())
+def test_a_hub_that_comes_to_nothing_is_not_visited_over_and_over(start, folder, words):
+    """However welcome it makes us: in the end another takes its place."""
+    hubs = ManyHubs(folder, False, words)
+    try:
+        app = start("app")
+        # A connection that was of use for a while.
+        app.hears("connection ready", 5.0)
+        deadline = time.monotonic() + 5
+        while not (folder / "hub.2").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        app.ask("offer one", "offered")
+        assert (folder / "hub.2").exists() and 1 <= hubs.visits <= 20
+        app.end()
+    finally:
+        hubs.close()
+
+
+@pytest.mark.parametrize("words", [GOODBYES["welcome and goodbye"], GOODBYES["welcome and nonsense"]])
+def test_hubs_that_outrun_each_other_are_not_followed_for_ever_at_once(start, folder, words):
+    hubs = ManyHubs(folder, True, words)
+    try:
+        app = start("app")
+        time.sleep(3)
+        # 20 at once, and 5 a second; each is asked up to ten times in half a second.
+        assert 2 <= hubs.visits <= 100 and hubs.count > 2
+        app.end()
+    finally:
+        hubs.close()
 
 
 NONSENSE = {

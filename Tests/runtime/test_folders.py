@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from wire import FakeHub
 
 
 def refused(start, folder: Path | str, **environment: str) -> str:
@@ -31,8 +32,39 @@ def test_without_segue_runtime_dir_it_is_in_that_of_xdg(start, folder):
     app.end()
 
 
-def test_without_either_it_is_in_the_temporary_folder(start, folder):
-    app = start("app", SEGUE_RUNTIME_DIR="", XDG_RUNTIME_DIR="", TMPDIR=str(folder)).ready()
+# A /run of its own, with or without a folder of the user in it.
+OWN_RUN = 'mount -t tmpfs tmpfs /run && mkdir -p /run/user && {} && shift && exec "$@"'
+
+
+def with_run(prepare: str) -> list[str]:
+    unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    return [*unshare, "sh", "-c", OWN_RUN.format(prepare), "sh", "-"]
+
+
+def test_without_either_it_is_in_the_users_folder_of_run(start, folder):
+    """Programs that cron or ssh starts have no XDG_RUNTIME_DIR, and meet those of the session all the same."""
+    app = start(
+        "app", SEGUE_RUNTIME_DIR="", XDG_RUNTIME_DIR="", TMPDIR=str(folder), under=with_run("mkdir -m 700 /run/user/0")
+    ).ready()
+    assert Path(f"/proc/{app.pid}/root/run/user/0/segue/hub.1").is_socket()
+    app.end()
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        "true",
+        "mkdir -m 755 /run/user/0",
+        "mkdir -m 700 /run/user/1 && ln -s 1 /run/user/0",
+        pytest.param(
+            "mkdir -m 700 /run/user/0 && chown 1 /run/user/0",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away"),
+        ),
+    ],
+    ids=["missing", "open to others", "a link", "of another user"],
+)
+def test_without_that_it_is_in_the_temporary_folder(start, folder, prepare):
+    app = start("app", SEGUE_RUNTIME_DIR="", XDG_RUNTIME_DIR="", TMPDIR=str(folder), under=with_run(prepare)).ready()
     place = folder / f"segue-{os.geteuid()}"
     assert (place / "hub.1").is_socket()
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
@@ -124,12 +156,39 @@ def test_a_file_in_place_of_a_socket_is_passed_over(start, folder):
     app.end()
 
 
-def test_the_highest_number_is_not_passed(start, folder):
-    """No generation comes after it: the app goes on looking, and nothing overflows."""
-    (folder / "hub.999999999999999999").write_text("")
-    app = start("app")
-    app.ask("list", "offers 0 ")
+LAST = "hub.999999999999999999"
+
+
+def test_after_the_last_number_they_begin_anew(start, folder):
+    """Whoever takes the highest number, and is dead, does not keep others from being the hub."""
+    (folder / LAST).write_text("")
+    app = start("app").ready()
+    assert sorted(path.name for path in folder.iterdir()) == ["hub.1", "hub.1.lock"]
     app.end()
+
+
+def test_a_silent_hub_of_the_last_number_is_replaced(start, folder):
+    silent = FakeHub(folder, int(LAST.removeprefix("hub.")))
+    apps = [start(f"app{number}").ready() for number in range(3)]
+    apps[0].ask("offer one", "offered")
+    for app in apps[1:]:
+        app.hears("appeared one")
+    assert not (folder / LAST).exists() and (folder / "hub.1").is_socket()
+    silent.close()
+
+
+def test_a_hub_of_the_last_number_but_one_is_followed_by_others(start, folder):
+    """The last number is used, and so is the first after it."""
+    (folder / "hub.999999999999999998").write_text("")
+    first, second = start("first").ready(), start("second").ready()
+    assert (folder / LAST).is_socket()
+    first.kill()
+    second.hears("connection searching")
+    second.hears("connection ready")
+    assert (folder / "hub.1").is_socket() and not (folder / LAST).exists()
+    newcomer = start("newcomer").ready()
+    newcomer.ask("offer one", "offered")
+    second.hears("appeared one")
 
 
 def test_a_process_without_descriptors_says_so_and_goes_on_when_there_are_some(start):

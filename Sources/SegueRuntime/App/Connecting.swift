@@ -11,6 +11,8 @@ struct Connection {
   /// Of the hub at its other end.
   var generation: UInt64?
   var search = HubSearch()
+  /// Why there is none, as far as it is known; forgotten once the app is ready.
+  var problem: SegueError?
   /// On the library thread, from when the device takes the app in until it lets it go.
   var watch: Watch?
   /// Descriptors that go out with the next bytes.
@@ -24,7 +26,7 @@ struct Connection {
 /// An app and its hub; mostly on the library thread.
 extension App {
   /// Milliseconds within which a hub that lives has served somebody: as long as it is given to answer.
-  private static let signTime = 500.0
+  private static let signTime: Int64 = 500
   /// Milliseconds that the last words of an app may take to get into a socket that is full.
   private static let lastWordsTime: Int64 = 250
 
@@ -52,7 +54,7 @@ extension App {
     }
     connection.socket = socket
     connection.generation = generation
-    connection.search.heard()
+    connection.search.connected(now)
     connection.isWaitingToWrite = false
     engine?.connected(now)
     settle()
@@ -174,47 +176,75 @@ extension App {
     let generation = connection.generation ?? 0
     let wasWelcome = engine?.hubGeneration != nil
     dropConnection()
-    follow(connection.search.lost(generation, wasWelcome: wasWelcome) { hubLives(generation) }, generation)
+    if !wasWelcome { connection.problem = Self.closedBeforeWelcome(generation) }
+    follow(connection.search.lost(generation, wasWelcome: wasWelcome, now) { hubLives(generation) }, generation)
   }
 
   /// The hub has no room for a connection.
   func turnedAway(by generation: UInt64) {
     monitor.lock()
-    follow(connection.search.lost(generation, wasWelcome: false) { hubLives(generation) }, generation)
+    connection.problem = SegueError(
+      .connectionUnavailable, "the hub of generation \(generation) has no room for another connection")
+    follow(connection.search.lost(generation, wasWelcome: false, now) { hubLives(generation) }, generation)
     monitor.unlock()
+  }
+
+  /// The system refuses what an app needs in order to find a hub.
+  /// - Returns: milliseconds after which it is tried again.
+  func couldNotConnect(_ error: SegueError) -> Int64 {
+    monitor.lock()
+    defer { monitor.unlock() }
+    connection.problem = error
+    return connection.search.failed()
+  }
+
+  private static func closedBeforeWelcome(_ generation: UInt64) -> SegueError {
+    SegueError(
+      .connectionUnavailable, "the hub of generation \(generation) closed the connection before it said welcome")
   }
 
   /// The engine wants another hub.
   func heed(_ complaint: HubComplaint) {
     let generation = connection.generation ?? 0
     let wasWelcome = engine?.hubGeneration != nil
-    let step = connection.search.heed(complaint, generation, wasWelcome: wasWelcome) { hubLives(generation) }
+    let step = connection.search.heed(complaint, generation, wasWelcome: wasWelcome, now) { hubLives(generation) }
     if case .wait = step {
       engine?.waitForHub(now)
       gate?.setDeadline(engine?.nextDeadline)
       return
     }
-    switch complaint {
-    case .silent: logs.append((.info, "the hub of generation \(generation) does not answer"))
-    case .refused(let error): logs.append((.info, "the hub of generation \(generation) says goodbye: \(error.message)"))
-    case .nonsense, .older: break
+    if let problem = Self.problem(complaint, generation) {
+      connection.problem = problem
+      logs.append((.info, DiagnosticText(of: problem.message)))
     }
     dropConnection()
     settle()
     follow(step, generation)
   }
 
+  /// Nil: nothing is wrong with the hub but its age.
+  private static func problem(_ complaint: HubComplaint, _ generation: UInt64) -> SegueError? {
+    let hub = "the hub of generation \(generation)"
+    switch complaint {
+    case .silent: return SegueError(.connectionUnavailable, "\(hub) does not answer")
+    case .nonsense: return SegueError(.malformed, "\(hub) talks nonsense")
+    case .refused(let error): return SegueError(error.status, "\(hub) says goodbye: \(error.message)")
+    case .older: return nil
+    }
+  }
+
   private func follow(_ step: HubSearch.Step, _ generation: UInt64) {
     switch step {
     case .wait: break
-    case .seek(let minimum): device?.onLoop { [self] device in device.seek(self, minimum: minimum) }
+    case .seek(let minimum, let time):
+      device?.onLoop { [self] device in device.seek(self, minimum: minimum, in: time) }
     case .seekLater(let time): device?.onLoop { [self] device in device.wait(self, instead: generation, in: time) }
     }
   }
 
   /// Whether a hub has served anybody in the time that it was given to answer.
   private func hubLives(_ generation: UInt64) -> Bool {
-    guard let age = device?.folder.signOfLife(generation) else { return false }
+    guard let age = device?.folder.heartbeatAge(generation) else { return false }
     return age < Self.signTime
   }
 }

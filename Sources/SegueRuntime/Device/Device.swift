@@ -6,19 +6,28 @@ import SegueTransport
 final class Device {
   /// Milliseconds to wait for another process that is about to run a generation.
   private static let openingTime: Int64 = 500
-  /// Milliseconds after which what the system refused is tried again.
-  private static let retryTime: Int64 = 1_000
+  /// Milliseconds from when the folder, or what is in it, is seen to be gone until it is made again: who deletes it is not
+  /// to find something new in it.
+  private static let removalTime: Int64 = 100
+  /// Milliseconds after which a folder that cannot be made is tried again.
+  private static let removalRetryTime: Int64 = 2_000
+  /// Generations that an app tries at once before it waits.
+  private static let stepLimit = 8
 
-  let folder: RuntimeFolder
   /// Apps of this process; guarded by the library's lock.
   var users = 0
 
+  private let lock = Lock()
+  /// Guarded by `lock`; replaced if it was removed.
+  private var currentFolder: RuntimeFolder
   private let loop: Loop
-  private let watch: FolderWatcher
-  private var timer: LoopTimer?
+  private var watch: FolderWatcher
+  private let timer: LoopTimer
   private var apps: [App] = []
   private var hub: HubHost?
   private var waiting: [Waiting] = []
+  /// Uptime at which it looks whether the folder is there again.
+  private var movesAt: Int64?
 
   /// An app that waits for a hub.
   private struct Waiting {
@@ -31,10 +40,14 @@ final class Device {
   }
 
   init(_ folder: RuntimeFolder, on loop: Loop) throws(SegueError) {
-    self.folder = folder
+    currentFolder = folder
     self.loop = loop
-    watch = try FolderWatcher(folder)
+    watch = FolderWatcher(folder)
+    timer = try LoopTimer()
   }
+
+  /// From any thread.
+  var folder: RuntimeFolder { lock.withLock { currentFolder } }
 
   /// From any thread: something to do on the library thread.
   func onLoop(_ job: @escaping (Device) -> Void) {
@@ -42,12 +55,6 @@ final class Device {
   }
 
   func add(_ app: App) {
-    if timer == nil {
-      timer = LoopTimer(on: loop) { [unowned(unsafe) self] in
-        // `end` closes the timer before this object goes.
-        self.retry()
-      }
-    }
     apps.append(app)
     seek(app, minimum: 1)
   }
@@ -61,7 +68,7 @@ final class Device {
 
   func end() {
     waiting = []
-    timer?.close()
+    timer.close()
     watch.close()
     hub?.close()
     hub = nil
@@ -75,11 +82,29 @@ final class Device {
     // It may have found one since it asked.
     if let generation = app.generation, generation >= minimum { return }
     do throws(SegueError) {
-      // Both have been done already unless the system refused.
-      try watch.start(on: loop) { [unowned(unsafe) self] in self.folderChanged() }
+      try start()
       try app.start(on: loop)
-      var minimum = minimum
-      while true {
+      if !folder.isInPlace { try moveFolder() }
+      try connect(app, minimum)
+    } catch {
+      Log.write(.error, "\(error.message)")
+      // Not before: a hub that comes and goes because each process fails in the same way would keep all of them busy.
+      wait(app, awaited: .max, next: minimum, in: app.couldNotConnect(error))
+    }
+  }
+
+  /// What has been done already unless the system refused.
+  private func start() throws(SegueError) {
+    // `end` closes both before this object goes.
+    try timer.start(on: loop) { [unowned(unsafe) self] in self.retry() }
+    try watch.start(on: loop) { [unowned(unsafe) self] in self.folderChanged() }
+  }
+
+  private func connect(_ app: App, _ minimum: UInt64) throws(SegueError) {
+    var minimum = minimum
+    var isNewHub = false
+    do throws(SegueError) {
+      for _ in 0..<Self.stepLimit {
         let highest = folder.highestGeneration()
         if highest >= minimum {
           switch try folder.visit(highest) {
@@ -87,16 +112,27 @@ final class Device {
           case .crowded: return app.turnedAway(by: highest)
           case .nobody: minimum = highest + 1
           }
+        } else if minimum > RuntimeFolder.lastGeneration {
+          try folder.removeLastGeneration()
+          minimum = 1
         } else {
           guard try becomeHub(minimum) else {
             return wait(app, awaited: minimum, next: minimum + 1, in: Self.openingTime)
           }
+          isNewHub = true
         }
       }
+      throw SegueError(.system, "\(folder.path): no hub can be reached there, not even one of this process")
     } catch {
-      Log.write(.error, "\(error.message)")
-      wait(app, awaited: minimum, next: minimum, in: Self.retryTime)
+      // Others are better off without a hub that cannot even be reached from here.
+      if isNewHub { closeHub() }
+      throw error
     }
+  }
+
+  private func closeHub() {
+    hub?.close()
+    hub = nil
   }
 
   /// Waits for another hub than one that will not do, and asks that one again after so many milliseconds.
@@ -104,11 +140,22 @@ final class Device {
     wait(app, awaited: generation + 1, next: 1, in: time)
   }
 
+  /// Looks for a hub of this generation at least after so many milliseconds, whatever comes before.
+  func seek(_ app: App, minimum: UInt64, in time: Int64) {
+    if time <= 0 { seek(app, minimum: minimum) } else { wait(app, awaited: .max, next: minimum, in: time) }
+  }
+
   private func wait(_ app: App, awaited: UInt64, next: UInt64, in time: Int64) {
     guard apps.contains(where: { $0 === app }) else { return }
     waiting.removeAll { $0.app === app }
     waiting.append(Waiting(app: app, awaited: awaited, at: Clock.uptime + time, next: next))
-    timer?.set(waiting.map { $0.at }.min())
+    watch.lookSoon()
+    setTimer()
+  }
+
+  private func setTimer() {
+    let next = waiting.map { $0.at }.min()
+    timer.set(movesAt.map { min($0, next ?? $0) } ?? next)
   }
 
   /// False: another process is about to.
@@ -126,6 +173,10 @@ final class Device {
   private var offersFrontmostOnly: Bool { apps.contains { $0.settings.offersFrontmostOnly } }
 
   private func folderChanged() {
+    if isLost {
+      movesAt = movesAt ?? Clock.uptime + Self.removalTime
+      return setTimer()
+    }
     stepDownIfOutrun()
     let highest = folder.highestGeneration()
     for app in apps {
@@ -146,7 +197,57 @@ final class Device {
 
   private func retry() {
     let now = Clock.uptime
+    if let movesAt, movesAt <= now { move() }
     for one in waiting where one.at <= now { seek(one.app, minimum: one.next) }
-    timer?.set(waiting.map { $0.at }.min())
+    setTimer()
+  }
+
+  // MARK: The folder was removed, or what was in it
+
+  /// Others cannot find the hub any more that an app of this process, or all, are at.
+  private var isLost: Bool {
+    guard folder.isInPlace, hub?.isNamed ?? true else { return true }
+    let highest = folder.highestGeneration()
+    return apps.contains { $0.generation.map { $0 > highest } ?? false }
+  }
+
+  /// Goes where the others are, or will come.
+  private func move() {
+    movesAt = nil
+    guard isLost else { return folderChanged() }
+    if !folder.isInPlace {
+      do throws(SegueError) {
+        try moveFolder()
+      } catch {
+        // The hub that there is goes on until there is a place for another.
+        Log.write(.error, "\(error.message)")
+        movesAt = Clock.uptime + Self.removalRetryTime
+        return
+      }
+    } else {
+      leaveHubs()
+    }
+    for app in apps { seek(app, minimum: 1) }
+  }
+
+  /// Makes the folder again, or finds the one that has been made by others.
+  private func moveFolder() throws(SegueError) {
+    let new = try RuntimeFolder(folder.path)
+    Log.write(.info, "\(new.path) was removed, and is there again")
+    lock.withLock { currentFolder = new }
+    watch.close()
+    watch = FolderWatcher(new)
+    leaveHubs()
+    for app in apps { waiting.removeAll { $0.app === app } }
+    // Those that are not at a hub now look for one.
+    for app in apps { waiting.append(Waiting(app: app, awaited: 1, at: Clock.uptime, next: 1)) }
+    try start()
+    setTimer()
+  }
+
+  private func leaveHubs() {
+    hub?.stepDown()
+    hub = nil
+    for app in apps where app.generation != nil { app.disconnect() }
   }
 }

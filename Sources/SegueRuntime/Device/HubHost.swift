@@ -59,13 +59,8 @@ final class HubHost {
     engine = HubEngine(
       HubIdentity(id: Randomness.identifier(), deviceName: DeviceName.current), generation: generation,
       offersFrontmostOnly: offersFrontmostOnly, Clock.now)
-    timer = LoopTimer(on: loop) { [unowned(unsafe) self] in
-      // `end` closes the timer and all watches before this object goes.
-      self.engine.tick(Clock.now)
-      self.listenAgain()
-      self.flush()
-    }
     do throws(SegueError) {
+      try startTimer()
       try listen()
     } catch {
       end(removingFiles: true)
@@ -73,9 +68,23 @@ final class HubHost {
     }
   }
 
+  private func startTimer() throws(SegueError) {
+    let timer = try LoopTimer()
+    try timer.start(on: loop) { [unowned(unsafe) self] in
+      // `end` closes the timer and all watches before this object goes.
+      self.engine.tick(Clock.now)
+      self.listenAgain()
+      self.flush()
+    }
+    self.timer = timer
+  }
+
   private func listen() throws(SegueError) {
     listening = try Watch(socket.fd, on: loop) { [unowned(unsafe) self] _, _ in self.accept() }
   }
+
+  /// Its name in the folder still leads to it.
+  var isNamed: Bool { socket.isNamed }
 
   /// The process has no app left that needs it.
   func close() {
@@ -290,7 +299,7 @@ final class HubHost {
       engine.receive(bytes, from: number, now)
     }
     seat()
-    socket.showLife(now.uptime)
+    socket.beat(now.uptime)
     if result == .closed || connection.descriptors.count > Self.descriptorLimit { close(number) }
     return result == .full
   }

@@ -17,7 +17,7 @@ final class Library: @unchecked Sendable {
       let loop = if let loop = self.loop { loop } else { try Loop() }
       self.loop = loop
       do throws(SegueError) {
-        let known = devices.first { Text.isSame($0.folder.path, folder.path) }
+        let known = devices.first { $0.folder.isSame(as: folder) || Text.isSame($0.folder.path, folder.path) }
         let device = if let known { known } else { try addDevice(folder, loop) }
         device.users += 1
         loop.post { device.add(app) }

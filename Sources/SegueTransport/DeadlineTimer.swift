@@ -1,0 +1,45 @@
+import CLinux
+import SegueModel
+
+/// A descriptor that becomes readable at an uptime. It counts the time in which the system sleeps.
+///
+/// Guarded by its owner's lock, but for `fd`.
+final class DeadlineTimer {
+  let fd: Int32
+  private var deadline: Int64?
+
+  /// Milliseconds in which something else is likely to come up.
+  private static let soon: Int64 = 1_000
+
+  init() throws(SegueError) {
+    let fd = linux_timerfd()
+    guard fd >= 0 else { throw .system("timer") }
+    self.fd = Descriptors.own(fd)
+  }
+
+  deinit { Descriptors.close(fd) }
+
+  /// - Parameter deadline: uptime in milliseconds; nil: none. A later one than is set is not set, and one that comes
+  ///   soon anyway is not unset: waking once too early costs less than a system call each time. But nobody who sleeps
+  ///   is woken for nothing.
+  func set(_ deadline: Int64?) {
+    if let deadline {
+      guard self.deadline.map({ deadline < $0 }) ?? true else { return }
+    } else {
+      guard let set = self.deadline, set - Clock.uptime > Self.soon else { return }
+    }
+    self.deadline = deadline
+    var time = itimerspec()
+    // Zero unsets it.
+    let at = deadline.map { max(1, $0) } ?? 0
+    time.it_value = timespec(tv_sec: Int(at / 1000), tv_nsec: Int(at % 1000) * 1_000_000)
+    timerfd_settime(fd, Int32(TFD_TIMER_ABSTIME), &time, nil)
+  }
+
+  /// Unsets the deadline if it has come, or comes soon enough to be looked at.
+  func clear(_ uptime: Int64) {
+    guard let deadline, deadline <= uptime else { return }
+    self.deadline = nil
+    Descriptors.reset(fd)
+  }
+}

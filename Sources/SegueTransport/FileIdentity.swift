@@ -1,0 +1,26 @@
+import CLinux
+
+/// What tells two files apart, whatever their names: device and inode.
+struct FileIdentity: Equatable {
+  private let device: dev_t
+  private let inode: ino_t
+
+  /// Nil: the system does not say.
+  init?(of descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// The file of this name, itself even if it is a link; nil: there is none.
+  init?(at path: String, in folder: Int32 = AT_FDCWD) {
+    var status = stat()
+    guard fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    self.init(status)
+  }
+
+  private init(_ status: stat) {
+    device = status.st_dev
+    inode = status.st_ino
+  }
+}

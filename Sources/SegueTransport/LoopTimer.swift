@@ -1,0 +1,27 @@
+import SegueModel
+
+/// Calls back on the library thread at an uptime, or up to a moment before; then it is unset.
+public final class LoopTimer {
+  private let timer: DeadlineTimer
+  private var watch: Watch?
+
+  public init() throws(SegueError) { timer = try DeadlineTimer() }
+
+  /// Nothing happens if it has started. It lives until `close`.
+  public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
+    guard watch == nil else { return }
+    watch = try Watch(timer.fd, on: loop) { [unowned(unsafe) self] _, _ in
+      // `close` comes before this object goes.
+      self.timer.clear(Clock.uptime)
+      body()
+    }
+  }
+
+  /// - Parameter deadline: uptime in milliseconds; nil: none. See `DeadlineTimer.set`.
+  public func set(_ deadline: Int64?) { timer.set(deadline) }
+
+  public func close() {
+    watch?.close()
+    watch = nil
+  }
+}
