@@ -495,7 +495,7 @@ segue_status segue_activity_get_valid(const segue_activity *activity, bool *vali
 
 /**
  * Sets the delegate in place of the former one; a delegate may serve several activities.
- *   delegate  retained, may be NULL: none
+ *   delegate  retained, may be NULL: that of the app (segue_app_set_activity_delegate), if it has one
  */
 segue_status segue_activity_set_delegate(segue_activity *activity, segue_activity_delegate *delegate);
 
@@ -550,7 +550,11 @@ segue_status segue_activity_get_required_user_info_keys(const segue_activity *ac
 segue_status segue_activity_set_keywords(segue_activity *activity, const segue_value *keywords);
 segue_status segue_activity_get_keywords(const segue_activity *activity, segue_value **keywords);
 
-/** Whether will_save shall run before the next snapshot. Setting it is cheap: a thousand settings cause one (R2.3). */
+/**
+ * Whether will_save shall run before the next snapshot. Setting it is cheap: a thousand settings cause one (R2.3).
+ * Set it whenever your document changes: then it is saved while nobody waits. Setting false says that user_info is up to
+ * date; that is believed until the next change, whatever the save policy (R2.9).
+ */
 segue_status segue_activity_set_needs_save(segue_activity *activity, bool needs_save);
 segue_status segue_activity_get_needs_save(const segue_activity *activity, bool *needs_save);
 /** Past this date it is neither offered nor found (R1.6). SEGUE_NO_DATE: none. Infinite: INVALID_ARGUMENT. */
@@ -598,8 +602,15 @@ typedef int32_t segue_reply;
 #define SEGUE_REPLY_LATER 2
 
 /**
- * Bring the activity up to date: somebody continues it, or it is time (R2.2). Changes made here do not set needs_save
- * (R1.7). Without an answer within SEGUE_LIMIT_SAVE_MS the last snapshot is used, marked stale (R2.4).
+ * Bring the activity up to date: somebody continues it, or it is time (R2.2, R2.9). Changes made here do not set
+ * needs_save (R1.7). Without an answer within SEGUE_LIMIT_SAVE_MS the last snapshot is used, marked stale (R2.4).
+ *
+ * One at a time for each activity: while one waits for its answer, no other comes. Who continues the activity before it
+ * has begun shares it. Who does so later waits for its answer, and then for another will_save if the save policy asks
+ * for one. After SEGUE_LIMIT_SAVE_MS without an answer, another may come while the first is still unanswered: answers
+ * that come too late have no effect. segue_app_close calls it, and does not wait for an answer that comes later. It does
+ * not run for a continued activity until its continuation has been answered: until then the activity is passed on as it
+ * is (R4.2).
  *   activity, save  borrowed
  */
 typedef segue_reply (*segue_will_save_function)(void *context, segue_activity *activity, segue_save *save);
@@ -643,8 +654,14 @@ segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegat
 /** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
 segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
 
-/** The later answer to will_save. A second one: INVALID_STATE; too late: fine, and of no effect. */
+/** The later answer to will_save: up to date. A second one: INVALID_STATE; too late: fine, and of no effect. */
 segue_status segue_save_complete(segue_save *save);
+/**
+ * The other answer, inside will_save (whatever it returns then) or later: the activity could not be brought up to date.
+ * Those who wait get the last snapshot, marked stale, or HANDOFF_FAILED if there is none; needs_save is set (R2.4).
+ * Errors: as for segue_save_complete.
+ */
+segue_status segue_save_fail(segue_save *save);
 /** Adds a count. */
 segue_status segue_save_retain(segue_save *save);
 /** Takes a count; NULL is fine. Released unanswered, the activity counts as up to date. */
@@ -714,8 +731,29 @@ segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);
 segue_status segue_app_set_runtime_folder(segue_app *app, const char *folder, size_t length);
 /** If set in the hub's app, the device offers its frontmost activity only (R1.12). */
 segue_status segue_app_set_offers_frontmost_only(segue_app *app, bool only);
-/** delegate  retained, may be NULL: none. Also while open. */
+
+/** When will_save runs (R2.9). Saves that are due by time (R2.2) follow needs_save in both. */
+typedef int32_t segue_save_policy;
+/**
+ * The default. Each time that the activity is continued, and when its app goes to the background or closes, whatever
+ * needs_save says: an app that forgets to set it never hands over old state. needs_save = false set by the app itself is
+ * believed until the next change.
+ */
+#define SEGUE_SAVE_WHEN_PULLED 0
+/** Only if needs_save is set, as Apple does: two continuations with no change between cause one will_save. */
+#define SEGUE_SAVE_WHEN_NEEDED 1
+/** Errors: INVALID_ARGUMENT (no such policy). */
+segue_status segue_app_set_save_policy(segue_app *app, segue_save_policy policy);
+
+/* Delegates can be set at any time, also while the app is open. */
+
+/** delegate  retained, may be NULL: none */
 segue_status segue_app_set_delegate(segue_app *app, segue_app_delegate *delegate);
+/**
+ * Serves every activity of the app that has no delegate of its own, those that it continues too (R3.12).
+ *   delegate  retained, may be NULL: none; keep your count: releasing it detaches the delegate
+ */
+segue_status segue_app_set_activity_delegate(segue_app *app, segue_activity_delegate *delegate);
 
 /**
  * Opens it: finds the device's hub, or becomes it, in the background; on_connection tells when.

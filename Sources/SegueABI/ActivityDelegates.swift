@@ -144,6 +144,11 @@ public func segue_save_complete(_ save: OpaquePointer?) -> segue_status {
   handles.call(save, .save) { (save) throws(SegueError) in try save.complete() }
 }
 
+@_cdecl("segue_save_fail") @implementation
+public func segue_save_fail(_ save: OpaquePointer?) -> segue_status {
+  handles.call(save, .save) { (save) throws(SegueError) in try save.fail() }
+}
+
 @_cdecl("segue_save_retain") @implementation
 public func segue_save_retain(_ save: OpaquePointer?) -> segue_status { handles.retain(save, .save) }
 

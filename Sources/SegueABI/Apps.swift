@@ -89,6 +89,25 @@ public func segue_app_set_offers_frontmost_only(_ app: OpaquePointer?, _ only: B
   set(app) { (settings) throws(SegueError) in settings.offersFrontmostOnly = only }
 }
 
+@_cdecl("segue_app_set_save_policy") @implementation
+public func segue_app_set_save_policy(_ app: OpaquePointer?, _ policy: segue_save_policy) -> segue_status {
+  set(app) { (settings) throws(SegueError) in
+    guard let policy = SavePolicy(rawValue: policy) else {
+      throw SegueError(.invalidArgument, "policy: no such save policy: \(policy)")
+    }
+    settings.savePolicy = policy
+  }
+}
+
+@_cdecl("segue_app_set_activity_delegate") @implementation
+public func segue_app_set_activity_delegate(_ app: OpaquePointer?, _ delegate: OpaquePointer?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try handles.use(optional: delegate, .activityDelegate) { (delegate) throws(SegueError) in
+      app.setActivityDelegate(delegate)
+    }
+  }
+}
+
 @_cdecl("segue_app_set_delegate") @implementation
 public func segue_app_set_delegate(_ app: OpaquePointer?, _ delegate: OpaquePointer?) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in

@@ -7,6 +7,7 @@ final class ScriptedApp: FleetProgram {
   let process: FleetProcess
   private(set) var engine: AppEngine?
   let identity: AppIdentity
+  let savePolicy: SavePolicy
   let witness: Witness?
   private var due: [Delivery] = []
 
@@ -16,6 +17,8 @@ final class ScriptedApp: FleetProgram {
     var changedAt: Int64
     /// Times that it was to be saved, and will_save has yet to say so.
     var saves = 0
+    /// What its user has written since, of which the library was not told; will_save writes it. Nil: nothing.
+    var draft: Int?
 
     init(_ id: Identifier, _ activity: Activity, _ changedAt: Int64) {
       self.id = id
@@ -63,7 +66,9 @@ final class ScriptedApp: FleetProgram {
     self.identity = identity
     self.witness = witness
     process = try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly)
-    let engine = AppEngine(identity: identity, limits: Limits(), source: self)
+    // By its name, so that the chance of a story is not touched.
+    savePolicy = identity.id.bytes[0] & 1 == 0 ? .whenPulled : .whenNeeded
+    let engine = AppEngine(identity: identity, limits: Limits(), savePolicy: savePolicy, source: self)
     self.engine = engine
     process.begin(self, engine)
   }
@@ -130,10 +135,30 @@ final class ScriptedApp: FleetProgram {
 
   func change(_ index: Int, _ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let known = activities[index]
+    let former = Self.number(of: known.activity)
     try change(&known.activity)
+    if Self.number(of: known.activity) != former { known.draft = nil }
     witness?.set(known.id, known.activity)
     known.changedAt = process.now.uptime
     process.does("changes", known.activity.title)
+    tell { $0.changed(known.id, $1) }
+  }
+
+  /// Its user writes, and the library is not told: not even by `needs_save` (R2.9).
+  func edit(_ index: Int, _ number: Int) throws(SegueError) {
+    let known = activities[index]
+    known.draft = number
+    process.does("edits", "T\(number)")
+    guard case .whenPulled = savePolicy else { return }
+    var written = known.activity
+    try Self.write(number, to: &written)
+    witness?.set(known.id, written)
+  }
+
+  /// It says that its activity is up to date (R2.9).
+  func declareSaved(_ index: Int) {
+    let known = activities[index]
+    known.activity.declareNeedsSave(false)
     tell { $0.changed(known.id, $1) }
   }
 
@@ -313,14 +338,18 @@ final class ScriptedApp: FleetProgram {
 
   private func run(_ save: UInt64, of activity: Identifier) {
     saveCount += 1
+    tell { engine, _ in engine.saveBegan(save) }
     if let index = activities.firstIndex(where: { $0.id == activity }) {
-      if activities[index].saves == 0 { process.complain("R2.2: will_save, and nothing needs saving") }
+      if activities[index].saves == 0, case .whenNeeded = savePolicy {
+        process.complain("R2.2: will_save, and nothing needs saving")
+      }
       activities[index].saves = 0
-      if let number = numberOnSave {
+      if let number = numberOnSave ?? activities[index].draft {
         // What a string of digits holds always fits.
         try? change(index) { (activity) throws(SegueError) in
-          try Self.write(number, to: &activity)
-          activity.markNeedsSave(false)
+          try activity.update(whileSaving: true) { (activity) throws(SegueError) in
+            try Self.write(number, to: &activity)
+          }
         }
       }
     }
@@ -349,6 +378,7 @@ final class ScriptedApp: FleetProgram {
 
   func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
   func lastChange(of id: Identifier) -> Int64 { known(id)?.changedAt ?? 0 }
+  func continuation(of id: Identifier) -> Identifier? { nil }
   func answersWillSave(_ id: Identifier) -> Bool { true }
   func takesStreams(_ id: Identifier) -> Bool { true }
   func takesRequests(_ id: Identifier) -> Bool { true }

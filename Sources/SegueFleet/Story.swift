@@ -159,6 +159,8 @@ public struct Story {
     switch random.below(10) {
     case 0..<4:
       let number = nextNumber()
+      // An app that is asked at each pull need not tell.
+      if case .whenPulled = app.savePolicy, number % 3 == 0 { return try app.edit(index, number) }
       try app.change(index) { (activity) throws(SegueError) in try ScriptedApp.write(number, to: &activity) }
     case 4: app.becomeCurrent(index)
     case 5: app.resignCurrent(index)

@@ -25,6 +25,8 @@ public struct Activity: Sendable {
   public private(set) var attachments: [Attachment] = []
   /// True at birth (R1.4).
   public private(set) var needsSave = true
+  /// Its app itself has said that nothing needs saving, and nothing has changed since (R2.9).
+  public private(set) var isDeclaredSaved = false
 
   public struct Eligibility: OptionSet, Sendable {
     public let rawValue: UInt8
@@ -54,7 +56,7 @@ public struct Activity: Sendable {
   public mutating func setTitle(_ title: String?) throws(SegueError) {
     try Text.check(title, "title", atMost: Limits.title)
     self.title = title
-    needsSave = true
+    markChanged()
   }
 
   /// - Parameter limit: bytes of encoding that are allowed (section 9).
@@ -66,7 +68,7 @@ public struct Activity: Sendable {
       try UserInfoSize.check(userInfo, limit: limit)
     }
     self.userInfo = userInfo
-    needsSave = true
+    markChanged()
   }
 
   /// For the same key the new value wins (R1.10).
@@ -79,27 +81,27 @@ public struct Activity: Sendable {
 
   public mutating func setRequiredUserInfoKeys(_ keys: Value?) throws(SegueError) {
     requiredUserInfoKeys = try keys.map { value throws(SegueError) in try Activity.stringSet(value, "keys") }
-    needsSave = true
+    markChanged()
   }
 
   public mutating func setKeywords(_ keywords: Value?) throws(SegueError) {
     self.keywords =
       try keywords.map { value throws(SegueError) in try Activity.stringSet(value, "keywords") }
       ?? Activity.emptySet
-    needsSave = true
+    markChanged()
   }
 
   /// Absolute, RFC 3986, http or https, kept byte for byte (R1.5).
   public mutating func setWebpageURL(_ url: String?) throws(SegueError) {
     try WebURL.check(url, "webpage_url")
     webpageURL = url
-    needsSave = true
+    markChanged()
   }
 
   public mutating func setReferrerURL(_ url: String?) throws(SegueError) {
     try WebURL.check(url, "referrer_url")
     referrerURL = url
-    needsSave = true
+    markChanged()
   }
 
   /// Does not mark the activity (R1.7).
@@ -111,7 +113,7 @@ public struct Activity: Sendable {
   public mutating func setPersistentIdentifier(_ identifier: String?) throws(SegueError) {
     try Text.check(identifier, "persistent_identifier", atMost: Limits.identifier)
     persistentIdentifier = identifier
-    needsSave = true
+    markChanged()
   }
 
   public mutating func setExpirationDate(_ seconds: Double?) throws(SegueError) {
@@ -119,22 +121,22 @@ public struct Activity: Sendable {
       throw SegueError(.invalidArgument, "expiration_date: must be finite, or absent")
     }
     expirationDate = seconds
-    needsSave = true
+    markChanged()
   }
 
   public mutating func setSupportsContinuationStreams(_ supports: Bool) {
     supportsContinuationStreams = supports
-    needsSave = true
+    markChanged()
   }
 
   public mutating func setEligible(_ what: Eligibility, _ eligible: Bool) {
     if eligible { eligibility.insert(what) } else { eligibility.remove(what) }
-    needsSave = true
+    markChanged()
   }
 
   public mutating func setPayloadVersion(_ version: UInt32) {
     payloadVersion = version
-    needsSave = true
+    markChanged()
   }
 
   /// In place of another of that name. Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
@@ -149,14 +151,14 @@ public struct Activity: Sendable {
     } else {
       throw SegueError(.limitExceeded, "activity: has 64 attachments, which is the most")
     }
-    needsSave = true
+    markChanged()
   }
 
   /// Throws NOT_FOUND.
   public mutating func removeAttachment(_ name: String) throws(SegueError) {
     guard let index = index(of: name) else { throw Self.noAttachment }
     attachments.remove(at: index)
-    needsSave = true
+    markChanged()
   }
 
   /// Throws NOT_FOUND.
@@ -170,7 +172,18 @@ public struct Activity: Sendable {
   private func index(of name: String) -> Int? { attachments.firstIndex { Text.isSame($0.name, name) } }
 
   /// Sets the mark itself, which counts also while it is being saved (R1.7).
-  public mutating func markNeedsSave(_ needsSave: Bool) { self.needsSave = needsSave }
+  public mutating func markNeedsSave(_ needsSave: Bool) {
+    self.needsSave = needsSave
+    isDeclaredSaved = false
+  }
+
+  /// Sets the mark for its app, which is believed until the next change (R2.9).
+  public mutating func declareNeedsSave(_ needsSave: Bool) {
+    self.needsSave = needsSave
+    isDeclaredSaved = !needsSave
+  }
+
+  private mutating func markChanged() { markNeedsSave(true) }
 
   /// Whether it may be offered at this time, in seconds since 1970 (R1.6, R1.8).
   public func isOfferable(at now: Double) -> Bool {

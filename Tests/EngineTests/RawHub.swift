@@ -9,7 +9,7 @@ final class RawHub {
   private let now: Moment
 
   init(for scene: Continued, _ limits: Limits = Limits(), welcoming: Bool = true) throws {
-    app = TestApp(scene.viewer.engine.identity, limits)
+    app = TestApp(scene.viewer.engine.identity, limits, .whenPulled)
     now = scene.world.now
     app.engine.connected(now)
     if welcoming { try say(.welcome(version: 1, generation: 1, deviceName: "here")) }

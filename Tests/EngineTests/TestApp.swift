@@ -23,6 +23,9 @@ final class TestApp: ActivitySource {
 
   // How it answers.
   var answersSaves = true
+  var answersWillSave = true
+  /// The continuations by which activities came.
+  var cameBy: [Identifier: Identifier] = [:]
   /// Inside will_save.
   var onSave: (TestApp) -> Void = { _ in }
   var declineReason: String?
@@ -39,8 +42,8 @@ final class TestApp: ActivitySource {
   private var activities: [Identifier: Activity] = [:]
   private var changes: [Identifier: Int64] = [:]
 
-  init(_ identity: AppIdentity, _ limits: Limits) {
-    engine = AppEngine(identity: identity, limits: limits, source: self)
+  init(_ identity: AppIdentity, _ limits: Limits, _ savePolicy: SavePolicy) {
+    engine = AppEngine(identity: identity, limits: limits, savePolicy: savePolicy, source: self)
   }
 
   func add(_ activity: Activity, as id: Identifier) { activities[id] = activity }
@@ -50,6 +53,8 @@ final class TestApp: ActivitySource {
     changes[id] = now.uptime
     engine.changed(id, now)
   }
+
+  var current: Activity? { engine.currentActivity.flatMap { activities[$0] } }
 
   func invalidate(_ id: Identifier) { activities[id] = nil }
 
@@ -75,6 +80,7 @@ final class TestApp: ActivitySource {
       events.append("\(event) \(offer.description.title ?? offer.description.type)")
     case .willSave(_, let save):
       events.append("will_save")
+      engine.saveBegan(save)
       onSave(self)
       if answersSaves { engine.saved(save, now) } else { pendingSaves.append(save) }
     case .wasContinued: events.append("was_continued")
@@ -116,7 +122,8 @@ final class TestApp: ActivitySource {
   func activity(_ id: Identifier) -> Activity? { activities[id] }
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { changes[id] ?? 0 }
-  func answersWillSave(_ id: Identifier) -> Bool { true }
+  func continuation(of id: Identifier) -> Identifier? { cameBy[id] }
+  func answersWillSave(_ id: Identifier) -> Bool { answersWillSave }
   func takesRequests(_ id: Identifier) -> Bool { takesRequests }
   func takesStreams(_ id: Identifier) -> Bool { takesStreams }
   func streamEnd(_ id: Identifier) -> StreamWord { end }

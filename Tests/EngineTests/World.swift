@@ -51,12 +51,12 @@ final class World {
 
   func open(
     _ name: String, types: [String] = ["com.example.note"], team: String = "TEAM", chooser: Bool = false,
-    limits: Limits = Limits()
+    limits: Limits = Limits(), savePolicy: SavePolicy = .whenPulled
   ) -> TestApp {
     let identity = AppIdentity(
       secret: identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team, types: types,
       isChooser: chooser)
-    let app = TestApp(identity, limits)
+    let app = TestApp(identity, limits, savePolicy)
     apps.append(app)
     if hub != nil { connect(app) }
     settle()

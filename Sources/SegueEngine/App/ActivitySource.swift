@@ -10,6 +10,8 @@ public protocol ActivitySource: AnyObject {
   func lastChange(of id: Identifier) -> Int64
   /// Whether somebody wants will_save for it.
   func answersWillSave(_ id: Identifier) -> Bool
+  /// The continuation by which it came here; nil: it was made here.
+  func continuation(of id: Identifier) -> Identifier?
   /// Whether somebody wants the streams that others ask for.
   func takesStreams(_ id: Identifier) -> Bool
   /// Whether somebody answers the requests of others.

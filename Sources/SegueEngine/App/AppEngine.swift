@@ -8,6 +8,7 @@ import SegueWire
 public final class AppEngine {
   public let identity: AppIdentity
   public let limits: Limits
+  public let savePolicy: SavePolicy
   /// Outlives the engine: it is the engine's owner.
   unowned(unsafe) let source: any ActivitySource
 
@@ -51,9 +52,12 @@ public final class AppEngine {
   var explanations: [AskedExplanation] = []
   var nextExplanation: UInt64 = 1
 
-  public init(identity: AppIdentity, limits: Limits, source: any ActivitySource) {
+  public init(
+    identity: AppIdentity, limits: Limits, savePolicy: SavePolicy = .whenPulled, source: any ActivitySource
+  ) {
     self.identity = identity
     self.limits = limits
+    self.savePolicy = savePolicy
     self.source = source
   }
 

@@ -6,7 +6,7 @@ extension AppEngine {
   /// Saves and withdraws the current activity. Its will_save runs before `finishClosing`.
   public func startClosing(_ now: Moment) {
     guard let id = current?.id else { return }
-    resignCurrent(id, now)
+    resignCurrent(id, .leaving, now)
   }
 
   /// Ends all that is under way with CANCELLED (R3.14). What is then in `link` goes out before the connection closes.

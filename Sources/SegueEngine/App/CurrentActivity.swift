@@ -28,7 +28,7 @@ extension AppEngine {
   /// Offers an activity in place of the one that was (R1.11, R1.12). Nothing happens if it was invalidated.
   public func becomeCurrent(_ id: Identifier, _ now: Moment) {
     guard !isClosed, source.activity(id) != nil else { return }
-    if let former = current, former.id != id { resign(former, now) }
+    if let former = current, former.id != id { resign(former, .due, now) }
     activations += 1
     if current?.id == id {
       current?.activatedAt = now.uptime
@@ -41,10 +41,12 @@ extension AppEngine {
   }
 
   /// Saves it, and offers it no longer.
-  public func resignCurrent(_ id: Identifier, _ now: Moment) {
+  public func resignCurrent(_ id: Identifier, _ now: Moment) { resignCurrent(id, .due, now) }
+
+  func resignCurrent(_ id: Identifier, _ reason: SaveReason, _ now: Moment) {
     guard let former = current, former.id == id else { return }
     current = nil
-    resign(former, now)
+    resign(former, reason, now)
   }
 
   /// Withdraws it for good (R1.11).
@@ -68,11 +70,11 @@ extension AppEngine {
 
   public func setForeground(_ isForeground: Bool, _ now: Moment) {
     guard let id = current?.id else { return }
-    if isForeground { becomeCurrent(id, now) } else { save(id, for: nil, now) }
+    if isForeground { becomeCurrent(id, now) } else { save(id, .leaving, now) }
   }
 
-  private func resign(_ former: CurrentActivity, _ now: Moment) {
-    save(former.id, for: nil, now)
+  private func resign(_ former: CurrentActivity, _ reason: SaveReason, _ now: Moment) {
+    save(former.id, reason, now)
     withdraw(former)
   }
 
@@ -129,7 +131,7 @@ extension AppEngine {
   /// Sees to it that a dirty current activity is saved in time (R2.2).
   func scheduleSave(_ now: Moment) {
     guard let offered = current, limits.saveDelay > 0, let activity = source.activity(offered.id) else { return }
-    guard activity.needsSave else {
+    guard activity.needsSave, !isBeingRestored(offered.id) else {
       current?.saveAt = nil
       current?.dirtySince = nil
       return
@@ -147,7 +149,7 @@ extension AppEngine {
       scheduleSave(now)
       if let at = current?.saveAt, at <= now.uptime {
         current?.saveAt = nil
-        save(offered.id, for: nil, now)
+        save(offered.id, .due, now)
       }
     }
     let isDue = [offered.updateAt, offered.expiresAt].contains { at in at.map { $0 <= now.uptime } ?? false }

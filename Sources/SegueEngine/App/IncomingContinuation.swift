@@ -267,6 +267,8 @@ extension AppEngine {
 
   func finish(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
     let continuation = incoming.remove(at: index)
+    // What it brought may be saved from now on (R4.2).
+    if let offered = current, source.continuation(of: offered.id) == continuation.id { scheduleSave(now) }
     tell(continuation.continuation, outcome, error, by: continuation.deadline, now)
   }
 

@@ -55,7 +55,7 @@ extension AppEngine {
         id: continuation.id, activity: continuation.activity, receiver: receiver,
         deadline: now.uptime + milliseconds + Self.grace))
     log(.debug, "\(receiver.appName) continues \(activity.type)")
-    save(continuation.activity, for: continuation.id, now)
+    save(continuation.activity, .pulled(continuation.id), now)
   }
 
   /// The receiver asks again, through another hub (R3.14).
@@ -66,12 +66,8 @@ extension AppEngine {
     }
   }
 
-  func sendState(to id: Identifier, isStale: Bool, _ now: Moment) {
+  func send(_ snapshot: Snapshot, to id: Identifier, isStale: Bool, _ now: Moment) {
     guard let index = outgoing.firstIndex(where: { $0.id == id }) else { return }
-    guard let snapshot = snapshots[outgoing[index].activity] else {
-      let error = SegueError(.remoteApplicationTimedOut, "the origin did not save in time, and has no older snapshot")
-      return refuse(id, error, now)
-    }
     outgoing[index].document = snapshot.document
     outgoing[index].isStale = isStale
     startSending(at: index, now)
@@ -174,7 +170,10 @@ extension AppEngine {
     ended.insert(continuation.id)
     if case .sending(let channel, _) = continuation.phase, channel != 0 { connection.link?.reset(channel) }
     if outcome == .declined || outcome == .failed { holders.remove(continuation: continuation.id) }
-    for index in saves.indices { saves[index].waiting.removeAll { $0 == continuation.id } }
+    for index in saves.indices {
+      saves[index].waiting.removeAll { $0 == continuation.id }
+      saves[index].late.removeAll { $0 == continuation.id }
+    }
     deliverReceipt(of: continuation, outcome, error, now)
   }
 

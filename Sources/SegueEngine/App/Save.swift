@@ -11,41 +11,76 @@ struct Save {
   let number: UInt64
   let activity: Identifier
   let deadline: Int64
-  /// The continuations that wait for it.
+  /// The continuations that asked for it before will_save began.
   var waiting: [Identifier]
+  /// Those that came later: what will_save gathers may be older than they are.
+  var late: [Identifier] = []
+  /// will_save has begun.
+  var hasBegun = false
+}
+
+/// Why an activity is saved.
+enum SaveReason {
+  /// Its time has come, or it resigns.
+  case due
+  /// Somebody continues it.
+  case pulled(Identifier)
+  /// Its app goes to the background, or closes.
+  case leaving
+
+  var continuations: [Identifier] { if case .pulled(let continuation) = self { [continuation] } else { [] } }
 }
 
 extension AppEngine {
-  /// Brings the snapshot of an activity up to date (R2.2): if it needs saving, the mark is cleared, will_save runs, and
+  /// Brings the snapshot of an activity up to date (R2.2): if it is to be saved, the mark is cleared, will_save runs, and
   /// a snapshot is taken. Then the continuation, if any, gets it.
-  func save(_ id: Identifier, for continuation: Identifier?, _ now: Moment) {
+  func save(_ id: Identifier, _ reason: SaveReason, _ now: Moment) {
     if let index = saves.firstIndex(where: { $0.activity == id }) {
-      if let continuation { saves[index].waiting.append(continuation) }
+      if saves[index].hasBegun {
+        saves[index].late += reason.continuations
+      } else {
+        saves[index].waiting += reason.continuations
+      }
       return
     }
     guard let activity = source.activity(id) else { return }
+    // What is not restored yet cannot tell its state: what was received is passed on (R4.2).
+    guard !isBeingRestored(id) else { return takeSnapshot(id, for: reason.continuations, now) }
+    let mustSave = activity.needsSave || savesUnasked(activity, reason)
     if activity.needsSave {
       source.setNeedsSave(false, of: id)
       if current?.id == id {
         current?.saveAt = nil
         current?.dirtySince = nil
       }
-      if source.answersWillSave(id) {
-        let number = nextSave
-        nextSave += 1
-        saves.append(
-          Save(
-            number: number, activity: id, deadline: now.uptime + limits.save,
-            waiting: continuation.map { [$0] } ?? []))
-        deliveries.append(.willSave(activity: id, save: number))
-        return
-      }
-      takeSnapshot(id, for: continuation.map { [$0] } ?? [], now)
-    } else if snapshots[id] == nil {
-      takeSnapshot(id, for: continuation.map { [$0] } ?? [], now)
-    } else if let continuation {
-      sendState(to: continuation, isStale: false, now)
     }
+    guard mustSave, source.answersWillSave(id) else { return takeSnapshot(id, for: reason.continuations, now) }
+    let number = nextSave
+    nextSave += 1
+    saves.append(
+      Save(number: number, activity: id, deadline: now.uptime + limits.save, waiting: reason.continuations))
+    deliveries.append(.willSave(activity: id, save: number))
+  }
+
+  /// Whether will_save runs although nothing is known to need saving (R2.9).
+  private func savesUnasked(_ activity: Activity, _ reason: SaveReason) -> Bool {
+    guard case .whenPulled = savePolicy, !activity.isDeclaredSaved else { return false }
+    return switch reason {
+    case .due: false
+    case .pulled, .leaving: true
+    }
+  }
+
+  /// Its continuation is not answered yet (R4.2).
+  func isBeingRestored(_ id: Identifier) -> Bool {
+    guard let continuation = source.continuation(of: id) else { return false }
+    return incoming.contains { $0.id == continuation }
+  }
+
+  /// will_save begins: who asks from now on may want more than it gathers.
+  public func saveBegan(_ number: UInt64) {
+    guard let index = saves.firstIndex(where: { $0.number == number }) else { return }
+    saves[index].hasBegun = true
   }
 
   /// The app has answered will_save.
@@ -59,16 +94,35 @@ extension AppEngine {
     if current?.id == save.activity { scheduleSave(now) }
     takeSnapshot(save.activity, for: save.waiting, now)
     if current?.id == save.activity { putCurrent(now) }
+    for continuation in save.late { self.save(save.activity, .pulled(continuation), now) }
   }
 
-  /// Whoever waits for an app that does not answer gets the last snapshot, or an error (R2.4).
+  /// The app has answered will_save: it could not bring the activity up to date (R2.4).
+  public func saveFailed(_ number: UInt64, _ now: Moment) {
+    guard let index = saves.firstIndex(where: { $0.number == number }) else { return }
+    log(.error, "will_save failed")
+    abandonSave(at: index, SegueError(.handoffFailed, "the origin could not save, and has no older snapshot"), now)
+  }
+
   func tickSaves(_ now: Moment) {
     while let index = saves.firstIndex(where: { $0.deadline <= now.uptime }) {
-      let save = saves.remove(at: index)
       log(.error, "will_save was not answered within \(limits.save) ms")
-      // What it would have said is still unsaved.
-      source.setNeedsSave(true, of: save.activity)
-      for continuation in save.waiting { sendState(to: continuation, isStale: true, now) }
+      let error = SegueError(.remoteApplicationTimedOut, "the origin did not save in time, and has no older snapshot")
+      abandonSave(at: index, error, now)
+    }
+  }
+
+  /// Those who wait get the last snapshot, marked stale, or else the error (R2.4).
+  private func abandonSave(at index: Int, _ error: SegueError, _ now: Moment) {
+    let save = saves.remove(at: index)
+    // What it would have said is still unsaved.
+    source.setNeedsSave(true, of: save.activity)
+    for continuation in save.waiting + save.late {
+      guard let snapshot = snapshots[save.activity] else {
+        refuse(continuation, error, now)
+        continue
+      }
+      send(snapshot, to: continuation, isStale: true, now)
     }
   }
 
@@ -78,8 +132,9 @@ extension AppEngine {
       guard let activity = source.activity(id) else {
         throw SegueError(.handoffFailed, "the activity was invalidated")
       }
-      snapshots[id] = Snapshot(document: try ActivityDocument.encode(activity))
-      for continuation in waiting { sendState(to: continuation, isStale: false, now) }
+      let snapshot = Snapshot(document: try ActivityDocument.encode(activity))
+      snapshots[id] = snapshot
+      for continuation in waiting { send(snapshot, to: continuation, isStale: false, now) }
     } catch {
       log(.error, "no snapshot: \(error.message)")
       // Still unsaved: an older snapshot must not pass for the present state.

@@ -28,6 +28,49 @@ extension Story {
     claim(origin.saveCount == saves + 2, origin, "R2.2: it is saved, and nothing has changed")
   }
 
+  /// What its app did not tell of is handed over when pulled, unless it has said that nothing needs saving (R2.9).
+  mutating func trySavePolicy(_ scene: Scene) throws(SegueError) {
+    let origin = scene.origin
+    let asks = if case .whenPulled = origin.savePolicy { 1 } else { 0 }
+    fleet.advance(2 * Limits().saveDelay)
+    var saves = origin.saveCount
+    let number = nextNumber()
+    try origin.edit(scene.index, number)
+    let pulled = `continue`(scene)
+    expect(scene, pulled, .continued(isStale: false), .restored)
+    claim((witness?[pulled]?.number == number) == (asks == 1), scene.viewer, "R2.9: another state than its policy says")
+    saves += asks
+    claim(origin.saveCount == saves, origin, "R2.9: will_save as often as its policy does not say")
+    origin.declareSaved(scene.index)
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    claim(origin.saveCount == saves, origin, "R2.9: it has said that nothing needs saving, and is not believed")
+    try change(scene)
+    expect(scene, `continue`(scene), .continued(isStale: false), .restored)
+    saves += 1
+    claim(origin.saveCount == saves, origin, "R2.9: it is believed beyond the next change")
+    // Who comes while it is being saved wants what was written until then.
+    origin.answersSaves = false
+    try change(scene)
+    let first = begin(scene)
+    fleet.advance(Self.toldTime)
+    let late = nextNumber()
+    try origin.edit(scene.index, late)
+    let second = begin(scene)
+    fleet.advance(Self.toldTime)
+    expect(scene, first, .failed(.userCancelled), .failed)
+    origin.answersSaves = true
+    origin.answer()
+    fleet.advance(Self.continuedTime)
+    expect(scene, second, .continued(isStale: false), .restored)
+    let isLatest = witness?[second]?.number == late
+    claim(isLatest == (asks == 1), scene.viewer, "R2.9: it gets what was saved before it asked")
+    saves += 1 + asks
+    claim(origin.saveCount == saves, origin, "R2.9: will_save as often as its policy does not say")
+    origin.setForeground(false)
+    fleet.advance(Self.toldTime)
+    claim(origin.saveCount == saves + asks, origin, "R2.9: it is not saved when its app leaves")
+  }
+
   /// Changes are told once in 100 ms, the last always (R2.8); many cause one will_save (R2.3).
   mutating func tryChanging(_ scene: Scene) throws(SegueError) {
     let saves = scene.origin.saveCount

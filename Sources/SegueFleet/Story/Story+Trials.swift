@@ -6,8 +6,9 @@ extension Story {
   enum Trial: String, CaseIterable {
     case answers, stale, second, cancelled, timeout, silentReceiver
     case invalidated, withdrawing, originGone, receiverGone, expired, foreign
-    case saving, changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying,
-      linking, cut
+    case saving, savePolicy
+    case changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, linking,
+      cut
     case requesting, tooLarge, unanswered, requestHubDies
     case streaming, streamEnds, streamSideDies, streamYoungHub, streamHubDies, streamSilence, fetching
 
@@ -33,6 +34,7 @@ extension Story {
     case .expired: try tryExpired(scene)
     case .foreign: try tryForeign(scene)
     case .saving: try trySaving(scene)
+    case .savePolicy: try trySavePolicy(scene)
     case .changing: try tryChanging(scene)
     case .activating: try tryActivating(scene)
     case .hubDies: try tryHubDies(scene)
@@ -111,14 +113,19 @@ extension Story {
     viewer.handles = false
     let notHandled = `continue`(scene)
     expect(scene, notHandled, .continued(isStale: false), .declined)
-    claim(isSaved || witness?[notHandled]?.number == number, viewer, "R2.2: it does not get what will_save wrote")
+    let asks = if case .whenPulled = scene.origin.savePolicy { true } else { !isSaved }
+    claim(!asks || witness?[notHandled]?.number == number, viewer, "R2.2: it does not get what will_save wrote")
     viewer.handles = true
     viewer.restores = false
     expect(scene, `continue`(scene), .continued(isStale: false), .failed)
     viewer.restores = true
     scene.origin.moves = random.chance(0.5)
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
-    claim(scene.origin.saveCount - saves == 1, scene.origin, "R1.7: will_save twice, and no change between")
+    // When needed, once for all of them; when pulled, once for each that asked for the state.
+    let savesOfPulls = if case .whenPulled = scene.origin.savePolicy { 3 } else { isSaved ? 0 : 1 }
+    claim(
+      scene.origin.saveCount - saves == savesOfPulls + (isSaved ? 1 : 0), scene.origin,
+      "R2.9: will_save as often as its policy does not say")
     if scene.origin.moves { checkGone(scene.id) }
     // Until all is saved: then nobody has anything more to say of it.
     fleet.advance(2 * Limits().saveDelay)

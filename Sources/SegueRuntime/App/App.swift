@@ -24,6 +24,8 @@ public class App: Handled {
   public private(set) var settings: AppSettings
   var engine: AppEngine?
   var delegate: AppDelegate?
+  /// Of the activities that have none of their own (R3.12).
+  private var activityDelegate: ActivityDelegate?
   /// Where it looks for a hub, while it is open.
   private(set) var device: Device?
 
@@ -102,6 +104,15 @@ public class App: Handled {
     withExtendedLifetime(former) {}
   }
 
+  public func setActivityDelegate(_ delegate: ActivityDelegate?) {
+    delegate?.give()
+    monitor.lock()
+    let former = activityDelegate
+    activityDelegate = delegate
+    monitor.unlock()
+    withExtendedLifetime(former) {}
+  }
+
   /// Throws INVALID_STATE if it has been open, UNSAFE_FOLDER or SYSTEM; then it can be tried again.
   public func open() throws(SegueError) {
     monitor.lock()
@@ -109,7 +120,9 @@ public class App: Handled {
     guard case .created = state else { throw SegueError(.invalidState, "app: has been opened before") }
     state = .opening
     do throws(SegueError) {
-      let engine = AppEngine(identity: settings.identity(drawIdentifier()), limits: ProcessLimits.current, source: self)
+      let engine = AppEngine(
+        identity: settings.identity(drawIdentifier()), limits: ProcessLimits.current, savePolicy: settings.savePolicy,
+        source: self)
       try join(engine)
       self.engine = engine
       state = .open
@@ -311,6 +324,10 @@ public class App: Handled {
     withExtendedLifetime(gone) {}
   }
 
+  func saveBegan(_ number: UInt64) { performIfOpen { engine, _ in engine.saveBegan(number) } }
+
+  func saveFailed(_ number: UInt64) { performIfOpen { $0.saveFailed(number, $1) } }
+
   func saved(_ number: UInt64) { performIfOpen { $0.saved(number, $1) } }
 
   public func setForeground(_ isForeground: Bool) throws(SegueError) {
@@ -318,6 +335,10 @@ public class App: Handled {
   }
 
   func liveActivity(_ id: Identifier) -> LiveActivity? { activities[id] }
+
+  /// Its own delegate, else that of all activities of the app. Called with the lock.
+  func delegate(of activity: LiveActivity) -> ActivityDelegate? { activity.ownDelegate ?? activityDelegate }
+  func delegate(of id: Identifier) -> ActivityDelegate? { liveActivity(id).flatMap { delegate(of: $0) } }
 
   // MARK: Offers
 

@@ -11,6 +11,7 @@ public struct AppSettings: Sendable {
   /// Absolute; nil: as the environment says.
   public private(set) var runtimeFolder: String?
   public var offersFrontmostOnly = false
+  public var savePolicy = SavePolicy.whenPulled
 
   /// Where the app's callbacks run. Raw values are those of `segue_delivery`.
   public enum Delivery: Int32, Sendable {

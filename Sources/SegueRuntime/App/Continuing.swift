@@ -50,9 +50,10 @@ extension App: ActivitySource {
   public func activity(_ id: Identifier) -> Activity? { liveActivity(id)?.validState }
   public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { liveActivity(id)?.setNeedsSaveQuietly(needsSave) }
   public func lastChange(of id: Identifier) -> Int64 { liveActivity(id)?.changedAt ?? 0 }
-  public func answersWillSave(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.answersWillSave ?? false }
-  public func takesStreams(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.takesStreams ?? false }
-  public func takesRequests(_ id: Identifier) -> Bool { liveActivity(id)?.currentDelegate?.takesRequests ?? false }
+  public func continuation(of id: Identifier) -> Identifier? { liveActivity(id)?.continuedFrom?.continuation }
+  public func answersWillSave(_ id: Identifier) -> Bool { delegate(of: id)?.answersWillSave ?? false }
+  public func takesStreams(_ id: Identifier) -> Bool { delegate(of: id)?.takesStreams ?? false }
+  public func takesRequests(_ id: Identifier) -> Bool { delegate(of: id)?.takesRequests ?? false }
   public func streamEnd(_ id: Identifier) -> StreamWord { streams[id]?.end ?? .aborted(0) }
 }
 

@@ -82,7 +82,7 @@ extension App {
   }
 
   func tell(_ id: Identifier, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool) -> Turn {
-    guard let activity = liveActivity(id), let delegate = activity.currentDelegate else { return Self.nothing }
+    guard let activity = liveActivity(id), let delegate = delegate(of: activity) else { return Self.nothing }
     return { delegate.call { body(delegate, activity) } ?? false }
   }
 
@@ -95,7 +95,7 @@ extension App {
       }
     }
     let save = PendingSave(app: self, activity: activity, number: number)
-    guard let delegate = activity.currentDelegate else {
+    guard let delegate = delegate(of: activity) else {
       return {
         save.answer()
         return false

@@ -26,6 +26,9 @@ open class Delegate: Handled {
     }
   }
 
+  /// Whether its callbacks can still run.
+  final var isAttached: Bool { lock.withLock { !isDetached } }
+
   /// Runs a callback unless the delegate is detached.
   final func call<Result>(_ body: () -> Result) -> Result? {
     let mayRun = lock.withLock {

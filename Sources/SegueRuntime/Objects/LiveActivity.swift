@@ -63,7 +63,7 @@ public final class LiveActivity: Handled {
   public func setNeedsSave(_ needsSave: Bool) {
     let mustTell = lock.withLock {
       let isNews = state.needsSave != needsSave && isCurrent
-      state.markNeedsSave(needsSave)
+      state.declareNeedsSave(needsSave)
       lastChange = now.uptime
       return isNews
     }
@@ -136,7 +136,8 @@ public final class LiveActivity: Handled {
   /// Nil: it was invalidated.
   var validState: Activity? { lock.withLock { isValid ? state : nil } }
   var changedAt: Int64 { lock.withLock { lastChange } }
-  var currentDelegate: ActivityDelegate? { lock.withLock { delegate } }
+  /// Its own delegate; nil: it has none, or its host has released it.
+  var ownDelegate: ActivityDelegate? { lock.withLock { delegate }.flatMap { $0.isAttached ? $0 : nil } }
 
   func setCurrent(_ isCurrent: Bool) { lock.withLock { self.isCurrent = isCurrent } }
 

@@ -17,14 +17,25 @@ public final class PendingSave: Handled {
 
   /// The activity is up to date. Throws INVALID_STATE the second time.
   public func complete() throws(SegueError) {
-    guard answer() else { throw SegueError(.invalidState, "save: was answered already") }
+    guard answer() else { throw Self.answered }
   }
+
+  /// The activity could not be brought up to date (R2.4). Throws INVALID_STATE the second time.
+  public func fail() throws(SegueError) {
+    guard takeAnswer() else { throw Self.answered }
+    app.saveFailed(number)
+  }
+
+  private static var answered: SegueError { SegueError(.invalidState, "save: was answered already") }
 
   /// Nobody is left who could answer.
   public override func lastHandleReleased() { _ = answer() }
 
   /// will_save is about to run.
-  func begin() { activity.beginSaving(number) }
+  func begin() {
+    activity.beginSaving(number)
+    app.saveBegan(number)
+  }
 
   /// will_save has returned.
   func returned(isAnsweredLater: Bool) {
@@ -36,13 +47,17 @@ public final class PendingSave: Handled {
   /// False: it was answered before.
   @discardableResult
   func answer() -> Bool {
-    let isFirst = lock.withLock {
+    guard takeAnswer() else { return false }
+    app.saved(number)
+    return true
+  }
+
+  /// False: it was answered before.
+  private func takeAnswer() -> Bool {
+    lock.withLock {
       defer { isAnswered = true }
       if !isAnswered { activity.endSaving(number) }
       return !isAnswered
     }
-    guard isFirst else { return false }
-    app.saved(number)
-    return true
   }
 }

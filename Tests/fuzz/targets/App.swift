@@ -209,6 +209,7 @@ private final class App: ActivitySource {
   func activity(_ id: Identifier) -> Activity? { activities[id] }
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { now.uptime }
+  func continuation(of id: Identifier) -> Identifier? { answers & 32 == 0 ? nil : continuedFrom?.continuation }
   func answersWillSave(_ id: Identifier) -> Bool { answers & 32 == 0 }
   func takesStreams(_ id: Identifier) -> Bool { answers & 64 == 0 }
   func takesRequests(_ id: Identifier) -> Bool { answers & 64 == 0 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import weakref
 from collections.abc import Iterable, Mapping
 from ctypes import byref
@@ -77,16 +78,15 @@ class Activity(Hooked, _native.Handle):
         on_did_receive_stream(stream)  who continued it wants a stream (R7.1)
         on_request(data)               who continued it asks for something (R7.5): the bytes that it gives are the
                                        answer; what it raises, the other side hears as DeclinedError
-    Each may be `async def` under asyncio, or give a future: the library then waits for it.
+    Each may be `async def` under asyncio, or give a future: the library then waits for it. Where an activity has no
+    callback of a name, that of its app is called, with the activity as the first argument (`@app.on_will_save`).
     """
 
     _noun = "activity"
     _app: App | None = None
     _delegate: int | None = None
-    _takes = (False, False)
-    """Whether the delegate has callbacks for streams, and for requests."""
-    _failed_save: _Save | None = None
-    """Kept from being answered."""
+    _takes: tuple[bool, ...] = ()
+    """What the delegate has callbacks for."""
 
     on_will_save: Callable[..., Any] = hook()
     on_was_continued: Callable[..., Any] = hook()
@@ -436,26 +436,26 @@ class Activity(Hooked, _native.Handle):
 
     # ---- its callbacks ----
 
+    def _handler(self, name: str) -> Callable[..., Any] | None:
+        handler = super()._handler(name)
+        if handler is None and self._app is not None:
+            shared = self._app._handler(name)
+            handler = None if shared is None else functools.partial(shared, self)
+        return handler
+
     def _hooked(self) -> None:
-        """A delegate is made once there is something to call; another one once streams or requests are taken."""
-        takes = (self._handler("on_did_receive_stream") is not None, self._handler("on_request") is not None)
+        """A delegate is made once there is something to call; another one once there is more."""
+        takes = takes_of(self)
         former = self._delegate
         if former is not None and takes == self._takes:
             return
         self._takes = takes
-        context = _native.new_context(weakref.ref(self))
-        delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
-        self._delegate = delegate
-        library.segue_activity_delegate_on_will_save(delegate, _will_save)
-        library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
-        library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
-        if takes[0]:
-            library.segue_activity_delegate_on_did_receive_stream(delegate, _did_receive_stream)
-        if takes[1]:
-            library.segue_activity_delegate_on_request(delegate, _requested)
-        library.segue_activity_set_delegate(self._handle, delegate)
+        self._delegate = make_delegate(self, takes)
+        library.segue_activity_set_delegate(self._handle, self._delegate)
         if former is not None:
             library.segue_activity_delegate_release(former)
+        if self._app is not None:
+            self._app._delegated.add(self)
 
     def _failed(self, error: BaseException) -> None:
         if self._app is not None:
@@ -477,6 +477,31 @@ def _of(app: App | None, handle: int, owned: bool) -> Activity:
     return _native.wrap(Activity, handle, owned, _app=app, _handlers={})
 
 
+def takes_of(owner: Activity | App) -> tuple[bool, ...]:
+    """Whether its delegate is asked to save, for streams, and for requests: for these a callback makes a difference."""
+    return tuple(owner._handler(name) is not None for name in ("on_will_save", "on_did_receive_stream", "on_request"))
+
+
+def make_delegate(owner: Activity | App, takes: tuple[bool, ...]) -> int:
+    """A delegate that calls the handlers of an activity, or those of an app for each of its activities."""
+    context = _native.new_context(weakref.ref(owner))
+    delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
+    library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
+    library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
+    if takes[0]:
+        library.segue_activity_delegate_on_will_save(delegate, _will_save)
+    if takes[1]:
+        library.segue_activity_delegate_on_did_receive_stream(delegate, _did_receive_stream)
+    if takes[2]:
+        library.segue_activity_delegate_on_request(delegate, _requested)
+    return delegate
+
+
+def _activity_of(owner: Activity | App, handle: int) -> Activity:
+    """The activity that a callback of such a delegate is about."""
+    return owner if isinstance(owner, Activity) else owner._activity(handle)
+
+
 class _Save(_native.Handle):
     """The later answer to will_save."""
 
@@ -495,10 +520,10 @@ class _Asked:
 
 
 @_native.trampoline(_table.WILL_SAVE, default=_REPLY_YES)
-def _will_save(activity: Activity, _: int, save: int) -> int:
+def _will_save(owner: Activity | App, told: int, save: int) -> int:
+    activity = _activity_of(owner, told)
     handler = activity._handler("on_will_save")
     app = activity._app
-    activity._failed_save = None
     if handler is None or app is None:
         return _REPLY_YES
     saving = _native.wrap(_Save, save, owned=False)
@@ -507,7 +532,7 @@ def _will_save(activity: Activity, _: int, save: int) -> int:
         if error is None:
             library.segue_save_complete(saving._handle)
         else:
-            _save_failed(activity, saving)
+            library.segue_save_fail(saving._handle)
 
     try:
         result = handler()
@@ -516,43 +541,38 @@ def _will_save(activity: Activity, _: int, save: int) -> int:
         app._later(result, saved)
     except BaseException as error:
         app._failed(error)
-        _save_failed(activity, saving)
+        library.segue_save_fail(saving._handle)
     return _REPLY_LATER
 
 
-def _save_failed(activity: Activity, saving: _Save) -> None:
-    """Never answered, so that the last snapshot is handed over, marked stale (R2.4)."""
-    activity._failed_save = saving
-    if activity.is_valid:
-        activity.needs_save = True
-
-
 @_native.trampoline(_table.RECEIPT)
-def _was_continued(activity: Activity, _: int, receipt: int) -> None:
-    told = receipt_of(receipt)
+def _was_continued(owner: Activity | App, told: int, receipt: int) -> None:
+    activity, heard = _activity_of(owner, told), receipt_of(receipt)
     try:
-        activity._notify("on_was_continued", told)
+        activity._notify("on_was_continued", heard)
     finally:
         # Here, since the library tells an activity nothing that was invalidated meanwhile.
-        activity._notify("on_continuation_ended", told)
+        activity._notify("on_continuation_ended", heard)
 
 
 @_native.trampoline(_table.RECEIPT)
-def _continuation_ended(activity: Activity, _: int, receipt: int) -> None:
-    told = receipt_of(receipt)
-    if told.outcome != Outcome.RESTORED:  # else it came with on_was_continued
-        activity._notify("on_continuation_ended", told)
+def _continuation_ended(owner: Activity | App, told: int, receipt: int) -> None:
+    heard = receipt_of(receipt)
+    if heard.outcome != Outcome.RESTORED:  # else it came with on_was_continued
+        _activity_of(owner, told)._notify("on_continuation_ended", heard)
 
 
 @_native.trampoline(_table.DID_RECEIVE_STREAM)
-def _did_receive_stream(activity: Activity, _: int, stream: int) -> None:
+def _did_receive_stream(owner: Activity | App, told: int, stream: int) -> None:
+    activity = _activity_of(owner, told)
     handler = activity._handler("on_did_receive_stream")
     if handler is not None and activity._app is not None:
         _stream.serve(activity._app, handler, stream)
 
 
 @_native.trampoline(_table.REQUEST)
-def _requested(activity: Activity, _: int, request: int, data: int | None, length: int) -> None:
+def _requested(owner: Activity | App, told: int, request: int, data: int | None, length: int) -> None:
+    activity = _activity_of(owner, told)
     handler = activity._handler("on_request")
     if handler is not None and activity._app is not None:
         _request.serve(activity._app, handler, request, b"" if data is None else ctypes.string_at(data, length))

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
 from . import _native, _table
-from ._activity import Activity, _of
+from ._activity import Activity, _of, make_delegate, takes_of
 from ._continuation import Continuation, continuation_of
 from ._hooks import Hooked, hook, is_later
 from ._link import Link, link
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _A = TypeVar("_A", bound="App")
 _DELIVERIES = {"host": 0, "thread": 1}
+_SAVE_POLICIES = {"when_pulled": 0, "when_needed": 1}
 _REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
 _MOST_MILLISECONDS = 3_600_000
 """The most that segue_app_continue takes."""
@@ -72,12 +73,21 @@ class App(Hooked, _native.Handle):
         on_will_continue(type, continuation)   a continuation begins (R3.1); True: the app shows progress
         on_continue(activity, continuation)    the activity is here (R3.4); False: not handled
         on_did_fail(type, error, continuation) it failed; nothing else follows (R3.2)
+    and, for all of its activities that have none of their own of that name, continued ones too (R3.12):
+        on_will_save(activity)                   bring it up to date: somebody continues it, or it is time (R2.2)
+        on_was_continued(activity, receipt)      another app continued it and restored all (R3.6)
+        on_continuation_ended(activity, receipt) an attempt ended, whatever its outcome
+        on_did_receive_stream(activity, stream)  who continued it wants a stream (R7.1)
+        on_request(activity, data)               who continued it asks for something (R7.5)
     They run inside `dispatch`, which raises what they raise. Under asyncio the loop dispatches, and each of them may
     be `async def`; errors go to the logger `segue` and to the loop's exception handler.
     """
 
     _noun = "app"
     _delegate: int | None = None
+    _activity_delegate: int | None = None
+    _activities_take: tuple[bool, ...] = ()
+    """What that has callbacks for."""
     _opened = False
     _closed = False
 
@@ -86,6 +96,11 @@ class App(Hooked, _native.Handle):
     on_will_continue: Callable[..., Any] = hook()
     on_continue: Callable[..., Any] = hook()
     on_did_fail: Callable[..., Any] = hook()
+    on_will_save: Callable[..., Any] = hook()
+    on_was_continued: Callable[..., Any] = hook()
+    on_continuation_ended: Callable[..., Any] = hook()
+    on_did_receive_stream: Callable[..., Any] = hook()
+    on_request: Callable[..., Any] = hook()
 
     def __init__(
         self,
@@ -98,6 +113,7 @@ class App(Hooked, _native.Handle):
         delivery: Literal["host", "thread"] = "host",
         runtime_folder: str | None = None,
         offers_frontmost_only: bool = False,
+        save_policy: Literal["when_pulled", "when_needed"] = "when_pulled",
         device: FleetDevice | None = None,
     ):
         """
@@ -108,10 +124,14 @@ class App(Hooked, _native.Handle):
         delivery: "host": callbacks run inside dispatch; "thread": on a thread of the library
         runtime_folder: the folder of the hub's sockets, in place of the environment's: for tests
         offers_frontmost_only: if the hub is here, the device offers its frontmost activity only (R1.12)
+        save_policy: "when_pulled": on_will_save runs each time that somebody continues; "when_needed": only if
+            needs_save is set, as Apple does (R2.9)
         device: the device of a virtual fleet that it is on, for tests; its callbacks run when the fleet moves
         """
         if delivery not in _DELIVERIES:
             raise InvalidArgumentError(f"delivery is {delivery!r}, not 'host' or 'thread'")
+        if save_policy not in _SAVE_POLICIES:
+            raise InvalidArgumentError(f"save_policy is {save_policy!r}, not 'when_pulled' or 'when_needed'")
         if isinstance(types, str):
             raise TypeError("types are several strings, not one")
         identifier = _native.utf8(bundle_identifier, "bundle_identifier")
@@ -121,6 +141,8 @@ class App(Hooked, _native.Handle):
         self._delivers_by_thread = delivery == "thread" and device is None
         self._failures: list[BaseException] = []
         self._current: Activity | None = None
+        self._delegated: weakref.WeakSet[Activity] = weakref.WeakSet()
+        """Activities that have a delegate of their own."""
         self._continuations: set[Continuation] = set()
         self._expected: set[Pending[Any]] = set()
         self._readinesses: weakref.WeakSet[Readiness] = weakref.WeakSet()
@@ -144,7 +166,9 @@ class App(Hooked, _native.Handle):
         library.segue_app_set_chooser(self._handle, chooser)
         library.segue_app_set_delivery(self._handle, _DELIVERIES[delivery])
         library.segue_app_set_offers_frontmost_only(self._handle, offers_frontmost_only)
+        library.segue_app_set_save_policy(self._handle, _SAVE_POLICIES[save_policy])
         self._set_delegate()
+        self._hooked()
 
     # ---- its life ----
 
@@ -434,6 +458,21 @@ class App(Hooked, _native.Handle):
         library.segue_app_delegate_on_did_fail(delegate, _on_did_fail)
         library.segue_app_set_delegate(self._handle, delegate)
 
+    def _hooked(self) -> None:
+        """Its activities have a delegate once there is something to call; another one once there is more."""
+        takes = takes_of(self)
+        receipts = self._handler("on_was_continued") or self._handler("on_continuation_ended")
+        former = self._activity_delegate
+        if not (receipts or any(takes)) or (former is not None and takes == self._activities_take):
+            return
+        self._activities_take = takes
+        self._activity_delegate = make_delegate(self, takes)
+        library.segue_app_set_activity_delegate(self._handle, self._activity_delegate)
+        if former is not None:
+            library.segue_activity_delegate_release(former)
+        for activity in list(self._delegated):
+            activity._hooked()
+
     def _activity(self, handle: int) -> Activity:
         return _of(self, handle, owned=False)
 
@@ -597,6 +636,8 @@ class App(Hooked, _native.Handle):
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
         if self._delegate is not None:
             release("segue_app_delegate_release", self._delegate)
+        if self._activity_delegate is not None:
+            release("segue_activity_delegate_release", self._activity_delegate)
         super().__del__(release)
 
 
