@@ -204,7 +204,7 @@ def test_a_first_save_that_raises_leaves_nothing_to_continue(opened: Opener, imp
     pair.activity.needs_save = True
     continuation = pair.receiver.continue_(pair.offer)
     assert quietly(pair, lambda: continuation.done) == ["saving"]
-    with pytest.raises(segue.RemoteApplicationTimedOutError):
+    with pytest.raises(segue.HandoffFailedError):
         continuation.wait(0)
     assert pair.receipt().outcome == Outcome.FAILED
     assert pair.activity.needs_save
