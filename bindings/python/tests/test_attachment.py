@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import time
 from pathlib import Path
@@ -99,6 +100,9 @@ def test_what_arrives_is_what_was_attached(opened: Opener, target: Path, size: i
 
     def attach(activity: segue.Activity) -> None:
         activity.attach("bytes", data)
+        memory = io.BytesIO(data)
+        memory.seek(size // 2)
+        activity.attach("memory", memory)
         activity.attach("path", str(path))
         with path.open("rb") as file:
             file.seek(size // 2)
@@ -107,11 +111,16 @@ def test_what_arrives_is_what_was_attached(opened: Opener, target: Path, size: i
     both = Both(opened, attach)
     # What it is called does not matter any more, nor whether it is called anything.
     path.unlink()
-    for name in ["bytes", "path", "file", "path"]:
-        both.result(both.fetch(name, target))
-        assert target.read_bytes() == data
-        assert left(target) == ["file"]
-        target.unlink()
+    for name in ["bytes", "path", "file", "path", "memory"]:
+        for to in (target, str(target), os.fsencode(target)):
+            both.result(both.fetch(name, to))
+            assert target.read_bytes() == data
+            assert left(target) == ["file"]
+            target.unlink()
+        memory = io.BytesIO(b"before")
+        memory.seek(0, io.SEEK_END)
+        both.result(both.fetch(name, memory))
+        assert memory.getvalue() == b"before" + data
 
 
 def test_many_are_fetched_at_a_time_across_processes(opened: Opener, start: Start, large: Path, target: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections import OrderedDict
+from collections import OrderedDict, UserList, UserString
 from datetime import datetime, timedelta, timezone
 from types import MappingProxyType
 from typing import Any, Callable
@@ -209,8 +209,10 @@ WRAPPERS: list[Callable[[Any], Any]] = [
     lambda inner: (inner,),
     lambda inner: Map([("a", inner)]),
     lambda inner: OrderedDict(a=inner),
+    lambda inner: UserList([inner]),
     lambda inner: MappingProxyType({"a": inner}),
     lambda inner: {"a": 1, "b": ["x", {"c": inner, "d": 2}]},
+    lambda inner: cbor2.CBORTag(1000, inner),
 ]
 
 
@@ -239,7 +241,7 @@ def test_deep_nesting_is_an_error_not_a_crash(wrap: Callable[[Any], Any], depth:
     assert activity.user_info == {"line": 1}
 
 
-@pytest.mark.parametrize("wrap", WRAPPERS[:-1])
+@pytest.mark.parametrize("wrap", WRAPPERS[:-2])
 def test_what_is_just_within_the_limit_is_taken(wrap: Callable[[Any], Any]) -> None:
     assert segue.limits.nesting == NESTING
     within = nested(wrap, NESTING - 1, [1])
@@ -251,6 +253,11 @@ def test_what_is_just_within_the_limit_is_taken(wrap: Callable[[Any], Any]) -> N
     assert through({nested(lambda inner: (inner,), NESTING - 1): 1})
     with pytest.raises(segue.LimitExceededError):
         segue.encode_value({nested(lambda inner: (inner,), NESTING): 1})
+
+
+def test_text_that_is_a_sequence_of_such_text_is_refused() -> None:
+    with pytest.raises(segue.LimitExceededError):
+        segue.encode_value({"a": UserString("text")})
 
 
 def test_what_is_shared_counts_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

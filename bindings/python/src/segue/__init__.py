@@ -29,6 +29,7 @@ from ._stream import Stream, StreamReader, StreamWriter
 from ._user_info import UserInfo
 from ._values import decode_value, describe_value, encode_value
 from .errors import (
+    ArgumentTypeError,
     BusyError,
     CancelledError,
     ConnectionUnavailableError,
@@ -70,6 +71,7 @@ __all__ = [
     "URL",
     "Activity",
     "App",
+    "ArgumentTypeError",
     "BusyError",
     "CancelledError",
     "Connection",

@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import io
+import logging
 import os
 import random
 import socket
@@ -27,12 +29,16 @@ from . import (
     library_path,
     library_version,
 )
+from ._log import logger
+from ._terminal import shown, shown_lines
 
 FIRST_RETRY, LAST_RETRY = 0.5, 30.0
 """Seconds from the end of a link to the next attempt: twice as many each time, until one lasts longer."""
 
 PATIENCE = 10.0
 """Seconds to find the hub."""
+MESSAGE = 500
+"""Characters that are shown of an error."""
 
 
 def chooser() -> App:
@@ -62,16 +68,17 @@ async def watch(options: argparse.Namespace) -> int:
 async def take(options: argparse.Namespace) -> int:
     async with chooser() as app:
         offer = await asyncio.wait_for(first(app, options), options.wait)
-        print(f"continuing {offer.type} from {offer.app_name} on {offer.device_name}", file=sys.stderr)
+        names = (shown(name) for name in (offer.type, offer.app_name, offer.device_name))
+        print("continuing {} from {} on {}".format(*names), file=sys.stderr)
         async with app.continue_(offer, options.timeout) as activity:
-            print("type:", activity.type)
+            print("type:", shown(activity.type, None))
             for name in ("title", "webpage_url", "payload_version", "expiration_date"):
                 value: Any = getattr(activity, name)
                 if value:
-                    print(f"{name}: {value}")
-            print("user_info:", describe_value(activity.user_info.copy()))
+                    print(f"{name}: {shown(str(value), None)}")
+            print("user_info:", shown_lines(describe_value(activity.user_info.copy())))
             if options.document:
-                print("document:", activity.describe())
+                print("document:", shown_lines(activity.describe()))
     return 0
 
 
@@ -118,7 +125,7 @@ async def keep(app: App, options: argparse.Namespace) -> int:
             connection.close()
             if not has_linked:
                 raise
-            print(f"no connection: {failure}", file=sys.stderr, flush=True)
+            print(f"no connection: {said(failure)}", file=sys.stderr, flush=True)
         else:
             has_linked |= await follow(app, connection, options)
             if not has_linked:
@@ -141,15 +148,24 @@ async def follow(app: App, connection: socket.socket, options: argparse.Namespac
         made = app.link(connection, any_user=options.any_user)
         device = await made
         has_linked = True
-        print(f"linked with {device}", flush=True)
+        print(linked_line(device), flush=True)
         error = await made.ended
     except InvalidStateError as failure:
-        print(f"standing by: {failure}", file=sys.stderr, flush=True)
+        print(f"standing by: {said(failure)}", file=sys.stderr, flush=True)
         return True
     except Error as failure:
         error = failure
-    print(f"the link has ended: {error}", file=sys.stderr, flush=True)
+    print(f"the link has ended: {said(error)}", file=sys.stderr, flush=True)
     return has_linked
+
+
+def linked_line(device_name: str) -> str:
+    return f"linked with {shown(device_name)}"
+
+
+def said(error: BaseException) -> str:
+    """An error in one line: some of it may be what another app has said."""
+    return shown(str(error), MESSAGE)
 
 
 def listening(path: str) -> socket.socket:
@@ -174,12 +190,26 @@ async def describe(options: argparse.Namespace) -> int:
     async with chooser() as app:
         await asyncio.wait_for(app.ready(), PATIENCE)
         print(f"library: {library_path}, version {library_version}")
-        print(app.describe())
+        before, text, after = app.offers, app.describe(), app.offers
+        print(shown_lines(text, [name for offer in (*before, *after) for name in names_of(offer)]))
     return 0
 
 
+def names_of(offer: Offer) -> list[str]:
+    """What of an offer its app and its device have chosen."""
+    return [offer.type, offer.title or "", offer.app_name, offer.device_name, offer.bundle_identifier]
+
+
 def row(offer: Offer) -> tuple[str, ...]:
-    return (str(offer.id)[:8], offer.type, repr(offer.title or ""), offer.app_name, offer.device_name, ago(offer.age))
+    title = f"'{shown(offer.title or '')}'"
+    return (
+        str(offer.id)[:8],
+        shown(offer.type),
+        title,
+        shown(offer.app_name),
+        shown(offer.device_name),
+        ago(offer.age),
+    )
 
 
 def ago(seconds: float) -> str:
@@ -223,19 +253,32 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
+class Escaping(logging.Formatter):
+    """Log lines name the types and errors of others, too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return shown(super().format(record), MESSAGE)
+
+
 def main() -> int:
     options = arguments().parse_args()
+    handler = logging.StreamHandler()
+    handler.setFormatter(Escaping())
+    logger.addHandler(handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal need not be of Unicode
     try:
         result: int = asyncio.run(options.run(options))
         return result
     except BrokenPipeError:
         sys.stderr.close()
     except Error as error:  # of which some are timeouts
-        print(f"segue: {error}", file=sys.stderr)
+        print(f"segue: {said(error)}", file=sys.stderr)
     except (asyncio.TimeoutError, TimeoutError):
         print("segue: nothing came in time; SEGUE_LOG=debug shows what happens", file=sys.stderr)
     except (LibraryError, OSError) as error:
-        print(f"segue: {error}", file=sys.stderr)
+        print(f"segue: {said(error)}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
     return 1

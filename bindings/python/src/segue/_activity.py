@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
-from . import _attachment, _native, _request, _stream, _table
+from . import _arguments, _attachment, _native, _request, _stream, _table
 from ._codec import date_of, seconds_of
 from ._hooks import Hooked, hook, is_hooked, is_later
 from ._native import library, release
@@ -26,6 +26,8 @@ from .errors import InvalidStateError, Status
 from .values import URL, Timestamp
 
 if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
     from ._app import App
 
 _REPLY_YES, _REPLY_LATER = 1, 2
@@ -107,8 +109,8 @@ class Activity(Hooked, _native.Handle):
         app: may be None: then it can be read, written and encoded, but never become current
         type: reverse DNS by convention; None: the first type of the app
         """
-        name = None if type is None else _native.utf8(type, "type")
-        owner = None if app is None else app._handle
+        name = None if type is None else _arguments.text(type, "type")
+        owner = _owner(app)
         handle = _native.created(library.segue_activity_create, owner, name, 0 if name is None else len(name))
         self._handlers = {}
         self._app = app
@@ -123,10 +125,10 @@ class Activity(Hooked, _native.Handle):
             self.webpage_url = webpage_url
 
     @classmethod
-    def decode(cls, app: App | None, document: bytes) -> Activity:
+    def decode(cls, app: App | None, document: ReadableBuffer) -> Activity:
         """An activity from the bytes of `encode`: every property, a new identifier, clean."""
-        data = bytes(document)
-        owner = None if app is None else app._handle
+        data = _arguments.data(document, "document")
+        owner = _owner(app)
         return _of(app, _native.created(library.segue_activity_decode, owner, data, len(data)), owned=True)
 
     def encode(self) -> bytes:
@@ -200,7 +202,7 @@ class Activity(Hooked, _native.Handle):
         says that all is written unless it raises: `async with activity.streams() as (reader, writer)`."""
         return _stream.Streams(lambda: self.stream(timeout))
 
-    def request(self, data: bytes = b"", timeout: float | None = None) -> Pending[bytes]:
+    def request(self, data: ReadableBuffer = b"", timeout: float | None = None) -> Pending[bytes]:
         """Asks the app where this activity was continued from (R7.5): the answer of its `on_request`, within `timeout`
         seconds (20 as a rule). As many at a time as you like, up to 128. Giving it up cancels it.
 
@@ -216,8 +218,8 @@ class Activity(Hooked, _native.Handle):
         """Attaches something of any size (R7.6), in place of what has that name.
 
         name: one that a file can have
-        content: the path of a file, an open file (or descriptor), or bytes. A file is read when somebody fetches it; if
-            it is written to until then, it is not sent: attach it again
+        content: a path (str or Path), an open file, a descriptor, a BytesIO, or bytes. A file is read when
+            somebody fetches it; if it is written to until then, it is not sent: attach it again
         """
         _attachment.attach(self, name, content)
 
@@ -236,7 +238,8 @@ class Activity(Hooked, _native.Handle):
     ) -> Pending[None]:
         """Fetches an attachment from the app where this activity was continued from (R7.6). Giving it up cancels it.
 
-        to: a path, where the file is when all of it is there, and not before; or an open file, or descriptor
+        to: a path, where the file is when all of it is there, and not before; or an open file, or descriptor; or a
+            BytesIO, which gets all of it at once, where it stands
         progress: called with the bytes so far and in all, 10 times a second at most
         """
         if self._app is None:
@@ -323,7 +326,7 @@ class Activity(Hooked, _native.Handle):
 
     @required_user_info_keys.setter
     def required_user_info_keys(self, keys: Iterable[str] | None) -> None:
-        self._set_strings(library.segue_activity_set_required_user_info_keys, keys)
+        self._set_strings(library.segue_activity_set_required_user_info_keys, "required_user_info_keys", keys)
 
     @property
     def keywords(self) -> frozenset[str]:
@@ -331,7 +334,7 @@ class Activity(Hooked, _native.Handle):
 
     @keywords.setter
     def keywords(self, keywords: Iterable[str] | None) -> None:
-        self._set_strings(library.segue_activity_set_keywords, keywords)
+        self._set_strings(library.segue_activity_set_keywords, "keywords", keywords)
 
     @property
     def needs_save(self) -> bool:
@@ -340,7 +343,7 @@ class Activity(Hooked, _native.Handle):
 
     @needs_save.setter
     def needs_save(self, needs_save: bool) -> None:
-        library.segue_activity_set_needs_save(self._handle, needs_save)
+        library.segue_activity_set_needs_save(self._handle, _arguments.truth(needs_save, "needs_save"))
 
     @property
     def expiration_date(self) -> datetime | Timestamp | None:
@@ -350,7 +353,7 @@ class Activity(Hooked, _native.Handle):
 
     @expiration_date.setter
     def expiration_date(self, date: datetime | Timestamp | None) -> None:
-        seconds = float("nan") if date is None else seconds_of(date)
+        seconds = float("nan") if date is None else seconds_of(date, "expiration_date")
         library.segue_activity_set_expiration_date(self._handle, seconds)
 
     @property
@@ -359,7 +362,9 @@ class Activity(Hooked, _native.Handle):
 
     @supports_continuation_streams.setter
     def supports_continuation_streams(self, supports: bool) -> None:
-        library.segue_activity_set_supports_continuation_streams(self._handle, supports)
+        library.segue_activity_set_supports_continuation_streams(
+            self._handle, _arguments.truth(supports, "supports_continuation_streams")
+        )
 
     @property
     def payload_version(self) -> int:
@@ -368,8 +373,8 @@ class Activity(Hooked, _native.Handle):
 
     @payload_version.setter
     def payload_version(self, version: int) -> None:
-        _native.check_range(version, 0, 0xFFFF_FFFF, "payload_version")
-        library.segue_activity_set_payload_version(self._handle, version)
+        number = _arguments.integer(version, 0, 0xFFFF_FFFF, "payload_version")
+        library.segue_activity_set_payload_version(self._handle, number)
 
     @property
     def eligible_for_handoff(self) -> bool:
@@ -378,7 +383,7 @@ class Activity(Hooked, _native.Handle):
 
     @eligible_for_handoff.setter
     def eligible_for_handoff(self, eligible: bool) -> None:
-        library.segue_activity_set_eligible(self._handle, _HANDOFF, eligible)
+        self._set_eligible(_HANDOFF, eligible, "eligible_for_handoff")
 
     @property
     def eligible_for_search(self) -> bool:
@@ -386,7 +391,7 @@ class Activity(Hooked, _native.Handle):
 
     @eligible_for_search.setter
     def eligible_for_search(self, eligible: bool) -> None:
-        library.segue_activity_set_eligible(self._handle, _SEARCH, eligible)
+        self._set_eligible(_SEARCH, eligible, "eligible_for_search")
 
     @property
     def eligible_for_public_indexing(self) -> bool:
@@ -394,7 +399,7 @@ class Activity(Hooked, _native.Handle):
 
     @eligible_for_public_indexing.setter
     def eligible_for_public_indexing(self, eligible: bool) -> None:
-        library.segue_activity_set_eligible(self._handle, _PUBLIC_INDEXING, eligible)
+        self._set_eligible(_PUBLIC_INDEXING, eligible, "eligible_for_public_indexing")
 
     @property
     def eligible_for_prediction(self) -> bool:
@@ -402,7 +407,7 @@ class Activity(Hooked, _native.Handle):
 
     @eligible_for_prediction.setter
     def eligible_for_prediction(self, eligible: bool) -> None:
-        library.segue_activity_set_eligible(self._handle, _PREDICTION, eligible)
+        self._set_eligible(_PREDICTION, eligible, "eligible_for_prediction")
 
     @property
     def continued_from(self) -> Origin | None:
@@ -417,17 +422,18 @@ class Activity(Hooked, _native.Handle):
         if text is None:
             setter(self._handle, None, 0)
         else:
-            data = _native.utf8(str(text) if isinstance(text, URL) else text, what)
+            data = _arguments.text(str(text) if isinstance(text, URL) else text, what)
             setter(self._handle, data, len(data))
 
-    def _set_strings(self, setter: Any, strings: Iterable[str] | None) -> None:
+    def _set_strings(self, setter: Any, what: str, strings: Iterable[str] | None) -> None:
         if strings is None:
             setter(self._handle, None)
-        elif isinstance(strings, str):
-            raise TypeError("strings are asked for, not one string")
         else:
-            with value_of(frozenset(strings)) as value:
+            with value_of(frozenset(_arguments.texts(strings, what))) as value:
                 setter(self._handle, value)
+
+    def _set_eligible(self, what: int, eligible: bool, name: str) -> None:
+        library.segue_activity_set_eligible(self._handle, what, _arguments.truth(eligible, name))
 
     def _eligible(self, what: int) -> bool:
         result = _table.Bool()
@@ -470,6 +476,15 @@ class Activity(Hooked, _native.Handle):
         if self._delegate is not None:
             release("segue_activity_delegate_release", self._delegate)
         super().__del__(release)
+
+
+def _owner(app: App | None) -> int | None:
+    """The handle of an activity's app."""
+    if app is None:
+        return None
+    if getattr(app, "_noun", "") != "app":
+        raise _arguments.wrong("app", app, "App")
+    return app._handle
 
 
 def _of(app: App | None, handle: int, owned: bool) -> Activity:

@@ -19,7 +19,7 @@ from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
-from . import _native, _table
+from . import _arguments, _native, _table
 from ._activity import Activity, _of, make_delegate, takes_of
 from ._continuation import Continuation, continuation_of
 from ._hooks import Hooked, hook, is_later
@@ -40,6 +40,8 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from _typeshed import StrOrBytesPath
+
     from ._fleet import FleetDevice
 
 _A = TypeVar("_A", bound="App")
@@ -48,6 +50,8 @@ _SAVE_POLICIES = {"when_pulled": 0, "when_needed": 1}
 _REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
 _MOST_MILLISECONDS = 3_600_000
 """The most that segue_app_continue takes."""
+_MOST_POLL_MS = (1 << 31) - 1
+"""The most that poll(2) takes."""
 
 
 class Connection(enum.IntEnum):
@@ -111,7 +115,7 @@ class App(Hooked, _native.Handle):
         types: Iterable[str] = (),
         chooser: bool = False,
         delivery: Literal["host", "thread"] = "host",
-        runtime_folder: str | None = None,
+        runtime_folder: StrOrBytesPath | None = None,
         offers_frontmost_only: bool = False,
         save_policy: Literal["when_pulled", "when_needed"] = "when_pulled",
         device: FleetDevice | None = None,
@@ -128,13 +132,16 @@ class App(Hooked, _native.Handle):
             needs_save is set, as Apple does (R2.9)
         device: the device of a virtual fleet that it is on, for tests; its callbacks run when the fleet moves
         """
-        if delivery not in _DELIVERIES:
+        if _arguments.text(delivery, "delivery").decode() not in _DELIVERIES:
             raise InvalidArgumentError(f"delivery is {delivery!r}, not 'host' or 'thread'")
-        if save_policy not in _SAVE_POLICIES:
+        if _arguments.text(save_policy, "save_policy").decode() not in _SAVE_POLICIES:
             raise InvalidArgumentError(f"save_policy is {save_policy!r}, not 'when_pulled' or 'when_needed'")
-        if isinstance(types, str):
-            raise TypeError("types are several strings, not one")
-        identifier = _native.utf8(bundle_identifier, "bundle_identifier")
+        if getattr(device, "_noun", None) != "fleet_device" and device is not None:
+            raise _arguments.wrong("device", device, "FleetDevice")
+        types = _arguments.texts(types, "types")
+        chooser = _arguments.truth(chooser, "chooser")
+        offers_frontmost_only = _arguments.truth(offers_frontmost_only, "offers_frontmost_only")
+        identifier = _arguments.text(bundle_identifier, "bundle_identifier")
         follow_logger()
         self._handlers = {}
         self.device = device
@@ -160,7 +167,9 @@ class App(Hooked, _native.Handle):
         )
         self._set_text(library.segue_app_set_name, "name", name)
         self._set_text(library.segue_app_set_team_identifier, "team", team)
-        self._set_text(library.segue_app_set_runtime_folder, "runtime_folder", runtime_folder)
+        if runtime_folder is not None:
+            path = _arguments.path(runtime_folder, "runtime_folder")
+            library.segue_app_set_runtime_folder(self._handle, path, len(path))
         for each in types:
             self._set_text(library.segue_app_add_activity_type, "types", each)
         library.segue_app_set_chooser(self._handle, chooser)
@@ -229,7 +238,7 @@ class App(Hooked, _native.Handle):
 
     def set_foreground(self, foreground: bool) -> None:
         """Says that the app came to the foreground or went to the background (R2.5)."""
-        library.segue_app_set_foreground(self._handle, foreground)
+        library.segue_app_set_foreground(self._handle, _arguments.truth(foreground, "foreground"))
 
     # ---- running callbacks ----
 
@@ -244,6 +253,7 @@ class App(Hooked, _native.Handle):
 
     def _dispatch_until(self, until: Callable[[], bool], timeout: float | None) -> int:
         """Dispatches, or waits while another thread does; `until` says that there is nothing to wait for any more."""
+        timeout = _arguments.patience(timeout)
         if self.device is not None:
             return self._dispatch_in_fleet(timeout)
         may_wait = self._opened and not self._closed and not self._delivers_by_thread
@@ -263,7 +273,7 @@ class App(Hooked, _native.Handle):
                     # The wait is Python's, so that signal handlers run meanwhile.
                     poll = select.poll()
                     poll.register(self._fd, select.POLLIN)
-                    poll.poll(left)
+                    poll.poll(None if left is None else min(left, _MOST_POLL_MS))
                 delivered = self._dispatch_due()
             finally:
                 self._turns.give()
@@ -276,9 +286,8 @@ class App(Hooked, _native.Handle):
     def _dispatch_in_fleet(self, timeout: float | None) -> int:
         """Moves the fleet until a callback has run. The timeout is of its time."""
         delivered = _table.Size()
-        most = (
-            -1 if timeout is None else min(_native.milliseconds(max(0.0, timeout), "timeout", 1 << 53), (1 << 31) - 1)
-        )
+        left = None if timeout is None else _arguments.milliseconds(max(0.0, timeout), "timeout", 1 << 63)
+        most = -1 if left is None else min(left, _MOST_POLL_MS)
         library.segue_app_dispatch(self._handle, most, byref(delivered))
         _native.release_deferred()
         self._raise_failure()
@@ -420,10 +429,11 @@ class App(Hooked, _native.Handle):
 
         timeout: seconds for all of it; None: the limit `continuation_ms`
         """
-        most = 0 if timeout is None else _native.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        asked = _arguments.instance(offer, Offer, "offer")._handle
+        most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
         # Callbacks on other threads wait here until the continuation is known.
         with _native.known_lock:
-            handle = _native.created(library.segue_app_continue, self._handle, offer._handle, most)
+            handle = _native.created(library.segue_app_continue, self._handle, asked, most)
             continuation = continuation_of(self, handle, owned=True)
             self._continuations.add(continuation)
         return continuation
@@ -624,7 +634,7 @@ class App(Hooked, _native.Handle):
 
     def _set_text(self, setter: Any, what: str, text: str | None) -> None:
         if text is not None:
-            data = _native.utf8(text, what)
+            data = _arguments.text(text, what)
             setter(self._handle, data, len(data))
 
     def __repr__(self) -> str:

@@ -3,25 +3,29 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
+import weakref
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any, Callable, Union
 
-from . import _native, _table
+from . import _arguments, _native, _table
 from ._native import library
 from ._pending import Pending
 from .errors import error_of
 
 if TYPE_CHECKING:
-    from _typeshed import FileDescriptorLike, ReadableBuffer, StrPath
+    from _typeshed import FileDescriptorLike, ReadableBuffer, StrOrBytesPath, StrPath
 
     from ._activity import Activity
     from ._app import App
 
-    Content = Union[ReadableBuffer, StrPath, FileDescriptorLike]
-    Target = Union[StrPath, FileDescriptorLike]
+    Content = Union[ReadableBuffer, StrPath, FileDescriptorLike, io.BytesIO]
+    Target = Union[StrOrBytesPath, FileDescriptorLike, io.BytesIO]
 
 Progress = Callable[[int, int], Any]
+_IN_MEMORY = (io.BytesIO, io.StringIO)
 
 
 class _Transfer(_native.Handle):
@@ -35,6 +39,7 @@ class _Fetching(Pending[None]):
 
     _transfer: _Transfer | None = None
     _progress: Progress | None = None
+    _memory: _Memory | None = None
 
     def cancel(self) -> None:
         super().cancel()
@@ -51,39 +56,46 @@ class _Fetching(Pending[None]):
 
 
 def attach(activity: Activity, name: str, content: Content) -> None:
-    key = _native.utf8(name, "name")
+    key = _arguments.text(name, "name")
     if isinstance(content, (str, os.PathLike)):
-        path = os.fsencode(content)
+        path = _arguments.path(content, "content")
         library.segue_activity_attach_file(activity._handle, key, len(key), path, len(path))
-    elif isinstance(content, (bytes, bytearray, memoryview)):
-        data = bytes(content)
-        library.segue_activity_attach_bytes(activity._handle, key, len(key), data, len(data))
+    elif isinstance(content, int) or (hasattr(content, "fileno") and not isinstance(content, _IN_MEMORY)):
+        library.segue_activity_attach_fd(activity._handle, key, len(key), _descriptor(content, "content"))
     else:
-        library.segue_activity_attach_fd(activity._handle, key, len(key), _descriptor(content))
+        data = content.getvalue() if isinstance(content, io.BytesIO) else _arguments.data(content, "content")
+        library.segue_activity_attach_bytes(activity._handle, key, len(key), data, len(data))
 
 
 def remove(activity: Activity, name: str) -> None:
-    key = _native.utf8(name, "name")
+    key = _arguments.text(name, "name")
     library.segue_activity_remove_attachment(activity._handle, key, len(key))
 
 
 def fetch(activity: Activity, app: App, name: str, to: Target, progress: Progress | None) -> Pending[None]:
     fetching = _Fetching(app)
-    fetching._progress = progress
-    key = _native.utf8(name, "name")
+    fetching._progress = None if progress is None else _arguments.function(progress, "progress")
+    key = _arguments.text(name, "name")
+    path, descriptor = None, -1
+    if isinstance(to, (str, bytes, os.PathLike)):
+        path = _arguments.path(to, "to")
+    elif isinstance(to, io.BytesIO):
+        fetching._memory = _Memory(to)
+        descriptor = fetching._memory.descriptor
+    else:
+        descriptor = _descriptor(to, "to")
     context = _native.new_context(lambda: fetching)
     transfer = c_void_p()
     callbacks = (_progressed if progress is not None else _table.PROGRESS(), _fetched, context, _native.destroy)
     app._expect(fetching)
     try:
-        if isinstance(to, (str, os.PathLike)):
-            path = os.fsencode(to)
+        if path is not None:
             library.segue_activity_fetch_attachment(
                 activity._handle, key, len(key), path, len(path), *callbacks, byref(transfer)
             )
         else:
             library.segue_activity_fetch_attachment_to_fd(
-                activity._handle, key, len(key), _descriptor(to), *callbacks, byref(transfer)
+                activity._handle, key, len(key), descriptor, *callbacks, byref(transfer)
             )
     except BaseException:
         app._answered(fetching)
@@ -94,16 +106,31 @@ def fetch(activity: Activity, app: App, name: str, to: Target, progress: Progres
     return fetching
 
 
-def _descriptor(file: Any) -> int:
+class _Memory:
+    """A BytesIO that something is fetched to, by way of a file in memory: it has all of it, or nothing."""
+
+    def __init__(self, target: io.BytesIO):
+        self.target = target
+        self.descriptor = os.memfd_create("segue-attachment", os.MFD_CLOEXEC)
+        weakref.finalize(self, os.close, self.descriptor)
+
+    def fetched(self) -> None:
+        os.lseek(self.descriptor, 0, os.SEEK_SET)
+        with open(self.descriptor, "rb", closefd=False) as file:
+            shutil.copyfileobj(file, self.target)
+
+
+def _descriptor(file: Any, what: str) -> int:
     """That of an open file, which what was written to it has reached."""
-    if isinstance(file, int):
-        _native.check_range(file, 0, 0x7FFF_FFFF, "the descriptor")
-        return file
-    flush = getattr(file, "flush", None)
-    if flush is not None:
-        flush()
-    number: int = file.fileno()
-    return number
+    if isinstance(file, int) and not isinstance(file, bool):
+        return _arguments.integer(file, 0, 0x7FFF_FFFF, what)
+    try:
+        flush = getattr(file, "flush", None)
+        if flush is not None:
+            flush()
+        return _arguments.integer(file.fileno(), 0, 0x7FFF_FFFF, what)
+    except (AttributeError, io.UnsupportedOperation):
+        raise _arguments.wrong(what, file, "a path, an open file or bytes") from None
 
 
 @_native.trampoline(_table.PROGRESS)
@@ -116,6 +143,8 @@ def _progressed(fetching: _Fetching, _: int, received: int, total: int) -> None:
 def _fetched(fetching: _Fetching, _: int, error: int | None) -> None:
     fetching._app._answered(fetching)
     if error is None:
+        if fetching._memory is not None:
+            fetching._memory.fetched()
         return fetching._end(None)
     status = _native.take_int32(library.segue_error_get_status, error)
     fetching._end(None, error_of(status, _native.take_text(library.segue_error_get_message, error) or ""))

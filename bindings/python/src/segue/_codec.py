@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
 from gc import get_referents, is_tracked
@@ -18,7 +18,7 @@ from uuid import UUID
 
 import cbor2
 
-from .errors import InvalidArgumentError, LimitExceededError, MalformedError, UnsupportedValueError
+from .errors import ArgumentTypeError, InvalidArgumentError, LimitExceededError, MalformedError, UnsupportedValueError
 from .values import URL, Map, Set, Timestamp
 
 # Tags (RFC 8949 section 3.4 and the IANA registry).
@@ -37,7 +37,8 @@ _PLAIN = frozenset((dict, list, tuple, set, frozenset))
 
 def encode(value: Any) -> bytes:
     """CBOR of a value, not deterministic: the library sees to that."""
-    check_nesting(value)
+    if check_nesting(value):
+        value = _without_views(value)
     try:
         return cbor2.dumps(value, datetime_as_timestamp=True, default=_encode_other)
     except UnicodeEncodeError as error:
@@ -48,11 +49,11 @@ def encode(value: Any) -> bytes:
         raise UnsupportedValueError(str(error)) from error
 
 
-def check_nesting(value: Any) -> None:
+def check_nesting(value: Any) -> bool:
     """Raises LimitExceededError if containers are nested too deeply. It goes level by level: cbor2 descends without a
-    bound, and a stack that is used up is the end of the process."""
+    bound, and a stack that is used up is the end of the process. Says whether there are memoryviews inside."""
     inside: list[Any] = [value]
-    total = 0
+    total, has_views = 0, False
     for _ in range(NESTING + 1):
         # What the garbage collector does not track holds no container, except for tuples in tuples. It is asked because
         # that is five times as fast as to look at each type: python.codec.ratio_vs_cbor2.
@@ -60,7 +61,7 @@ def check_nesting(value: Any) -> None:
         if tuple in map(type, inside):
             level = [each for each in inside if type(each) is tuple or is_tracked(each)]
         if not level:
-            return
+            return has_views
         total += len(level)
         if total > MOST_CONTAINERS:
             raise LimitExceededError(f"the value has more than {MOST_CONTAINERS} containers")
@@ -70,6 +71,7 @@ def check_nesting(value: Any) -> None:
             inside = get_referents(*(each for each in level if type(each) in _PLAIN))
             for each in level:
                 inside += _inside(each)
+                has_views = has_views or type(each) is memoryview
     raise LimitExceededError(f"containers are nested more than {NESTING} deep, or contain themselves")
 
 
@@ -79,9 +81,24 @@ def _inside(value: Any) -> list[Any]:
         return []
     if isinstance(value, Mapping):
         return [part for entry in value.items() for part in entry]
-    if isinstance(value, (list, tuple, Set, AbstractSet)):
+    if isinstance(value, cbor2.CBORTag):
+        return [value.value]
+    if isinstance(value, (Sequence, Set, AbstractSet)) and not isinstance(value, (str, bytes, bytearray, memoryview)):
         return list(value)
     return []
+
+
+def _without_views(value: Any) -> Any:
+    """The value with bytes for each memoryview, which cbor2 takes for a list of numbers."""
+    if isinstance(value, memoryview):
+        return value.tobytes()
+    if isinstance(value, Mapping):
+        return Map((_without_views(key), _without_views(element)) for key, element in value.items())
+    if isinstance(value, (Set, AbstractSet)):
+        return Set(map(_without_views, value))
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
+        return list(map(_without_views, value))
+    return value
 
 
 def _encode_other(encoder: Any, value: Any) -> None:
@@ -99,8 +116,6 @@ def _encode_other(encoder: Any, value: Any) -> None:
             encoder.encode(element)
     elif isinstance(value, (Set, AbstractSet)):
         encoder.encode(cbor2.CBORTag(TAG_SET, list(value)))
-    elif isinstance(value, memoryview):
-        encoder.encode(value.tobytes())
     else:
         raise UnsupportedValueError(f"user_info cannot hold a {type(value).__name__}: {value!r:.80}")
 
@@ -117,12 +132,14 @@ def decode(data: bytes) -> Any:
         return decode_exact(data)
 
 
-def seconds_of(date: datetime | Timestamp) -> float:
+def seconds_of(date: datetime | Timestamp, what: str = "the date") -> float:
     """Seconds since 1970."""
     if isinstance(date, Timestamp):
         return date.seconds
+    if not isinstance(date, datetime):
+        raise ArgumentTypeError(f"{what} is {type(date).__name__}, not datetime")
     if date.tzinfo is None:
-        raise InvalidArgumentError(f"the date {date.isoformat()} has no time zone")
+        raise InvalidArgumentError(f"{what} {date.isoformat()} has no time zone")
     return date.timestamp()
 
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
-from . import _native, _table
+from . import _arguments, _native, _table
 from ._activity import Activity
 from ._hooks import is_later
 from ._native import library
@@ -34,7 +34,7 @@ class Restorable(_native.Handle):
     _noun = "restorable"
 
     def __init__(self, restore_state: RestoreState):
-        self._restoring = _Restoring(restore_state)
+        self._restoring = _Restoring(_arguments.function(restore_state, "restore_state"))
         restoring = self._restoring
         context = _native.new_context(lambda: restoring)
         super().__init__(_native.created(library.segue_restorable_create, _restore_state, context, _native.destroy))
@@ -98,12 +98,14 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def decline(self, reason: str) -> None:
         """Inside `on_will_continue`, and only there: no payload moves, and the origin sees the reason (R3.7)."""
-        data = _native.utf8(reason, "reason")
+        data = _arguments.text(reason, "reason")
         library.segue_continuation_decline(self._handle, data, len(data))
 
     def restore(self, restorables: Iterable[Restorable | RestoreState | Any]) -> None:
         """The restoration handler (R3.4): inside `on_continue` or later, once. Each object is a `Restorable`, has a
         method `restore_state(activity)`, or is such a function. Called before the answer, it counts for the outcome."""
+        if not isinstance(restorables, Iterable) or isinstance(restorables, (str, bytes)):
+            raise _arguments.wrong("restorables", restorables, "several objects")
         made = [_restorable_of(each) for each in restorables]
         for each in made:
             each._restoring.app = self._app
@@ -112,7 +114,7 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def complete(self, handled: bool) -> None:
         """The answer, where nobody else gives it: not if `on_continue` does, nor if the result was taken."""
-        library.segue_continuation_complete(self._handle, handled)
+        library.segue_continuation_complete(self._handle, _arguments.truth(handled, "handled"))
 
     def __repr__(self) -> str:
         return f"<segue.Continuation {self.id}>"
@@ -176,7 +178,7 @@ def _restorable_of(each: Restorable | RestoreState | Any) -> Restorable:
         return each
     restore_state = getattr(each, "restore_state", each)
     if not callable(restore_state):
-        raise TypeError(f"not restorable: {each!r}")
+        raise _arguments.wrong("one of restorables", each, "restorable")
     return Restorable(restore_state)
 
 

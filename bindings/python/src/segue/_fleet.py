@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from ctypes import byref
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-from . import _native, _table
+from . import _arguments, _native, _table
 from ._app import App
 from ._native import library
 
@@ -40,14 +40,13 @@ class Fleet(_native.Handle):
 
     def __init__(self, seed: int = 0):
         """seed: 0...2^64-1; all chance comes from it."""
-        _native.check_range(seed, 0, (1 << 64) - 1, "seed")
-        self.seed = seed
+        self.seed = seed = _arguments.integer(seed, 0, (1 << 64) - 1, "seed")
         self._apps: list[App] = []
         super().__init__(_native.created(library.segue_fleet_create, seed))
 
     def add_device(self, name: str) -> FleetDevice:
         """A device on which nothing runs, linked with all others (but see `set_linking`)."""
-        data = _native.utf8(name, "name")
+        data = _arguments.text(name, "name")
         handle = _native.created(library.segue_fleet_add_device, self._handle, data, len(data))
         return FleetDevice(self, name, handle)
 
@@ -55,7 +54,7 @@ class Fleet(_native.Handle):
 
     def set_linking(self, all: bool) -> None:
         """Whether devices that are added from now on are linked with all that there are. False: for a star, say."""
-        library.segue_fleet_set_linking(self._handle, all)
+        library.segue_fleet_set_linking(self._handle, _arguments.truth(all, "all"))
 
     def set_network(
         self,
@@ -70,24 +69,37 @@ class Fleet(_native.Handle):
         delay: the least and the most, in seconds
         loss, duplication, reordering: probabilities of 0...1; they cost time, since bytes travel as over TCP
         """
-        least, most = (_native.milliseconds(each, "delay", _MOST_DELAY_MS) for each in delay)
+        if not isinstance(delay, Sequence) or len(delay) != 2:
+            raise _arguments.wrong("delay", delay, "two numbers")
+        least, most = (_arguments.milliseconds(each, "delay", _MOST_DELAY_MS) for each in delay)
+        faults = {"loss": loss, "duplication": duplication, "reordering": reordering}
+        probabilities = [_arguments.number(value, name) for name, value in faults.items()]
         library.segue_fleet_set_delay(self._handle, least, most)
-        library.segue_fleet_set_faults(self._handle, loss, duplication, reordering)
+        library.segue_fleet_set_faults(self._handle, *probabilities)
 
     def partition(self, device: FleetDevice, other: FleetDevice | None = None) -> None:
         """The two devices do not hear each other any more, and nobody tells them. None: all others."""
-        library.segue_fleet_device_partition(device._handle, None if other is None else other._handle)
+        far = None if other is None else _arguments.instance(other, FleetDevice, "other")._handle
+        library.segue_fleet_device_partition(_arguments.instance(device, FleetDevice, "device")._handle, far)
 
     def heal(self) -> None:
         """Ends all partitions."""
         library.segue_fleet_heal(self._handle)
 
     def link(self, device: FleetDevice, other: FleetDevice) -> None:
-        library.segue_fleet_device_set_linked(device._handle, other._handle, True)
+        """Links two devices, as `set_linking(True)` does by itself."""
+        self._link(device, other, True)
 
     def unlink(self, device: FleetDevice, other: FleetDevice) -> None:
         """Takes a link away, of which both devices hear."""
-        library.segue_fleet_device_set_linked(device._handle, other._handle, False)
+        self._link(device, other, False)
+
+    def _link(self, device: FleetDevice, other: FleetDevice, linked: bool) -> None:
+        near, far = (
+            _arguments.instance(each, FleetDevice, name)._handle
+            for each, name in ((device, "device"), (other, "other"))
+        )
+        library.segue_fleet_device_set_linked(near, far, linked)
 
     # ---- time ----
 
@@ -113,7 +125,7 @@ class Fleet(_native.Handle):
     def advance(self, seconds: float) -> int:
         """Steps until so many seconds of the fleet have passed, at once; gives the number of steps."""
         steps = _table.Size()
-        library.segue_fleet_advance(self._handle, _native.milliseconds(seconds, "seconds", _DAY_MS), byref(steps))
+        library.segue_fleet_advance(self._handle, _arguments.milliseconds(seconds, "seconds", _DAY_MS), byref(steps))
         self._moved()
         return steps.value
 
@@ -139,15 +151,16 @@ class Fleet(_native.Handle):
 
     def kill(self, app: App) -> None:
         """The process of an app dies: no callback, no goodbye."""
-        library.segue_fleet_kill_app(self._handle, app._handle)
+        library.segue_fleet_kill_app(self._handle, _arguments.instance(app, App, "app")._handle)
         self._died(app)
 
     def stop(self, app: App) -> None:
         """The process of an app is stopped, as by SIGSTOP, until `resume`."""
-        library.segue_fleet_set_app_stopped(self._handle, app._handle, True)
+        library.segue_fleet_set_app_stopped(self._handle, _arguments.instance(app, App, "app")._handle, True)
 
     def resume(self, app: App) -> None:
-        library.segue_fleet_set_app_stopped(self._handle, app._handle, False)
+        """The process goes on."""
+        library.segue_fleet_set_app_stopped(self._handle, _arguments.instance(app, App, "app")._handle, False)
 
     # ---- what happened ----
 
@@ -174,9 +187,9 @@ class Fleet(_native.Handle):
 
     def play(self, devices: int = 5, apps: int = 10, events: int = 200) -> None:
         """Fills a fleet that has no devices with a random life out of its seed: how the library tests itself."""
-        for name, count in (("devices", devices), ("apps", apps), ("events", events)):
-            _native.check_range(count, 0, 1 << 32, name)
-        library.segue_fleet_play(self._handle, devices, apps, events)
+        counts = {"devices": devices, "apps": apps, "events": events}
+        sizes = [_arguments.integer(count, 0, 1 << 32, name) for name, count in counts.items()]
+        library.segue_fleet_play(self._handle, *sizes)
 
     # ---- its end ----
 

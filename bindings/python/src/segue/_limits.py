@@ -6,7 +6,7 @@ from __future__ import annotations
 from ctypes import byref
 from typing import Any
 
-from . import _native, _table
+from . import _arguments, _table
 from ._native import library
 
 
@@ -23,8 +23,7 @@ class _Limit:
         return value.value
 
     def __set__(self, instance: Any, value: int) -> None:
-        _native.check_range(value, 0, 0xFFFF_FFFF_FFFF_FFFF, "the limit")
-        library.segue_limit_set(self._number, value)
+        library.segue_limit_set(self._number, _arguments.integer(value, 0, 0xFFFF_FFFF_FFFF_FFFF, "the limit"))
 
 
 class Limits:

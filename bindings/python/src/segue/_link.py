@@ -6,10 +6,10 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-from . import _native, _table
+from . import _arguments, _native, _table
 from ._native import library
 from ._pending import Pending
-from .errors import error_of
+from .errors import InvalidArgumentError, error_of
 
 if TYPE_CHECKING:
     from ._app import App
@@ -38,13 +38,17 @@ class Link(Pending[str]):
 
 
 def link(app: App, connection: socket.socket, any_user: bool) -> Link:
+    descriptor = _arguments.instance(connection, socket.socket, "connection").fileno()
+    any_user = _arguments.truth(any_user, "any_user")
+    if descriptor < 0:
+        raise InvalidArgumentError("the connection is closed")
     made = Link(app)
     context = _native.new_context(lambda: made)
     flags = _ANY_USER if any_user else 0
     app._expect(made)
     app._expect(made.ended)
     try:
-        library.segue_app_link(app._handle, connection.fileno(), flags, _linked, context, _native.destroy)
+        library.segue_app_link(app._handle, descriptor, flags, _linked, context, _native.destroy)
     except BaseException:
         app._answered(made)
         app._answered(made.ended)

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from . import _table
 from ._unique import Unique
-from .errors import Error, InvalidArgumentError, Status, error_of
+from .errors import Error, Status, error_of
 
 SONAME = "libsegue.so.0"
 
@@ -157,29 +157,6 @@ def created_fd(function: Any, handle: int) -> int:
     result = c_int32(-1)
     function(handle, byref(result))
     return result.value
-
-
-def utf8(text: str, what: str) -> bytes:
-    """The bytes of a string for the library, which take their length along."""
-    if not isinstance(text, str):
-        raise InvalidArgumentError(f"{what} is {type(text).__name__}, not str")
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidArgumentError(f"{what} is not UTF-8: {error.reason}") from error
-
-
-def check_range(number: int, least: int, most: int, what: str) -> None:
-    """ctypes would cut a number that does not fit."""
-    if not isinstance(number, int) or not least <= number <= most:
-        raise InvalidArgumentError(f"{what} is {number!r}, not {least}...{most}")
-
-
-def milliseconds(seconds: float, what: str, most: int) -> int:
-    """A duration for the library, rounded up so that a short one is not none."""
-    if not 0 <= seconds <= most / 1000:
-        raise InvalidArgumentError(f"{what} is {seconds}, not 0...{most // 1000} seconds")
-    return -int(-seconds * 1000 // 1)
 
 
 # ---- handles ----

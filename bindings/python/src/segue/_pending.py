@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from . import _arguments
 from ._unique import Unique
 from .errors import UserCancelledError
 
@@ -57,6 +58,7 @@ class Pending(Unique, Generic[_T]):
         return self._taken()
 
     def _wait_until_ended(self, timeout: float | None) -> None:
+        timeout = _arguments.patience(timeout)
         end = None if timeout is None else self._app._time() + timeout
         with self._counted():
             while not self.done:

@@ -8,13 +8,15 @@ import ctypes
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from . import _native, _table
+from . import _arguments, _native, _table
 from ._hooks import is_later
 from ._native import library
 from ._pending import Pending
 from .errors import DeclinedError, error_of
 
 if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
     from ._activity import Activity
     from ._app import App
 
@@ -27,9 +29,10 @@ class _Request(_native.Handle):
     _noun = "request"
 
     def respond(self, answer: Any) -> None:
-        if not isinstance(answer, (bytes, bytearray, memoryview)):
-            raise TypeError(f"on_request gave {type(answer).__name__}, not bytes")
-        data = bytes(answer)
+        try:
+            data = _arguments.data(answer, "the answer")
+        except TypeError:
+            raise TypeError(f"on_request gave {type(answer).__name__}, not bytes") from None
         library.segue_request_respond(self._handle, data, len(data))
 
     def refuse(self, error: BaseException) -> None:
@@ -54,11 +57,11 @@ class _Response(Pending[bytes]):
         self._end(None, error)
 
 
-def ask(activity: Activity, app: App, data: bytes, timeout: float | None) -> Pending[bytes]:
+def ask(activity: Activity, app: App, data: ReadableBuffer, timeout: float | None) -> Pending[bytes]:
+    milliseconds = 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
+    data = _arguments.data(data, "data")
     response = _Response(app)
     context = _native.new_context(lambda: response)
-    milliseconds = 0 if timeout is None else max(1, _native.milliseconds(timeout, "timeout", 3_600_000))
-    data = bytes(data)
     request = c_void_p()
     app._expect(response)
     try:

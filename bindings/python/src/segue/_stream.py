@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
-from . import _native, _table
+from . import _arguments, _native, _table
 from ._hooks import is_later
 from ._native import library
 from ._pending import Pending
@@ -117,8 +117,7 @@ class Stream(_native.Handle):
 
     def abort(self, code: int = 0) -> None:
         """Gives it up, open or not; the other side reads its end, and hears the code."""
-        _native.check_range(code, 0, 0xFFFF_FFFF, "code")
-        library.segue_stream_abort(self._handle, code)
+        library.segue_stream_abort(self._handle, _arguments.integer(code, 0, 0xFFFF_FFFF, "code"))
         self._said = True
 
     def result(self) -> Pending[None]:
@@ -306,10 +305,10 @@ class Streams:
 
 
 def ask(activity: Activity, app: App, timeout: float | None) -> Pending[Stream]:
+    milliseconds = 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
     answer: Pending[Stream] = Pending(app)
     asking = _Asking(app, answer)
     context = _native.new_context(lambda: asking)
-    milliseconds = 0 if timeout is None else max(1, _native.milliseconds(timeout, "timeout", 3_600_000))
     app._expect(answer)
     try:
         library.segue_activity_ask_stream(activity._handle, milliseconds, _answered, context, _native.destroy)

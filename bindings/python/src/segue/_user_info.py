@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from ctypes import byref, c_size_t, c_void_p, string_at
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _arguments, _native
 from ._codec import decode, decode_pairs, encode
 from ._native import library, release
 from ._unique import Unique
 from ._values import taken, value_of
-from .errors import NotFoundError, UnsupportedValueError
+from .errors import NotFoundError, UnsupportedValueError, WrongKindError
 from .values import Map
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
             return None
         try:
             if type(key) is str:
-                name = _native.utf8(key, "the key")
+                name = _arguments.text(key, "the key")
                 return _native.created(library.segue_dictionary_get_value, info, name, len(name))
             with value_of(key) as exact:
                 return _native.created(library.segue_dictionary_find, info, exact)
@@ -168,6 +168,8 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
             release("segue_value_release", info)
 
     def _add(self, entries: Mapping[Any, Any]) -> None:
+        if not isinstance(entries, Mapping):
+            raise _arguments.wrong("entries", entries, "a mapping")
         with value_of(entries) as handle:
             library.segue_activity_add_user_info_entries(self._activity._handle, handle)
 
@@ -177,6 +179,8 @@ def set_user_info(activity: int, entries: Mapping[Any, Any] | None) -> None:
     if entries is None:
         library.segue_activity_set_user_info_cbor(activity, None, 0)
         return
+    if type(entries) is not dict and not isinstance(entries, Mapping):
+        raise WrongKindError(f"user_info is {type(entries).__name__}, not a mapping")
     data = encode(entries.copy() if type(entries) is UserInfo else entries)
     status = _set_cbor(activity, data, len(data))
     if status:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _arguments, _native
 from ._codec import decode, encode
 from ._native import library, release
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 @contextmanager
@@ -44,12 +47,12 @@ def encode_value(value: Any) -> bytes:
         return encoding_of(handle)
 
 
-def decode_value(cbor: bytes) -> Any:
+def decode_value(cbor: ReadableBuffer) -> Any:
     """The value of one CBOR item, deterministic or not.
 
     Raises: MalformedError, UnsupportedValueError (with the offset), LimitExceededError.
     """
-    data = bytes(cbor)
+    data = _arguments.data(cbor, "cbor")
     return taken(_native.created(library.segue_value_decode, data, len(data)))
 
 

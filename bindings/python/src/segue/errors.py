@@ -99,6 +99,10 @@ class InvalidArgumentError(Error, ValueError):
     default_status = Status.INVALID_ARGUMENT
 
 
+class ArgumentTypeError(InvalidArgumentError, TypeError):
+    """An argument is of a wrong type; the message names it."""
+
+
 class InvalidHandleError(Error, RuntimeError):
     """The object behind this one is gone."""
 

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from . import _arguments
 
 
 class URL:
@@ -21,7 +23,7 @@ class URL:
     __slots__ = ("_text",)
 
     def __init__(self, text: str):
-        self._text = str(text)
+        self._text = _arguments.text(text, "text").decode()
 
     def __str__(self) -> str:
         return self._text
@@ -45,7 +47,7 @@ class Timestamp:
     __slots__ = ("_seconds",)
 
     def __init__(self, seconds: float):
-        self._seconds = float(seconds)
+        self._seconds = float(_arguments.number(seconds, "seconds"))
 
     @property
     def seconds(self) -> float:
@@ -162,9 +164,11 @@ def identity(value: object) -> Hashable:
         return (set, frozenset(map(identity, value)))
     if isinstance(value, (datetime, Timestamp)):
         return (Timestamp, value.timestamp() if isinstance(value, datetime) else value.seconds)
-    if isinstance(value, (bytes, bytearray)):
+    if isinstance(value, (bytes, bytearray, memoryview)):
         return (bytes, bytes(value))
     for base in (URL, UUID, str, int):
         if isinstance(value, base):
             return (base, value)
+    if isinstance(value, Sequence):
+        return (list, tuple(map(identity, value)))
     raise TypeError(f"{kind.__name__} is not a value of user_info")

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What callers give: taken as what it stands for, or refused by the name of the argument."""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from .errors import ArgumentTypeError, InvalidArgumentError
+
+_T = TypeVar("_T")
+
+
+def wrong(what: str, value: object, wanted: str) -> ArgumentTypeError:
+    return ArgumentTypeError(f"{what} is {type(value).__name__}, not {wanted}")
+
+
+def instance(value: Any, kind: type[_T], what: str) -> _T:
+    if not isinstance(value, kind):
+        raise wrong(what, value, kind.__name__)
+    return value
+
+
+def function(value: _T, what: str) -> _T:
+    if not callable(value):
+        raise wrong(what, value, "a function")
+    return value
+
+
+def text(value: str, what: str) -> bytes:
+    """The UTF-8 of a string for the library, which takes its length along."""
+    if not isinstance(value, str):
+        raise wrong(what, value, "str")
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"{what} is not UTF-8: {error.reason}") from error
+
+
+def texts(values: Iterable[str], what: str) -> list[str]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise wrong(what, values, "several strings")
+    found = list(values)
+    for each in found:
+        text(each, f"one of {what}")
+    return found
+
+
+def data(value: Any, what: str) -> bytes:
+    """The bytes of whatever holds some: bytes, bytearray, memoryview, array."""
+    if isinstance(value, bytes):
+        return value
+    try:
+        return memoryview(value).tobytes()
+    except TypeError:
+        raise wrong(what, value, "bytes") from None
+
+
+def path(value: Any, what: str) -> bytes:
+    try:
+        return os.fsencode(value)
+    except (TypeError, UnicodeEncodeError):
+        raise wrong(what, value, "a path") from None
+
+
+def truth(value: Any, what: str) -> bool:
+    """True, False, 1 or 0: what else Python takes for true is a mistake more often than not."""
+    if not isinstance(value, int) or value not in (0, 1):
+        raise wrong(what, value, "bool")
+    return bool(value)
+
+
+def number(value: Any, what: str) -> float:
+    if isinstance(value, (int, float)):
+        return value
+    if not hasattr(value, "__float__"):
+        raise wrong(what, value, "a number")
+    return float(value)
+
+
+def integer(value: Any, least: int, most: int, what: str) -> int:
+    """ctypes would cut a number that does not fit."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise wrong(what, value, "int") from None
+    if not least <= found <= most:
+        raise InvalidArgumentError(f"{what} is {found}, not {least}...{most}")
+    return found
+
+
+def milliseconds(seconds: float, what: str, most: int) -> int:
+    """A duration for the library, rounded up so that a short one is not none."""
+    found = number(seconds, what)
+    if not 0 <= found <= most / 1000:
+        raise InvalidArgumentError(f"{what} is {found}, not 0...{most // 1000} seconds")
+    return -int(-found * 1000 // 1)
+
+
+def patience(seconds: float | None, what: str = "timeout") -> float | None:
+    """How long to wait. None: for ever, as is what the system cannot count."""
+    if seconds is None:
+        return None
+    found = number(seconds, what)
+    if found != found:
+        raise InvalidArgumentError(f"{what} is not a number")
+    return None if found > threading.TIMEOUT_MAX else found

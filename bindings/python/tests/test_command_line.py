@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m segue`, in a terminal that others write to through their names, titles, types and errors."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import PATIENCE, Opener, environment
+
+import segue
+from segue._terminal import NAME, shown, shown_lines
+
+# Control sequences (C0 and C1), directions, zero width, separators, tags, a line that looks like one of ours.
+NASTY = "a\x1b[2J\x9b\x07\r\u202eb\u2066\u200b\u2028\u061c\ufeff\U000e0041\x00\x7f\t\n  offers: forged"
+
+
+def visible(text: str) -> bool:
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+def command(folder: str, *arguments: str, **changes: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "segue", *arguments],
+        env={**environment(folder), "PYTHONIOENCODING": "utf-8", **changes},
+        capture_output=True,
+        timeout=PATIENCE * 2,
+    )
+
+
+@pytest.fixture
+def offering(opened: Opener) -> segue.Activity:
+    """An activity with everything as nasty as it can be."""
+    app = opened(f"com.example.{NASTY}", name=NASTY, team=NASTY, types=[NASTY], delivery="thread")
+    activity = segue.Activity(app, NASTY, title=NASTY, user_info={NASTY: [NASTY]})
+    activity.become_current()
+    app.ready().wait(PATIENCE)
+    return activity
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["describe"], ["continue", "--document"]], ids=lambda each: str(each[0])
+)
+def test_nothing_of_others_reaches_the_terminal_as_it_is(
+    folder: str, offering: segue.Activity, arguments: list[str]
+) -> None:
+    done = command(folder, *arguments)
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == 0, err
+    assert visible(out) and visible(err)
+    assert "forged" in out
+    assert "\n  offers: forged" not in out
+    if arguments == ["list"]:
+        assert len(out.splitlines()) == 2
+
+
+def test_a_terminal_that_is_not_of_unicode_is_no_error(folder: str, opened: Opener) -> None:
+    app = opened(delivery="thread")
+    activity = segue.Activity(app, "com.example.notes.editing", title="Ünïcode \U0001f600")
+    activity.become_current()
+    app.ready().wait(PATIENCE)
+    done = command(folder, "list", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"com.example.notes.editing" in done.stdout
+
+
+def test_long_names_are_cut(folder: str, opened: Opener) -> None:
+    app = opened("com.example.long", name="n" * 255, delivery="thread")
+    segue.Activity(app, "com.example.notes.editing", title="t" * 1000).become_current()
+    app.ready().wait(PATIENCE)
+    line = command(folder, "list").stdout.decode().splitlines()[1]
+    assert "t" * NAME + "…" in line
+    assert "n" * NAME + "…" in line
+    assert len(line) < 300
+
+
+def test_watching_escapes_too(folder: str, offering: segue.Activity) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "segue", "watch"],
+        env={**environment(folder), "PYTHONIOENCODING": "utf-8"},
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline().decode()
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read().decode()
+    assert "forged" in line
+    assert visible(line + rest)
+
+
+def test_an_error_of_another_app_is_escaped(folder: str, opened: Opener) -> None:
+    """What the origin says goes to standard error."""
+    from segue.__main__ import said
+
+    assert visible(said(segue.DeclinedError(NASTY)))
+    assert "DECLINED" in said(segue.DeclinedError(NASTY))
+    assert len(said(segue.DeclinedError("x" * 10_000))) < 1000
+
+
+def test_log_lines_are_escaped() -> None:
+    from segue.__main__ import Escaping
+
+    record = logging.LogRecord("segue", logging.ERROR, "file", 1, "continuing %s failed", (NASTY,), None)
+    assert Escaping().format(record).isprintable()
+
+
+def test_the_name_of_a_linked_device_is_escaped(folder: str, tmp_path: Path) -> None:
+    from segue.__main__ import linked_line
+
+    assert visible(linked_line(NASTY))
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("plain", "plain"),
+        ("Grüße 日本 \U0001f600", "Grüße 日本 \U0001f600"),
+        ("back\\slash", "back\\\\slash"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("\u202e", "\\u202e"),
+        ("\udc80", "\\udc80"),
+        ("x" * (NAME + 1), "x" * NAME + "…"),
+        ("", ""),
+    ],
+)
+def test_what_is_shown(text: str, expected: str) -> None:
+    assert shown(text) == expected
+    assert shown(text).isprintable()
+
+
+def test_lines_of_ours_stay_lines() -> None:
+    text = f"app\n  sees: {NASTY} of x\n  offers: nothing\n"
+    assert shown_lines(text, [NASTY]).count("\n") == 3
+    assert visible(shown_lines(text))
