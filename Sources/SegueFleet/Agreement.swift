@@ -264,13 +264,13 @@ extension FleetProcess {
     case .willSave: fleet.trace(name, "will_save")
     case .wasContinued(_, let receipt):
       complain(ledger.receive(wasContinued: receipt.continuation))
-      fleet.trace(name, "was_continued", "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")
+      fleet.trace(name, "was_continued", text: "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")
     case .continuationEnded(_, let receipt):
       fleet.trace(name, "continuation_ended", Self.name(of: receipt.outcome))
       complain(ledger.receive(receiptOf: receipt.continuation, receipt.outcome))
     case .explanation(let request, let reasons):
       complain(ledger.answer(.question(request)))
-      fleet.trace(name, "explanation", "\(reasons.count) reasons")
+      fleet.trace(name, "explanation", text: "\(reasons.count) reasons")
     case .answered(let number, _, let error):
       fleet.trace(name, "answered", error?.message)
       complain(ledger.answer(.request(number)))
@@ -299,7 +299,7 @@ extension FleetProcess {
       trace(from.isStale ? "continue (stale)" : "continue", activity.type, activity.title)
       complain(ledger.end(id))
     case .didFail(let type, let error):
-      fleet.trace(name, "did_fail", "\(type): \(error.message)")
+      fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
       complain(ledger.end(id))
     }
   }

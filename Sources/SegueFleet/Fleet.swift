@@ -276,10 +276,12 @@ public final class Fleet {
     log.add(clock.elapsed, who, what, detail)
   }
 
+  func trace(_ who: String, _ what: StaticString, text detail: DiagnosticText) { trace(who, what, detail.string) }
+
   /// A promise was not kept.
-  func report(_ who: String, _ what: String) {
-    trace(who, "BROKEN", what)
+  func report(_ who: String, _ what: DiagnosticText) {
+    trace(who, "BROKEN", text: what)
     guard violation == nil else { return }
-    violation = "\(who), \(clock.elapsed) ms: \(what) (seed \(seed))"
+    violation = DiagnosticText("\(who), \(clock.elapsed) ms: \(what) (seed \(seed))").string
   }
 }

@@ -129,7 +129,7 @@ public final class FleetDevice {
     former?.stepDown()
     process.hub = hub
     hubs.append(hub)
-    fleet.trace(name, "starts hub", "\(generation) in \(process.name)")
+    fleet.trace(name, "starts hub", text: "\(generation) in \(process.name)")
     fleet.disturb(for: Fleet.agreementTime)
     connect(process, to: hub)
     for other in processes where other !== process {

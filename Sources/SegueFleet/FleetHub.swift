@@ -258,7 +258,7 @@ final class FleetHub {
 
   func end() {
     guard isAlive else { return }
-    fleet.trace(process.device.name, "ends hub", "\(generation) of \(process.name)")
+    fleet.trace(process.device.name, "ends hub", text: "\(generation) of \(process.name)")
     isAlive = false
     for entry in entries {
       entry.connection.close(entry.end, fleet)

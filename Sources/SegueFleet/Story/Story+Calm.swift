@@ -33,7 +33,8 @@ extension Story {
       let trial = Trial.allCases[Int((first &+ number) % UInt64(Trial.allCases.count))]
       try raise()
       guard let scene = try scene(for: trial) else { continue }
-      fleet.trace("fleet", "tries", "\(trial.rawValue): \(scene.origin.process.name) to \(scene.viewer.process.name)")
+      fleet.trace(
+        "fleet", "tries", text: "\(trial.rawValue): \(scene.origin.process.name) to \(scene.viewer.process.name)")
       try play(trial, scene)
       settle()
     }
