@@ -29,6 +29,7 @@ OUTCOMES = {name: int(number) for name, number in re.findall(r"^([a-z]+) = (\d)$
 NAMES = {number: name for name, number in MESSAGES.items()}
 
 MESSAGE, DATA, END, RESET, CREDIT = (FRAMES[name] for name in ("message", "data", "end", "reset", "credit"))
+TRANSFER = FRAMES["transfer"]
 HELLO, WELCOME, GOODBYE, PING, PONG = (MESSAGES[name] for name in ("hello", "welcome", "goodbye", "ping", "pong"))
 PUT, WITHDRAW, OFFER, GONE, READY = (MESSAGES[name] for name in ("put", "withdraw", "offer", "gone", "ready"))
 FETCH, STATE, REFUSED, OUTCOME = (MESSAGES[name] for name in ("fetch", "state", "refused", "outcome"))
@@ -64,7 +65,7 @@ class Connection:
         self.socket.settimeout(PATIENCE)
         self._bytes = b""
         self.descriptors: list[int] = []
-        """Those that came, in the order of the messages."""
+        """Those that came, each with a `transfer` frame, in their order."""
 
     @classmethod
     def to(cls, path: Path) -> Connection:
@@ -77,7 +78,7 @@ class Connection:
 
     def read(self, count: int) -> bytes:
         while len(self._bytes) < count:
-            more, descriptors, _, _ = socket.recv_fds(self.socket, 65536, 16)
+            more, descriptors, _, _ = socket.recv_fds(self.socket, 65536, 1)
             self.descriptors += descriptors
             if not more:
                 raise EOFError
@@ -94,7 +95,7 @@ class Connection:
         """The next message, frames of other kinds passed over; EOFError when the other side has closed."""
         while True:
             kind, _, body = self.next_frame()
-            if kind == MESSAGE:
+            if kind in (MESSAGE, TRANSFER):
                 return cbor2.loads(body)
 
     def receive_kind(self, kind: int) -> list:
@@ -133,6 +134,15 @@ class Wire:
     def send(self, name: str, *elements: Any) -> None:
         self.connection.send(message(MESSAGES[name], *elements))
 
+    def end(self, channel: int, count: int) -> None:
+        """The channel is complete, and had so many bytes."""
+        self.frame("end", channel, struct.pack(">Q", count))
+
+    def transfer(self, descriptor: socket.socket, name: str, *elements: Any) -> None:
+        """A message with a descriptor."""
+        body = cbor2.dumps([MESSAGES[name], *elements])
+        socket.send_fds(self.socket, [frame(TRANSFER, body)], [descriptor.fileno()])
+
     def next_frame(self) -> tuple[str, int, bytes]:
         number, channel, body = self.connection.next_frame()
         return next(name for name, known in FRAMES.items() if known == number), channel, body
@@ -142,7 +152,7 @@ class Wire:
         kind, channel, body = self.next_frame()
         while kind == "credit":
             kind, channel, body = self.next_frame()
-        if (kind, channel) != ("message", 0):
+        if kind not in ("message", "transfer") or channel != 0:
             raise AssertionError(f"a message was expected, not a frame {kind} on channel {channel}")
         number, *elements = cbor2.loads(body)
         return NAMES[number], elements

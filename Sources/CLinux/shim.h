@@ -50,55 +50,52 @@ static inline int linux_peer_user(int socket, uid_t *user) {
   *user = peer.user;
   return 0;
 }
-/** How many descriptors one message carries at most; the kernel takes up to 253. */
-enum { linux_descriptor_limit = 16 };
+/** What linux_receive says of a descriptor. */
+enum { linux_no_descriptor = -1, linux_lost_descriptor = -2 };
 /**
- * Like recv; also takes the descriptors that came, closed by exec, and tells how many. If some were lost (the process may open no
- * more, or they are too many) that is an error, EMFILE: nobody would know to which message the others belong.
+ * Like recv; also takes the descriptor that came, closed by exec. If the process may open no more, or more than one came, the
+ * system closes it: that is told.
  */
-static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptors, int *count) {
+static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptor) {
   union {
     struct cmsghdr head;
-    char bytes[CMSG_SPACE(linux_descriptor_limit * sizeof(int))];
+    char bytes[CMSG_SPACE(sizeof(int))];
   } control;
   struct iovec part = {.iov_base = bytes, .iov_len = size};
+  /* Room for one; in what CMSG_SPACE rounds up to there would be room for two. */
   struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  *count = 0;
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof(int))};
+  *descriptor = linux_no_descriptor;
   ssize_t result = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   if (result < 0)
     return result;
-  for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
-    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-      continue;
-    size_t bytes_of_it = head->cmsg_len - CMSG_LEN(0);
-    memcpy(descriptors + *count, CMSG_DATA(head), bytes_of_it);
-    *count += (int)(bytes_of_it / sizeof(int));
-  }
+  struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+  if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+      head->cmsg_len == CMSG_LEN(sizeof(int)))
+    memcpy(descriptor, CMSG_DATA(head), sizeof(int));
   if (message.msg_flags & MSG_CTRUNC) {
-    errno = EMFILE;
-    return -1;
+    if (*descriptor >= 0)
+      close(*descriptor);
+    *descriptor = linux_lost_descriptor;
   }
   return result;
 }
-/** Like send, without SIGPIPE; descriptors go along with the first byte. */
-static inline ssize_t linux_send(int socket, const void *bytes, size_t size, const int *descriptors, int count) {
-  if (count == 0)
+/** Like send, without SIGPIPE; a descriptor, unless it is negative, goes along with the first byte. */
+static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int descriptor) {
+  if (descriptor < 0)
     return send(socket, bytes, size, MSG_NOSIGNAL);
   union {
     struct cmsghdr head;
-    char bytes[CMSG_SPACE(linux_descriptor_limit * sizeof(int))];
+    char bytes[CMSG_SPACE(sizeof(int))];
   } control;
   memset(&control, 0, sizeof control);
   struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
-  struct msghdr message = {.msg_iov = &part,
-                           .msg_iovlen = 1,
-                           .msg_control = &control,
-                           .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
   control.head.cmsg_level = SOL_SOCKET;
   control.head.cmsg_type = SCM_RIGHTS;
-  control.head.cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
-  memcpy(CMSG_DATA(&control.head), descriptors, (size_t)count * sizeof(int));
+  control.head.cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(&control.head), &descriptor, sizeof(int));
   return sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 /** 1: a stream socket that is connected. */

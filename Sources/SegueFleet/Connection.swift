@@ -1,4 +1,5 @@
 import SegueEngine
+import SegueWire
 
 /// Who has an end of a connection.
 enum Owner {
@@ -27,9 +28,15 @@ final class Connection {
   /// Stream n goes to end n.
   private var streams = [Stream(), Stream()]
 
+  /// What one read gives: bytes, and what goes with the first of them.
+  struct Segment {
+    var bytes: [UInt8] = []
+    var descriptor: PassedDescriptor?
+  }
+
   private struct Stream {
     /// An empty segment is the end of the stream.
-    var segments: [[UInt8]] = []
+    var segments: [Segment] = []
     var first = 0
     var size = 0
     /// When the last segment arrives: none overtakes another.
@@ -43,21 +50,16 @@ final class Connection {
     var hasEnd = false
     /// Nobody is left who would say it again, if it is not heard.
     var isSaidOnce = false
-    /// Ends of streams that go with the bytes.
-    var sockets: [FleetSocket] = []
 
     /// Nobody is there any more who could take what is under way.
-    mutating func drop() {
-      for socket in sockets { socket.close() }
-      self = Stream()
-    }
+    mutating func drop() { self = Stream() }
 
-    mutating func take() -> [UInt8]? {
+    mutating func take() -> Segment? {
       guard first < segments.count else { return nil }
-      var segment: [UInt8] = []
+      var segment = Segment()
       swap(&segment, &segments[first])
       first += 1
-      size -= segment.count
+      size -= segment.bytes.count
       if first == segments.count {
         segments.removeAll(keepingCapacity: first <= 64)
         first = 0
@@ -70,14 +72,14 @@ final class Connection {
       size = kept
       var room = kept
       var index = first
-      while index < segments.count, segments[index].count <= room {
-        room -= segments[index].count
+      while index < segments.count, segments[index].bytes.count <= room {
+        room -= segments[index].bytes.count
         index += 1
       }
       guard index < segments.count else { return }
       // An empty segment would be taken for the end.
       if room > 0 {
-        segments[index].removeLast(segments[index].count - room)
+        segments[index].bytes.removeLast(segments[index].bytes.count - room)
         index += 1
       }
       segments.removeSubrange(index...)
@@ -92,33 +94,42 @@ final class Connection {
   var isWhole: Bool { owners[0] != nil && owners[1] != nil }
 
   /// Puts bytes on their way.
+  /// - Parameter descriptor: goes with the first of them.
   /// - Returns: how many there is room for.
-  func write(_ bytes: UnsafeRawBufferPointer, from end: Int, _ fleet: Fleet) -> Int {
+  func write(
+    _ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor? = nil, from end: Int, _ fleet: Fleet
+  ) -> Int {
     let target = 1 - end
     // Of a process that is gone, its system still takes what is sent to it, until word of the end comes.
     let room = Self.capacity - streams[target].size
     guard room >= bytes.count else {
       streams[target].isBlocked = true
-      if room > 0 { split(UnsafeRawBufferPointer(rebasing: bytes[0..<room]), to: target, fleet) }
+      if room > 0 { split(UnsafeRawBufferPointer(rebasing: bytes[0..<room]), descriptor, to: target, fleet) }
       return max(0, room)
     }
-    split(bytes, to: target, fleet)
+    split(bytes, descriptor, to: target, fleet)
     return bytes.count
   }
 
   /// Segments may be cut anywhere.
-  private func split(_ bytes: UnsafeRawBufferPointer, to target: Int, _ fleet: Fleet) {
-    guard bytes.count > 1, fleet.random.chance(0.05) else { return send(Array(bytes), to: target, fleet) }
+  private func split(
+    _ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?, to target: Int, _ fleet: Fleet
+  ) {
+    if let descriptor, owners[target] != nil { unsafeDowncast(descriptor, to: FleetDescriptor.self).leave() }
+    guard bytes.count > 1, fleet.random.chance(0.05) else {
+      return send(Segment(bytes: Array(bytes), descriptor: descriptor), to: target, fleet)
+    }
     let cut = 1 + fleet.random.below(bytes.count - 1)
-    send(Array(UnsafeRawBufferPointer(rebasing: bytes[..<cut])), to: target, fleet)
-    send(Array(UnsafeRawBufferPointer(rebasing: bytes[cut...])), to: target, fleet)
+    let first = Segment(bytes: Array(UnsafeRawBufferPointer(rebasing: bytes[..<cut])), descriptor: descriptor)
+    send(first, to: target, fleet)
+    send(Segment(bytes: Array(UnsafeRawBufferPointer(rebasing: bytes[cut...]))), to: target, fleet)
   }
 
-  private func send(_ segment: consuming [UInt8], to target: Int, _ fleet: Fleet) {
+  private func send(_ segment: consuming Segment, to target: Int, _ fleet: Fleet) {
     let delay = link == nil ? fleet.random.within(0, 1) : fleet.network.delay(&fleet.random)
     let at = max(streams[target].lastAt, fleet.clock.uptime + delay)
     streams[target].lastAt = at
-    streams[target].size += segment.count
+    streams[target].size += segment.bytes.count
     streams[target].segments.append(segment)
     fleet.push(.arrival(self, target), at: at)
     if link != nil, fleet.random.chance(fleet.network.duplication) {
@@ -128,7 +139,7 @@ final class Connection {
   }
 
   /// The next segment has arrived; nil: there is none (any more). Empty: the end.
-  func take(at end: Int) -> [UInt8]? { streams[end].take() }
+  func take(at end: Int) -> Segment? { streams[end].take() }
 
   /// Whether the writer to this end waits for the room that has come.
   func isBlocked(_ end: Int) -> Bool { streams[end].isBlocked }
@@ -146,7 +157,7 @@ final class Connection {
   func finish(_ end: Int, _ fleet: Fleet) {
     guard owners[end] != nil, !streams[end].hasEnd else { return }
     streams[end].hasEnd = true
-    send([], to: end, fleet)
+    send(Segment(), to: end, fleet)
   }
 
   /// The owner of an end is gone without a word, as when its device has lost its power. What it said still arrives if it
@@ -163,20 +174,6 @@ final class Connection {
     // It broke before that, and word of it is under way.
     guard !streams[1 - end].hasEnd else { return }
     streams[1 - end].cut(to: fleet.random.below(streams[1 - end].size + 1))
-  }
-
-  // MARK: Sockets
-
-  /// Gives an end of a stream away, with the bytes that come next: they tell what it is.
-  func send(_ socket: FleetSocket, from end: Int) {
-    guard owners[1 - end] != nil else { return socket.close() }
-    socket.give(to: .nobody)
-    streams[1 - end].sockets.append(socket)
-  }
-
-  /// The next that has come; nil: there is none.
-  func takeSocket(at end: Int) -> FleetSocket? {
-    streams[end].sockets.isEmpty ? nil : streams[end].sockets.removeFirst()
   }
 
   // MARK: Silence

@@ -242,14 +242,14 @@ public final class Fleet {
     switch connection.owners[end] {
     case .app(let process):
       guard !process.postpones(event), let segment = connection.take(at: end) else { return false }
-      segment.isEmpty ? process.lost() : process.receive(segment)
+      segment.bytes.isEmpty ? process.lost() : process.receive(segment)
     case .hub(let hub, let number):
       guard !hub.process.postpones(event) else {
         connection.leaveUnread(end)
         return false
       }
       guard let segment = connection.take(at: end) else { return false }
-      segment.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
+      segment.bytes.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
     case nil:
       // Nobody is there any more: whoever writes is told so.
       _ = connection.take(at: end)

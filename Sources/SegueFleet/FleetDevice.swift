@@ -23,8 +23,6 @@ public final class FleetDevice {
   /// Of the latest hub that there has been.
   private(set) var highest: UInt64 = 0
   private(set) var links: [DeviceLink] = []
-  /// Those that apps of this device ask for, in the order in which they ask.
-  var askedLinks: [DeviceLink] = []
   /// Whether a process can be the hub: where it would stand, it may not be able to write.
   var admitsHubs = true
 

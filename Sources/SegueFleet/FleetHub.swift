@@ -71,8 +71,8 @@ final class FleetHub {
 
   func isConnected(_ number: HubEngine.PeerNumber) -> Bool { place(of: number) != nil }
 
-  func receive(_ bytes: consuming [UInt8], from number: HubEngine.PeerNumber) {
-    engine.receive(bytes, from: number, now)
+  func receive(_ segment: Connection.Segment, from number: HubEngine.PeerNumber) {
+    engine.receive(segment.bytes, with: segment.descriptor, from: number, now)
     settle()
   }
 
@@ -104,30 +104,25 @@ final class FleetHub {
   }
 
   /// Sockets have come from apps, or are to go to them.
-  private func seat() {
-    for passenger in engine.takePassengers() {
-      switch passenger {
-      case .link(let request):
-        let device = process.device
-        guard !device.askedLinks.isEmpty else {
-          engine.refuse(request, SegueError(.malformed, "no descriptor came with the link"))
+  private func transferDescriptors() {
+    for transfer in engine.takeTransfers() {
+      switch transfer {
+      case .link(let request, let descriptor):
+        guard case .link(let link) = unsafeDowncast(descriptor, to: FleetDescriptor.self).content else {
+          engine.refuse(request, SegueError(.malformed, "what came with the message leads nowhere"))
           continue
         }
-        let link = device.askedLinks.removeFirst()
-        link.ask(request, of: device)
-        device.join(link)
-      case .stream(let app, let other, _):
-        guard let socket = takeSocket(from: app) else { continue }
-        if let other { send(socket, to: other) } else { socket.close() }
-      case .departure(let crossing, let app):
-        guard let socket = takeSocket(from: app) else {
-          engine.lose(crossing, SegueError(.malformed, "no descriptor came with the stream"))
+        link.ask(request, of: process.device)
+        process.device.join(link)
+      case .outgoing(let crossing, let descriptor):
+        guard let socket = unsafeDowncast(descriptor, to: FleetDescriptor.self).takeSocket() else {
+          engine.lose(crossing, SegueError(.malformed, "what came with the message is no stream"))
           continue
         }
         ferry(crossing, socket)
-      case .arrival(let crossing, let app):
+      case .incoming(let crossing):
         let (near, far) = FleetSocket.pair(fleet)
-        send(far, to: app)
+        engine.connect(crossing, FleetDescriptor(far))
         ferry(crossing, near)
       }
     }
@@ -146,19 +141,9 @@ final class FleetHub {
     if crossing.isOver { socket.close() }
   }
 
-  @inline(never)
-  private func takeSocket(from app: HubEngine.PeerNumber) -> FleetSocket? {
-    place(of: app).flatMap { entries[$0].connection.takeSocket(at: entries[$0].end) }
-  }
-
-  private func send(_ socket: FleetSocket, to app: HubEngine.PeerNumber) {
-    guard let place = place(of: app) else { return socket.close() }
-    entries[place].connection.send(socket, from: entries[place].end)
-  }
-
   /// - Returns: whether there were any.
   private func carryStreams() -> Bool {
-    seat()
+    transferDescriptors()
     guard let crossing = engine.takeCrossing() else { return false }
     if let ferry = ferries.first(where: { $0.crossing === crossing }) { carry(crossing, ferry.socket) }
     ferries.removeAll { $0.socket.isClosed }
@@ -213,7 +198,7 @@ final class FleetHub {
   private func flush(_ number: HubEngine.PeerNumber, _ link: Link) {
     guard let place = place(of: number) else { return }
     let (fleet, entry) = (fleet, entries[place])
-    while link.takeOutput({ entry.connection.write($0, from: entry.end, fleet) }) {}
+    while link.takeOutput({ entry.connection.write($0, link.outgoingDescriptor, from: entry.end, fleet) }) {}
     if Fleet.isOverfull(link) { fleet.reportOverfull(link, of: process) }
   }
 
@@ -242,7 +227,7 @@ final class FleetHub {
   func close() {
     for (number, entry) in zip(numbers, entries)
     where isConnected(number) && entry.connection.owners[1 - entry.end] == nil {
-      while let segment = entry.connection.take(at: entry.end), !segment.isEmpty {
+      while let segment = entry.connection.take(at: entry.end), !segment.bytes.isEmpty {
         receive(segment, from: number)
       }
     }

@@ -142,19 +142,13 @@ public final class FleetProcess {
     sockets = []
   }
 
-  /// Ends of streams that were asked for go with the next bytes.
-  private func sendSockets(_ engine: AppEngine, over connection: Connection) {
-    for passenger in engine.takePassengers() {
-      guard case .stream(let id) = passenger, let socket = program?.takeSocket(of: id) else { continue }
-      sockets.removeAll { $0 === socket }
-      connection.send(socket, from: 0)
-    }
-  }
+  /// It has gone to another.
+  func release(_ socket: FleetSocket) { sockets.removeAll { $0 === socket } }
 
   private func takeStreams(_ engine: AppEngine) {
     for request in engine.takeStreamRequests() {
-      guard let socket = connection?.takeSocket(at: 0) else {
-        engine.refuse(request, SegueError(.malformed, "no descriptor came with the stream"))
+      guard let socket = unsafeDowncast(request.descriptor, to: FleetDescriptor.self).takeSocket() else {
+        engine.refuse(request, SegueError(.malformed, "what came with the message is no stream"))
         continue
       }
       if engine.take(request) {
@@ -247,10 +241,10 @@ public final class FleetProcess {
 
   // MARK: The hub
 
-  func receive(_ bytes: [UInt8]) {
+  func receive(_ segment: Connection.Segment) {
     search.heard()
     program?.tell { engine, now in
-      engine.receive(bytes, now)
+      engine.receive(segment.bytes, with: segment.descriptor, now)
       takeStreams(engine)
     }
   }
@@ -260,8 +254,7 @@ public final class FleetProcess {
 
   private func flush(_ engine: AppEngine, _ fleet: Fleet) {
     guard let link = engine.link, link.hasOutput, let connection else { return }
-    sendSockets(engine, over: connection)
-    while link.takeOutput({ connection.write($0, from: 0, fleet) }) {}
+    while link.takeOutput({ connection.write($0, link.outgoingDescriptor, from: 0, fleet) }) {}
     if Fleet.isOverfull(link) { fleet.reportOverfull(link, of: self) }
   }
 

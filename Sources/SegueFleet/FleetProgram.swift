@@ -10,8 +10,6 @@ public protocol FleetProgram: ActivitySource {
   func runCallbacks()
   /// The process is gone, without a word: the engine with it.
   func died()
-  /// The origin's end of a stream that it has asked for.
-  func takeSocket(of stream: Identifier) -> FleetSocket?
   /// This end of a stream that was asked for, and agreed to.
   func keep(_ socket: FleetSocket, of request: StreamRequest)
   /// There may be something to do at a socket of the process.
@@ -20,7 +18,6 @@ public protocol FleetProgram: ActivitySource {
 
 /// Most programs have no streams.
 extension FleetProgram {
-  public func takeSocket(of stream: Identifier) -> FleetSocket? { nil }
   public func keep(_ socket: FleetSocket, of request: StreamRequest) { socket.close() }
   public func attend(to socket: FleetSocket) {}
 }

@@ -62,6 +62,8 @@ public final class FleetSocket: CrossingSocket {
 
   public var isOtherEndClosed: Bool { otherEnd == .closed }
 
+  var process: FleetProcess? { holder.process }
+
   func give(to holder: Holder) {
     self.holder = holder
     notice()

@@ -9,22 +9,16 @@ extension ScriptedApp {
   /// - Parameter attachment: what it fetches, which the library of the origin sends; nil: the app there is asked.
   func askStream(_ id: Identifier, _ from: ContinuedFrom, _ attachment: Message.AttachmentPart? = nil) {
     let (near, far) = process.makeSockets()
-    streams.append(ScriptedStream(id, near, otherEnd: far, isAttachment: attachment != nil))
+    streams.append(ScriptedStream(id, near, isAsker: true, isAttachment: attachment != nil))
     tell { engine, now in
       process.waits(forStream: id, "asks for a stream", deadline: now.uptime + engine.limits.continuation)
-      engine.askStream(id, from, attachment: attachment, timeout: nil, now)
+      engine.askStream(id, from, attachment: attachment, otherEnd: FleetDescriptor(far), timeout: nil, now)
     }
-  }
-
-  func takeSocket(of id: Identifier) -> FleetSocket? {
-    guard let stream = stream(id) else { return nil }
-    defer { stream.otherEnd = nil }
-    return stream.otherEnd
   }
 
   func keep(_ socket: FleetSocket, of request: StreamRequest) {
     let isAttachment = request.attachment != nil
-    let stream = ScriptedStream(request.id, socket, otherEnd: nil, isAttachment: isAttachment)
+    let stream = ScriptedStream(request.id, socket, isAsker: false, isAttachment: isAttachment)
     // The app is not told of it, as it is of others, when it may write.
     stream.isThere = isAttachment
     streams.append(stream)
@@ -96,7 +90,6 @@ extension ScriptedApp {
 
   private func close(_ stream: ScriptedStream) {
     stream.socket.close()
-    stream.otherEnd?.close()
     streams.removeAll { $0 === stream }
     tell { engine, _ in engine.forgetStream(stream.id) }
   }

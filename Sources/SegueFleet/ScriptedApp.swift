@@ -233,9 +233,8 @@ final class ScriptedApp: FleetProgram {
   func ask(_ link: DeviceLink?) {
     linkedWith = nil
     linkEnd = nil
-    if let link { process.device.askedLinks.append(link) }
     process.does("asks for a link")
-    tell { _ = $0.link($1) }
+    tell { _ = $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
   }
 
   func cancel(_ id: Identifier) {

@@ -34,8 +34,6 @@ final class ScriptedStream {
 
   let id: Identifier
   let socket: FleetSocket
-  /// The origin's, until it is under way to it.
-  var otherEnd: FleetSocket?
   let isAsker: Bool
   let isAttachment: Bool
   let script: Script
@@ -51,11 +49,10 @@ final class ScriptedStream {
   /// What it was told of the other end.
   var word: StreamWord?
 
-  init(_ id: Identifier, _ socket: FleetSocket, otherEnd: FleetSocket?, isAttachment: Bool = false) {
+  init(_ id: Identifier, _ socket: FleetSocket, isAsker: Bool, isAttachment: Bool = false) {
     self.id = id
     self.socket = socket
-    self.otherEnd = otherEnd
-    isAsker = otherEnd != nil
+    self.isAsker = isAsker
     self.isAttachment = isAttachment
     script = Script(id, ofAsker: isAsker)
     expected = Script(id, ofAsker: !isAsker)

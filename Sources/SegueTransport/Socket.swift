@@ -12,17 +12,24 @@ public enum Socket {
     case closed
   }
 
+  /// What came with bytes.
+  public enum Came {
+    case none
+    /// A descriptor, which is the reader's to close.
+    case one(Int32)
+    /// One that the system has closed: this process may open no more, or more than one came.
+    case lost
+  }
+
   /// Reads once, `limit` bytes at most, and gives what came to `body`.
-  /// - Parameter descriptors: those that came with the bytes are added, and are the caller's to close.
-  public static func read(
-    _ fd: Int32, atMost limit: Int, descriptors: inout [Int32], _ body: ([UInt8]) -> Void
-  ) -> ReadResult {
+  public static func read(_ fd: Int32, atMost limit: Int, _ body: (consuming [UInt8], Came) -> Void) -> ReadResult {
     var result = ReadResult.drained
+    var descriptor = Int32(linux_no_descriptor)
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       // The array may have got more memory.
       let buffer = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<limit])
       while true {
-        let came = receive(fd, buffer, &descriptors)
+        let came = linux_receive(fd, buffer.baseAddress, buffer.count, &descriptor)
         if came < 0, linux_errno() == EINTR { continue }
         count = max(0, came)
         if came <= 0 { result = came < 0 && linux_errno() == EAGAIN ? .drained : .closed }
@@ -30,33 +37,35 @@ public enum Socket {
         return
       }
     }
-    if !bytes.isEmpty { body(bytes) }
+    guard !bytes.isEmpty else { return result }
+    switch descriptor {
+    case Int32(linux_no_descriptor): body(bytes, .none)
+    case Int32(linux_lost_descriptor): body(bytes, .lost)
+    default: body(bytes, .one(Descriptors.own(descriptor)))
+    }
     return result
   }
 
-  private static func receive(_ fd: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ descriptors: inout [Int32]) -> Int
-  {
-    withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(linux_descriptor_limit)) { came in
-      var number: Int32 = 0
-      let count = linux_receive(fd, buffer.baseAddress, buffer.count, came.baseAddress, &number)
-      for index in 0..<Int(number) { descriptors.append(Descriptors.own(came[index])) }
-      return count
-    }
+  /// What came of a write.
+  public enum Written {
+    /// So many bytes; fewer than all: the socket is full, or closed (which a read will tell).
+    case bytes(Int)
+    /// None, and not for want of room in the socket: the system has no memory, or too many descriptors are under way. It does not
+    /// say when that is over.
+    case refused
   }
 
-  /// Writes once, with the first descriptors along; raises no SIGPIPE.
-  /// - Parameter descriptors: those that went are closed here and taken out.
-  /// - Returns: how many bytes went; fewer than all: the socket is full, or closed (which a read will tell).
-  public static func write(_ bytes: UnsafeRawBufferPointer, _ descriptors: inout [Int32], to fd: Int32) -> Int {
-    let count = min(descriptors.count, Int(linux_descriptor_limit))
+  /// Writes once; raises no SIGPIPE.
+  /// - Parameter descriptor: goes along, and stays the caller's to close; negative: none.
+  public static func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32, to fd: Int32) -> Written {
     while true {
-      let written = linux_send(fd, bytes.baseAddress, bytes.count, descriptors, Int32(count))
-      if written > 0 {
-        for descriptor in descriptors.prefix(count) { Descriptors.close(descriptor) }
-        descriptors.removeFirst(count)
+      let written = linux_send(fd, bytes.baseAddress, bytes.count, descriptor)
+      if written >= 0 { return .bytes(written) }
+      switch linux_errno() {
+      case EINTR: continue
+      case ENOMEM, ENOBUFS, ETOOMANYREFS: return .refused
+      default: return .bytes(0)
       }
-      if written >= 0 { return written }
-      if linux_errno() != EINTR { return 0 }
     }
   }
 

@@ -18,7 +18,7 @@ enum Frame {
     case message = 0
     /// Bytes of a channel.
     case data = 1
-    /// The clean end of a channel; no body.
+    /// The clean end of a channel; body: 8 bytes, big-endian: how many bytes the channel has carried.
     case end = 2
     /// The channel is given up; no body. Either side may send it.
     case reset = 3
@@ -26,6 +26,9 @@ enum Frame {
     case credit = 4
     /// On links between hubs: all bytes up to this number have come; body: 8 bytes, big-endian.
     case ack = 5
+    /// One message with which a descriptor comes, on channel 0. It begins the write that the descriptor goes with, and no other of
+    /// its kind is in that write: so the read that gets its first byte gets the descriptor.
+    case transfer = 6
   }
 
   struct Head {

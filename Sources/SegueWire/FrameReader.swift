@@ -11,6 +11,11 @@ struct FrameReader {
   /// The data frame that is being read, and how many bytes of it are to come.
   private var channel: UInt32 = 0
   private var left = 0
+  /// The descriptor that came with the bytes that were appended last, that of the message that has begun and is not whole, and
+  /// that of the message that was cut off last.
+  private var arrived: PassedDescriptor?
+  private var begun: PassedDescriptor?
+  private var lastDescriptor: PassedDescriptor?
 
   /// Bytes that were not read.
   var count: Int { bytes.count - start }
@@ -21,8 +26,9 @@ struct FrameReader {
   private static let smallRest = 4 * 1024
 
   /// Nothing is copied if all that came before is read.
-  mutating func append(_ more: consuming [UInt8]) {
+  mutating func append(_ more: consuming [UInt8], _ descriptor: PassedDescriptor? = nil) {
     drop()
+    if let descriptor { arrived = descriptor }
     guard count > 0 else {
       bytes = more
       return
@@ -46,11 +52,13 @@ struct FrameReader {
   mutating func next() throws(SegueError) -> Frame.Head? {
     drop()
     if left == 0 {
-      guard let head = try head() else { return nil }
+      try beginMessage()
+      guard let head = try head() else { return try wait() }
       guard head.kind == .data else {
-        guard count - Frame.headSize >= head.length else { return nil }
+        guard count - Frame.headSize >= head.length else { return try wait() }
         start += Frame.headSize + head.length
         last = head.length
+        (lastDescriptor, begun) = (begun, nil)
         return head
       }
       start += Frame.headSize
@@ -60,11 +68,30 @@ struct FrameReader {
     last = min(left, count)
     guard last > 0 else {
       drop()
-      return nil
+      return try wait()
     }
     start += last
     left -= last
     return Frame.Head(kind: .data, length: last, channel: channel)
+  }
+
+  /// A message that has a descriptor has it as soon as its first byte is there.
+  private mutating func beginMessage() throws(SegueError) {
+    guard begun == nil, count > 0, bytes[start] == Frame.Kind.transfer.rawValue else { return }
+    guard arrived != nil else { throw SegueError(.malformed, "link: no descriptor came with a message") }
+    (begun, arrived) = (arrived, nil)
+  }
+
+  /// More bytes are needed. No descriptor waits for a message that has yet to begin.
+  private func wait() throws(SegueError) -> Frame.Head? {
+    guard arrived == nil else { throw SegueError(.malformed, "link: a descriptor came with no message") }
+    return nil
+  }
+
+  /// That of the message that was cut off last, once.
+  mutating func takeDescriptor() -> PassedDescriptor? {
+    defer { lastDescriptor = nil }
+    return lastDescriptor
   }
 
   /// The body of the frame that was cut off last; of one that was dropped: nothing.
@@ -85,6 +112,7 @@ struct FrameReader {
 
   mutating func drop() {
     last = 0
+    lastDescriptor = nil
     guard start == bytes.count else { return }
     bytes = []
     start = 0
@@ -100,9 +128,10 @@ struct FrameReader {
     let channel = UInt32(truncatingIfNeeded: word)
     let isGood =
       switch kind {
-      case .message: length <= Frame.messageLimit && channel == 0
+      case .message, .transfer: length <= Frame.messageLimit && channel == 0
       case .data: length <= Frame.dataLimit && length > 0
-      case .end, .reset: length == 0
+      case .end: length == 8
+      case .reset: length == 0
       case .credit: length == 4
       case .ack: length == 8 && channel == 0
       }

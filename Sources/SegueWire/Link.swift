@@ -24,9 +24,9 @@ public final class Link {
     case message
     /// The next of the channel.
     case data(Channel, ArraySlice<UInt8>)
-    /// The peer has sent all of the channel.
-    case end(Channel)
-    /// The peer gave the channel up.
+    /// The peer has sent all of the channel, and all has come: so many bytes.
+    case end(Channel, UInt64)
+    /// The peer gave the channel up, or some of its bytes are missing.
     case reset(Channel)
     /// The peer takes this many more bytes of the channel.
     case room(Channel, Int)
@@ -47,6 +47,10 @@ public final class Link {
   var sent = 0
   /// Frames of messages and of control that wait for that.
   var waiting = ByteQueue()
+  /// Of the messages that wait, in the same order.
+  private var descriptors: [PassedDescriptor] = []
+  /// Goes with the first byte that `takeOutput` gives next.
+  public private(set) var outgoingDescriptor: PassedDescriptor?
   var kept: Kept?
   private var outgoing: [Outgoing] = []
   private var incoming: [Incoming] = []
@@ -61,7 +65,11 @@ public final class Link {
     let channel: Channel
     var credit = Link.window
     var bytes = ByteQueue()
-    var isFinished = false
+    /// Bytes that were queued so far.
+    var total: UInt64 = 0
+    /// What the peer is told that these are; nil: more may follow.
+    var finalTotal: UInt64?
+    var isFinished: Bool { finalTotal != nil }
   }
 
   /// A channel of the peer that we read.
@@ -71,6 +79,8 @@ public final class Link {
     var credit = Link.window
     /// Bytes that were used up, but not granted again.
     var used = 0
+    /// Bytes that have come.
+    var total: UInt64 = 0
   }
 
   public init(side: LinkSide) {
@@ -89,13 +99,19 @@ public final class Link {
 
   /// Queues a message; it is at most 64 KiB long (its maker knows).
   /// - Parameter isUrgent: before those that wait; for what does not depend on them.
-  public func send(_ message: [UInt8], isUrgent: Bool = false) {
-    message.withUnsafeBytes { send($0, isUrgent: isUrgent) }
+  /// - Parameter descriptor: goes with it, and nothing is urgent about it.
+  public func send(_ message: [UInt8], isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
+    message.withUnsafeBytes { send($0, isUrgent: isUrgent, with: descriptor) }
   }
 
-  public func send(_ message: UnsafeRawBufferPointer, isUrgent: Bool = false) {
+  public func send(
+    _ message: UnsafeRawBufferPointer, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil
+  ) {
     precondition(message.count <= Frame.messageLimit)
-    if isUrgent {
+    if let descriptor {
+      descriptors.append(descriptor)
+      Frame.append(.transfer, channel: 0, message, to: &waiting)
+    } else if isUrgent {
       Frame.append(.message, channel: 0, message, to: &output)
     } else {
       Frame.append(.message, channel: 0, message, to: &waiting)
@@ -133,12 +149,15 @@ public final class Link {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return 0 }
     precondition(limit <= room(in: channel))
     guard outgoing[index].bytes.isEmpty, waiting.isEmpty, stagedBytes == 0, mayFill else {
-      return outgoing[index].bytes.append(atMost: limit, body)
+      let count = outgoing[index].bytes.append(atMost: limit, body)
+      outgoing[index].total += UInt64(count)
+      return count
     }
     // It would be next.
     turn = index + 1
     let count = Frame.appendData(channel: channel, atMost: min(limit, Frame.dataLimit), to: &output, body)
     outgoing[index].credit -= count
+    outgoing[index].total += UInt64(count)
     return count
   }
 
@@ -159,9 +178,10 @@ public final class Link {
   }
 
   /// No more bytes follow.
-  public func finish(_ channel: Channel) {
+  /// - Parameter total: how many there were at their source, of which the peer is told; nil: as many as were written here.
+  public func finish(_ channel: Channel, total: UInt64? = nil) {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return }
-    outgoing[index].isFinished = true
+    outgoing[index].finalTotal = total ?? outgoing[index].total
   }
 
   /// Gives a channel up, ours or the peer's; unsent bytes are dropped. Of one that is closed: nothing.
@@ -204,10 +224,11 @@ public final class Link {
     acknowledge()
   }
 
-  /// Bytes from the peer.
-  public func receive(_ bytes: consuming [UInt8]) {
+  /// Bytes from the peer, of one read.
+  /// - Parameter descriptor: came with that read.
+  public func receive(_ bytes: consuming [UInt8], _ descriptor: PassedDescriptor? = nil) {
     if let received = kept?.received { kept?.received = received + UInt64(bytes.count) }
-    input.append(bytes)
+    input.append(bytes, descriptor)
     acknowledge(atLeast: Link.ackSize)
   }
 
@@ -230,16 +251,22 @@ public final class Link {
     return try input.withBody(body)
   }
 
+  /// The descriptor that came with the message that has come, once. To be called before `takeMessage`.
+  public func takeDescriptor() -> PassedDescriptor? { input.takeDescriptor() }
+
   private func event(of head: Frame.Head) throws(SegueError) -> Event? {
     switch head.kind {
-    case .message: return .message
+    case .message, .transfer: return .message
     case .data: return try data(input.takeBody(), of: head.channel)
-    case .end: return try removeIncoming(head.channel) ? .end(head.channel) : nil
+    case .end:
+      let total = input.withBody { Frame.bigEndian($0) }
+      guard let came = try removeIncoming(head.channel) else { return nil }
+      return came == total ? .end(head.channel, total) : .reset(head.channel)
     case .ack:
       try drop(upTo: input.withBody { Frame.bigEndian($0) })
       return nil
     case .reset:
-      if try removeIncoming(head.channel) { return .reset(head.channel) }
+      if try removeIncoming(head.channel) != nil { return .reset(head.channel) }
       guard let index = outgoing.firstIndex(where: { $0.channel == head.channel }) else { return nil }
       outgoing.remove(at: index)
       return .reset(head.channel)
@@ -261,16 +288,17 @@ public final class Link {
     }
     guard body.count <= incoming[index].credit else { throw SegueError(.malformed, "link: more bytes than credit") }
     incoming[index].credit -= body.count
+    incoming[index].total += UInt64(body.count)
     return .data(channel, body)
   }
 
-  private func removeIncoming(_ channel: Channel) throws(SegueError) -> Bool {
+  /// - Returns: how many bytes of it have come; nil: it was given up before.
+  private func removeIncoming(_ channel: Channel) throws(SegueError) -> UInt64? {
     guard let index = incoming.firstIndex(where: { $0.channel == channel }) else {
       try checkWasOpen(channel)
-      return false
+      return nil
     }
-    incoming.remove(at: index)
-    return true
+    return incoming.remove(at: index).total
   }
 
   /// Late frames of a channel that we gave up are fine; of one that never was they are not.
@@ -301,6 +329,7 @@ public final class Link {
     fillOutput()
     guard stagedBytes > 0 else { return false }
     let (taken, isAll) = Self.give(output, from: sent, to: body)
+    if taken > 0 { outgoingDescriptor = nil }
     sent += taken
     if kept == nil {
       output.removeFirst(sent)
@@ -342,12 +371,17 @@ public final class Link {
     }
   }
 
-  /// Whole frames that wait, until so many bytes of them go out next that what is urgent does not wait long.
+  /// Whole frames that wait, until so many bytes of them go out next that what is urgent does not wait long. A message with a
+  /// descriptor begins what goes out next, and waits for its turn to do so.
   private func stageMessages() {
     guard !waiting.isEmpty, stagedBytes < Frame.stagedSize else { return }
     // As a rule all of it goes.
-    var count = stagedBytes + waiting.count < Frame.stagedSize ? waiting.count : 0
+    var count = descriptors.isEmpty && stagedBytes + waiting.count < Frame.stagedSize ? waiting.count : 0
     while count < waiting.count, stagedBytes + count < Frame.stagedSize {
+      if !descriptors.isEmpty, waiting[count] == Frame.Kind.transfer.rawValue {
+        guard stagedBytes + count == 0 else { break }
+        outgoingDescriptor = descriptors.removeFirst()
+      }
       count += Frame.headSize + Int(waiting[count + 1]) << 16 + Int(waiting[count + 2]) << 8 + Int(waiting[count + 3])
     }
     if count == waiting.count, output.isEmpty {
@@ -371,7 +405,7 @@ public final class Link {
       outgoing[index].credit -= size
     }
     guard outgoing[index].bytes.isEmpty, outgoing[index].isFinished else { return }
-    Frame.append(.end, channel: channel, to: &output)
+    Frame.append(.end, channel: channel, outgoing[index].finalTotal ?? 0, to: &output)
     outgoing.remove(at: index)
   }
 }

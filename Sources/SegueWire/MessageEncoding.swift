@@ -231,9 +231,11 @@ public struct MessageWriter {
 
   /// Queues a message on a link. Throws LIMIT_EXCEEDED if it is too long to be sent.
   /// - Parameter isUrgent: before those that wait.
-  public mutating func send(_ message: Message, over link: Link, isUrgent: Bool = false) throws(SegueError) {
+  public mutating func send(
+    _ message: Message, over link: Link, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil
+  ) throws(SegueError) {
     try message.encode(with: &writer)
-    writer.withWritten { link.send($0, isUrgent: isUrgent) }
+    writer.withWritten { link.send($0, isUrgent: isUrgent, with: descriptor) }
   }
 
   /// The encoding of a message that is sent more than once.

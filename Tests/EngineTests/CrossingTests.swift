@@ -73,7 +73,7 @@ import Testing
       worlds.wait(1_000)
       let from = try #require(viewer.continued.first?.from)
       id = last.identifier()
-      last.tell(viewer) { [id] in $0.askStream(id, from, timeout: nil, $1) }
+      last.tell(viewer) { [id] in $0.askStream(id, from, otherEnd: PassedDescriptor(), timeout: nil, $1) }
       run(1_000)
       try #require(viewer.streamAnswers.map { $0.error } == [nil])
       try #require(editor.streamsThatCame == [id])
@@ -91,12 +91,16 @@ import Testing
       let end = worlds.now + milliseconds
       while worlds.now < end {
         for world in worlds.worlds {
-          for passenger in world.hub?.takePassengers() ?? [] {
-            switch passenger {
-            case .departure(let crossing, _), .arrival(let crossing, _): sockets.append((world, Socket(crossing)))
-            case .link, .stream: break
+          for transfer in world.hub?.takeTransfers() ?? [] {
+            switch transfer {
+            case .outgoing(let crossing, _): sockets.append((world, Socket(crossing)))
+            case .incoming(let crossing):
+              sockets.append((world, Socket(crossing)))
+              world.hub?.connect(crossing, PassedDescriptor())
+            case .link: break
             }
           }
+          world.settle()
         }
         for (world, socket) in sockets {
           guard let hub = world.hub, !socket.crossing.isOver else { continue }
@@ -209,6 +213,27 @@ import Testing
     #expect(scene.far.arrived == there && scene.far.crossing.isOver)
     scene.first.tell(scene.editor) { [id = scene.id] in $0.askHowEnded(id, $1) }
     #expect(scene.editor.streamEnds == [.aborted(7)])
+  }
+
+  /// - Parameter device: where a byte gets in that nobody wrote: at a hub on the way, or at the reader's.
+  @Test(arguments: [0, 1])
+  func `who gets another number of bytes than were written does not hear of a clean end (R7.3)`(device: Int) throws {
+    let scene = try Scene(devices: 3)
+    scene.near.written = bytes(1_000)
+    scene.run(500)
+    if device == 0 {
+      scene.far.crossing.append([7])
+    } else {
+      let relays = scene.worlds.worlds[1].hub?.hubList.flatMap { $0.relays } ?? []
+      let relay = try #require(relays.first { $0.to.hub?.identity.id == scene.first.hub?.identity.id })
+      relay.to.link.write([7], to: relay.outChannel)
+    }
+    scene.near.end = .finished
+    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
+    scene.run(500)
+    scene.first.tell(scene.editor) { [id = scene.id] in $0.askHowEnded(id, $1) }
+    scene.run(500)
+    #expect(scene.editor.streamEnds == [.broken])
   }
 
   @Test func `who closes stops the other's writing, and unsaid it is an abort (R7.3)`() throws {
@@ -327,7 +352,9 @@ import Testing
     let scene = try Scene()
     let from = try #require(scene.viewer.continued.first?.from)
     for _ in 0..<Link.channelLimit {
-      scene.last.tell(scene.viewer) { $0.askStream(scene.last.identifier(), from, timeout: nil, $1) }
+      scene.last.tell(scene.viewer) {
+        $0.askStream(scene.last.identifier(), from, otherEnd: PassedDescriptor(), timeout: nil, $1)
+      }
     }
     scene.run(1_000)
     #expect(scene.viewer.streamAnswers.filter { $0.error == nil }.count == Link.channelLimit)
@@ -338,7 +365,9 @@ import Testing
     let scene = try Scene()
     let from = try #require(scene.viewer.continued.first?.from)
     for _ in 0..<99 {
-      scene.last.tell(scene.viewer) { $0.askStream(scene.last.identifier(), from, timeout: nil, $1) }
+      scene.last.tell(scene.viewer) {
+        $0.askStream(scene.last.identifier(), from, otherEnd: PassedDescriptor(), timeout: nil, $1)
+      }
     }
     scene.run(1_000)
     scene.share(400_000)

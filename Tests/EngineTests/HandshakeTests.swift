@@ -183,7 +183,7 @@ import Testing
 /// What links may hold.
 @Suite struct LinkQuotaTests {
   private func attach(_ app: TestApp, _ world: World) throws -> LinkRequest {
-    world.tell(app) { _ = $0.link($1) }
+    world.tell(app) { _ = $0.link(PassedDescriptor(), $1) }
     return try #require(world.hub?.takeAttachments().first)
   }
 

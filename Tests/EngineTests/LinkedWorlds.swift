@@ -35,7 +35,7 @@ final class LinkedWorlds {
 
   /// - Parameter app: of the first device, which asks for the link.
   func link(_ a: Int, _ b: Int, by app: TestApp? = nil) {
-    if let app { worlds[a].tell(app) { _ = $0.link($1) } }
+    if let app { worlds[a].tell(app) { _ = $0.link(PassedDescriptor(), $1) } }
     let attachment = worlds[a].hub?.takeAttachments().first
     let wire = Wire([(worlds[a], worlds[a].takeNumber()), (worlds[b], worlds[b].takeNumber())])
     wires.append(wire)

@@ -21,6 +21,14 @@ final class RawPeer {
   private(set) var explanations: [[Message.Explanation]] = []
   let secret: Identifier
 
+  /// What it was told of streams and of links that it has asked for.
+  var streamAnswers: [Identifier: SegueError?] {
+    heard.reduce(into: [:]) { if case .streamAnswer(let id, _, _, let error) = $1 { $0[id] = .some(error) } }
+  }
+  var detached: [UInt64: SegueError] {
+    heard.reduce(into: [:]) { if case .detached(let number, let error) = $1 { $0[number] = error } }
+  }
+
   private init(_ world: World) {
     self.world = world
     number = world.takeNumber()
@@ -92,11 +100,30 @@ final class RawPeer {
   /// The hub hears it, and does nothing else yet; several messages come in one piece.
   func say(_ messages: Message...) throws {
     for message in messages { link.send(try message.encoded()) }
+    flush()
+  }
+
+  /// The same, with a descriptor.
+  func say(_ message: Message, with descriptor: PassedDescriptor) throws {
+    link.send(try message.encoded(), with: descriptor)
+    flush(descriptor)
+  }
+
+  /// Bytes on the channel that `message` names, and an end that says that there were so many.
+  func write(_ bytes: [UInt8], total: UInt64, _ message: (Link.Channel) -> Message) throws {
+    let channel = link.open()
+    link.send(try message(channel).encoded())
+    link.write(bytes[...], to: channel)
+    link.finish(channel, total: total)
+    flush()
+  }
+
+  private func flush(_ descriptor: PassedDescriptor? = nil) {
     var bytes: [UInt8] = []
     while link.takeOutput({
       bytes += $0
       return $0.count
     }) {}
-    world.hub?.receive(bytes, from: number, world.now)
+    world.hub?.receive(bytes, with: descriptor, from: number, world.now)
   }
 }

@@ -13,7 +13,7 @@ import Testing
 
   private func ask(_ scene: Continued, timeout: Int64? = nil) -> Identifier {
     let id = scene.world.identifier()
-    scene.world.tell(scene.viewer) { $0.askStream(id, scene.from, timeout: timeout, $1) }
+    scene.world.tell(scene.viewer) { $0.askStream(id, scene.from, otherEnd: PassedDescriptor(), timeout: timeout, $1) }
     return id
   }
 
@@ -46,7 +46,8 @@ import Testing
     for offset in 0..<1_030 as Range<UInt64> {
       let part = Message.AttachmentPart(name: "photo.jpg", offset: offset)
       scene.world.tell(scene.viewer) {
-        $0.askStream(scene.world.identifier(), scene.from, attachment: part, timeout: nil, $1)
+        $0.askStream(
+          scene.world.identifier(), scene.from, attachment: part, otherEnd: PassedDescriptor(), timeout: nil, $1)
       }
     }
     #expect(scene.viewer.streamAnswers.count == 1_030 && scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
@@ -59,22 +60,25 @@ import Testing
     let scene = try scene()
     let other = scene.world.open("other")
     let part = Message.AttachmentPart(name: "photo.jpg", offset: 0)
-    scene.world.tell(other) { $0.askStream(scene.world.identifier(), scene.from, attachment: part, timeout: nil, $1) }
+    scene.world.tell(other) {
+      $0.askStream(
+        scene.world.identifier(), scene.from, attachment: part, otherEnd: PassedDescriptor(), timeout: nil, $1)
+    }
     #expect(other.streamAnswers.map { $0.error?.status } == [.handoffFailed])
     #expect(scene.editor.attachmentsAsked.isEmpty)
   }
 
-  @Test func `a descriptor that came with a stream which the hub refuses is for nobody (R7.1)`() throws {
+  @Test func `a descriptor that came with a stream which the hub refuses is closed (R7.1)`() throws {
     let scene = try scene()
     scene.world.kill(scene.editor)
-    _ = scene.world.hub?.takePassengers()
-    let id = ask(scene)
-    #expect(refusal(scene) == .connectionUnavailable)
-    let passengers = scene.world.hub?.takePassengers() ?? []
-    guard passengers.count == 1, case .stream(_, to: nil, id) = passengers[0] else {
-      Issue.record("\(passengers)")
-      return
+    var end: PassedDescriptor? = PassedDescriptor()
+    weak let isThere = end
+    scene.world.tell(scene.viewer) { [end] in
+      $0.askStream(scene.world.identifier(), scene.from, otherEnd: end!, timeout: nil, $1)
     }
+    end = nil
+    #expect(refusal(scene) == .connectionUnavailable)
+    #expect(isThere == nil)
   }
 
   @Test func `there are 1,024 at a time (R7.1)`() throws {
@@ -104,7 +108,9 @@ import Testing
   @Test func `whoever did not continue the activity gets none (R7.1)`() throws {
     let scene = try scene()
     let other = scene.world.open("other")
-    scene.world.tell(other) { $0.askStream(scene.world.identifier(), scene.from, timeout: nil, $1) }
+    scene.world.tell(other) {
+      $0.askStream(scene.world.identifier(), scene.from, otherEnd: PassedDescriptor(), timeout: nil, $1)
+    }
     #expect(other.streamAnswers.map { $0.error?.status } == [.handoffFailed])
     #expect(scene.editor.streamsThatCame.isEmpty)
   }
@@ -119,7 +125,7 @@ import Testing
     world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(true) } }
     _ = try world.continue(in: viewer)
     let from = try #require(viewer.continued.first?.from)
-    world.tell(viewer) { $0.askStream(world.identifier(), from, timeout: nil, $1) }
+    world.tell(viewer) { $0.askStream(world.identifier(), from, otherEnd: PassedDescriptor(), timeout: nil, $1) }
     #expect(viewer.streamAnswers.map { $0.error?.status } == [.handoffFailed])
   }
 

@@ -133,8 +133,8 @@ final class World {
       for app in apps where app.isOpen {
         if app.runDeliveries(now) { isQuiet = false }
         guard let number = app.number, let link = app.engine.link, let hub else { continue }
-        for bytes in output(of: link) {
-          hub.receive(bytes, from: number, now)
+        for (bytes, descriptor) in output(of: link) {
+          hub.receive(bytes, with: descriptor, from: number, now)
           isQuiet = false
         }
       }
@@ -148,11 +148,11 @@ final class World {
     guard let hub else { return false }
     var hasMoved = false
     while hub.flushNext({ number, link in
-      for bytes in output(of: link) {
+      for (bytes, descriptor) in output(of: link) {
         hasMoved = true
         if let link = links.first(where: { $0.number == number }) { link.send(bytes) }
         guard let app = apps.first(where: { $0.number == number }) else { continue }
-        app.engine.receive(bytes, now)
+        app.engine.receive(bytes, with: descriptor, now)
       }
     }) {}
     for number in hub.takePeersToClose() {
@@ -166,10 +166,10 @@ final class World {
     return hasMoved
   }
 
-  private func output(of link: Link) -> [[UInt8]] {
-    var pieces: [[UInt8]] = []
+  private func output(of link: Link) -> [([UInt8], PassedDescriptor?)] {
+    var pieces: [([UInt8], PassedDescriptor?)] = []
     while link.takeOutput({
-      pieces.append(Array($0))
+      pieces.append((Array($0), link.outgoingDescriptor))
       return $0.count
     }) {}
     return pieces

@@ -46,7 +46,7 @@ import Testing
     [0, 0, 0, 1, 0, 0, 0, 1],  // a message on a channel
     [1, 0, 0, 0, 0, 0, 0, 2],  // no data
     [1, 1, 0, 1, 0, 0, 0, 2],  // data over 64 KiB
-    [2, 0, 0, 1, 0, 0, 0, 2],  // an end with a body
+    [2, 0, 0, 7, 0, 0, 0, 2],  // an end with seven bytes
     [4, 0, 0, 3, 0, 0, 0, 2],  // credit of three bytes
     [2, 0, 0, 0, 0, 0, 0, 2],  // the end of a channel that never was
     [3, 0, 0, 0, 0, 0, 0, 0],  // channel 0 has no end
@@ -127,7 +127,7 @@ import Testing
     #expect(app.room(in: channel) == 0, "nothing follows")
     move(app, hub)
     guard case .data(channel, [1, 2, 3])? = try hub.nextEvent() else { return #expect(Bool(false)) }
-    guard case .end(channel)? = try hub.nextEvent() else { return #expect(Bool(false)) }
+    guard case .end(channel, 3)? = try hub.nextEvent() else { return #expect(Bool(false)) }
     #expect(try hub.nextEvent() == nil)
     hub.grant(Link.window, to: channel)
     hub.reset(channel)

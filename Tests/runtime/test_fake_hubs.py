@@ -17,6 +17,7 @@ import pytest
 from programs import ProgramError
 from wire import (
     DATA,
+    END,
     FETCH,
     GOODBYE,
     HELLO,
@@ -355,5 +356,5 @@ def test_state_that_lies_about_its_size_fails(start, fake):
         to = connection.receive_kind(11)
         assert to[1] == uuid.UUID(name)
         state = message(STATE, to[1], uuid.uuid4(), 2 * channel, size, False)
-        connection.send(state, frame(DATA, body, 2 * channel), frame(2, b"", 2 * channel))
+        connection.send(state, frame(DATA, body, 2 * channel), frame(END, len(body).to_bytes(8, "big"), 2 * channel))
         app.hears(f"did_fail {name} (HANDOFF_FAILED|USER_INFO_TOO_LARGE) .*")

@@ -142,7 +142,7 @@ MISUSE = {
     "state on channel 2^40": message(STATE, uuid.uuid4(), uuid.uuid4(), 2**40, 1, False),
     "fetch for an absurd time": message(FETCH, uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 2**64 - 1, None),
     "credit without end": frame(CREDIT, b"\xff" * 4, channel=2) * 1000,
-    "end of no channel": frame(END, b"", channel=7),
+    "end of no channel": frame(END, bytes(8), channel=7),
     "reset of no channel": frame(RESET, b"", channel=2**32 - 1),
     "an outcome of no kind": message(OUTCOME, uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 99, 2**63, "", None),
     "a kind that is not known": message(4711, "from the future"),
@@ -258,7 +258,8 @@ def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
     forger = connect(hello("forger"))
     forger.receive_kind(READY)
     continuation, anyone = uuid.UUID(name), uuid.uuid4()
-    forged = message(STATE, continuation, anyone, 1, 4, False) + frame(DATA, b"evil", 1) + frame(END, b"", 1)
+    end = frame(END, (4).to_bytes(8, "big"), 1)
+    forged = message(STATE, continuation, anyone, 1, 4, False) + frame(DATA, b"evil", 1) + end
     refusal = message(REFUSED, continuation, anyone, 20, "forged")
     forger.send(forged, refusal, message(NOTED, continuation, anyone), message(PING, 7))
     forger.receive_kind(5)

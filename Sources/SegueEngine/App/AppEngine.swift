@@ -44,8 +44,6 @@ public final class AppEngine {
   /// What was said of the ends of streams that are no more.
   var partings: [(id: Identifier, word: StreamWord)] = []
   var streamRequests: [StreamRequest] = []
-  /// Descriptors that the owner has yet to send.
-  var passengers: [AppPassenger] = []
   /// Requests that this app has asked, or is to answer.
   var requests: [AppRequest] = []
   var nextRequest: UInt64 = 1
@@ -98,12 +96,6 @@ public final class AppEngine {
     tickRequests(now)
   }
 
-  /// What goes to the hub with the next bytes, in this order.
-  public func takePassengers() -> [AppPassenger] {
-    defer { passengers = [] }
-    return passengers
-  }
-
   /// The deliveries so far, for the owner to run.
   public func takeDeliveries() -> [Delivery] {
     defer { deliveries = [] }
@@ -125,7 +117,7 @@ public final class AppEngine {
     if snapshots.keys.contains(where: { source.activity($0) == nil }) {
       return "app: it keeps a snapshot of what is gone"
     }
-    if !passengers.isEmpty || !deliveries.isEmpty { return "app: its owner has something to do" }
+    if !deliveries.isEmpty { return "app: its owner has something to do" }
     return connection.link?.hasChannels ?? false ? "app: a channel stays open" : nil
   }
 

@@ -5,8 +5,8 @@ import SegueWire
 /// go from app to app.
 struct AppStream {
   enum Phase {
-    /// This app has asked for it; if `isSent`, the hub knows.
-    case asking(deadline: Int64, isSent: Bool)
+    /// This app has asked for it. With the origin's end: the hub does not know yet.
+    case asking(deadline: Int64, PassedDescriptor?)
     case there
   }
 
@@ -34,28 +34,25 @@ struct AppStream {
   }
 }
 
-/// Another app asks for a stream; a descriptor has come with it, or should have.
-public struct StreamRequest: Sendable {
+/// Another app asks for a stream; the end that is here has come with it.
+public struct StreamRequest {
   public let id: Identifier
   let continuation: Message.Continuation
   let app: Identifier
   let crossesLink: Bool
   /// What the library is to send on it (R7.6); nil: it is the app's.
   public let attachment: Message.AttachmentPart?
+  public let descriptor: PassedDescriptor
 
   /// Where that is attached.
   public var activity: Identifier { continuation.activity }
 }
 
-/// A descriptor that the owner of an engine sends with the next bytes.
-public enum AppPassenger: Sendable {
-  case link(UInt64)
-  case stream(Identifier)
-}
-
 extension AppEngine {
   /// Streams that an app takes part in, and that others may have asked it for before it has heard of the first.
   static let streamLimit = 1_024
+  /// Streams that one origin may leave unanswered: others wait here, where they cost the hub nothing.
+  static let unansweredLimit = 32
   /// Milliseconds within which it is known how a stream has ended (R7.3).
   public static let verdictTime: Int64 = 1_000
   private static let firstPatience: Int64 = 50
@@ -63,11 +60,13 @@ extension AppEngine {
   // MARK: Asking for one
 
   /// Asks the origin of a continued activity for a stream (R7.1). Comes to `streamAnswered`.
-  /// - Parameter id: new; under it the owner keeps the origin's end until `takePassengers` has named it.
+  /// - Parameter id: new.
+  /// - Parameter otherEnd: the origin's.
   /// - Parameter attachment: what shall come on it (R7.6); once that is agreed, the engine has no more to do with it.
   /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
   public func askStream(
-    _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, timeout: Int64?, _ now: Moment
+    _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, otherEnd: PassedDescriptor,
+    timeout: Int64?, _ now: Moment
   ) {
     let continuation = Message.Continuation(
       id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
@@ -78,25 +77,43 @@ extension AppEngine {
     streams.append(
       AppStream(
         id: id, continuation: continuation, other: continuation.origin, attachment: attachment,
-        phase: .asking(deadline: now.uptime + (timeout ?? limits.continuation), isSent: false)))
+        phase: .asking(deadline: now.uptime + (timeout ?? limits.continuation), otherEnd)))
     if connection.isWelcome { askForStreams(now) }
   }
 
   func askForStreams(_ now: Moment) {
+    var unanswered = unansweredCounts
     for index in streams.indices {
-      guard case .asking(let deadline, false) = streams[index].phase, !offers.awaits(streams[index].other) else {
-        continue
-      }
-      streams[index].phase = .asking(deadline: deadline, isSent: true)
-      passengers.append(.stream(streams[index].id))
-      // The hub fills in who asks.
       let stream = streams[index]
+      guard case .asking(let deadline, let descriptor?) = stream.phase, !offers.awaits(stream.other) else { continue }
+      guard let place = unanswered.firstIndex(where: { $0.origin == stream.other }),
+        unanswered[place].count < Self.unansweredLimit
+      else { continue }
+      unanswered[place].count += 1
+      streams[index].phase = .asking(deadline: deadline, nil)
+      // The hub fills in who asks.
       sendChecked(
-        .stream(stream.id, stream.continuation, from: identity.id, channel: 0, attachment: stream.attachment), now)
+        .stream(stream.id, stream.continuation, from: identity.id, channel: 0, attachment: stream.attachment),
+        with: descriptor, now)
     }
   }
 
-  func streamAnswered(_ id: Identifier, crossesLink: Bool, _ error: SegueError?) {
+  /// Of each origin that was asked, or is to be, how many streams it has not answered.
+  private var unansweredCounts: [(origin: Identifier, count: Int)] {
+    var counts: [(origin: Identifier, count: Int)] = []
+    for stream in streams {
+      guard case .asking(_, let descriptor) = stream.phase else { continue }
+      let count = descriptor == nil ? 1 : 0
+      if let place = counts.firstIndex(where: { $0.origin == stream.other }) {
+        counts[place].count += count
+      } else {
+        counts.append((stream.other, count))
+      }
+    }
+    return counts
+  }
+
+  func streamAnswered(_ id: Identifier, crossesLink: Bool, _ error: SegueError?, _ now: Moment) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else { return }
     guard case .asking = streams[index].phase else {
       // It was there, and the way broke (R7.4).
@@ -110,12 +127,21 @@ extension AppEngine {
       streams.remove(at: index)
     }
     deliveries.append(.streamAnswered(id, error))
+    askForStreams(now)
   }
 
   // MARK: Being asked
 
-  /// Streams that were asked for, in the order of the descriptors that came with them. The owner answers each with `take` or
-  /// `refuse`.
+  func streamRequested(_ request: StreamRequest, hasDescriptor: Bool) {
+    if !hasDescriptor { return refuse(request, HubEngine.noDescriptor) }
+    if request.descriptor.isLost {
+      let error = SegueError(.limitExceeded, "the app where the activity lives may open no more descriptors")
+      return refuse(request, error)
+    }
+    streamRequests.append(request)
+  }
+
+  /// Streams that were asked for. The owner answers each with `take` or `refuse`.
   public func takeStreamRequests() -> [StreamRequest] {
     defer { streamRequests = [] }
     return streamRequests
@@ -257,6 +283,7 @@ extension AppEngine {
     endAsking(SegueError(.remoteApplicationTimedOut, "the app where the activity lives did not answer in time")) {
       deadline, _ in deadline <= now.uptime
     }
+    if connection.isWelcome { askForStreams(now) }
     for index in streams.indices {
       guard let question = streams[index].question else { continue }
       if question.deadline <= now.uptime {
@@ -288,11 +315,9 @@ extension AppEngine {
 
   private func endAsking(_ error: SegueError, where isDue: (_ deadline: Int64, _ isSent: Bool) -> Bool) {
     while let index = streams.firstIndex(where: { stream in
-      if case .asking(let deadline, let isSent) = stream.phase { isDue(deadline, isSent) } else { false }
+      if case .asking(let deadline, let descriptor) = stream.phase { isDue(deadline, descriptor == nil) } else { false }
     }) {
-      let id = streams.remove(at: index).id
-      passengers.removeAll { if case .stream(id) = $0 { true } else { false } }
-      deliveries.append(.streamAnswered(id, error))
+      deliveries.append(.streamAnswered(streams.remove(at: index).id, error))
     }
   }
 }

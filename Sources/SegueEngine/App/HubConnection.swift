@@ -55,8 +55,6 @@ extension AppEngine {
     current?.lastPut = nil
     incomingLostHub(now)
     outgoingLostHub()
-    // They go with the messages that were lost.
-    passengers = []
     linksLostHub()
     streamsLostHub()
     requestsLostHub()
@@ -75,9 +73,10 @@ extension AppEngine {
   }
 
   /// Bytes from the hub.
-  public func receive(_ bytes: consuming [UInt8], _ now: Moment) {
+  /// - Parameter descriptor: came with these bytes, which are those of one read.
+  public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
     guard let link = connection.link else { return }
-    link.receive(bytes)
+    link.receive(bytes, descriptor)
     read(link, now)
   }
 
@@ -111,10 +110,10 @@ extension AppEngine {
   }
 
   /// - Parameter isUrgent: before all messages that wait.
-  func send(_ message: Message, isUrgent: Bool = false) {
+  func send(_ message: Message, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
     guard let link = connection.link else { return }
     do throws(SegueError) {
-      try writer.send(message, over: link, isUrgent: isUrgent)
+      try writer.send(message, over: link, isUrgent: isUrgent, with: descriptor)
     } catch {
       log(.error, "not sent: \(error.message)")
     }
@@ -122,8 +121,8 @@ extension AppEngine {
 
   /// Sends what only a hub that lives can act on. A silent one does not go unnoticed, and one that lives is not asked
   /// as long as anything is heard of it.
-  func sendChecked(_ message: Message, _ now: Moment) {
-    send(message)
+  func sendChecked(_ message: Message, with descriptor: PassedDescriptor? = nil, _ now: Moment) {
+    send(message, with: descriptor)
     if connection.answerBy != nil {
       connection.isToBeAskedAgain = true
     } else if connection.pingAt == nil {
@@ -151,9 +150,10 @@ extension AppEngine {
   private func handle(_ event: Link.Event, _ now: Moment) throws(SegueError) {
     switch event {
     case .message:
-      if let message = try connection.link?.takeMessage(Message.decode) { try handle(message, now) }
+      let descriptor = connection.link?.takeDescriptor()
+      if let message = try connection.link?.takeMessage(Message.decode) { try handle(message, descriptor, now) }
     case .data(let channel, let bytes): received(bytes, on: channel, now)
-    case .end(let channel): receivedEnd(of: channel, now)
+    case .end(let channel, _): receivedEnd(of: channel, now)
     case .reset(let channel): receivedReset(of: channel, now)
     case .room(let channel, _):
       pumpOutgoing(channel, now)
@@ -161,7 +161,7 @@ extension AppEngine {
     }
   }
 
-  private func handle(_ message: Message, _ now: Moment) throws(SegueError) {
+  private func handle(_ message: Message, _ descriptor: PassedDescriptor?, _ now: Moment) throws(SegueError) {
     guard connection.isWelcome else { return greeted(by: message, now) }
     switch message {
     case .goodbye(let error): connection.complaint = .refused(error)
@@ -183,10 +183,11 @@ extension AppEngine {
     case .noted(let id, _): answers.removeAll { $0.continuation.id == id }
     case .vanished(let id): vanished(id, now)
     case .stream(let id, let continuation, let app, let channel, let attachment):
-      streamRequests.append(
+      streamRequested(
         StreamRequest(
-          id: id, continuation: continuation, app: app, crossesLink: channel != 0, attachment: attachment))
-    case .streamAnswer(let id, _, let channel, let error): streamAnswered(id, crossesLink: channel != 0, error)
+          id: id, continuation: continuation, app: app, crossesLink: channel != 0, attachment: attachment,
+          descriptor: descriptor ?? PassedDescriptor(isLost: true)), hasDescriptor: descriptor != nil)
+    case .streamAnswer(let id, _, let channel, let error): streamAnswered(id, crossesLink: channel != 0, error, now)
     case .streamWord(let id, let continuation, _, let word): heardWord(word, of: id, continuation)
     case .request(let number, let continuation, let app, let milliseconds, let channel, let size):
       try requested(

@@ -4,26 +4,28 @@ import SegueWire
 /// A link to another device that this app has asked for.
 struct AppLink {
   let number: UInt64
-  /// The hub was asked, and was given the descriptor.
-  var isAsked = false
+  /// Leads to the other hub; nil: this one was asked, and has it.
+  var descriptor: PassedDescriptor?
+
+  var isAsked: Bool { descriptor == nil }
 }
 
 extension AppEngine {
   /// Links this device's hub with another. What comes of it is delivered under the number that is returned; in the end
-  /// always that it has ended. The owner keeps the descriptor until `takePassengers` has named the number.
-  public func link(_ now: Moment) -> UInt64 {
+  /// always that it has ended.
+  public func link(_ descriptor: PassedDescriptor, _ now: Moment) -> UInt64 {
     let number = nextLink
     nextLink += 1
-    links.append(AppLink(number: number))
+    links.append(AppLink(number: number, descriptor: descriptor))
     if connection.isWelcome { askForLinks(now) }
     return number
   }
 
   func askForLinks(_ now: Moment) {
-    for index in links.indices where !links[index].isAsked {
-      links[index].isAsked = true
-      passengers.append(.link(links[index].number))
-      sendChecked(.attach(links[index].number), now)
+    for index in links.indices {
+      guard let descriptor = links[index].descriptor else { continue }
+      links[index].descriptor = nil
+      sendChecked(.attach(links[index].number), with: descriptor, now)
     }
   }
 

@@ -20,6 +20,11 @@ public final class Crossing {
   private var arrived: [ArraySlice<UInt8>] = []
   /// How the other app says that its end ends; it is told once all before has gone to the socket.
   var word: StreamWord?
+  /// For the app, once it has its end.
+  var request: Message?
+  /// Bytes that have gone to the socket; and all that the other app has written, as its hub says: nil: it may write more.
+  private var written: UInt64 = 0
+  var total: UInt64?
   var isChanged = false
   /// It is over before its end, and nothing of it counts any more.
   fileprivate(set) var isLost = false
@@ -63,6 +68,8 @@ public final class Crossing {
   public var hasArrived: Bool { !arrived.isEmpty && !isLost }
   /// Nothing more will be written: the socket is shut down for writing.
   public var isWritten: Bool { incoming == .over && !hasArrived }
+  /// All that the other app has written has gone to the socket; or nobody reads it.
+  var isProven: Bool { total.map { $0 == written } ?? true }
   /// The socket is closed.
   public var isOver: Bool { isLost || isWritten && (outgoing == .over || isUnread) }
 
@@ -73,6 +80,7 @@ public final class Crossing {
     while let first = arrived.first {
       let count = first.withUnsafeBytes { body($0) }
       total += count
+      written += UInt64(count)
       guard count >= first.count else {
         arrived[0] = first.dropFirst(count)
         break
@@ -83,7 +91,7 @@ public final class Crossing {
   }
 
   /// Pieces that are large in what was read are not copied; others would keep all of it, and are put together.
-  fileprivate func append(_ bytes: ArraySlice<UInt8>) {
+  func append(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count < Link.pieceSize / 2 else { return arrived.append(bytes) }
     if let last = arrived.indices.last, arrived[last].count < Link.pieceSize / 4 {
       bytes.withUnsafeBytes { arrived[last].append(contentsOf: $0) }
@@ -156,17 +164,23 @@ extension HubEngine {
     guard !crossing.isLost else { return }
     if case .open(let channel) = crossing.incoming { crossing.far.link.reset(channel) }
     crossing.incoming = .over
+    crossing.total = nil
     crossing.dropArrived()
     flush(crossing.far)
     changed(crossing)
   }
 
-  /// There is no socket for it.
+  /// There is no socket for it, or bytes of it are lost.
   @inline(never)
   public func lose(_ crossing: Crossing, _ error: SegueError) {
     guard !crossing.isLost else { return }
     drop(crossing)
-    if let app = apps[crossing.app] {
+    if crossing.request != nil {
+      // Its app has not heard of it: whoever has asked is told.
+      crossing.request = nil
+      apps[crossing.app]?.unanswered.removeAll { $0.id == crossing.id }
+      send(.streamAnswer(crossing.id, crossing.continuation, channel: 0, error), to: crossing.far)
+    } else if let app = apps[crossing.app] {
       send(.streamAnswer(crossing.id, crossing.continuation, channel: 0, error), to: app)
     }
   }
@@ -183,11 +197,12 @@ extension HubEngine {
     return true
   }
 
-  func carryEnd(from peer: Peer, _ channel: Link.Channel) -> Bool {
+  func carryEnd(from peer: Peer, _ channel: Link.Channel, total: UInt64) -> Bool {
     guard let crossing = crossings.first(where: { $0.far === peer && $0.incoming.isOpen(on: channel) }) else {
       return false
     }
     crossing.incoming = .over
+    crossing.total = total
     sayHowEnded(crossing)
     changed(crossing)
     return true
@@ -246,7 +261,11 @@ extension HubEngine {
   }
 
   private func sayHowEnded(_ crossing: Crossing) {
-    guard crossing.isWritten, let word = crossing.word, let app = apps[crossing.app] else { return }
+    guard crossing.isWritten else { return }
+    guard crossing.isProven else {
+      return lose(crossing, SegueError(.connectionUnavailable, "bytes of the other app were lost on the way"))
+    }
+    guard let word = crossing.word, let app = apps[crossing.app] else { return }
     crossing.word = nil
     send(.streamWord(crossing.id, crossing.continuation, to: crossing.app, word), to: app)
   }

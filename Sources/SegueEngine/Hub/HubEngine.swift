@@ -68,8 +68,7 @@ public final class HubEngine {
   /// Peers whose links have got output and were not taken since then.
   private var flushable: [Peer] = []
   private var nextFlushable = 0
-  /// What apps have sent descriptors for.
-  var passengers: [Passenger] = []
+  var transfers: [DescriptorTransfer] = []
   /// Streams between apps of this device and others.
   var crossings: [Crossing] = []
   var changedCrossings: [Crossing] = []
@@ -104,10 +103,13 @@ public final class HubEngine {
     strangers.append(peer)
   }
 
-  public func receive(_ bytes: consuming [UInt8], from number: PeerNumber, _ now: Moment) {
+  /// - Parameter descriptor: came with these bytes, which are those of one read.
+  public func receive(
+    _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment
+  ) {
     self.now = now
     guard let peer = peers[number], !peer.isClosing else { return }
-    peer.link.receive(bytes)
+    peer.link.receive(bytes, descriptor)
     read(peer, number)
   }
 
@@ -218,10 +220,10 @@ public final class HubEngine {
 
   // MARK: Messages
 
-  func send(_ message: Message, to peer: Peer, isUrgent: Bool = false) {
+  func send(_ message: Message, to peer: Peer, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
     guard !peer.isClosing else { return }
     do throws(SegueError) {
-      try writer.send(message, over: peer.link, isUrgent: isUrgent)
+      try writer.send(message, over: peer.link, isUrgent: isUrgent, with: descriptor)
     } catch {
       // Only an explanation could be too long, and that is cut before.
       return
@@ -275,18 +277,23 @@ public final class HubEngine {
   private func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
     switch event {
     case .message:
-      if let message = try peer.link.takeMessage(Message.decode) { try handle(message, from: peer) }
+      let descriptor = peer.link.takeDescriptor()
+      if let message = try peer.link.takeMessage(Message.decode) { try handle(message, descriptor, from: peer) }
     case .data(let channel, let bytes):
       if !carry(bytes, from: peer, channel) { relay(bytes, from: peer, channel) }
-    case .end(let channel): if !carryEnd(from: peer, channel) { relayEnd(from: peer, channel) }
+    case .end(let channel, let total):
+      if !carryEnd(from: peer, channel, total: total) { relayEnd(from: peer, channel, total: total) }
     case .reset(let channel): if !carryReset(from: peer, channel) { relayReset(from: peer, channel) }
     case .room(let channel, let count):
       if !carryMore(from: peer, channel) { relayRoom(count, from: peer, channel) }
     }
   }
 
-  private func handle(_ message: Message, from peer: Peer) throws(SegueError) {
-    if peer.isHub { return try handle(message, fromHub: peer) }
+  private func handle(_ message: Message, _ descriptor: PassedDescriptor?, from peer: Peer) throws(SegueError) {
+    if peer.isHub {
+      guard descriptor == nil else { throw SegueError(.malformed, "a descriptor came from another hub") }
+      return try handle(message, fromHub: peer)
+    }
     guard let app = peer.app else {
       guard case .hello(let app, let version, let minimum) = message else {
         throw SegueError(.malformed, "the first message must be hello")
@@ -310,12 +317,12 @@ public final class HubEngine {
       ask(Explain(request: request, activity: activity, type: type), peer)
     case .hello: throw SegueError(.malformed, "hello came twice")
     case .stream(let id, let continuation, _, _, let attachment):
-      stream(id, continuation, of: app.id, attachment, from: peer)
+      stream(id, continuation, of: app.id, attachment, descriptor, from: peer)
     case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer, app)
     case .streamWord(let id, let continuation, let to, let word):
       streamWord(id, continuation, to: to, word, from: peer)
     case .request, .response: try pass(message, from: peer)
-    case .attach(let number): passengers.append(.link(LinkRequest(app: peer.number, number: number)))
+    case .attach(let number): attach(number, descriptor, by: peer)
     case .link, .resume, .proceed, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
       .explanation:
       break

@@ -27,9 +27,10 @@ extension HubEngine {
     if !explained.isEmpty { return "hub: it has not explained what was asked" }
     if !changedCrossings.isEmpty { return "hub: its owner has a stream to look after" }
     if !crossings.isEmpty { return "hub: it keeps a stream" }
-    if !passengers.isEmpty || !closable.isEmpty { return "hub: its owner has something to do" }
+    if !transfers.isEmpty || !closable.isEmpty { return "hub: its owner has something to do" }
     for peer in peerList + hubList {
       if !peer.continuations.isEmpty { return "hub: a peer keeps a continuation" }
+      if !peer.unanswered.isEmpty { return "hub: it waits for the answer of an app for ever" }
       if !peer.relays.isEmpty { return "hub: it keeps the way of a transfer" }
       if peer.link.hasChannels { return "hub: a channel stays open" }
       if !peer.pending.isEmpty || peer.isReadyDue { return "hub: a peer has yet to be told of offers" }

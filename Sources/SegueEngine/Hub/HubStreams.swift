@@ -1,36 +1,49 @@
 import SegueModel
 import SegueWire
 
-/// What is to be done with descriptors that apps have sent, in the order of the messages, or are sent.
-public enum Passenger {
-  /// The next is a link, with another hub at its other end: answer with `connectedHub` or `refuse`.
-  case link(LinkRequest)
-  /// The next is the end of a stream, for an app of this device; nil: for nobody.
-  case stream(from: HubEngine.PeerNumber, to: HubEngine.PeerNumber?, Identifier)
-  /// The next is the end of a stream that crosses a link.
-  case departure(Crossing, from: HubEngine.PeerNumber)
-  /// A stream has come by a link: the app gets one end of a new socket, and the owner keeps the other.
-  case arrival(Crossing, to: HubEngine.PeerNumber)
+/// What the owner of an engine is to do about a descriptor.
+public enum DescriptorTransfer {
+  /// It has come for a link, with another hub at its other end: answer with `connectedHub` or `refuse`.
+  case link(LinkRequest, PassedDescriptor)
+  /// It has come as the hub's end of a stream that crosses a link.
+  case outgoing(Crossing, PassedDescriptor)
+  /// A stream has come by a link: make two ends, keep one, and answer with the other (`connect`) or with `lose`.
+  case incoming(Crossing)
+}
+
+/// A stream that an app was asked for, and has not answered.
+struct UnansweredStream {
+  let id: Identifier
+  let asker: Identifier
 }
 
 /// Streams between apps: this hub introduces them to each other, and bears word of how they ended.
 extension HubEngine {
+  /// Streams that an app may leave unanswered, each of which holds a descriptor; and those of them that one app has asked for.
+  static let unansweredLimit = 256
+  static let unansweredLimitOfAsker = 64
+
   /// - Parameter channel: by which it comes from another hub.
+  /// - Parameter descriptor: the origin's end, of an app of this device.
   func stream(
     _ id: Identifier, _ continuation: Message.Continuation, of app: Identifier, _ attachment: Message.AttachmentPart?,
-    channel: Link.Channel = 0, from peer: Peer
+    channel: Link.Channel = 0, _ descriptor: PassedDescriptor? = nil, from peer: Peer
   ) {
     func refuse(_ error: SegueError) {
-      if peer.isHub {
-        peer.link.reset(channel)
-      } else {
-        passengers.append(.stream(from: peer.number, to: nil, id))
-      }
+      if peer.isHub { peer.link.reset(channel) }
       send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
+    }
+    if !peer.isHub {
+      guard let descriptor else { return refuse(Self.noDescriptor) }
+      if descriptor.isLost { return refuse(Self.lostDescriptor) }
     }
     guard mayUse(continuation, app) else { return refuse(Self.nameIsTaken) }
     guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
+    }
+    guard origin.isHub || mayAsk(origin, app) else {
+      return refuse(
+        SegueError(.remoteApplicationTimedOut, "the app where the activity lives has too many streams to answer"))
     }
     // To an app: whether it crosses a link.
     var outChannel: Link.Channel = peer.isHub ? 1 : 0
@@ -42,27 +55,49 @@ extension HubEngine {
         return refuse(Self.tooManyTransfers)
       }
       crossing.incoming = .open(channel)
-      passengers.append(.arrival(crossing, to: origin.number))
-    } else if origin.isHub {
+      crossing.request = .stream(id, continuation, from: app, channel: outChannel, attachment: attachment)
+      transfers.append(.incoming(crossing))
+    } else if let descriptor, origin.isHub {
       guard let crossing = cross(id, continuation, app: app, isAsker: true, far: origin) else {
         return refuse(Self.tooManyTransfers)
       }
       outChannel = origin.link.open()
       crossing.outgoing = .open(outChannel)
-      passengers.append(.departure(crossing, from: peer.number))
-    } else {
-      passengers.append(.stream(from: peer.number, to: origin.number, id))
+      transfers.append(.outgoing(crossing, descriptor))
     }
+    if !origin.isHub { origin.unanswered.append(UnansweredStream(id: id, asker: app)) }
     paths.insert(
       Path(
         continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, isAwaited: true))
-    send(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment), to: origin)
+    // An app is asked once its end is there.
+    guard origin.isHub || !peer.isHub else { return }
+    send(
+      .stream(id, continuation, from: app, channel: outChannel, attachment: attachment), to: origin,
+      with: origin.isHub ? nil : descriptor)
+  }
+
+  private func mayAsk(_ origin: Peer, _ asker: Identifier) -> Bool {
+    origin.unanswered.count < Self.unansweredLimit
+      && origin.unanswered.count(where: { $0.asker == asker }) < Self.unansweredLimitOfAsker
+  }
+
+  static var noDescriptor: SegueError { SegueError(.malformed, "no descriptor came with the message") }
+  static var lostDescriptor: SegueError {
+    SegueError(.limitExceeded, "the process that carries the hub may open no more descriptors")
+  }
+
+  /// The app of a stream that came by a link gets its end.
+  public func connect(_ crossing: Crossing, _ descriptor: PassedDescriptor) {
+    guard let request = crossing.request, !crossing.isLost, let app = apps[crossing.app] else { return }
+    crossing.request = nil
+    send(request, to: app, with: descriptor)
   }
 
   /// The origin has answered.
   func streamAnswer(
     _ id: Identifier, _ continuation: Message.Continuation, _ error: SegueError?, from peer: Peer, _ app: AppIdentity
   ) {
+    peer.unanswered.removeAll { $0.id == id }
     guard let path = paths[continuation.id], path.originPeer === peer else { return }
     var channel: Link.Channel = 0
     if path.receiverPeer.isHub {

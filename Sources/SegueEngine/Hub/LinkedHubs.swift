@@ -39,11 +39,19 @@ extension HubEngine {
     checkHubs(by: peer.helloBy)
   }
 
-  /// What is to be done with the descriptors that apps have sent, in the order of their messages.
-  public func takePassengers() -> [Passenger] {
-    guard !passengers.isEmpty else { return [] }
-    defer { passengers = [] }
-    return passengers
+  /// What is to be done about descriptors.
+  public func takeTransfers() -> [DescriptorTransfer] {
+    guard !transfers.isEmpty else { return [] }
+    defer { transfers = [] }
+    return transfers
+  }
+
+  /// An app wants a link.
+  func attach(_ number: UInt64, _ descriptor: PassedDescriptor?, by app: Peer) {
+    let request = LinkRequest(app: app.number, number: number)
+    guard let descriptor else { return refuse(request, Self.noDescriptor) }
+    if descriptor.isLost { return refuse(request, Self.lostDescriptor) }
+    transfers.append(.link(request, descriptor))
   }
 
   public func refuse(_ attachment: LinkRequest, _ error: SegueError) {

@@ -45,6 +45,8 @@ final class Peer {
   /// Questions of the app that wait for an explanation, and the uptime from which on it may have the next.
   var explains: [Explain] = []
   var explainsAt: Int64 = 0
+  /// Streams that others have asked this app for.
+  var unanswered: [UnansweredStream] = []
 
   init(number: HubEngine.PeerNumber, helloBy: Int64) {
     self.number = number

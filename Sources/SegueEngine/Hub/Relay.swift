@@ -35,9 +35,10 @@ extension HubEngine {
     flush(relay.to)
   }
 
-  func relayEnd(from peer: Peer, _ channel: Link.Channel) {
+  /// - Parameter total: of the bytes at their source: whoever gets the last of them compares.
+  func relayEnd(from peer: Peer, _ channel: Link.Channel, total: UInt64) {
     guard let relay = relay(from: peer, channel) else { return }
-    relay.to.link.finish(relay.outChannel)
+    relay.to.link.finish(relay.outChannel, total: total)
     flush(relay.to)
     remove(relay)
   }

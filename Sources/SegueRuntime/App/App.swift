@@ -250,6 +250,9 @@ public class App: Handled {
   /// A new name for an app, an activity or a continuation. Called with the lock, as all of these but `now` and `leave`.
   func drawIdentifier() -> Identifier { Randomness.identifier() }
 
+  /// A descriptor as it goes with a message.
+  func passing(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }
+
   /// Joins the engine to the device.
   func join(_ engine: AppEngine) throws(SegueError) {
     let gate = try Gate()

@@ -27,10 +27,12 @@ extension App {
   }
 
   /// Asks for a stream on which the attachment comes; the answer goes to the transfer. On the transfer's thread.
-  func ask(_ ask: StreamAsk, _ part: Message.AttachmentPart, timeout: Int64) throws(SegueError) {
+  func ask(
+    _ ask: StreamAsk, _ part: Message.AttachmentPart, otherEnd: OwnedDescriptor, timeout: Int64
+  ) throws(SegueError) {
     guard let from = ask.activity.continuedFrom else { return }
     do throws(SegueError) {
-      try self.ask(ask, newIdentifier(), from, part, timeout: timeout)
+      try self.ask(ask, newIdentifier(), from, part, otherEnd: otherEnd, timeout: timeout)
     } catch {
       // It was open when the transfer began.
       throw Self.closed

@@ -15,12 +15,10 @@ struct Connection {
   var problem: SegueError?
   /// On the library thread, from when the device takes the app in until it lets it go.
   var watch: Watch?
-  /// Descriptors that go out with the next bytes.
-  var descriptors: [Int32] = []
-  /// Those that came, for messages which have yet to be read.
-  var arrived: [Int32] = []
   /// The socket is full: more goes out when it says so.
   var isWaitingToWrite = false
+  /// The system has refused to send: uptime at which that is tried again.
+  var writesAt: Int64?
 }
 
 /// An app and its hub; mostly on the library thread.
@@ -29,6 +27,8 @@ extension App {
   private static let signTime: Int64 = 500
   /// Milliseconds that the last words of an app may take to get into a socket that is full.
   private static let lastWordsTime: Int64 = 250
+  /// Milliseconds in which nothing is sent because the system had nothing left for it.
+  private static let writePause: Int64 = 50
 
   /// Begins to listen to the socket and the deadlines, unless it has begun.
   func start(on loop: Loop) throws(SegueError) {
@@ -56,6 +56,7 @@ extension App {
     connection.generation = generation
     connection.search.connected(now)
     connection.isWaitingToWrite = false
+    connection.writesAt = nil
     engine?.connected(now)
     settle()
     // A host that waits for the former socket takes the new one.
@@ -115,13 +116,11 @@ extension App {
     let now = self.now
     gate?.clearDeadline(now.uptime)
     if connection.socket >= 0, let link = engine.link {
-      var arrived = connection.arrived
-      let result = Socket.read(connection.socket, atMost: link.readSize, descriptors: &arrived) { bytes in
+      let result = Socket.read(connection.socket, atMost: link.readSize) { bytes, came in
         connection.search.heard()
-        engine.receive(bytes, now)
+        engine.receive(bytes, with: came.takeDescriptor(), now)
       }
-      takeStreams(engine, &arrived)
-      connection.arrived = arrived
+      takeStreams(engine)
       if case .closed = result { lostConnection() }
     }
     if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
@@ -131,23 +130,25 @@ extension App {
   /// What the engine has for the hub goes out, and what it wants is done.
   func settleSocket(_ engine: AppEngine) {
     flush()
-    gate?.setDeadline(engine.nextDeadline)
+    let deadline = engine.nextDeadline
+    gate?.setDeadline(connection.writesAt.map { min($0, deadline ?? $0) } ?? deadline)
     if let complaint = engine.takeComplaint() { heed(complaint) }
     if !due.isEmpty { signalDue() }
   }
 
   private func flush() {
     guard connection.socket >= 0, let link = engine?.link else { return }
-    for passenger in engine?.takePassengers() ?? [] {
-      let fd: Int32? =
-        switch passenger {
-        case .link(let number): links[number]?.takeDescriptor()
-        case .stream(let id): streamAsks[id]?.takeDescriptor()
-        }
-      if let fd { connection.descriptors.append(fd) }
-    }
-    while link.takeOutput({ Socket.write($0, &connection.descriptors, to: connection.socket) }) {}
-    connection.isWaitingToWrite = link.hasOutput
+    if let at = connection.writesAt, at > Clock.uptime { return showSocket() }
+    connection.writesAt = nil
+    while link.takeOutput({ bytes in
+      switch Socket.write(bytes, link.outgoingDescriptor, to: connection.socket) {
+      case .bytes(let count): return count
+      case .refused:
+        connection.writesAt = Clock.uptime + Self.writePause
+        return 0
+      }
+    }) {}
+    connection.isWaitingToWrite = link.hasOutput && connection.writesAt == nil
     showSocket()
   }
 
@@ -163,9 +164,6 @@ extension App {
     connection.socket = -1
     connection.generation = nil
     connection.isWaitingToWrite = false
-    for descriptor in connection.descriptors + connection.arrived { Descriptors.close(descriptor) }
-    connection.descriptors = []
-    connection.arrived = []
     engine?.disconnected(now)
     wakeUp.kick(if: dispatcher.isWaiting)
   }

@@ -4,9 +4,6 @@ import SegueTransport
 
 /// A link to another device that the host has asked for, and who hears of it.
 open class Linking {
-  /// Until it went to the hub; negative: it did.
-  private var fd: Int32 = -1
-
   public init() {}
 
   /// The two hubs have met.
@@ -14,15 +11,6 @@ open class Linking {
 
   /// Called once, last, without locks; then it is let go of.
   open func ended(_ app: App, _ error: Box<SegueError>) {}
-
-  fileprivate func keep(_ fd: Int32) { self.fd = fd }
-
-  func takeDescriptor() -> Int32? {
-    defer { fd = -1 }
-    return fd < 0 ? nil : fd
-  }
-
-  deinit { Descriptors.close(fd) }
 }
 
 extension App {
@@ -35,8 +23,8 @@ extension App {
     guard asFleetApp == nil else {
       throw SegueError(.invalidState, "app: the devices of a virtual fleet are linked by segue_fleet_device_set_linked")
     }
-    linking.keep(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
-    links[engine.link(now)] = linking
+    let descriptor = OwnedDescriptor(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
+    links[engine.link(descriptor, now)] = linking
     settle()
   }
 }

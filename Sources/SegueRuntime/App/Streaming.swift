@@ -15,19 +15,20 @@ extension App {
     guard ask.activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
     let (near, far) = try StreamSocket.pair()
     let id = newIdentifier()
-    ask.keep(Stream(id, near, app: self), otherEnd: far)
-    try self.ask(ask, id, from, nil, timeout: timeout)
+    ask.keep(Stream(id, near, app: self))
+    try self.ask(ask, id, from, nil, otherEnd: OwnedDescriptor(far), timeout: timeout)
   }
 
   func ask(
-    _ ask: StreamAsk, _ id: Identifier, _ from: ContinuedFrom, _ part: Message.AttachmentPart?, timeout: Int64?
+    _ ask: StreamAsk, _ id: Identifier, _ from: ContinuedFrom, _ part: Message.AttachmentPart?,
+    otherEnd: OwnedDescriptor, timeout: Int64?
   ) throws(SegueError) {
     try perform { engine, now in
       forgetDoneStreams(engine)
       streamAsks[id] = ask
       process?.waits(
         forStream: id, "asks for a stream", deadline: now.uptime + (timeout ?? engine.limits.continuation))
-      engine.askStream(id, from, attachment: part, timeout: timeout, now)
+      engine.askStream(id, from, attachment: part, otherEnd: passing(otherEnd), timeout: timeout, now)
     }
   }
 
@@ -66,14 +67,10 @@ extension App {
     withExtendedLifetime(gone) {}
   }
 
-  /// Streams that others ask for have come, with their descriptors. Called with the lock.
-  func takeStreams(_ engine: AppEngine, _ descriptors: inout [Int32]) {
+  /// Streams that others ask for have come. Called with the lock.
+  func takeStreams(_ engine: AppEngine) {
     for request in engine.takeStreamRequests() {
-      guard !descriptors.isEmpty else {
-        engine.refuse(request, SegueError(.malformed, "no descriptor came with the stream"))
-        continue
-      }
-      let fd = descriptors.removeFirst()
+      let fd = request.descriptor.owned.take()
       guard let socket = StreamSocket(fd) else {
         Descriptors.close(fd)
         engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
@@ -90,8 +87,6 @@ extension App {
         Descriptors.close(fd)
       }
     }
-    // More than a hub ever sends ahead of its messages.
-    while descriptors.count > 64 { Descriptors.close(descriptors.removeLast()) }
   }
 
   /// The host closes its descriptors without telling us.

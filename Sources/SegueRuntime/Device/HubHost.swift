@@ -18,9 +18,13 @@ final class HubHost {
   private var ferries: [Ferry] = []
   /// Uptime at which it listens again.
   private var listensAt: Int64?
+  /// Uptime at which what the system has refused to send is sent again.
+  private var writesAt: Int64?
 
   /// Milliseconds in which it does not listen because the system has nothing left for a connection.
   private static let pause: Int64 = 250
+  /// Milliseconds in which nothing is sent to those for whom the system had nothing left.
+  private static let writePause: Int64 = 50
   /// Milliseconds that apps have to read what they are told last.
   private static let lastWordsTime: Int64 = 250
   /// Reads of each connection for what its app said last: as much as the largest socket holds, and its end.
@@ -29,22 +33,16 @@ final class HubHost {
   /// Reads of a connection before others have their turn.
   private static let readsInTurn = 4
 
-  /// Descriptors that an app may send ahead of its messages.
-  private static let descriptorLimit = 64
-
   private final class Connection {
     let fd: Int32
     var watch: Watch?
-    /// Those that came with messages which have yet to be taken.
-    var descriptors: [Int32] = []
-    /// Those that go out with the next bytes.
-    var outgoing: [Int32] = []
+    /// The system has refused to send.
+    var isRefused = false
     init(fd: Int32) { self.fd = fd }
 
     func close() {
       watch?.close()
       Descriptors.close(fd)
-      for descriptor in descriptors + outgoing { Descriptors.close(descriptor) }
     }
   }
 
@@ -74,6 +72,7 @@ final class HubHost {
       // `end` closes the timer and all watches before this object goes.
       self.engine.tick(Clock.now)
       self.listenAgain()
+      self.writeAgain()
       self.flush()
     }
     self.timer = timer
@@ -134,8 +133,10 @@ final class HubHost {
       guard !closing.isEmpty else { break }
       for number in closing { close(number) }
     }
-    let deadline = engine.nextDeadline
-    timer?.set(listensAt.map { min($0, deadline ?? $0) } ?? deadline)
+    var deadline = engine.nextDeadline
+    if let at = listensAt { deadline = min(deadline ?? at, at) }
+    if let at = writesAt { deadline = min(deadline ?? at, at) }
+    timer?.set(deadline)
   }
 
   private func flushPeers() {
@@ -211,26 +212,18 @@ final class HubHost {
   }
 
   /// Descriptors have come from apps of this device, or are to go to them.
-  private func seat() {
-    for passenger in engine.takePassengers() {
-      switch passenger {
-      case .link(let attachment): attach(attachment)
-      case .stream(let app, let other, _):
-        guard let app = connections[app], !app.descriptors.isEmpty else { continue }
-        let fd = app.descriptors.removeFirst()
-        if let other, let to = connections[other] { to.outgoing.append(fd) } else { Descriptors.close(fd) }
-      case .departure(let crossing, let app): depart(crossing, from: app)
-      case .arrival(let crossing, let app): arrive(crossing, at: app)
+  private func transferDescriptors() {
+    for transfer in engine.takeTransfers() {
+      switch transfer {
+      case .link(let request, let descriptor): attach(request, descriptor.owned.take())
+      case .outgoing(let crossing, let descriptor): depart(crossing, descriptor.owned.take())
+      case .incoming(let crossing): arrive(crossing)
       }
     }
   }
 
   /// An app has asked for a stream of another device.
-  private func depart(_ crossing: Crossing, from app: HubEngine.PeerNumber) {
-    guard let app = connections[app], !app.descriptors.isEmpty else {
-      return engine.lose(crossing, SegueError(.malformed, "no descriptor came with the stream"))
-    }
-    let fd = app.descriptors.removeFirst()
+  private func depart(_ crossing: Crossing, _ fd: Int32) {
     guard let socket = StreamSocket(fd) else {
       Descriptors.close(fd)
       return engine.lose(crossing, SegueError(.malformed, "the descriptor that came with the stream is none"))
@@ -239,10 +232,10 @@ final class HubHost {
   }
 
   /// An app of another device asks one of this for a stream.
-  private func arrive(_ crossing: Crossing, at app: HubEngine.PeerNumber) {
+  private func arrive(_ crossing: Crossing) {
     do throws(SegueError) {
       let (near, far) = try StreamSocket.pair()
-      if let app = connections[app] { app.outgoing.append(far) } else { Descriptors.close(far) }
+      engine.connect(crossing, OwnedDescriptor(far))
       ferry(crossing, near)
     } catch {
       engine.lose(crossing, error)
@@ -265,11 +258,7 @@ final class HubHost {
   }
 
   /// An app wants a link to another device.
-  private func attach(_ attachment: LinkRequest) {
-    guard let app = connections[attachment.app], !app.descriptors.isEmpty else {
-      return engine.refuse(attachment, SegueError(.malformed, "no descriptor came with it"))
-    }
-    let fd = app.descriptors.removeFirst()
+  private func attach(_ attachment: LinkRequest, _ fd: Int32) {
     do throws(SegueError) {
       engine.connectedHub(try watch(fd), for: attachment, secret: Randomness.identifier(), Clock.now)
     } catch {
@@ -295,12 +284,12 @@ final class HubHost {
   @discardableResult private func receive(_ number: HubEngine.PeerNumber) -> Bool {
     guard let connection = connections[number], let link = engine.link(of: number) else { return false }
     let now = Clock.now
-    let result = Socket.read(connection.fd, atMost: link.readSize, descriptors: &connection.descriptors) { bytes in
-      engine.receive(bytes, from: number, now)
+    let result = Socket.read(connection.fd, atMost: link.readSize) { bytes, came in
+      engine.receive(bytes, with: came.takeDescriptor(), from: number, now)
     }
-    seat()
+    transferDescriptors()
     socket.beat(now.uptime)
-    if result == .closed || connection.descriptors.count > Self.descriptorLimit { close(number) }
+    if result == .closed { close(number) }
     return result == .full
   }
 
@@ -318,9 +307,27 @@ final class HubHost {
 
   /// What a link has to say goes out, as far as its socket takes it.
   private func write(_ number: HubEngine.PeerNumber, _ link: Link) {
-    guard let connection = connections[number] else { return }
-    while link.takeOutput({ Socket.write($0, &connection.outgoing, to: connection.fd) }) {}
-    connection.watch?.watch(writing: link.hasOutput)
+    guard let connection = connections[number], !connection.isRefused else { return }
+    while link.takeOutput({ bytes in
+      switch Socket.write(bytes, link.outgoingDescriptor, to: connection.fd) {
+      case .bytes(let count): return count
+      case .refused:
+        connection.isRefused = true
+        writesAt = Clock.uptime + Self.writePause
+        return 0
+      }
+    }) {}
+    connection.watch?.watch(writing: link.hasOutput && !connection.isRefused)
+  }
+
+  /// After a pause because the system had nothing left for what was to be sent.
+  private func writeAgain() {
+    guard let at = writesAt, at <= Clock.uptime else { return }
+    writesAt = nil
+    for (number, connection) in connections where connection.isRefused {
+      connection.isRefused = false
+      flush(number)
+    }
   }
 
   private func close(_ number: HubEngine.PeerNumber) {

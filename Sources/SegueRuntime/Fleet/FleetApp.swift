@@ -2,6 +2,7 @@ import SegueEngine
 import SegueFleet
 import SegueModel
 import SegueTransport
+import SegueWire
 import Synchronization
 
 /// An app on a device of a virtual fleet: the same as any other, but that its device, its clock and its chance are the
@@ -66,6 +67,14 @@ public final class FleetApp: App {
   public override var asFleetApp: FleetApp? { self }
   override func drawIdentifier() -> Identifier { fleet.fleet.drawIdentifier() }
 
+  /// A socket of the fleet, with the descriptor at its other end.
+  override func passing(_ descriptor: OwnedDescriptor) -> PassedDescriptor {
+    guard let running else { return FleetDescriptor() }
+    let (near, far) = running.makeSockets()
+    fleet.add(near, descriptor.take())
+    return FleetDescriptor(far)
+  }
+
   override func join(_ engine: AppEngine) throws(SegueError) {
     let process = try home.device.start(shortName, offersFrontmostOnly: settings.offersFrontmostOnly)
     running = process
@@ -124,13 +133,6 @@ extension FleetApp: FleetProgram {
   }
 
   // MARK: Streams
-
-  public func takeSocket(of stream: Identifier) -> FleetSocket? {
-    guard let running, let fd = streamAsks[stream]?.takeDescriptor() else { return nil }
-    let (near, far) = running.makeSockets()
-    fleet.add(near, fd)
-    return far
-  }
 
   public func keep(_ socket: FleetSocket, of request: StreamRequest) {
     if let engine { forgetDoneStreams(engine) }

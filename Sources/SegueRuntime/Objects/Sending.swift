@@ -100,7 +100,7 @@ final class Sending: @unchecked Sendable {
   private func write(_ bytes: UnsafeRawBufferPointer, to socket: Int32) -> Bool {
     var left = bytes
     while let start = left.baseAddress, !left.isEmpty {
-      let count = linux_send(socket, start, left.count, nil, 0)
+      let count = linux_send(socket, start, left.count, -1)
       if count >= 0 {
         left = UnsafeRawBufferPointer(rebasing: left[count...])
       } else if linux_errno() == EAGAIN {

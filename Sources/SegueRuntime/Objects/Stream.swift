@@ -108,8 +108,6 @@ open class StreamAsk {
   let activity: LiveActivity
   /// The end that is here.
   private(set) var stream: Stream?
-  /// The other end, until it goes to the hub; negative: it did.
-  private var fd: Int32 = -1
 
   /// It hears the answer in place of the host, and has the end that is here.
   let transfer: Transfer?
@@ -119,26 +117,15 @@ open class StreamAsk {
     transfer = nil
   }
 
-  init(_ transfer: Transfer, otherEnd: Int32) {
+  init(_ transfer: Transfer) {
     activity = transfer.activity
     self.transfer = transfer
-    fd = otherEnd
   }
 
   /// Called once, without locks; then it is let go of.
   open func answered(_ activity: LiveActivity, _ stream: Stream?, _ error: Box<SegueError>?) {}
 
-  func keep(_ stream: Stream, otherEnd: Int32) {
-    self.stream = stream
-    fd = otherEnd
-  }
-
-  func takeDescriptor() -> Int32? {
-    defer { fd = -1 }
-    return fd < 0 ? nil : fd
-  }
-
-  deinit { Descriptors.close(fd) }
+  func keep(_ stream: Stream) { self.stream = stream }
 }
 
 /// Somebody who waits to hear how a stream has ended.

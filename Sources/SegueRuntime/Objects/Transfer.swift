@@ -230,7 +230,7 @@ open class Transfer: Handled, @unchecked Sendable {
       Descriptors.close(near.fd)
     }
     let part = Message.AttachmentPart(name: name, offset: received)
-    try app.ask(StreamAsk(self, otherEnd: far), part, timeout: timeout)
+    try app.ask(StreamAsk(self), part, otherEnd: OwnedDescriptor(far), timeout: timeout)
     while true {
       if let why = whyStopped { throw why }
       let (isAnswered, refusal) = lock.withLock { (self.isAnswered, self.refusal) }

@@ -4,7 +4,7 @@ import SegueWire
 /// Messages of all kinds, with identifiers that meet again. A new kind is a line here.
 extension Input {
   mutating func message() -> Message {
-    switch number(below: 26) {
+    switch number(below: 29) {
     case 0: .hello(app(identifier()), version: version(), minimum: version())
     case 1: .welcome(version: version(), generation: number(), deviceName: text(atMost: 4))
     case 2: .goodbye(error())
@@ -39,6 +39,12 @@ extension Input {
       .response(
         number(), continuation(), to: appIdentifier(), channel: channel(), size: UInt64(byte()), bool() ? error() : nil)
     case 24: .proceed(session: bool() ? identifier() : nil, received: number())
+    case 27:
+      .stream(identifier(), continuation(), from: appIdentifier(), channel: channel(), attachment: nil)
+    case 25: .streamAnswer(identifier(), continuation(), channel: channel(), bool() ? error() : nil)
+    case 26:
+      .streamWord(
+        identifier(), continuation(), to: appIdentifier(), [nil, .open, .ended, .broken, .aborted(1)][number(below: 5)])
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
   }

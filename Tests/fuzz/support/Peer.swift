@@ -11,7 +11,10 @@ struct Peer {
     var bytes: [UInt8] = []
     switch input.number(below: 9) {
     case 0: append(.data, input.channel(), Array(input.bytes())[...], to: &bytes)
-    case 1: append([.end, .reset][input.number(below: 2)], input.channel(), [], to: &bytes)
+    case 1:
+      let isEnd = input.number(below: 2) == 0
+      append(
+        isEnd ? .end : .reset, input.channel(), isEnd ? [0, 0, 0, 0, 0, 0, 0, input.byte()] : [], to: &bytes)
     case 2:
       let credit = withUnsafeBytes(of: UInt32(truncatingIfNeeded: input.number()).bigEndian) { Array($0) }
       append(.credit, input.channel(), credit[...], to: &bytes)
@@ -26,8 +29,20 @@ struct Peer {
   static func words(_ message: Message) -> [UInt8] {
     guard let body = try? message.encoded() else { return [] }
     var bytes: [UInt8] = []
-    append(.message, 0, body[...], to: &bytes)
+    append(hasDescriptor(message) ? .transfer : .message, 0, body[...], to: &bytes)
     return bytes
+  }
+
+  private static func hasDescriptor(_ message: Message) -> Bool {
+    switch message {
+    case .stream, .attach: true
+    default: false
+    }
+  }
+
+  /// What comes with these words, if they begin with a message that has one.
+  static func descriptor(of words: [UInt8]) -> PassedDescriptor? {
+    words.first == Frame.Kind.transfer.rawValue ? PassedDescriptor() : nil
   }
 
   private static func append(
@@ -40,13 +55,13 @@ struct Peer {
   /// - Returns: the messages in it.
   mutating func hear(_ link: Link) -> [Message] {
     while link.takeOutput({ bytes in
-      heard.append(Array(bytes))
+      heard.append(Array(bytes), link.outgoingDescriptor)
       return bytes.count
     }) {}
     var messages: [Message] = []
     do throws(SegueError) {
       while let head = try heard.next() {
-        guard head.kind == .message else { continue }
+        guard head.kind == .message || head.kind == .transfer else { continue }
         guard let message = try heard.withBody(Message.decode) else { fatalError("a message of no kind was sent") }
         messages.append(message)
       }

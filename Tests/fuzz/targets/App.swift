@@ -36,7 +36,8 @@ private final class App: ActivitySource {
     limits.save = 300
     limits.continuation = 2_000
     let identity = AppIdentity(
-      secret: Identifier(high: 0, low: 0), bundleIdentifier: "com.example.app", name: "App", team: "TEAM", types: ["note"],
+      secret: Identifier(high: 0, low: 0), bundleIdentifier: "com.example.app", name: "App", team: "TEAM",
+      types: ["note"],
       isChooser: false)
     engine = AppEngine(identity: identity, limits: limits, source: self)
   }
@@ -59,8 +60,7 @@ private final class App: ActivitySource {
     case 12: if let link = engine.link { _ = hub.hear(link) }
     case 13: answers = input.byte()
     case 14 where input.bool():
-      if links.count < 8, !engine.isClosed { links.append(engine.link(now)) }
-      _ = engine.takePassengers()
+      if links.count < 8, !engine.isClosed { links.append(engine.link(PassedDescriptor(), now)) }
     case 14 where input.bool():
       guard let from = continuedFrom, requests.count < 200, !engine.isClosed else { break }
       let bytes = [UInt8](repeating: 7, count: Int(input.byte()) * 600)
@@ -93,7 +93,7 @@ private final class App: ActivitySource {
 
   private func receive(_ bytes: [UInt8]) {
     guard engine.takeComplaint() == nil else { return engine.disconnected(now) }
-    engine.receive(bytes, now)
+    engine.receive(bytes, with: Peer.descriptor(of: bytes), now)
   }
 
   private func wait(_ input: inout Input) {

@@ -66,7 +66,8 @@ private final class Story {
     } else {
       hub.connected(stranger, world.now)
       let app = AppIdentity(
-        secret: Identifier(high: 9, low: 9), bundleIdentifier: "com.example.c", name: "c", team: "TEAM", types: ["note"],
+        secret: Identifier(high: 9, low: 9), bundleIdentifier: "com.example.c", name: "c", team: "TEAM",
+        types: ["note"],
         isChooser: false)
       say(.hello(app, version: 1, minimum: 1), 1)
     }
@@ -83,7 +84,7 @@ private final class Story {
   private func say(_ message: Message, _ times: Int) { say(Peer.words(message), times) }
 
   private func say(_ bytes: [UInt8], _ times: Int) {
-    for _ in 0..<times { world.hub?.receive(bytes, from: stranger, world.now) }
+    for _ in 0..<times { world.hub?.receive(bytes, with: Peer.descriptor(of: bytes), from: stranger, world.now) }
     world.settle()
   }
 

@@ -85,13 +85,13 @@ private struct Story {
 
   /// What apps have asked for.
   private mutating func attach(_ input: inout Input) {
-    for passenger in hub.takePassengers() {
-      switch passenger {
-      case .departure(let crossing, _), .arrival(let crossing, _):
+    for transfer in hub.takeTransfers() {
+      switch transfer {
+      case .outgoing(let crossing, _), .incoming(let crossing):
         crossings.append(crossing)
         if input.byte() == 255 { hub.lose(crossing, SegueError(.system, "no socket")) }
-      case .stream: break
-      case .link(let attachment): attach(attachment, &input)
+        hub.connect(crossing, PassedDescriptor())
+      case .link(let request, _): attach(request, &input)
       }
     }
   }
@@ -129,7 +129,7 @@ private struct Story {
   }
 
   private func tell(_ number: HubEngine.PeerNumber, _ bytes: [UInt8]) {
-    hub.receive(bytes, from: number, now)
+    hub.receive(bytes, with: Peer.descriptor(of: bytes), from: number, now)
   }
 
   private mutating func disconnect(_ input: inout Input) {

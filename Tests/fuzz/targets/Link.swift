@@ -195,9 +195,10 @@ private final class End {
       try link.accept(Link.Channel(body[1]))
       reading.append(Channel(number: Link.Channel(body[1])))
     case .data(let number, let bytes): read(bytes, of: number)
-    case .end(let number):
+    case .end(let number, let total):
       guard let index = reading.firstIndex(where: { $0.number == number }) else { fatalError("the end of no channel") }
       require(!reading[index].isEnded, "two ends")
+      require(reading[index].count == total, "an end of which not all has come")
       reading[index].isEnded = true
     case .reset(let number):
       if let index = reading.firstIndex(where: { $0.number == number }) { reading[index].wasReset = true }

@@ -33,6 +33,7 @@ private struct Story {
     case 5: grant(&input)
     case 6: readOutput(atMost: Int(input.byte()))
     case 7: keep()
+    case 8: return receive(input.bytes(), PassedDescriptor())
     default: return receive(input.bytes())
     }
     return true
@@ -65,8 +66,8 @@ private struct Story {
     granted[index].count += count
   }
 
-  private mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    link.receive(Array(bytes))
+  private mutating func receive(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor? = nil) -> Bool {
+    link.receive(Array(bytes), descriptor)
     do throws(SegueError) {
       while let event = try link.nextEvent() { try handle(event) }
       return true
@@ -89,7 +90,7 @@ private struct Story {
       guard let index = granted.firstIndex(where: { $0.channel == channel }) else { fatalError("data of no channel") }
       granted[index].count -= bytes.count
       require(granted[index].count >= 0, "more bytes than were granted")
-    case .end(let channel):
+    case .end(let channel, _):
       require(granted.contains { $0.channel == channel }, "the end of no channel")
       granted.removeAll { $0.channel == channel }
     case .reset(let channel): granted.removeAll { $0.channel == channel }

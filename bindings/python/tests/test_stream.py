@@ -6,12 +6,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import resource
 import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Callable
@@ -30,6 +32,12 @@ def serve(app, stream):
     connection = stream.open()
     lines = connection.makefile("r", newline="\\n")
     word, *code = lines.readline().split()
+    if word.isdigit():
+        connection.sendall(word.encode() + b"\\n")
+        stream.finish()
+        connection.close()
+        lines.close()
+        return
     connection.sendall(b"hello\\n")
     if word == "echo":
         for line in lines:
@@ -203,6 +211,28 @@ def test_the_origin_hears_how_the_receiver_ended(opened: Opener, ending: str) ->
         expected = {"finish": "ended", "shutdown": "ended", "close": "abort 0"}.get(ending, ending)
         assert ended(theirs) == expected
     near.close()
+
+
+def test_a_thousand_streams_of_an_origin_that_was_stopped_are_each_the_right_one(
+    app: segue.App, origin: Callable[..., subprocess.Popen[str]], request: pytest.FixtureRequest
+) -> None:
+    """R7.1, R7.3: asked for while the origin stands still for a second. Each is the right one, and has ended."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 2_500:
+        pytest.skip("too few descriptors")
+    count = 200 if "another" in request.node.name else 1_000  # a link has 256 channels
+    program = origin()
+    activity = continued(app)
+    program.send_signal(signal.SIGSTOP)
+    asked = [activity.stream(timeout=PATIENCE) for _ in range(count)]
+    time.sleep(1)  # it stands still so long
+    program.send_signal(signal.SIGCONT)
+    for number, each in enumerate(asked):
+        stream = each.wait(PATIENCE)
+        with stream.open() as connection:
+            connection.sendall(f"{number}\n".encode())
+            stream.finish()
+            assert read_all(connection) == f"{number}\n".encode()
+            assert ended(stream) == "ended"
 
 
 def test_bytes_flow_both_ways_and_a_slow_reader_stops_the_writer(

@@ -1,0 +1,44 @@
+import SegueTransport
+import SegueWire
+
+/// A descriptor of this process that goes, or has come, with a message.
+final class OwnedDescriptor: PassedDescriptor {
+  /// Negative: another has it.
+  private(set) var fd: Int32
+
+  init(_ fd: Int32) {
+    self.fd = fd
+    super.init()
+  }
+
+  /// It is the caller's from now on.
+  func take() -> Int32 {
+    defer { fd = -1 }
+    return fd
+  }
+
+  deinit { Descriptors.close(fd) }
+}
+
+extension PassedDescriptor {
+  /// Of one that came over a socket, or goes to it.
+  var owned: OwnedDescriptor { unsafeDowncast(self, to: OwnedDescriptor.self) }
+}
+
+extension Socket {
+  /// Writes once, with a descriptor along.
+  static func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?, to fd: Int32) -> Written {
+    write(bytes, descriptor?.owned.fd ?? -1, to: fd)
+  }
+}
+
+extension Socket.Came {
+  /// The descriptor, if one came.
+  func takeDescriptor() -> PassedDescriptor? {
+    switch self {
+    case .none: nil
+    case .one(let fd): OwnedDescriptor(fd)
+    case .lost: PassedDescriptor(isLost: true)
+    }
+  }
+}

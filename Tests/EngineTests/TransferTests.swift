@@ -1,0 +1,145 @@
+import SegueModel
+import SegueWire
+import Testing
+
+@testable import SegueEngine
+
+/// A descriptor belongs to its message, and those that wait are bounded (R7.1); an end is proven (R7.3).
+@Suite struct TransferTests {
+  private func scene() throws -> Continued {
+    try Continued { world, editor, id in
+      world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(true) } }
+    }
+  }
+
+  private func message(_ scene: Continued, _ id: Identifier) -> Message {
+    let continuation = Message.Continuation(
+      id: scene.world.identifier(), origin: scene.editor.engine.identity.id, activity: scene.activity)
+    return .stream(id, continuation, from: scene.world.identifier(), channel: 0, attachment: nil)
+  }
+
+  @Test func `a stream without a descriptor is refused at the hub, and takes no other's (R7.1)`() throws {
+    let scene = try scene()
+    let thief = try RawPeer(app: "thief", in: scene.world)
+    let id = scene.world.identifier()
+    try thief.say(message(scene, id))
+    scene.world.settle()
+    #expect(thief.streamAnswers[id]??.status == .malformed)
+    try thief.say(message(scene, id), with: PassedDescriptor(isLost: true))
+    scene.world.settle()
+    #expect(thief.streamAnswers[id]??.status == .limitExceeded)
+    #expect(scene.editor.streamsThatCame.isEmpty)
+    #expect(scene.world.hub?.leftover == nil)
+  }
+
+  @Test func `a link without a descriptor is refused`() throws {
+    let scene = try scene()
+    let app = try RawPeer(app: "app", in: scene.world)
+    try app.say(.attach(7))
+    scene.world.settle()
+    #expect(app.detached[7]?.status == .malformed)
+    try app.say(.attach(8), with: PassedDescriptor(isLost: true))
+    scene.world.settle()
+    #expect(app.detached[8]?.status == .limitExceeded)
+    #expect(scene.world.hub?.takeAttachments().isEmpty ?? false)
+  }
+
+  @Test func `a hub has no descriptors to send (R7.2)`() throws {
+    let world = World()
+    world.startHub()
+    let away = try RawPeer(hubIn: world)
+    try away.say(.ping(1), with: PassedDescriptor())
+    world.settle()
+    #expect(away.goodbye?.status == .malformed)
+  }
+
+  @Test func `an origin that does not answer holds so many descriptors, and of one asker so many (R7.1)`() throws {
+    let scene = try scene()
+    scene.editor.isOpen = false
+    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0] })
+    for number in 1...5 {
+      let asker = try RawPeer(app: "asker \(number)", in: scene.world)
+      for _ in 0..<70 { try asker.say(message(scene, scene.world.identifier()), with: PassedDescriptor()) }
+      scene.world.settle()
+      let room = number < 5 ? 64 : 0
+      #expect(asker.streamAnswers.values.count { $0?.status == .remoteApplicationTimedOut } == 70 - room)
+      #expect(origin.unanswered.count == min(number, 4) * 64)
+    }
+    scene.editor.isOpen = true
+    scene.world.settle()
+    #expect(origin.unanswered.isEmpty)
+    #expect(scene.world.hub?.leftover == nil)
+  }
+
+  @Test func `1,000 streams of an origin that is stopped wait where they cost nothing, and all come (R7.1)`() throws {
+    let scene = try scene()
+    scene.editor.isOpen = false
+    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0] })
+    for _ in 0..<1_000 {
+      scene.world.tell(scene.viewer) {
+        $0.askStream(scene.world.identifier(), scene.from, otherEnd: PassedDescriptor(), timeout: nil, $1)
+      }
+    }
+    #expect(origin.unanswered.count == AppEngine.unansweredLimit)
+    scene.world.wait(1_000)
+    #expect(scene.viewer.streamAnswers.isEmpty)
+    scene.editor.isOpen = true
+    scene.world.settle()
+    #expect(scene.viewer.streamAnswers.count == 1_000 && scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
+    #expect(scene.editor.streamsThatCame == scene.viewer.streamAnswers.map { $0.id })
+  }
+
+  @Test func `who waits for one that does not answer has the next asked when time is up (R7.1)`() throws {
+    let scene = try scene()
+    scene.editor.isOpen = false
+    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0] })
+    for _ in 0..<40 {
+      scene.world.tell(scene.viewer) {
+        $0.askStream(
+          scene.world.identifier(), scene.from, otherEnd: PassedDescriptor(),
+          timeout: origin.unanswered.count < 32 ? 100 : 5_000, $1)
+      }
+    }
+    #expect(origin.unanswered.count == 32)
+    scene.world.wait(200)
+    #expect(origin.unanswered.count == 40)
+    #expect(scene.viewer.streamAnswers.count == 32)
+  }
+
+  @Test(arguments: [(10, 10, StreamWord.ended), (10, 11, .broken), (11, 10, .broken), (0, 1, .broken)])
+  func `bytes that were lost beyond the next hub break the stream, whatever is said of its end (R7.3)`(
+    written: Int, total: UInt64, word: StreamWord
+  ) throws {
+    let world = World()
+    world.startHub()
+    let viewer = world.open("viewer")
+    let away = try RawPeer(hubIn: world, as: Identifier(high: 1, low: 1))
+    try away.resume()
+    try away.say(.proceed(session: nil, received: 0))
+    let (id, origin) = (world.identifier(), world.identifier())
+    let description = OfferDescription(
+      id: world.identifier(), type: "com.example.note", title: "Draft", payloadVersion: 0, sizeHint: 0,
+      expirationDate: nil, supportsContinuationStreams: true)
+    let offer = Offer(
+      description: description, origin: origin, appName: "Editor", bundleIdentifier: "com.example.editor",
+      deviceName: "away", rank: 0, activatedAt: 0)
+    let route = Route(team: "TEAM", activation: 1, revision: 1, hubs: [Identifier(high: 1, low: 1)])
+    try away.say(.offer(offer, OfferTiming(age: 0, remaining: nil), route))
+    world.settle()
+    let from = ContinuedFrom(continuation: world.identifier(), offer: offer, isStale: false)
+    world.tell(viewer) { $0.askStream(id, from, otherEnd: PassedDescriptor(), timeout: nil, $1) }
+    let hub = try #require(world.hub)
+    guard case .outgoing(let crossing, _)? = hub.takeTransfers().first else { return #expect(Bool(false)) }
+    let continuation = Message.Continuation(id: from.continuation, origin: origin, activity: description.id)
+    try away.write([UInt8](repeating: 1, count: written), total: total) {
+      .streamAnswer(id, continuation, channel: $0, nil)
+    }
+    try away.say(.streamWord(id, continuation, to: viewer.engine.identity.id, .ended))
+    world.settle()
+    hub.write(crossing) { $0.count }
+    world.settle()
+    #expect(viewer.streamAnswers.map { $0.error } == [nil])
+    world.tell(viewer) { $0.askHowEnded(id, $1) }
+    #expect(viewer.streamEnds == [word])
+  }
+}

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Descriptors that go with messages: each belongs to its own, whatever others send or leave unread."""
+
+from __future__ import annotations
+
+import array
+import hashlib
+import os
+import socket
+import uuid
+from pathlib import Path
+
+import cbor2
+import pytest
+from wire import MESSAGES, PING, PUT, READY, TRANSFER, TYPE, Connection, frame, hello, message
+
+ATTACH, DETACHED = MESSAGES["attach"], MESSAGES["detached"]
+STREAM, STREAM_ANSWER = MESSAGES["stream"], MESSAGES["streamAnswer"]
+MALFORMED, TIMED_OUT = 7, 22
+SECRET, ACTIVITY = uuid.uuid4(), uuid.uuid4()
+ORIGIN = uuid.UUID(bytes=hashlib.sha256(SECRET.bytes).digest()[:16])
+OF_AN_ORIGIN, OF_AN_ASKER = 256, 64  # docs/protocol.md, "Bounds of a hub"
+
+
+@pytest.fixture
+def hub(start):
+    yield start("hub").ready()
+
+
+@pytest.fixture
+def connect(hub, folder: Path):
+    opened: list[Connection] = []
+
+    def to_hub(*greeting: bytes) -> Connection:
+        opened.append(Connection.to(folder / "hub.1"))
+        opened[-1].send(*greeting)
+        opened[-1].receive_kind(READY)
+        return opened[-1]
+
+    yield to_hub
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def origin(connect) -> Connection:
+    """An app that offers an activity with streams."""
+    greeting = cbor2.dumps([1, 1, 1, SECRET, "com.example.origin", "origin", "T", [], False])
+    put = message(PUT, ACTIVITY, TYPE, "one", 0, 0, 0, None, True, 1)
+    return connect(frame(0, greeting), put)
+
+
+def stream(id: uuid.UUID) -> list[object]:
+    return [STREAM, id, uuid.uuid4(), ORIGIN, ACTIVITY, uuid.uuid4(), 0, None]
+
+
+def ask(connection: Connection, id: uuid.UUID) -> socket.socket:
+    """Asks for a stream, in which the name of the stream is written. Gives the end that is here."""
+    near, far = socket.socketpair()
+    near.send(id.bytes)
+    send(connection, frame(TRANSFER, cbor2.dumps(stream(id))), far)
+    far.close()
+    return near
+
+
+def send(connection: socket.socket, data: bytes, *descriptors: socket.socket) -> None:
+    fds = array.array("i", [each.fileno() for each in descriptors])
+    connection.socket.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)] if descriptors else [])
+
+
+def take(origin: Connection) -> tuple[uuid.UUID, list[object]]:
+    """The next stream that it is asked for, if it came with the right descriptor."""
+    asked = origin.receive_kind(STREAM)
+    with socket.socket(fileno=origin.descriptors.pop(0)) as end:
+        assert end.recv(100) == asked[1].bytes
+    assert not origin.descriptors
+    return asked[1], asked
+
+
+def answer(origin: Connection, asked: list[object]) -> None:
+    origin.send(message(STREAM_ANSWER, *asked[1:5], 0, 0, ""))
+
+
+def status(answer: list[object]) -> object:
+    return answer[6]
+
+
+def test_a_stream_without_a_descriptor_takes_no_other_one(connect, origin):
+    """R7.1: it is refused at the hub; who comes next gets the own one."""
+    thief, honest = connect(hello("thief")), connect(hello("honest"))
+    for _ in range(3):
+        thief.send(message(*stream(uuid.uuid4())))
+        assert status(thief.receive_kind(STREAM_ANSWER)) == MALFORMED
+        id = uuid.uuid4()
+        with ask(honest, id):
+            came, asked = take(origin)
+            assert came == id
+            answer(origin, asked)
+            assert status(honest.receive_kind(STREAM_ANSWER)) == 0
+
+
+def test_a_link_without_a_descriptor_is_refused(connect):
+    asker = connect(hello())
+    asker.send(message(ATTACH, 7))
+    assert asker.receive_kind(DETACHED)[:3] == [DETACHED, 7, MALFORMED]
+
+
+@pytest.mark.parametrize("what", ["none", "none with the first byte", "with no message"])
+def test_a_descriptor_at_another_place_ends_the_connection(connect, what):
+    peer = connect(hello())
+    near, far = socket.socketpair()
+    whole = frame(TRANSFER, cbor2.dumps(stream(uuid.uuid4())))
+    with near, far:
+        if what == "none":
+            peer.send(whole)
+        elif what == "none with the first byte":
+            peer.send(whole[:1])
+        else:
+            send(peer, message(PING, 1), far)
+    assert peer.is_closed_within(2.0)
+
+
+def test_more_than_one_with_a_message_are_closed_and_the_message_is_refused(connect, hub):
+    """The system closes what there is no room for: nobody is left with what nobody takes."""
+    peer = connect(hello())
+    before = len(os.listdir(f"/proc/{hub.pid}/fd"))
+    for _ in range(20):
+        near, far = socket.socketpair()
+        with near, far:
+            send(peer, frame(TRANSFER, cbor2.dumps(stream(uuid.uuid4()))), near, far, far)
+        assert status(peer.receive_kind(STREAM_ANSWER)) != 0
+    assert len(os.listdir(f"/proc/{hub.pid}/fd")) == before
+
+
+def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(connect, origin, hub):
+    """R7.1: 1,000 streams of ten apps while it stands still; those that are too many are refused, in words."""
+    askers = [connect(hello(f"asker{number}")) for number in range(10)]
+    before = len(os.listdir(f"/proc/{hub.pid}/fd"))
+    asked: dict[uuid.UUID, Connection] = {}
+    ends = []
+    for _ in range(100):
+        for asker in askers:
+            id = uuid.uuid4()
+            asked[id] = asker
+            ends.append(ask(asker, id))
+    refused = set()
+    for asker in askers:
+        asker.send(message(PING, 5))
+        while (heard := asker.receive())[0] != 5:
+            if heard[0] == STREAM_ANSWER:
+                assert status(heard) == TIMED_OUT
+                refused.add(heard[1])
+    assert len(refused) == len(asked) - OF_AN_ORIGIN
+    assert len(os.listdir(f"/proc/{hub.pid}/fd")) <= before + OF_AN_ORIGIN
+    for _ in range(OF_AN_ORIGIN):
+        came, message_ = take(origin)
+        assert came not in refused
+        answer(origin, message_)
+        heard = asked.pop(came).receive_kind(STREAM_ANSWER)
+        assert (heard[1], status(heard)) == (came, 0)
+    assert asked.keys() == refused
+    # All is in step.
+    for asker in askers:
+        id = uuid.uuid4()
+        ends.append(ask(asker, id))
+        came, message_ = take(origin)
+        assert came == id
+        answer(origin, message_)
+        assert status(asker.receive_kind(STREAM_ANSWER)) == 0
+    assert len(os.listdir(f"/proc/{hub.pid}/fd")) == before
+    for end in ends:
+        end.close()
+
+
+def test_one_asker_leaves_room_for_others(connect, origin):
+    greedy, other = connect(hello("greedy")), connect(hello("other"))
+    with_ends = [ask(greedy, uuid.uuid4()) for _ in range(OF_AN_ASKER + 1)]
+    assert status(greedy.receive_kind(STREAM_ANSWER)) == TIMED_OUT
+    with_ends.append(ask(other, uuid.uuid4()))
+    for _ in range(OF_AN_ASKER + 1):
+        answer(origin, take(origin)[1])
+    assert status(other.receive_kind(STREAM_ANSWER)) == 0
+    for end in with_ends:
+        end.close()
