@@ -206,7 +206,7 @@ typedef int32_t segue_limit;
 #define SEGUE_LIMIT_OFFER_UPDATE_MS 12
 /** bytes of a request, and of its answer, sent or taken; 1048576; settable 1024...16777216 */
 #define SEGUE_LIMIT_REQUEST 13
-/** ms for which an attachment that has stopped on its way is asked for again; 60000; settable 0...3600000 */
+/** ms for which an attachment that has stopped is asked for again, or kept for who is silent; 60000; settable 0...3600000 */
 #define SEGUE_LIMIT_TRANSFER_RESUME_MS 14
 
 /**
@@ -1144,9 +1144,11 @@ segue_status segue_request_release(segue_request *request);
  * library sends. Each attachment that is on its way has a thread at either end, and one of 4 MiB or more a second at the
  * receiver, all signals blocked.
  *
- * What arrives is what was attached, or an error: SHA-256 is compared over the whole, and a file that is written to after it
- * was attached (its size or the time of its last change say so) is not sent. Attach it again then. It may be renamed or
- * deleted. A stream that breaks on the way is asked for again, and goes on where it was, for up to SEGUE_LIMIT_TRANSFER_RESUME_MS.
+ * What arrives is what was attached, or an error: a file that is written to after it was attached (its size or the time of its
+ * last change say so) does not arrive. Attach it again then. It may be renamed or deleted. Into a file on the same device the
+ * kernel copies, from a read-only descriptor that the origin hands over; all else comes as bytes, and SHA-256 is compared over
+ * the whole. What breaks on the way, or is silent for 10 s, is asked for again, for up to SEGUE_LIMIT_TRANSFER_RESUME_MS, and
+ * goes on where it was.
  *
  * SHA-256 is OpenSSL's: the first call that attaches or fetches loads libcrypto.so.3 (else SYSTEM). Not in a virtual fleet.
  * --------------------------------------------------------------------------------------------------------------- */

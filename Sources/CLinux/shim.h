@@ -52,11 +52,8 @@ static inline int linux_peer_user(int socket, uid_t *user) {
 }
 /** What linux_receive says of a descriptor. */
 enum { linux_no_descriptor = -1, linux_lost_descriptor = -2 };
-/**
- * Like recv; also takes the descriptor that came, closed by exec. If the process may open no more, or more than one came, the
- * system closes it: that is told.
- */
-static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptor) {
+/** Like recv; also takes the first descriptor that came, closed by exec, and tells whether others were lost. */
+static inline ssize_t linux_receive_first(int socket, void *bytes, size_t size, int *descriptor, int *are_lost) {
   union {
     struct cmsghdr head;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -73,7 +70,17 @@ static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *d
   if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
       head->cmsg_len == CMSG_LEN(sizeof(int)))
     memcpy(descriptor, CMSG_DATA(head), sizeof(int));
-  if (message.msg_flags & MSG_CTRUNC) {
+  *are_lost = (message.msg_flags & MSG_CTRUNC) != 0;
+  return result;
+}
+/**
+ * Like recv; also takes the descriptor that came, closed by exec. If the process may open no more, or more than one came, the
+ * system closes it: that is told.
+ */
+static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptor) {
+  int are_lost = 0;
+  ssize_t result = linux_receive_first(socket, bytes, size, descriptor, &are_lost);
+  if (are_lost) {
     if (*descriptor >= 0)
       close(*descriptor);
     *descriptor = linux_lost_descriptor;
@@ -139,9 +146,27 @@ static inline int linux_accept(int socket) { return accept4(socket, NULL, NULL, 
 extern int memfd_create(const char *name, unsigned int flags);
 extern int fallocate(int fd, int mode, off_t offset, off_t length);
 extern int sync_file_range(int fd, off_t offset, off_t length, unsigned int flags);
-static inline int linux_memory_file(void) { return memfd_create("segue", 1 /* MFD_CLOEXEC */); }
 /** A descriptor that only names a file. */
 static inline int linux_o_path(void) { return 010000000; }
+static inline int linux_memory_file(void) { return memfd_create("segue", 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */); }
+/** Nobody writes to it any more, whoever opens it again; 0 or -1. */
+static inline int linux_seal(int fd) {
+  return fcntl(fd, 1033 /* F_ADD_SEALS */, 15 /* F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE */);
+}
+/** Whether it is a file in memory. */
+static inline int linux_is_in_memory(int fd) { return fcntl(fd, 1034 /* F_GET_SEALS */) >= 0; }
+/** Whether it can be written to no more, whatever becomes of its times. */
+static inline int linux_is_sealed(int fd) {
+  int seals = fcntl(fd, 1034);
+  return seals >= 0 && (seals & 14) == 14;
+}
+extern ssize_t copy_file_range(int from, off_t *from_offset, int to, off_t *to_offset, size_t length,
+                               unsigned int flags);
+/** For how long a read of a socket waits for something, in ms; 0 or -1. */
+static inline int linux_set_receive_time(int socket, int ms) {
+  struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+  return setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+}
 /** A file without a name. */
 static inline int linux_o_tmpfile(void) { return 020000000 | O_DIRECTORY; }
 /** Room for so many bytes, behind which the file does not grow yet; 0 or -1. */
@@ -182,6 +207,11 @@ static inline struct linux_sha256 linux_load_sha256(void) {
   return functions;
 }
 static inline int linux_msg_waitall(void) { return MSG_WAITALL; }
+/** Open for reading or writing, and not as a place in the file system only (O_PATH). */
+static inline int linux_is_open(int fd) {
+  int flags = fcntl(fd, F_GETFL);
+  return flags >= 0 && (flags & linux_o_path()) == 0;
+}
 /** Closed by exec; or -1. */
 static inline int linux_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
 static inline int linux_is_readable(int fd) { return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY; }

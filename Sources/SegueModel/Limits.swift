@@ -24,6 +24,11 @@ public struct Limits: Sendable {
   public static let attachedBytes = 1 << 30
   /// Attachments that an app fetches at a time, and those that it sends.
   public static let transfers = 64
+  /// Milliseconds after which whoever sends an attachment, or takes it, and has nothing to say shows that it lives.
+  public static let attachmentSign: Int64 = 2_000
+  /// Milliseconds in which nothing is heard of the other side of an attachment, after which its stream counts as broken; where it
+  /// is sent from, `transferResume` if that is more.
+  public static let attachmentSilence: Int64 = 10_000
   /// Milliseconds between two reports of how far an attachment is.
   public static let progress: Int64 = 100
   /// Milliseconds between two updates of one offer (R2.8).
@@ -33,7 +38,8 @@ public struct Limits: Sendable {
   public var userInfo = 256 * 1024
   /// Bytes of a request, and of its answer (R7.5).
   public var request = 1024 * 1024
-  /// Milliseconds for which an attachment that has stopped on its way is asked for again (R7.4, R7.6).
+  /// Milliseconds for which an attachment that has stopped on its way is asked for again, or kept for who takes nothing and says
+  /// nothing (R7.4, R7.6).
   public var transferResume: Int64 = 60_000
   /// Milliseconds for an app to answer will_save (R2.4).
   public var save: Int64 = 5_000

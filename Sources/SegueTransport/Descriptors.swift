@@ -48,6 +48,13 @@ public enum Descriptors {
     _ = CLinux.close(fd)
   }
 
+  /// Closes a registered descriptor that somebody else has made: on a file system of his that may take for ever (FUSE), so nobody
+  /// waits for it.
+  public static func closeUntrusted(_ fd: Int32) {
+    guard fd >= 0 else { return }
+    if let closing = try? Thread({ close(fd) }) { closing.detach() } else { close(fd) }
+  }
+
   /// Another closes it from now on.
   static func disown(_ fd: Int32) { owned.remove(fd) }
 

@@ -11,11 +11,22 @@ import Testing
     #expect(head.withUnsafeBytes { AttachmentFormat.size(head: $0) } == size)
   }
 
-  @Test(arguments: [0, 1, AttachmentFormat.pieceLimit])
-  func `each piece has its length before it (R7.6)`(length: Int) {
+  @Test(arguments: [0, 1, UInt32(AttachmentFormat.pieceLimit), AttachmentFormat.stillHere])
+  func `each piece has its length before it (R7.6)`(length: UInt32) {
     var bytes = [UInt8](repeating: 0xff, count: AttachmentFormat.lengthSize)
     bytes.withUnsafeMutableBytes { AttachmentFormat.write(length: length, to: $0) }
     #expect(bytes.withUnsafeBytes { AttachmentFormat.length($0) } == length)
+  }
+
+  @Test(arguments: [0, -1, 1_800_000_000, Int64.min, Int64.max])
+  func `what is handed over has its time to the nanosecond (R7.6)`(seconds: Int64) {
+    let bytes = AttachmentFormat.handedOver(changedAt: seconds, 999_999_999)
+    #expect(bytes.count == AttachmentFormat.lengthSize + AttachmentFormat.timeSize)
+    bytes.withUnsafeBytes { bytes in
+      #expect(AttachmentFormat.length(UnsafeRawBufferPointer(rebasing: bytes[..<4])) == AttachmentFormat.handedOver)
+      let time = AttachmentFormat.time(UnsafeRawBufferPointer(rebasing: bytes[4...]))
+      #expect(time == (seconds, 999_999_999))
+    }
   }
 
   @Test(arguments: [AttachmentFormat.Verdict.complete, .changed, .unreadable])

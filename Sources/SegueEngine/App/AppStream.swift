@@ -39,7 +39,8 @@ public struct StreamRequest {
   public let id: Identifier
   let continuation: Message.Continuation
   let app: Identifier
-  let crossesLink: Bool
+  /// Whether hubs carry its bytes: then no descriptor can come with them.
+  public let crossesLink: Bool
   /// What the library is to send on it (R7.6); nil: it is the app's.
   public let attachment: Message.AttachmentPart?
   public let descriptor: PassedDescriptor

@@ -83,7 +83,8 @@ extension App {
       return engine.refuse(request, engine.objection(to: request) ?? error)
     }
     guard engine.take(request) else { return Descriptors.close(fd) }
-    let sending = Sending(file, from: part.offset, to: fd)
+    let sending = Sending(
+      file, from: part.offset, to: fd, crossesLink: request.crossesLink, patience: engine.limits.transferResume)
     do throws(SegueError) {
       try sending.start()
       sendings.append(sending)

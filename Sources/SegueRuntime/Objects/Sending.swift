@@ -9,6 +9,10 @@ final class Sending: @unchecked Sendable {
   private static let pieceSize = 256 * 1024
 
   private let offset: UInt64
+  /// The other side is on this device, and has nothing so far.
+  private let handsOver: Bool
+  /// Milliseconds for which it waits for the other side to show life.
+  private let patience: Int64
   private let lock = Lock()
   private var file: SourceFile?
   /// Negative: it has ended.
@@ -17,9 +21,11 @@ final class Sending: @unchecked Sendable {
   private var thread: Thread?
 
   /// Owns the socket.
-  init(_ file: SourceFile, from offset: UInt64, to socket: Int32) {
+  init(_ file: SourceFile, from offset: UInt64, to socket: Int32, crossesLink: Bool, patience: Int64) {
+    self.patience = patience
     self.file = file
     self.offset = offset
+    handsOver = offset == 0 && !crossesLink
     self.socket = socket
   }
 
@@ -52,7 +58,8 @@ final class Sending: @unchecked Sendable {
   }
 
   private func send(_ file: SourceFile, over socket: Int32) {
-    guard write(AttachmentFormat.head(size: file.size), to: socket) else { return }
+    var writer = AttachmentWriter(socket, patience: patience)
+    guard greet(file, &writer) else { return }
     let headSize = AttachmentFormat.lengthSize
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: headSize + Self.pieceSize, alignment: 16)
     defer { buffer.deallocate() }
@@ -70,8 +77,11 @@ final class Sending: @unchecked Sendable {
         guard count > 0 else { break }
         if sum == nil { digest.update(UnsafeRawBufferPointer(rebasing: piece[..<count])) }
         if position >= offset {
-          AttachmentFormat.write(length: count, to: buffer)
-          guard write(UnsafeRawBufferPointer(rebasing: buffer[..<(headSize + count)]), to: socket) else { return }
+          AttachmentFormat.write(length: UInt32(count), to: buffer)
+          guard writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<(headSize + count)])) else { return }
+        } else if writer.shouldShowLife {
+          AttachmentFormat.write(length: AttachmentFormat.stillHere, to: buffer)
+          guard writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<headSize])) else { return }
         }
         position += UInt64(count)
       }
@@ -89,28 +99,17 @@ final class Sending: @unchecked Sendable {
       Log.write(.error, "\(error.message)")
       verdict = .unreadable
     }
-    _ = write(AttachmentFormat.end(verdict, digest: sum ?? []), to: socket)
+    _ = writer.write(AttachmentFormat.end(verdict, digest: sum ?? []))
   }
 
-  private func write(_ bytes: [UInt8], to socket: Int32) -> Bool {
-    bytes.withUnsafeBytes { write($0, to: socket) }
-  }
-
-  /// - Returns: false if the other side does not take it.
-  private func write(_ bytes: UnsafeRawBufferPointer, to socket: Int32) -> Bool {
-    var left = bytes
-    while let start = left.baseAddress, !left.isEmpty {
-      let count = linux_send(socket, start, left.count, -1)
-      if count >= 0 {
-        left = UnsafeRawBufferPointer(rebasing: left[count...])
-      } else if linux_errno() == EAGAIN {
-        // Whoever made the socket can make it so.
-        var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
-        poll(&descriptor, 1, -1)
-      } else if linux_errno() != EINTR {
-        return false
-      }
-    }
-    return true
+  /// What comes first: on this device the file itself, which the other side copies, as a rule.
+  /// - Returns: whether it wants the bytes.
+  private func greet(_ file: SourceFile, _ writer: inout AttachmentWriter) -> Bool {
+    let head = AttachmentFormat.head(size: file.size)
+    guard handsOver, let descriptor = file.openedAgain() else { return writer.write(head) }
+    let time = AttachmentFormat.handedOver(changedAt: file.stamp.seconds, file.stamp.nanoseconds)
+    let hasGone = writer.write(head + time, with: descriptor)
+    Descriptors.close(descriptor)
+    return hasGone && writer.wait(for: AttachmentFormat.Word.sendBytes.rawValue)
   }
 }

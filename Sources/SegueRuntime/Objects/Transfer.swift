@@ -4,8 +4,8 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment on its way to this app (R7.6): a thread asks for it, reads a socket, and writes a file. If the way breaks it
-/// asks again, and goes on where it was.
+/// An attachment on its way to this app (R7.6): a thread asks for it, and reads a socket and writes, or has the kernel copy the file
+/// that has come by it. If the way breaks it asks again, and goes on where it was.
 open class Transfer: Handled, @unchecked Sendable {
   /// Where the bytes go.
   public enum Target {
@@ -32,7 +32,11 @@ open class Transfer: Handled, @unchecked Sendable {
   // The thread's.
   private var digest: ThreadedDigest { means.digest }
   private var hasBegun = false
+  /// The bytes come by the socket, rather than the file.
+  private var takesBytes = false
   private var received: UInt64 = 0
+  /// Uptime at which the other side last showed life.
+  private var heardAt: Int64 = 0
   private let total: UInt64
   private var reportedAt: Int64 = 0
 
@@ -158,8 +162,8 @@ open class Transfer: Handled, @unchecked Sendable {
 
   /// Called with the app's lock.
   /// - Returns: whether the host is to be told, and does not know that yet.
-  private func noteProgress() -> Bool {
-    progress = (received, total)
+  private func noteProgress(_ count: UInt64) -> Bool {
+    progress = (max(progress.received, count), total)
     defer { isProgressDue = true }
     return !isProgressDue
   }
@@ -175,7 +179,7 @@ open class Transfer: Handled, @unchecked Sendable {
     case .descriptor(let descriptor): descriptor.close()
     }
     app.transferChanged(self) {
-      if error == nil, wantsProgress { _ = noteProgress() }
+      if error == nil, wantsProgress { _ = noteProgress(total) }
       self.error = error
       hasEnded = true
       return true
@@ -196,10 +200,8 @@ open class Transfer: Handled, @unchecked Sendable {
         if let why = whyStopped { return why }
         guard error.status == Self.broken.status || error.status == .remoteApplicationTimedOut else { return error }
       }
-      if received > before {
-        brokenAt = Clock.uptime
-        pause = Self.pause.first
-      }
+      brokenAt = max(brokenAt, heardAt)
+      if received > before { pause = Self.pause.first }
       guard Clock.uptime + Int64(pause) < brokenAt + (hasBegun ? app.transferResume : Self.firstPatience) else {
         return Self.broken
       }
@@ -238,7 +240,7 @@ open class Transfer: Handled, @unchecked Sendable {
       if isAnswered { break }
       wait(-1)
     }
-    try receive(near.fd, app)
+    try receive(AttachmentReader(near.fd), app)
   }
 
   private static var broken: SegueError {
@@ -249,7 +251,7 @@ open class Transfer: Handled, @unchecked Sendable {
     SegueError(.handoffFailed, "the attachment was changed after it had been attached")
   }
 
-  private func receive(_ socket: Int32, _ app: App) throws(SegueError) {
+  private func receive(_ reader: AttachmentReader, _ app: App) throws(SegueError) {
     // Two, since while one is filled the other still counts for the digest; and one for what is not the attachment's.
     let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Self.pieceSize + 64, alignment: 16)
     let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[(2 * Self.pieceSize)...])
@@ -258,27 +260,32 @@ open class Transfer: Handled, @unchecked Sendable {
       digest.wait()
       buffers.deallocate()
     }
-    let size = AttachmentFormat.size(head: try read(AttachmentFormat.headSize, from: socket, buffer))
-    guard size == total else { throw Self.changed }
-    if !hasBegun {
-      if case .file(let file) = target { try file.begin(size: size) }
-      if size >= Self.large { digest.startThread() }
-      hasBegun = true
-    }
+    var handed = try readHead(reader, buffer)
     while true {
-      var left = AttachmentFormat.length(try read(AttachmentFormat.lengthSize, from: socket, buffer))
-      if left == 0 { break }
-      guard left <= AttachmentFormat.pieceLimit, UInt64(left) <= total - received else { throw Self.malformed }
+      let length = AttachmentFormat.length(try read(AttachmentFormat.lengthSize, from: reader, buffer))
+      if length == 0 { break }
+      heardAt = Clock.uptime
+      if length == AttachmentFormat.stillHere { continue }
+      if length == AttachmentFormat.handedOver {
+        let time = AttachmentFormat.time(try read(AttachmentFormat.timeSize, from: reader, buffer))
+        if let file = handed.take(), try copy(file, changedAt: time, app) { return }
+        try takeBytes()
+        reader.say(AttachmentFormat.Word.sendBytes.rawValue)
+        continue
+      }
+      try takeBytes()
+      guard length <= AttachmentFormat.pieceLimit, UInt64(length) <= total - received else { throw Self.malformed }
+      var left = Int(length)
       while left > 0 {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffers[start..<start + min(left, Self.pieceSize)])
-        let count = read(into: room, from: socket)
-        guard count > 0 else { throw Self.broken }
-        try take(UnsafeRawBufferPointer(rebasing: room[..<count]), app)
+        let count = reader.read(into: room)
+        try take(UnsafeRawBufferPointer(rebasing: room[..<count]), reader, app)
+        guard count == room.count else { throw Self.broken }
         start = Self.pieceSize - start
         left -= count
       }
     }
-    let end = try read(AttachmentFormat.endSize, from: socket, buffer)
+    let end = try read(AttachmentFormat.endSize, from: reader, buffer)
     switch AttachmentFormat.Verdict(rawValue: end[0]) {
     case .complete: break
     case .changed: throw Self.changed
@@ -288,48 +295,105 @@ open class Transfer: Handled, @unchecked Sendable {
     guard digest.finish().elementsEqual(end[1...]) else {
       throw SegueError(.malformed, "the digests differ: what came is not what was sent")
     }
+    try finish()
+  }
+
+  /// - Returns: the file that came with it; nil: none that can be copied.
+  private func readHead(
+    _ reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
+  ) throws(SegueError) -> HandedFile? {
+    let head = UnsafeMutableRawBufferPointer(rebasing: buffer[..<AttachmentFormat.headSize])
+    var descriptor: Int32 = -1
+    let count = reader.read(into: head, handed: &descriptor)
+    let handed = descriptor < 0 ? nil : HandedFile.take(descriptor)
+    guard count == head.count else { throw Self.broken }
+    guard AttachmentFormat.size(head: UnsafeRawBufferPointer(head)) == total else { throw Self.changed }
+    if !hasBegun, case .file(let file) = target { try file.begin() }
+    hasBegun = true
+    heardAt = Clock.uptime
+    if descriptor < 0 { try takeBytes() }
+    return handed
+  }
+
+  /// From now on, if not before, the attachment comes byte by byte.
+  private func takeBytes() throws(SegueError) {
+    guard !takesBytes else { return }
+    takesBytes = true
+    if case .file(let file) = target {
+      try file.startAgain()
+      try file.reserve(size: total)
+    }
+    if total >= Self.large { digest.startThread() }
+  }
+
+  /// Copies a file that was handed over: all of it, as it was when it was attached. No digest is needed where no wire is.
+  /// - Returns: whether that could be done; if not, nothing of it counts. Throws HANDOFF_FAILED: it was changed; SYSTEM.
+  private func copy(
+    _ source: HandedFile, changedAt time: (seconds: Int64, nanoseconds: UInt32), _ app: App
+  ) throws(SegueError) -> Bool {
+    guard case .file(let file) = target, !takesBytes else { return false }
+    guard source.has(size: total, changedAt: time) else { throw Self.changed }
+    var copied: UInt64 = 0
+    while copied < total {
+      let count = try file.copy(source, upTo: total)
+      if count == 0 { break }
+      copied += UInt64(count)
+      if let why = whyStopped { throw why }
+      report(copied, app)
+    }
+    switch source.state {
+    case .changed: throw Self.changed
+    case .doubtful: return false
+    case .unchanged: break
+    }
+    guard copied == total else { return false }
+    received = total
+    try finish()
+    return true
+  }
+
+  private func finish() throws(SegueError) {
     if let why = whyStopped { throw why }
     if case .file(let file) = target { try file.finish() }
   }
 
-  private func take(_ bytes: UnsafeRawBufferPointer, _ app: App) throws(SegueError) {
+  private func take(
+    _ bytes: UnsafeRawBufferPointer, _ reader: AttachmentReader, _ app: App
+  ) throws(SegueError) {
     digest.update(bytes)
     switch target {
     case .file(let file): try file.write(bytes)
     case .descriptor(let descriptor):
       var left = bytes
       while !left.isEmpty {
-        let count = try descriptor.write(left, until: wakeUp)
+        let count = try descriptor.write(left, until: wakeUp, milliseconds: Int32(Limits.attachmentSign))
         left = UnsafeRawBufferPointer(rebasing: left[count...])
         if let why = whyStopped { throw why }
-        // What said stop was old.
-        if !left.isEmpty { Descriptors.reset(wakeUp) }
+        guard !left.isEmpty else { break }
+        // What said stop was old; or nobody takes it for now.
+        Descriptors.reset(wakeUp)
+        reader.say(AttachmentFormat.Word.stillHere.rawValue)
       }
     }
     received += UInt64(bytes.count)
-    // The whole is told with the end, once it is known to be right.
-    guard wantsProgress, received < total else { return }
+    report(received, app)
+  }
+
+  /// How far it is. The whole is told with the end, once it is known to be right.
+  private func report(_ count: UInt64, _ app: App) {
+    guard wantsProgress, count < total else { return }
     let now = Clock.uptime
     guard now - reportedAt >= Limits.progress else { return }
     reportedAt = now
-    app.transferChanged(self) { noteProgress() }
+    app.transferChanged(self) { noteProgress(count) }
   }
 
-  /// So many bytes, at the start of the buffer. Throws CONNECTION_UNAVAILABLE: the stream has ended.
+  /// So many bytes, at the start of the buffer. Throws CONNECTION_UNAVAILABLE: the stream has ended, or is silent.
   private func read(
-    _ count: Int, from socket: Int32, _ buffer: UnsafeMutableRawBufferPointer
+    _ count: Int, from reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
   ) throws(SegueError) -> UnsafeRawBufferPointer {
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-    guard read(into: room, from: socket) == count else { throw Self.broken }
+    guard reader.read(into: room) == count else { throw Self.broken }
     return UnsafeRawBufferPointer(room)
-  }
-
-  /// Fills the buffer.
-  /// - Returns: how many came; fewer if the stream has ended.
-  private func read(into buffer: UnsafeMutableRawBufferPointer, from socket: Int32) -> Int {
-    while true {
-      let count = recv(socket, buffer.baseAddress, buffer.count, linux_msg_waitall())
-      if count >= 0 || linux_errno() != EINTR { return count }
-    }
   }
 }

@@ -3,10 +3,10 @@ import SegueModel
 
 /// What is attached: an open file as it was then, on which nothing but the bytes counts: it may be renamed, or deleted.
 public final class SourceFile: AttachmentSource, @unchecked Sendable {
-  public let size: UInt64
+  public var size: UInt64 { stamp.size }
   private let fd: Int32
-  /// When its bytes were last changed.
-  private let changedAt: timespec
+  /// What it was when it was attached.
+  public let stamp: FileStamp
   private let lock = Lock()
   /// Guarded by `lock`.
   private var knownDigest: [UInt8]?
@@ -38,25 +38,23 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
       Descriptors.close(fd)
       throw error
     }
+    // Whoever gets it to read could open it again to write. Where it cannot be sealed it is a file like others.
+    _ = linux_seal(fd)
     return try open(own: fd)
   }
 
   /// Closes the descriptor if it throws.
   private static func open(own fd: Int32) throws(SegueError) -> SourceFile {
-    var status = stat()
-    guard fstat(fd, &status) == 0, linux_is_file(&status) == 1, let size = UInt64(exactly: status.st_size),
-      linux_is_readable(fd) == 1
-    else {
+    guard let stamp = FileStamp(of: fd), linux_is_readable(fd) == 1 else {
       Descriptors.close(fd)
       throw SegueError(.invalidArgument, "what is to be attached is no regular file that can be read")
     }
-    return SourceFile(fd, size: size, changedAt: status.st_mtim)
+    return SourceFile(fd, stamp)
   }
 
-  private init(_ fd: Int32, size: UInt64, changedAt: timespec) {
+  private init(_ fd: Int32, _ stamp: FileStamp) {
     self.fd = fd
-    self.size = size
-    self.changedAt = changedAt
+    self.stamp = stamp
     super.init()
   }
 
@@ -70,9 +68,22 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
 
   /// Whether nobody has written to it since it was attached.
   public var isUnchanged: Bool {
-    var status = stat()
-    return fstat(fd, &status) == 0 && UInt64(exactly: status.st_size) == size
-      && status.st_mtim.tv_sec == changedAt.tv_sec && status.st_mtim.tv_nsec == changedAt.tv_nsec
+    linux_is_sealed(fd) == 1 || (FileStamp(of: fd)?.hasSameBytes(as: stamp) ?? false)
+  }
+
+  /// It, opened anew, so that it is for reading only whatever the host has given; the caller's to close.
+  /// - Returns: nil: that cannot be done.
+  public func openedAgain() -> Int32? {
+    let again = Descriptors.own(linux_openat(AT_FDCWD, "/proc/self/fd/\(fd)", O_RDONLY | O_CLOEXEC | O_NOCTTY, 0))
+    guard again >= 0 else { return nil }
+    var (status, other) = (stat(), stat())
+    guard fstat(fd, &status) == 0, fstat(again, &other) == 0, status.st_dev == other.st_dev,
+      status.st_ino == other.st_ino
+    else {
+      Descriptors.close(again)
+      return nil
+    }
+    return again
   }
 
   /// - Returns: how many bytes were read; 0: there are no more. Throws SYSTEM.

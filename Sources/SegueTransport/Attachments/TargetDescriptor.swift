@@ -32,9 +32,11 @@ public final class TargetDescriptor: @unchecked Sendable {
     fd = -1
   }
 
-  /// All of them, unless another descriptor becomes readable while nobody takes them. Throws SYSTEM.
+  /// All of them, unless another descriptor becomes readable while nobody takes them, or nobody does for a while. Throws SYSTEM.
   /// - Returns: how many were written.
-  public func write(_ bytes: UnsafeRawBufferPointer, until stop: Int32) throws(SegueError) -> Int {
+  public func write(
+    _ bytes: UnsafeRawBufferPointer, until stop: Int32, milliseconds: Int32
+  ) throws(SegueError) -> Int {
     if isFile {
       try FileBytes.write(bytes, to: fd)
       return bytes.count
@@ -44,8 +46,9 @@ public final class TargetDescriptor: @unchecked Sendable {
       var descriptors = [
         pollfd(fd: fd, events: Int16(POLLOUT), revents: 0), pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
       ]
-      guard poll(&descriptors, 2, -1) >= 0 || linux_errno() == EINTR else { throw .system("writing an attachment") }
-      if descriptors[1].revents != 0 { return bytes.count - left.count }
+      let ready = poll(&descriptors, 2, milliseconds)
+      guard ready >= 0 || linux_errno() == EINTR else { throw .system("writing an attachment") }
+      if ready == 0 || descriptors[1].revents != 0 { return bytes.count - left.count }
       guard descriptors[0].revents != 0 else { continue }
       // The host may not have made it non-blocking: no more than surely fits.
       let piece = UnsafeRawBufferPointer(rebasing: left.prefix(Self.pipeRoom))

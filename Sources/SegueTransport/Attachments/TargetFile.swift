@@ -6,6 +6,8 @@ import SegueModel
 public final class TargetFile: @unchecked Sendable {
   /// Bytes after which the system is told to begin to write them to the disk: at the end there is less to wait for.
   private static let stretch: UInt64 = 8 * 1024 * 1024
+  /// Bytes that are copied at a time where the kernel does not do it.
+  private static let pieceSize = 1024 * 1024
 
   private let folder: Int32
   // Ended by NUL.
@@ -42,16 +44,25 @@ public final class TargetFile: @unchecked Sendable {
     Descriptors.close(folder)
   }
 
-  /// Room for so many bytes, so that it is known at once if there is too little. Throws SYSTEM.
-  public func begin(size: UInt64) throws(SegueError) {
+  /// Throws SYSTEM.
+  public func begin() throws(SegueError) {
     fd = Descriptors.own(linux_openat(folder, ".", O_WRONLY | linux_o_tmpfile() | O_CLOEXEC, 0o666))
     if fd < 0 {
       fd = Descriptors.own(linux_openat(folder, hiddenName, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666))
       isHidden = fd >= 0
     }
     guard fd >= 0 else { throw .system("path: a file beside it") }
+  }
+
+  /// Room for so many bytes, so that it is known at once if there is too little. Throws SYSTEM.
+  public func reserve(size: UInt64) throws(SegueError) {
     // Not every file system can say.
     guard size > 0, linux_allocate(fd, off_t(clamping: size)) != 0 else { return }
+    try checkRoom()
+  }
+
+  /// Throws SYSTEM if what failed has failed for lack of room.
+  private func checkRoom() throws(SegueError) {
     switch linux_errno() {
     case ENOSPC, EFBIG, EDQUOT: throw .system(Self.writing)
     default: break
@@ -61,8 +72,42 @@ public final class TargetFile: @unchecked Sendable {
   /// Behind what was written so far. Throws SYSTEM.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) {
     try FileBytes.write(bytes, to: fd)
+    wrote(bytes.count)
+  }
+
+  /// Copies what follows of another file behind what was written so far; the kernel does, and shares the blocks if it can. Throws
+  /// SYSTEM if there is no room.
+  /// - Returns: how many bytes; 0: there are no more, or they cannot be read.
+  public func copy(_ source: HandedFile, upTo size: UInt64) throws(SegueError) -> Int {
+    let wanted = Int(min(Self.stretch, size - written))
+    var offset = off_t(clamping: written)
+    var count = copy_file_range(source.fd, &offset, fd, nil, wanted, 0)
+    if count < 0 {
+      try checkRoom()
+      count = try copyBytes(source, at: off_t(clamping: written))
+    }
+    wrote(count)
+    return count
+  }
+
+  /// Between file systems the kernel may not.
+  private func copyBytes(_ source: HandedFile, at offset: off_t) throws(SegueError) -> Int {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
+    defer { buffer.deallocate() }
+    let count = max(0, pread(source.fd, buffer.baseAddress, buffer.count, offset))
+    try FileBytes.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: fd)
+    return count
+  }
+
+  /// Nothing was written so far. Throws SYSTEM.
+  public func startAgain() throws(SegueError) {
+    guard ftruncate(fd, 0) == 0, lseek(fd, 0, SEEK_SET) == 0 else { throw .system(Self.writing) }
+    written = 0
+  }
+
+  private func wrote(_ count: Int) {
     let stretches = written / Self.stretch
-    written += UInt64(bytes.count)
+    written += UInt64(count)
     if written / Self.stretch != stretches {
       linux_start_writing(fd, off_t(clamping: stretches * Self.stretch), off_t(Self.stretch))
     }

@@ -111,10 +111,21 @@ def test_the_origins_death_is_an_error_and_nothing_is_left(
     """R7.6."""
     app = opened("com.example.viewer", team="com.example.notes")
     origin = start(ORIGIN, large, says="offering")
+    activity = continued(app)
     target.write_bytes(b"old")
-    fetching = continued(app).fetch_attachment("large", target, progress=lambda *_: origin.kill())
-    with pytest.raises(segue.ConnectionUnavailableError):
-        fetching.wait(PATIENCE)
+    reader, writer = os.pipe()
+    held = activity.fetch_attachment("large", writer)
+    os.close(writer)
+    assert os.read(reader, 1)
+    origin.kill()
+    origin.wait()
+    fetching = activity.fetch_attachment("large", target)
+    with open(reader, "rb", buffering=0) as pipe:
+        while pipe.read(1 << 20):
+            pass
+    for each in [held, fetching]:
+        with pytest.raises(segue.ConnectionUnavailableError):
+            each.wait(PATIENCE)
     assert target.read_bytes() == b"old" and left(target) == ["file"]
 
 

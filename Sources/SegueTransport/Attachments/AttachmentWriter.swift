@@ -1,0 +1,67 @@
+import CLinux
+import SegueModel
+
+/// The end of an attachment's stream from which it is sent. It waits for the other as long as that takes something or says a word,
+/// and some time longer (docs/protocol.md, "An attachment, at both ends"). The socket is its owner's.
+public struct AttachmentWriter {
+  private let fd: Int32
+  private let patience: Int64
+  /// Uptimes at which this end last said something, and at which the other was last known to live.
+  private var spokeAt = Clock.uptime
+  private var heardAt = Clock.uptime
+
+  /// - Parameter patience: milliseconds without a sign of life from the other end, `Limits.attachmentSilence` at least.
+  public init(_ fd: Int32, patience: Int64) {
+    self.fd = fd
+    self.patience = max(patience, Limits.attachmentSilence)
+  }
+
+  /// The other end should hear of this one, which has nothing to send for now.
+  public var shouldShowLife: Bool { Clock.uptime - spokeAt >= Limits.attachmentSign }
+
+  public mutating func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0) } }
+
+  /// - Returns: false if the other side does not take it.
+  public mutating func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var left = bytes
+    while let start = left.baseAddress, !left.isEmpty {
+      let count = send(fd, start, left.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+      if count >= 0 {
+        left = UnsafeRawBufferPointer(rebasing: left[count...])
+        spokeAt = Clock.uptime
+        heardAt = spokeAt
+      } else if linux_errno() == EAGAIN {
+        guard wait(toWrite: true) != nil else { return false }
+      } else if linux_errno() != EINTR {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// The first bytes, with a descriptor along, which stays the caller's.
+  public mutating func write(_ bytes: [UInt8], with descriptor: Int32) -> Bool {
+    linux_send(fd, bytes, bytes.count, descriptor) == bytes.count
+  }
+
+  /// Waits until the other side has said that word.
+  /// - Returns: false if it is gone, or says nothing for too long.
+  public mutating func wait(for word: UInt8) -> Bool {
+    while let said = wait(toWrite: false) { if said.contains(word) { return true } }
+    return false
+  }
+
+  /// Waits until there is room, or the other side has said something; or for a while.
+  /// - Returns: what it has said; nil: it is gone, or did nothing for too long.
+  private mutating func wait(toWrite: Bool) -> [UInt8]? {
+    var descriptor = pollfd(fd: fd, events: Int16(POLLIN | (toWrite ? POLLOUT : 0)), revents: 0)
+    poll(&descriptor, 1, Int32(Limits.attachmentSign))
+    var said = [UInt8](repeating: 0, count: 64)
+    let count = recv(fd, &said, said.count, Int32(MSG_DONTWAIT))
+    let now = Clock.uptime
+    if count > 0 || Int32(descriptor.revents) & POLLOUT != 0 { heardAt = now }
+    let isGone = count == 0 || count < 0 && linux_errno() != EAGAIN && linux_errno() != EINTR
+    guard !isGone, now - heardAt < patience else { return nil }
+    return Array(said[..<max(0, count)])
+  }
+}
