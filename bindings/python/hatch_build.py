@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts libsegue.so.0 into the wheel. It is built first where there is none: that needs Swift.
 
-SEGUE_LIBRARY names another one to take.
+SEGUE_LIBRARY names another one to take. SEGUE_PROJECT_URL is the project's page, for the metadata.
 """
 
 from __future__ import annotations
@@ -13,8 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 SONAME = "libsegue.so.0"
+
+
+class PageHook(MetadataHookInterface):
+    def update(self, metadata: dict[str, Any]) -> None:
+        page = os.environ.get("SEGUE_PROJECT_URL", "").rstrip("/")
+        if page:
+            metadata["urls"] = {
+                "Homepage": page,
+                "Documentation": f"{page}/tree/main/docs",
+                "Changelog": f"{page}/blob/main/CHANGELOG.md",
+                "Issues": f"{page}/issues",
+            }
 
 
 class LibraryHook(BuildHookInterface):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -53,10 +53,9 @@ def _seed(request: pytest.FixtureRequest) -> int:
     return seed
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
+@pytest.hookimpl(hookwrapper=True)  # pluggy 1.0 knows no other way
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    report = (yield).get_result()
     trace = item.stash.get(_trace, None)
     if trace is not None and report.failed:
         report.sections.append((f"segue_fleet, --segue-seed {item.stash[_used]}", trace()))
-    return report

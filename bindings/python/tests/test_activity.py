@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import json
 import math
 import pickle
 from datetime import datetime, timedelta, timezone
@@ -164,6 +166,81 @@ def test_user_info_is_a_mapping_that_writes_through(activity: segue.Activity) ->
     assert repr(info) == "UserInfo({})"
     activity.user_info = None
     assert len(activity.user_info) == 0
+
+
+NESTED: dict[Any, Any] = {
+    "tags": ["a", {"b": [1]}],
+    "page": {"line": 1, "marks": [1, 2]},
+    "set": {1, 2},
+    7: [Map([(1, [1]), (True, 2)])],
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda info: info["tags"].append("new"),
+        lambda info: info["tags"].extend(["new"]),
+        lambda info: info["tags"].__setitem__(0, "new"),
+        lambda info: info["tags"].sort(),
+        lambda info: info["tags"].clear(),
+        lambda info: info["tags"].__imul__(2),
+        lambda info: info["tags"].__delitem__(0),
+        lambda info: info["tags"][1]["b"].append(2),
+        lambda info: info["page"].__setitem__("line", 2),
+        lambda info: info["page"].update(line=2),
+        lambda info: info["page"].pop("line"),
+        lambda info: info["page"].setdefault("column", 2),
+        lambda info: info["page"]["marks"].insert(0, 0),
+        lambda info: info["set"].add(3),
+        lambda info: info[7][0][1].append(2),
+        lambda info: info.get("tags").append("new"),
+        lambda info: next(iter(info.values())).append("new"),
+        lambda info: dict(info.items())["page"].__setitem__("line", 2),
+        lambda info: info.setdefault("tags", []).append("new"),
+        lambda info: info.setdefault("none", []).append("new"),
+        lambda info: [*info["tags"]][1].update(b=2),
+    ],
+)
+def test_a_change_inside_what_was_read_is_refused_not_lost(activity: segue.Activity, change: Any) -> None:
+    activity.user_info = NESTED
+    with pytest.raises((TypeError, AttributeError)) as raised:
+        change(activity.user_info)
+    if raised.type is TypeError:
+        assert "editing()" in str(raised.value)
+    activity.user_info.pop("none", None)
+    assert activity.user_info == NESTED
+
+
+def test_what_was_read_is_otherwise_as_ever(activity: segue.Activity) -> None:
+    activity.user_info = NESTED
+    info = activity.user_info
+    assert info["tags"] == ["a", {"b": [1]}]
+    assert info["tags"] + [1] == ["a", {"b": [1]}, 1]
+    assert isinstance(info["tags"], list)
+    assert isinstance(info["page"], dict)
+    assert repr(info["page"]) == "{'line': 1, 'marks': [1, 2]}"
+    assert json.dumps([info["tags"], info["page"]]) == json.dumps([NESTED["tags"], NESTED["page"]])
+    info["tags"] += ["b"]
+    info["page"] |= {"line": 2}
+    assert (info["tags"][-1], info["page"]["line"]) == ("b", 2)
+    info["again"] = info["page"]
+    assert info["again"] == info["page"]
+    for again in (
+        copy.copy(info["page"]),
+        copy.deepcopy(info["page"]),
+        pickle.loads(pickle.dumps(info["page"])),
+        info["page"].copy(),
+        info.copy()["page"],
+        info.pop("page"),
+    ):
+        assert type(again) is dict
+        again["line"] = 3
+    for again in (copy.copy(info["tags"]), copy.deepcopy(info["tags"]), pickle.loads(pickle.dumps(info["tags"]))):
+        assert type(again) is list
+        again.append(3)
+    copy.deepcopy(info["again"])["marks"].append(3)
+    assert segue.decode_value(segue.encode_value(info["again"])) == info["again"]
 
 
 def test_its_keys_are_exact(activity: segue.Activity) -> None:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
 from . import _arguments, _attachment, _native, _request, _stream, _table
+from ._callbacks import ActivityCallbacks
 from ._codec import date_of, seconds_of
-from ._hooks import Hooked, hook, is_hooked, is_later
+from ._hooks import is_hooked, is_later
 from ._native import library, release
 from ._pending import Pending
 from ._receipt import Outcome, receipt_of
@@ -68,7 +69,7 @@ class Reason:
     """The app that it concerns; None where it concerns all."""
 
 
-class Activity(Hooked, _native.Handle):
+class Activity(ActivityCallbacks, _native.Handle):
     """What the user is doing: type, title, state, web page.
 
     While it is current, its app keeps it; otherwise it is invalidated when you let go of it (R1.15).
@@ -89,12 +90,6 @@ class Activity(Hooked, _native.Handle):
     _delegate: int | None = None
     _takes: tuple[bool, ...] = ()
     """What the delegate has callbacks for."""
-
-    on_will_save: Callable[..., Any] = hook()
-    on_was_continued: Callable[..., Any] = hook()
-    on_continuation_ended: Callable[..., Any] = hook()
-    on_did_receive_stream: Callable[..., Any] = hook()
-    on_request: Callable[..., Any] = hook()
 
     def __init__(
         self,
@@ -250,6 +245,7 @@ class Activity(Hooked, _native.Handle):
 
     @property
     def app(self) -> App | None:
+        """The app that it belongs to; None: it can never be offered."""
         return self._app
 
     @property
@@ -259,10 +255,12 @@ class Activity(Hooked, _native.Handle):
 
     @property
     def type(self) -> str:
+        """What kind of activity it is, as the apps that continue it declare it (R1.1)."""
         return _native.take_text(library.segue_activity_get_type, self._handle) or ""
 
     @property
     def title(self) -> str | None:
+        """What people see, up to 1 KiB."""
         return _native.take_text(library.segue_activity_get_title, self._handle)
 
     @title.setter
@@ -312,6 +310,7 @@ class Activity(Hooked, _native.Handle):
 
     @property
     def persistent_identifier(self) -> str | None:
+        """Names it among those that are kept for search; up to 255 bytes."""
         return _native.take_text(library.segue_activity_get_persistent_identifier, self._handle)
 
     @persistent_identifier.setter
@@ -330,6 +329,7 @@ class Activity(Hooked, _native.Handle):
 
     @property
     def keywords(self) -> frozenset[str]:
+        """Words by which search finds it."""
         return frozenset(taken(_native.take_handle(library.segue_activity_get_keywords, self._handle)) or ())
 
     @keywords.setter
@@ -358,6 +358,7 @@ class Activity(Hooked, _native.Handle):
 
     @property
     def supports_continuation_streams(self) -> bool:
+        """Whether who continues it may ask for streams (R7.1)."""
         return _native.take_bool(library.segue_activity_get_supports_continuation_streams, self._handle)
 
     @supports_continuation_streams.setter
@@ -387,6 +388,7 @@ class Activity(Hooked, _native.Handle):
 
     @property
     def eligible_for_search(self) -> bool:
+        """Whether it may be kept for search (R1.8)."""
         return self._eligible(_SEARCH)
 
     @eligible_for_search.setter
@@ -395,6 +397,7 @@ class Activity(Hooked, _native.Handle):
 
     @property
     def eligible_for_public_indexing(self) -> bool:
+        """Whether what is public of it may be indexed (R1.8)."""
         return self._eligible(_PUBLIC_INDEXING)
 
     @eligible_for_public_indexing.setter
@@ -403,6 +406,7 @@ class Activity(Hooked, _native.Handle):
 
     @property
     def eligible_for_prediction(self) -> bool:
+        """Whether it may be suggested (R1.8)."""
         return self._eligible(_PREDICTION)
 
     @eligible_for_prediction.setter

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
 from . import _arguments, _native, _table
 from ._activity import Activity, _of, make_delegate, takes_of
+from ._callbacks import AppCallbacks
 from ._continuation import Continuation, continuation_of
-from ._hooks import Hooked, hook, is_later
+from ._hooks import is_later
 from ._link import Link, link
 from ._log import follow_logger, logger
 from ._native import library
@@ -63,7 +64,7 @@ class Connection(enum.IntEnum):
     """Registered, and every offer that the hub knew of has been told."""
 
 
-class App(Hooked, _native.Handle):
+class App(AppCallbacks, _native.Handle):
     """One open of the library: identifier, team, the activity types that it can continue.
 
         with segue.App("com.example.notes") as app:          # or: async with
@@ -94,17 +95,6 @@ class App(Hooked, _native.Handle):
     """What that has callbacks for."""
     _opened = False
     _closed = False
-
-    on_offer: Callable[..., Any] = hook()
-    on_connection: Callable[..., Any] = hook()
-    on_will_continue: Callable[..., Any] = hook()
-    on_continue: Callable[..., Any] = hook()
-    on_did_fail: Callable[..., Any] = hook()
-    on_will_save: Callable[..., Any] = hook()
-    on_was_continued: Callable[..., Any] = hook()
-    on_continuation_ended: Callable[..., Any] = hook()
-    on_did_receive_stream: Callable[..., Any] = hook()
-    on_request: Callable[..., Any] = hook()
 
     def __init__(
         self,
@@ -365,6 +355,7 @@ class App(Hooked, _native.Handle):
 
     @property
     def connection(self) -> Connection:
+        """Whether the app is registered with the device's hub."""
         return Connection(_native.take_int32(library.segue_app_get_connection, self._handle))
 
     def ready(self) -> Pending[None]:

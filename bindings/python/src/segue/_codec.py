@@ -116,6 +116,8 @@ def _encode_other(encoder: Any, value: Any) -> None:
             encoder.encode(element)
     elif isinstance(value, (Set, AbstractSet)):
         encoder.encode(cbor2.CBORTag(TAG_SET, list(value)))
+    elif isinstance(value, Sequence):  # cbor2 5
+        encoder.encode(list(value))
     else:
         raise UnsupportedValueError(f"user_info cannot hold a {type(value).__name__}: {value!r:.80}")
 

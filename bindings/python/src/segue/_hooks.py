@@ -5,15 +5,21 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import difflib
 import inspect
-from typing import Any, Callable, Union
+import warnings
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 Handler = Callable[..., Any]
 Later = Union["asyncio.Future[Any]", "concurrent.futures.Future[Any]"]
 
 
 class _Hook:
-    """Stands in a base class for a callback that has no method: calling it registers a function."""
+    """Stands in a base class for a callback that has no method. Calling it registers a function, as does assigning."""
+
+    def __init__(self, arguments: tuple[str, ...], doc: str):
+        self.arguments = arguments
+        self.__doc__ = doc
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -25,28 +31,72 @@ class _Hook:
         def register(handler: Handler) -> Handler:
             if not callable(handler):
                 raise TypeError(f"@{self._name} decorates a function, not {handler!r}")
+            self.check(handler, handler, self.arguments)
             instance._handlers[self._name] = handler
             instance._hooked()
             return handler
 
         return register
 
+    def __set__(self, instance: Any, handler: Handler | None) -> None:
+        if handler is None:
+            instance._handlers.pop(self._name, None)
+        else:
+            self.__get__(instance, type(instance))(handler)
 
-def hook() -> Any:
-    """A callback of a class: override it as a method, or decorate a function with it."""
-    return _Hook()
+    def check(self, where: Any, handler: Handler, arguments: tuple[str, ...]) -> None:
+        """Raises TypeError if it cannot be called with these arguments."""
+        try:
+            signature = inspect.signature(handler)
+        except (TypeError, ValueError):  # it is not of Python
+            return
+        try:
+            signature.bind(*arguments)
+        except TypeError as error:
+            name = getattr(where, "__qualname__", repr(where))
+            wanted = ", ".join(self.arguments)
+            raise TypeError(f"{name}: {self._name} is called with ({wanted}): {error}") from None
+
+
+def hook(*arguments: str, doc: str) -> Any:
+    """A callback of a class: override it as a method, or decorate a function with it.
+
+    arguments: the names of what it is called with
+    """
+    return _Hook(arguments, doc)
+
+
+def hooks_of(kind: type) -> dict[str, _Hook]:
+    """The callbacks that a class can have, by name."""
+    return {name: value for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, _Hook)}
 
 
 def is_hooked(kind: type) -> bool:
     """Whether a class has methods for some of its callbacks."""
-    bases = {name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, _Hook)}
-    return any(not isinstance(getattr(kind, name), _Hook) for name in bases)
+    return any(not isinstance(getattr(kind, name), _Hook) for name in hooks_of(kind))
 
 
 class Hooked:
     """An object with callbacks."""
 
     _handlers: dict[str, Handler]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        hooks = hooks_of(cls)
+        for name, value in vars(cls).items():
+            hook = hooks.get(name)
+            if hook is None:
+                _warn_of_unknown(cls, name, hooks)
+            elif inspect.isfunction(value):
+                hook.check(value, value, ("self", *hook.arguments))
+
+    if not TYPE_CHECKING:  # which would take any attribute for known
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name.startswith("on_"):
+                _warn_of_unknown(type(self), name, hooks_of(type(self)))
+            super().__setattr__(name, value)
 
     def _hooked(self) -> None:
         """A handler was registered."""
@@ -56,6 +106,13 @@ class Hooked:
         if handler is None and not isinstance(getattr(type(self), name), _Hook):
             handler = getattr(self, name)
         return handler
+
+
+def _warn_of_unknown(kind: type, name: str, hooks: dict[str, _Hook]) -> None:
+    if name.startswith("on_") and name not in hooks:
+        near = difflib.get_close_matches(name, hooks, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(hooks))}"
+        warnings.warn(f"{kind.__name__} has no callback {name}{hint}", UserWarning, stacklevel=3)
 
 
 def is_later(result: Any) -> bool:

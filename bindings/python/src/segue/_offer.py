@@ -29,22 +29,27 @@ class Offer(_native.Handle):
 
     @property
     def type(self) -> str:
+        """The type of the activity."""
         return _native.take_text(library.segue_offer_get_type, self._handle) or ""
 
     @property
     def title(self) -> str | None:
+        """Its title."""
         return _native.take_text(library.segue_offer_get_title, self._handle)
 
     @property
     def device_name(self) -> str:
+        """The device that it is on, as people call it."""
         return _native.take_text(library.segue_offer_get_device_name, self._handle) or ""
 
     @property
     def app_name(self) -> str:
+        """The app that offers it, as people call it."""
         return _native.take_text(library.segue_offer_get_app_name, self._handle) or ""
 
     @property
     def bundle_identifier(self) -> str:
+        """The identifier of that app."""
         return _native.take_text(library.segue_offer_get_bundle_identifier, self._handle) or ""
 
     @property
@@ -70,6 +75,7 @@ class Offer(_native.Handle):
 
     @property
     def supports_continuation_streams(self) -> bool:
+        """Whether who continues it may ask for streams (R7.1)."""
         return _native.take_bool(library.segue_offer_get_supports_continuation_streams, self._handle)
 
     @property

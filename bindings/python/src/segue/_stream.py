@@ -157,6 +157,7 @@ class StreamReader(Unique, asyncio.StreamReader):
             super().feed_eof()
 
     def feed_eof(self) -> None:
+        """The end was read: what it means is asked, and then raised or told."""
         self._end()
 
 
@@ -184,6 +185,7 @@ class StreamWriter(Unique, asyncio.StreamWriter):
         self._finish(closing=False)
 
     def close(self) -> None:
+        """Says that all is written, once it is; while an exception is on its way, aborts."""
         error = sys.exc_info()[1]
         if error is None or error is self._handled or self._ending is not None:
             self._finish(closing=True)
@@ -191,6 +193,7 @@ class StreamWriter(Unique, asyncio.StreamWriter):
             self._give_up()
 
     async def wait_closed(self) -> None:
+        """Returns when all is written and the end was said."""
         if self._ending is not None:
             await self._ending
         await super().wait_closed()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _arguments, _native
 from ._codec import decode, decode_pairs, encode
 from ._native import library, release
+from ._read_only import read_only
 from ._unique import Unique
 from ._values import taken, value_of
 from .errors import NotFoundError, UnsupportedValueError, WrongKindError
@@ -42,8 +43,9 @@ _outputs: list[_Outputs] = []
 class UserInfo(Unique, MutableMapping[Any, Any]):
     """The state in an activity. Each reading asks the activity, each assignment goes into it.
 
-    Keys are exact: 1, 1.0 and True are three (R1.2). A list or dict read from here is a copy: to change inside it,
-    assign it again, or write `with activity.user_info.editing() as entries: entries["tags"].append("new")`.
+    Keys are exact: 1, 1.0 and True are three (R1.2). What is read from here cannot be changed, since that would be
+    lost: a list raises TypeError. Assign it anew (`info["tags"] += ["new"]`), or change it at any depth in
+    `with activity.user_info.editing() as entries: entries["tags"].append("new")`. `copy()` gives what you can change.
     """
 
     __slots__ = ("_activity",)
@@ -81,17 +83,36 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
 
     def items(self) -> ItemsView[Any, Any]:
         """The entries as they are now."""
-        return self.copy().items()
+        items: ItemsView[Any, Any] = read_only(self.copy()).items()
+        return items
 
     def values(self) -> ValuesView[Any]:
         """The values as they are now."""
-        return self.copy().values()
+        values: ValuesView[Any] = read_only(self.copy()).values()
+        return values
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """The value of the key, which is `default` from now on if there was none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        """The value, which is yours to change: it is here no more."""
+        entry = self._find(key)
+        if entry is None:
+            if default:
+                return default[0]
+            raise KeyError(key)
+        value = taken(entry)
+        del self[key]
+        return value
 
     def __getitem__(self, key: Any) -> Any:
         entry = self._find(key)
         if entry is None:
             raise KeyError(key)
-        return taken(entry)
+        return read_only(taken(entry))
 
     def __contains__(self, key: object) -> bool:
         entry = self._find(key)

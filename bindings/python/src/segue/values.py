@@ -51,6 +51,7 @@ class Timestamp:
 
     @property
     def seconds(self) -> float:
+        """Since 1970, in UTC; may be fractional, or negative."""
         return self._seconds
 
     def __repr__(self) -> str:

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The callbacks of apps and activities, and what each is called with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._hooks import Hooked, hook
+
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar, overload
+
+    from ._activity import Activity
+    from ._app import Connection
+    from ._continuation import Continuation
+    from ._offer import Offer, OfferEventKind
+    from ._receipt import Receipt
+    from ._stream import Stream
+    from .errors import Error
+
+    A = TypeVar("A", contravariant=True)
+    B = TypeVar("B", contravariant=True)
+    C = TypeVar("C", contravariant=True)
+
+    # A callback can be a method of a subclass, which is called with what the first overload says, or a function that is
+    # given to a decorator, as in the second. A type checker compares such a method with both. The second is compatible
+    # with it nevertheless: a handler is an Any, too, and behind it stands (*args: Any, **kwargs: Any). Where nothing
+    # stands before that, what is decorated is only checked when it runs.
+    class Handler1(Protocol[A], Any):  # type: ignore[misc]
+        def __call__(self, a: A, /) -> Any: ...
+
+    class Handler2(Protocol[A, B], Any):  # type: ignore[misc]
+        def __call__(self, a: A, b: B, /) -> Any: ...
+
+    class Handler3(Protocol[A, B, C], Any):  # type: ignore[misc]
+        def __call__(self, a: A, b: B, c: C, /) -> Any: ...
+
+
+class AppCallbacks(Hooked):
+    """The callbacks of an app, and those that its activities share (R3.12)."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def on_offer(self, kind: OfferEventKind, offer: Offer, /) -> Any: ...
+        @overload
+        def on_offer(self, handler: Handler2[OfferEventKind, Offer], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_offer(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_connection(self, connection: Connection, /) -> Any: ...
+        @overload
+        def on_connection(self, handler: Handler1[Connection], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_connection(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_will_continue(self, type: str, continuation: Continuation, /) -> Any: ...
+        @overload
+        def on_will_continue(self, handler: Handler2[str, Continuation], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_will_continue(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_continue(self, activity: Activity, continuation: Continuation, /) -> Any: ...
+        @overload
+        def on_continue(self, handler: Handler2[Activity, Continuation], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_continue(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_did_fail(self, type: str, error: Error, continuation: Continuation, /) -> Any: ...
+        @overload
+        def on_did_fail(self, handler: Handler3[str, Error, Continuation], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_did_fail(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_will_save(self, activity: Activity, /) -> Any: ...
+        @overload
+        def on_will_save(self, handler: Handler1[Activity], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_will_save(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_was_continued(self, activity: Activity, receipt: Receipt, /) -> Any: ...
+        @overload
+        def on_was_continued(self, handler: Handler2[Activity, Receipt], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_was_continued(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_continuation_ended(self, activity: Activity, receipt: Receipt, /) -> Any: ...
+        @overload
+        def on_continuation_ended(self, handler: Handler2[Activity, Receipt], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_continuation_ended(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_did_receive_stream(self, activity: Activity, stream: Stream, /) -> Any: ...
+        @overload
+        def on_did_receive_stream(self, handler: Handler2[Activity, Stream], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_did_receive_stream(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_request(self, activity: Activity, data: bytes, /) -> Any: ...
+        @overload
+        def on_request(self, handler: Handler2[Activity, bytes], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_request(self, *args: Any, **kwargs: Any) -> Any: ...
+    else:
+        on_offer = hook("kind", "offer", doc="An offer came, changed or went (R2.7).")
+        on_connection = hook("connection", doc="The connection to the hub changed.")
+        on_will_continue = hook(
+            "type",
+            "continuation",
+            doc="A continuation begins (R3.1). True: the app shows progress. Declining is possible here, at once.",
+        )
+        on_continue = hook("activity", "continuation", doc="The activity is here (R3.4). False: not handled.")
+        on_did_fail = hook("type", "error", "continuation", doc="A continuation failed; nothing else follows (R3.2).")
+        on_will_save = hook(
+            "activity",
+            doc="Bring it up to date: it is continued, or it is time (R2.2). If it raises, the save has failed.",
+        )
+        on_was_continued = hook(
+            "activity",
+            "receipt",
+            doc="Another app continued it and restored all (R3.6). It may invalidate, to move it.",
+        )
+        on_continuation_ended = hook("activity", "receipt", doc="An attempt ended, whatever its outcome.")
+        on_did_receive_stream = hook("activity", "stream", doc="Who continued it wants a stream (R7.1).")
+        on_request = hook(
+            "activity",
+            "data",
+            doc="Who continued it asks for something (R7.5). It gives the answer, or raises a DeclinedError.",
+        )
+
+
+class ActivityCallbacks(Hooked):
+    """The callbacks of an activity."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def on_will_save(self) -> Any: ...
+        @overload
+        def on_will_save(self, *args: Any, **kwargs: Any) -> Any: ...
+        def on_will_save(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_was_continued(self, receipt: Receipt, /) -> Any: ...
+        @overload
+        def on_was_continued(self, handler: Handler1[Receipt], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_was_continued(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_continuation_ended(self, receipt: Receipt, /) -> Any: ...
+        @overload
+        def on_continuation_ended(self, handler: Handler1[Receipt], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_continuation_ended(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_did_receive_stream(self, stream: Stream, /) -> Any: ...
+        @overload
+        def on_did_receive_stream(self, handler: Handler1[Stream], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_did_receive_stream(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_request(self, data: bytes, /) -> Any: ...
+        @overload
+        def on_request(self, handler: Handler1[bytes], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_request(self, *args: Any, **kwargs: Any) -> Any: ...
+    else:
+        on_will_save = hook(
+            doc="Bring it up to date: it is continued, or it is time (R2.2). If it raises, the save has failed."
+        )
+        on_was_continued = hook(
+            "receipt", doc="Another app continued it and restored all (R3.6). It may invalidate, to move it."
+        )
+        on_continuation_ended = hook("receipt", doc="An attempt ended, whatever its outcome.")
+        on_did_receive_stream = hook("stream", doc="Who continued it wants a stream (R7.1).")
+        on_request = hook(
+            "data",
+            doc="Who continued it asks for something (R7.5). It gives the answer, or raises a DeclinedError.",
+        )
