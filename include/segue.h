@@ -253,7 +253,24 @@ segue_status segue_debug_live_handles(size_t *count);
  * A value is immutable and is its deterministic encoding: two values are equal if and only if those bytes are. Kinds:
  * null, bool, integer (-2^63 ... 2^64-1), double (NaN, infinities and -0.0 survive), string, data, date, URL, UUID,
  * array, dictionary (any kind may be a key) and set. Make one with a writer, or from CBOR. Look into it by key
- * (segue_dictionary_get_...), or walk through all of it with a reader.
+ * (segue_dictionary_get_...), by index (segue_array_get_...) or by path (segue_value_find_...), or walk through all of it
+ * with a reader.
+ *
+ *     segue_writer *writer = NULL;                    // three fields: no call but the last needs a check
+ *     segue_value *info = NULL;
+ *     segue_writer_create(&writer);
+ *     segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
+ *     segue_writer_put_string(writer, "text", SEGUE_NUL_TERMINATED);
+ *     segue_writer_put_string(writer, text, SEGUE_NUL_TERMINATED);
+ *     segue_writer_put_string(writer, "line", SEGUE_NUL_TERMINATED);
+ *     segue_writer_put_int64(writer, line);
+ *     segue_writer_put_string(writer, "done", SEGUE_NUL_TERMINATED);
+ *     segue_writer_put_bool(writer, done);
+ *     segue_writer_end(writer);
+ *     segue_status status = segue_writer_finish(writer, &info);    // the first error of all these calls
+ *     segue_writer_release(writer);
+ *
+ *     segue_value_find_string(info, "text", SEGUE_NUL_TERMINATED, &text, NULL);    // or a path: "tasks/0/text"
  * --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct segue_value segue_value;
@@ -336,6 +353,37 @@ segue_status segue_dictionary_get_value(const segue_value *dictionary, const cha
                                         segue_value **result);
 
 /**
+ * The same of an element of an array, or of a set in the order of its encoding.
+ *   index  from 0; it takes the longer the higher it is: use a reader to walk through a large array
+ * Errors: NOT_FOUND (there are not so many); WRONG_KIND (neither array nor set; the element is of another kind).
+ */
+segue_status segue_array_get_bool(const segue_value *array, size_t index, bool *result);
+segue_status segue_array_get_int64(const segue_value *array, size_t index, int64_t *result);
+segue_status segue_array_get_double(const segue_value *array, size_t index, double *result);
+segue_status segue_array_get_date(const segue_value *array, size_t index, double *result);
+segue_status segue_array_get_string(const segue_value *array, size_t index, char **result, size_t *length);
+segue_status segue_array_get_data(const segue_value *array, size_t index, uint8_t **result, size_t *length);
+segue_status segue_array_get_value(const segue_value *array, size_t index, segue_value **result);
+
+/**
+ * The same of what stands deeper inside, by its path: keys that are strings, and indices, with "/" between, as in
+ * "tasks/0/text". In a key "~1" stands for "/", and "~0" for "~" (RFC 6901). The empty path is the value itself.
+ *   path  copied
+ * Errors: NOT_FOUND (the message names the first part that is not there); WRONG_KIND (a part before the last is neither
+ * dictionary, array nor set; the last is of another kind); INVALID_ARGUMENT (another character behind "~"; not UTF-8).
+ */
+segue_status segue_value_find_bool(const segue_value *value, const char *path, size_t path_length, bool *result);
+segue_status segue_value_find_int64(const segue_value *value, const char *path, size_t path_length, int64_t *result);
+segue_status segue_value_find_double(const segue_value *value, const char *path, size_t path_length, double *result);
+segue_status segue_value_find_date(const segue_value *value, const char *path, size_t path_length, double *result);
+segue_status segue_value_find_string(const segue_value *value, const char *path, size_t path_length, char **result,
+                                     size_t *length);
+segue_status segue_value_find_data(const segue_value *value, const char *path, size_t path_length, uint8_t **result,
+                                   size_t *length);
+segue_status segue_value_find_value(const segue_value *value, const char *path, size_t path_length,
+                                    segue_value **result);
+
+/**
  * Looks up the entry with a key of any kind.
  *   key     borrowed
  *   result  out, owned: release with segue_value_release
@@ -345,9 +393,9 @@ segue_status segue_dictionary_find(const segue_value *dictionary, const segue_va
 
 /**
  * Starts a value. Put one item, or begin a container, put its items, end it; then finish. A dictionary takes key,
- * value, key, value ... in any order of keys. A call that fails leaves the item
- * out and the writer as it was. Not for two threads at a
- * time: while one is in a call with it, every other call, its release too, gives SEGUE_ERROR_BUSY.
+ * value, key, value ... in any order of keys. The first error stays: all later calls give it and do nothing, and so does
+ * segue_writer_finish. So only that one needs a check. Not for two threads at a time: while one is in a call with it,
+ * every other call, its release too, gives SEGUE_ERROR_BUSY; that error, and INVALID_HANDLE, do not stay.
  *   writer  out, required, owned: release with segue_writer_release
  */
 segue_status segue_writer_create(segue_writer **writer);
@@ -373,13 +421,13 @@ segue_status segue_writer_begin(segue_writer *writer, segue_kind kind);
 /**
  * Ends the container begun last.
  * Errors: INVALID_STATE (none is open; a key without a value); INVALID_ARGUMENT (a key or element of a set twice,
- * named in the message): the writer is then unusable, and only segue_writer_release is left.
+ * named in the message).
  */
 segue_status segue_writer_end(segue_writer *writer);
 /**
- * The value that was written; the writer is empty again and can be used for the next.
+ * The value that was written, or the first error. Either way the writer is empty again and can be used for the next.
  *   value  out, required, owned: release with segue_value_release
- * Errors: INVALID_STATE (nothing was put, or a container is still open).
+ * Errors: that of an earlier call; INVALID_STATE (nothing was put, or a container is still open).
  */
 segue_status segue_writer_finish(segue_writer *writer, segue_value **value);
 /** Takes a count; NULL is fine. */

@@ -37,50 +37,28 @@ private func get(
 public func segue_dictionary_get_bool(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (item, _) throws(SegueError) in
-    guard item.kind == .bool else { return false }
-    result?.pointee = item.bool
-    return true
-  }
+  get(dictionary, key, key_length) { (item, _) throws(SegueError) in Found.bool(item, to: result) }
 }
 
 @_cdecl("segue_dictionary_get_int64") @implementation
 public func segue_dictionary_get_int64(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Int64>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (item, _) throws(SegueError) in
-    guard item.kind == .integer, item.isNegative || item.uint64 <= UInt64(Int64.max) else { return false }
-    result?.pointee = item.int64
-    return true
-  }
+  get(dictionary, key, key_length) { (item, _) throws(SegueError) in Found.int64(item, to: result) }
 }
 
 @_cdecl("segue_dictionary_get_double") @implementation
 public func segue_dictionary_get_double(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Double>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (item, _) throws(SegueError) in
-    let number: Double? =
-      switch item.kind {
-      case .double: item.double
-      case .integer: item.isNegative ? Double(exactly: item.int64) : Double(exactly: item.uint64)
-      default: nil
-      }
-    guard let number else { return false }
-    result?.pointee = number
-    return true
-  }
+  get(dictionary, key, key_length) { (item, _) throws(SegueError) in Found.double(item, to: result) }
 }
 
 @_cdecl("segue_dictionary_get_date") @implementation
 public func segue_dictionary_get_date(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Double>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (item, _) throws(SegueError) in
-    guard item.kind == .date else { return false }
-    result?.pointee = item.double
-    return true
-  }
+  get(dictionary, key, key_length) { (item, _) throws(SegueError) in Found.date(item, to: result) }
 }
 
 @_cdecl("segue_dictionary_get_string") @implementation
@@ -88,11 +66,7 @@ public func segue_dictionary_get_string(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
   _ result: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in
-    guard let string = reader.string else { return false }
-    try Results.give(string, to: result, length: length)
-    return true
-  }
+  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in try Found.string(&reader, to: result, length) }
 }
 
 @_cdecl("segue_dictionary_get_data") @implementation
@@ -100,11 +74,7 @@ public func segue_dictionary_get_data(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
   _ result: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in
-    guard let data = reader.data else { return false }
-    try Results.give(data, to: result, length: length)
-    return true
-  }
+  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in try Found.data(&reader, to: result, length) }
 }
 
 @_cdecl("segue_dictionary_get_value") @implementation
@@ -112,11 +82,7 @@ public func segue_dictionary_get_value(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
   _ result: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in
-    guard let value = reader.take() else { return false }
-    try handles.give(value, to: result)
-    return true
-  }
+  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in try Found.value(&reader, to: result) }
 }
 
 @_cdecl("segue_dictionary_find") @implementation

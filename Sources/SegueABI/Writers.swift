@@ -13,6 +13,16 @@ extension HandleKind where Object == HeldWriter {
   static var writer: Self { Self(.writer) }
 }
 
+/// Writes an item. The first error stays: all later calls give it, until the writer is finished.
+@inline(__always)
+private func write(
+  _ writer: OpaquePointer?, _ body: (inout ValueWriter) throws(SegueError) -> Void
+) -> segue_status {
+  handles.callAlone(writer, .writer) { (held) throws(SegueError) in
+    do throws(SegueError) { try body(&held.writer) } catch { throw held.writer.fail(error) }
+  }
+}
+
 @_cdecl("segue_writer_create") @implementation
 public func segue_writer_create(_ writer: UnsafeMutablePointer<OpaquePointer?>?) -> segue_status {
   attempt { () throws(SegueError) in
@@ -22,35 +32,35 @@ public func segue_writer_create(_ writer: UnsafeMutablePointer<OpaquePointer?>?)
 
 @_cdecl("segue_writer_put_null") @implementation
 public func segue_writer_put_null(_ writer: OpaquePointer?) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in try held.writer.putNull() }
+  write(writer) { (into) throws(SegueError) in try into.putNull() }
 }
 
 @_cdecl("segue_writer_put_bool") @implementation
 public func segue_writer_put_bool(_ writer: OpaquePointer?, _ value: Bool) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in try held.writer.put(value) }
+  write(writer) { (into) throws(SegueError) in try into.put(value) }
 }
 
 @_cdecl("segue_writer_put_int64") @implementation
 public func segue_writer_put_int64(_ writer: OpaquePointer?, _ value: Int64) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in try held.writer.put(value) }
+  write(writer) { (into) throws(SegueError) in try into.put(value) }
 }
 
 @_cdecl("segue_writer_put_uint64") @implementation
 public func segue_writer_put_uint64(_ writer: OpaquePointer?, _ value: UInt64) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in try held.writer.put(value) }
+  write(writer) { (into) throws(SegueError) in try into.put(value) }
 }
 
 @_cdecl("segue_writer_put_double") @implementation
 public func segue_writer_put_double(_ writer: OpaquePointer?, _ value: Double) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in try held.writer.put(value) }
+  write(writer) { (into) throws(SegueError) in try into.put(value) }
 }
 
 @_cdecl("segue_writer_put_string") @implementation
 public func segue_writer_put_string(
   _ writer: OpaquePointer?, _ string: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in
-    try held.writer.put(utf8: try Arguments.utf8(string, length, "string", atMost: Limits.value))
+  write(writer) { (into) throws(SegueError) in
+    try into.put(utf8: try Arguments.utf8(string, length, "string", atMost: Limits.value))
   }
 }
 
@@ -58,50 +68,50 @@ public func segue_writer_put_string(
 public func segue_writer_put_data(
   _ writer: OpaquePointer?, _ data: UnsafePointer<UInt8>?, _ length: Int
 ) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in
-    try held.writer.put(data: try Arguments.bytes(data, length, "data", atMost: Limits.value))
+  write(writer) { (into) throws(SegueError) in
+    try into.put(data: try Arguments.bytes(data, length, "data", atMost: Limits.value))
   }
 }
 
 @_cdecl("segue_writer_put_date") @implementation
 public func segue_writer_put_date(_ writer: OpaquePointer?, _ seconds: Double) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in try held.writer.putDate(seconds) }
+  write(writer) { (into) throws(SegueError) in try into.putDate(seconds) }
 }
 
 @_cdecl("segue_writer_put_url") @implementation
 public func segue_writer_put_url(
   _ writer: OpaquePointer?, _ url: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in
-    try held.writer.put(url: try Arguments.utf8(url, length, "url", atMost: Limits.value))
+  write(writer) { (into) throws(SegueError) in
+    try into.put(url: try Arguments.utf8(url, length, "url", atMost: Limits.value))
   }
 }
 
 @_cdecl("segue_writer_put_uuid") @implementation
 public func segue_writer_put_uuid(_ writer: OpaquePointer?, _ uuid: UnsafePointer<UInt8>?) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in
-    try held.writer.put(try Arguments.identifier(uuid, "uuid"))
+  write(writer) { (into) throws(SegueError) in
+    try into.put(try Arguments.identifier(uuid, "uuid"))
   }
 }
 
 @_cdecl("segue_writer_put_value") @implementation
 public func segue_writer_put_value(_ writer: OpaquePointer?, _ value: OpaquePointer?) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in
-    try handles.use(value, .value) { (other) throws(SegueError) in try held.writer.put(other.value) }
+  write(writer) { (into) throws(SegueError) in
+    try handles.use(value, .value) { (other) throws(SegueError) in try into.put(other.value) }
   }
 }
 
 @_cdecl("segue_writer_begin") @implementation
 public func segue_writer_begin(_ writer: OpaquePointer?, _ kind: segue_kind) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in
+  write(writer) { (into) throws(SegueError) in
     guard let kind = Kind(rawValue: kind) else { throw SegueError(.invalidArgument, "kind: no such kind: \(kind)") }
-    try held.writer.begin(kind)
+    try into.begin(kind)
   }
 }
 
 @_cdecl("segue_writer_end") @implementation
 public func segue_writer_end(_ writer: OpaquePointer?) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in try held.writer.end() }
+  write(writer) { (into) throws(SegueError) in try into.end() }
 }
 
 @_cdecl("segue_writer_finish") @implementation
@@ -109,9 +119,9 @@ public func segue_writer_finish(
   _ writer: OpaquePointer?, _ value: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
   handles.callAlone(writer, .writer) { (held) throws(SegueError) in
-    let out = try Arguments.required(value, "value")
-    try handles.give(try held.writer.written(), to: out)
-    held.writer.reset()
+    defer { held.writer.reset() }
+    let written = try held.writer.written()
+    try handles.give(written, to: try Arguments.required(value, "value"))
   }
 }
 

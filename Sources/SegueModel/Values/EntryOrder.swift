@@ -8,6 +8,9 @@ enum EntryOrder {
     let end: Int
   }
 
+  /// So many are sorted by insertion, which is faster for few.
+  private static let insertionLimit = 16
+
   /// Brings items into bytewise order (RFC 8949 §4.2.1). Gives the bytes of a key or element that another one equals, if
   /// there is one; the items then stand as before.
   ///
@@ -42,9 +45,25 @@ enum EntryOrder {
     return withUnsafeTemporaryAllocation(of: Entry.self, capacity: count) { room in
       var entries = room
       for index in 0..<count { entries.initializeElement(at: index, to: entry(index)) }
-      entries.sort { compare($0, $1) < 0 }
-      for index in 1..<count where compare(entries[index - 1], entries[index]) == 0 {
-        return entries[index].start..<entries[index].keyEnd
+      if count <= insertionLimit {
+        // Those before `ascending` are in order, and no two of them are equal.
+        for index in ascending..<count {
+          let moved = entries[index]
+          var place = index
+          while place > 0 {
+            let order = compare(entries[place &- 1], moved)
+            if order == 0 { return moved.start..<moved.keyEnd }
+            if order < 0 { break }
+            entries[place] = entries[place &- 1]
+            place &-= 1
+          }
+          entries[place] = moved
+        }
+      } else {
+        entries.sort { compare($0, $1) < 0 }
+        for index in 1..<count where compare(entries[index - 1], entries[index]) == 0 {
+          return entries[index].start..<entries[index].keyEnd
+        }
       }
       rearrange(base, entries, first: Int(marks[0]), end: end)
       return nil

@@ -110,8 +110,9 @@ extension Value {
     }
   }
 
-  private func rangeOfEntry(utf8 key: UnsafeRawBufferPointer) -> Range<Int>? {
-    rangeOfEntry { pointer, _ in
+  /// - Parameter start: where the dictionary stands in the encoding.
+  func rangeOfEntry(utf8 key: UnsafeRawBufferPointer, of start: Int = 0) -> Range<Int>? {
+    rangeOfEntry(of: start) { pointer, _ in
       // Heads of one size order like their arguments, and shorter heads have smaller ones.
       let head = Head(trusted: pointer)
       if head.major != Head.Major.text { return Int(head.major) - Int(Head.Major.text) }
@@ -122,11 +123,11 @@ extension Value {
 
   /// The bytes of the value whose key compares as 0: `compare` gets the bytes of each key, in ascending order.
   @inline(__always)
-  private func rangeOfEntry(_ compare: (UnsafeRawPointer, Int) -> Int) -> Range<Int>? {
+  private func rangeOfEntry(of start: Int = 0, _ compare: (UnsafeRawPointer, Int) -> Int) -> Range<Int>? {
     encoding.withEncoding { base in
-      let head = Head(trusted: base)
+      let head = Head(trusted: base + start)
       guard head.major == Head.Major.map else { return nil }
-      var offset = head.size
+      var offset = start + head.size
       for _ in 0..<head.count {
         let keyEnd = Head.skip(base, from: offset)
         let order = compare(base + offset, keyEnd - offset)

@@ -1,5 +1,6 @@
 /// Writes one value: put an item, or begin a container, put its items (a dictionary takes key, value, key, value …, in
-/// any order of keys) and end it; then finish. A call that fails leaves the writer as it was, but for `end`.
+/// any order of keys) and end it; then finish. A call that fails leaves the writer as it was, but for `end`, whose error
+/// all later calls throw, until `reset`; `fail` makes that of any error.
 public struct ValueWriter: Sendable {
   /// A container that was begun.
   private struct Container {
@@ -19,13 +20,18 @@ public struct ValueWriter: Sendable {
   /// The container that was begun last, and those around it, outermost first.
   private var innermost: Container?
   private var outer: [Container] = []
-  /// Offsets of the items of open dictionaries and sets. 32 bits are enough for `ValueBounds`.
+  /// Offsets of the items of open dictionaries and sets: the first part of these, the rest is room. 32 bits are enough
+  /// for `ValueBounds`.
   private var marks: [UInt32] = []
-  private var isUnusable = false
+  private var usedMarks = 0
+  /// What all calls throw.
+  private var failure: SegueError?
   private let bounds: ValueBounds
 
   /// Bytes of room that stay for the next value.
   private static let keptRoom = 64 * 1024
+  /// Items of open dictionaries and sets for which there is room at first.
+  private static let markRoom = 32
 
   public init(_ bounds: ValueBounds = .value) { self.bounds = bounds }
 
@@ -90,7 +96,7 @@ public struct ValueWriter: Sendable {
   mutating func reserve(_ count: Int) {
     makeRoom(count)
     outer.reserveCapacity(8)
-    marks.reserveCapacity(64)
+    makeMarkRoom()
   }
 
   public mutating func put(data: UnsafeRawBufferPointer) throws(SegueError) {
@@ -141,7 +147,7 @@ public struct ValueWriter: Sendable {
     try prepare(4)
     if kind == .set { write { Head.write(Head.Major.tag, Head.Tag.set, to: $0) } }
     if let innermost { outer.append(innermost) }
-    innermost = Container(kind: kind, head: used, firstMark: marks.count)
+    innermost = Container(kind: kind, head: used, firstMark: usedMarks)
     // The head is written when the count is known.
     used &+= 1
   }
@@ -157,18 +163,10 @@ public struct ValueWriter: Sendable {
       count /= 2
     }
     if container.kind != .array {
-      do throws(SegueError) {
-        try sortItems(of: container, count)
-      } catch {
-        isUnusable = true
-        throw error
-      }
+      do throws(SegueError) { try sortItems(of: container, count) } catch { throw fail(error) }
     }
     let headSize = Head.size(of: UInt64(count))
-    guard used &+ headSize &- 1 <= bounds.size else {
-      isUnusable = true
-      throw Self.tooLarge
-    }
+    guard used &+ headSize &- 1 <= bounds.size else { throw fail(Self.tooLarge) }
     makeRoom(headSize)
     bytes.withUnsafeMutableBytes { buffer in
       guard let base = buffer.baseAddress else { return }
@@ -180,13 +178,13 @@ public struct ValueWriter: Sendable {
       Head.write(major, UInt64(count), to: base + container.head)
     }
     used &+= headSize &- 1
-    if marks.count > container.firstMark { marks.removeSubrange(container.firstMark...) }
+    usedMarks = container.firstMark
     innermost = outer.popLast()
   }
 
   /// The value that was written; the writer is empty again. INVALID_STATE if nothing was put, or a container is open.
   public mutating func finish() throws(SegueError) -> Value {
-    guard used == bytes.count, used > 0, innermost == nil, !isUnusable else {
+    guard used == bytes.count, used > 0, innermost == nil, failure == nil else {
       let value = try written()
       reset()
       return value
@@ -216,10 +214,19 @@ public struct ValueWriter: Sendable {
     used = 0
     innermost = nil
     if !outer.isEmpty { outer.removeAll(keepingCapacity: true) }
-    if !marks.isEmpty { marks.removeAll(keepingCapacity: true) }
-    isUnusable = false
-    // A buffer that one large value needed is not kept for the small ones.
+    usedMarks = 0
+    failure = nil
+    // Buffers that one large value needed are not kept for the small ones.
     if bytes.count > Self.keptRoom { bytes = [] }
+    if marks.count > Self.keptRoom { marks = [] }
+  }
+
+  /// From now on all calls throw this error, or the one that did so before, which it gives.
+  @inline(never)
+  public mutating func fail(_ error: SegueError) -> SegueError {
+    let first = failure ?? error
+    failure = first
+    return first
   }
 
   // MARK: - Bytes
@@ -231,7 +238,7 @@ public struct ValueWriter: Sendable {
   private static var tooLarge: SegueError { SegueError(.limitExceeded, "a value is larger than \(Limits.value) bytes") }
 
   private func checkUsable() throws(SegueError) {
-    if isUnusable { throw SegueError(.invalidState, "the writer is unusable since its end failed") }
+    if let failure { throw failure }
   }
 
   /// The same for bytes with a head, and a tag of `tagSize`.
@@ -249,11 +256,28 @@ public struct ValueWriter: Sendable {
     try checkUsable()
     if let kind = innermost?.kind {
       innermost?.count &+= 1
-      if kind != .array { marks.append(UInt32(truncatingIfNeeded: used)) }
+      if kind != .array { mark() }
     } else if used > 0 {
       throw SegueError(.invalidState, "the value is complete")
     }
     makeRoom(size)
+  }
+
+  @inline(__always)
+  private mutating func mark() {
+    if usedMarks == marks.count { makeMarkRoom() }
+    marks[usedMarks] = UInt32(truncatingIfNeeded: used)
+    usedMarks &+= 1
+  }
+
+  @inline(never)
+  private mutating func makeMarkRoom() {
+    let former = marks
+    marks = [UInt32](unsafeUninitializedCapacity: max(2 * former.count, Self.markRoom)) { buffer, count in
+      count = buffer.count
+      buffer.initialize(repeating: 0)
+      for index in former.indices { buffer[index] = former[index] }
+    }
   }
 
   @inline(__always)
@@ -280,9 +304,13 @@ public struct ValueWriter: Sendable {
     }
   }
 
+  @inline(__always)
   private mutating func write(_ major: UInt8, _ content: UnsafeRawBufferPointer) {
-    write { Head.write(major, UInt64(content.count), to: $0) }
-    write(content)
+    write { pointer in
+      let size = Head.write(major, UInt64(truncatingIfNeeded: content.count), to: pointer)
+      if let base = content.baseAddress { (pointer + size).copyMemory(from: base, byteCount: content.count) }
+      return size &+ content.count
+    }
   }
 
   private mutating func put(simple: UInt8) throws(SegueError) {
@@ -303,7 +331,7 @@ public struct ValueWriter: Sendable {
     let twice = bytes.withUnsafeMutableBytes { buffer -> Range<Int>? in
       guard let base = buffer.baseAddress else { return nil }
       return marks.withUnsafeBufferPointer { marks in
-        let own = UnsafeBufferPointer(rebasing: marks[container.firstMark...])
+        let own = UnsafeBufferPointer(rebasing: marks[container.firstMark..<usedMarks])
         return EntryOrder.sort(base, marks: own, width: width, end: end)
       }
     }

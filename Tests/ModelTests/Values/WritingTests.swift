@@ -80,8 +80,41 @@ struct WritingTests {
       try writer.put(key)
       try writer.put(1.5)
     }
-    #expect(throws: SegueError(.invalidArgument, #"the key "b" stands there twice"#)) { try writer.end() }
-    #expect(status { () throws(SegueError) in try writer.putNull() } == .invalidState)
+    let twice = SegueError(.invalidArgument, #"the key "b" stands there twice"#)
+    #expect(throws: twice) { try writer.end() }
+    #expect(throws: twice) { try writer.putNull() }
+    #expect(throws: twice) { _ = try writer.finish() }
+    writer.reset()
+    try writer.putNull()
+    #expect(try writer.finish() == .null)
+  }
+
+  @Test func `The first failure that is noted is what all calls throw`() throws {
+    var writer = ValueWriter()
+    try writer.begin(.array)
+    let first = SegueError(.invalidURL, "no URL")
+    #expect(writer.fail(first) == first && writer.fail(SegueError(.malformed, "another")) == first)
+    #expect(throws: first) { try writer.putNull() }
+    #expect(throws: first) { try writer.begin(.set) }
+    #expect(throws: first) { try writer.end() }
+  }
+
+  @Test func `Few entries and many are sorted the same way, and one that is there twice is found`() throws {
+    var random = SystemRandomNumberGenerator()
+    for count in [2, 3, 15, 16, 17, 18, 60] {
+      for _ in 0..<20 {
+        var keys = (0..<count).map { String($0 * 37) }.shuffled(using: &random)
+        let value = try Value.dictionary(keys.map { (key: .string($0), value: .string("of \($0)")) })
+        let entries = try #require(value.entries)
+        let encodings = entries.map { $0.key.encoding }
+        #expect(encodings == encodings.sorted { $0.lexicographicallyPrecedes($1) } && entries.count == count)
+        #expect(entries.allSatisfy { $0.value.string == "of \($0.key.string ?? "")" })
+        keys[Int.random(in: 1..<count)] = keys[0]
+        #expect(
+          status { () throws(SegueError) in _ = try Value.dictionary(keys.map { (key: .string($0), value: .null) }) }
+            == .invalidArgument)
+      }
+    }
   }
 
   @Test func `Containers nest 64 deep, also those that are put in whole`() throws {

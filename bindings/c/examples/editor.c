@@ -47,19 +47,20 @@ static segue_value *make_user_info(const struct editor *editor) {
     fprintf(stderr, "editor: %s: %s\n", editor->path, strerror(errno));
     return NULL;
   }
-  segue_writer *writer;
+  segue_writer *writer = NULL;
   segue_value *user_info;
-  notes_check(segue_writer_create(&writer));
-  notes_check(segue_writer_begin(writer, SEGUE_KIND_DICTIONARY));
-  notes_check(segue_writer_put_string(writer, NOTES_DOCUMENT, SEGUE_NUL_TERMINATED));
-  notes_check(segue_writer_put_url(writer, url, SEGUE_NUL_TERMINATED));
-  notes_check(segue_writer_put_string(writer, NOTES_LINE, SEGUE_NUL_TERMINATED));
-  notes_check(segue_writer_put_uint64(writer, editor->line + 1));
-  notes_check(segue_writer_put_string(writer, NOTES_COLUMN, SEGUE_NUL_TERMINATED));
-  notes_check(segue_writer_put_uint64(writer, editor->column));
-  notes_check(segue_writer_put_string(writer, NOTES_SELECTION, SEGUE_NUL_TERMINATED));
-  notes_check(segue_writer_put_uint64(writer, editor->selection));
-  notes_check(segue_writer_end(writer));
+  /* An error of one of these stays: the last one gives it. */
+  segue_writer_create(&writer);
+  segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
+  segue_writer_put_string(writer, NOTES_DOCUMENT, SEGUE_NUL_TERMINATED);
+  segue_writer_put_url(writer, url, SEGUE_NUL_TERMINATED);
+  segue_writer_put_string(writer, NOTES_LINE, SEGUE_NUL_TERMINATED);
+  segue_writer_put_uint64(writer, editor->line + 1);
+  segue_writer_put_string(writer, NOTES_COLUMN, SEGUE_NUL_TERMINATED);
+  segue_writer_put_uint64(writer, editor->column);
+  segue_writer_put_string(writer, NOTES_SELECTION, SEGUE_NUL_TERMINATED);
+  segue_writer_put_uint64(writer, editor->selection);
+  segue_writer_end(writer);
   notes_check(segue_writer_finish(writer, &user_info));
   segue_writer_release(writer);
   free(url);
