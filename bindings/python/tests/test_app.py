@@ -270,6 +270,7 @@ def test_a_failure_that_nobody_hears_of_is_logged(opened: Opener, log: Log) -> N
 def test_the_origin_may_not_answer_in_time(opened: Opener) -> None:
     """R3.9, R3.11"""
     pair = Pair(opened)
+    pair.activity.on_will_save(lambda: None)
     continuation = pair.receiver.continue_(pair.offer, timeout=0.05)
     run_until([pair.receiver], lambda: continuation.done)  # the origin's callbacks do not run
     with pytest.raises(segue.Error) as raised:

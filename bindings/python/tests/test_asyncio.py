@@ -176,6 +176,7 @@ async def test_cancelling_the_task_cancels_the_continuation(folder: str) -> None
         with pytest.raises(asyncio.CancelledError):
             await task
         assert isinstance(await failed, segue.UserCancelledError)
+        activity.on_will_save(lambda: None)
 
 
 @in_a_loop
@@ -240,6 +241,28 @@ async def test_leaving_the_block_ends_what_handlers_do(folder: str) -> None:
         await began.wait()
     assert ended[-1] == "saved", "closing saves the current activity (R2.2)"
     assert "connection" in ended
+
+
+@in_a_loop
+async def test_leaving_the_block_waits_for_no_handler_for_ever(folder: str) -> None:
+    former, segue.limits.save_ms = segue.limits.save_ms, 100
+    ended: list[str] = []
+    try:
+        async with notes(folder) as app:
+            activity = segue.Activity(app, TYPE)
+
+            @activity.on_will_save
+            async def save() -> None:
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    ended.append("cancelled")
+
+            activity.become_current()
+            activity.needs_save = True
+        assert ended[-1:] == ["cancelled"]
+    finally:
+        segue.limits.save_ms = former
 
 
 @in_a_loop

@@ -157,6 +157,7 @@ def test_a_timeout_is_caught_as_one(opened: Opener) -> None:
     with pytest.raises(TimeoutError):
         pair.receiver.continue_(pair.offer).wait(0)
     pair = Pair(opened)
+    pair.activity.on_will_save(lambda: None)
     continuation = pair.receiver.continue_(pair.offer, timeout=0.05)
     run_until([pair.receiver], lambda: continuation.done)
     try:

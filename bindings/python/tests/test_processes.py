@@ -25,7 +25,7 @@ async def main():
         activity = segue.Activity(app, "com.example.notes.editing", title="Shopping list", user_info={"line": 12})
         @activity.on_will_save
         def save():
-            activity.user_info["line"] += 1
+            activity.user_info["line"] = 13
         ended = asyncio.Event()
         @activity.on_continuation_ended
         def receipt(receipt):

@@ -98,6 +98,7 @@ async def test_what_the_last_one_gave_up_is_an_error_of_ours(folder: str) -> Non
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
+        activity.on_will_save(lambda: None)
         for _ in range(2):
             with pytest.raises(segue.UserCancelledError):
                 await continuation

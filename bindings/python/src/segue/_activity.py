@@ -21,6 +21,7 @@ from ._native import library, release
 from ._pending import Pending
 from ._receipt import Outcome, receipt_of
 from ._stream import Stream
+from ._unique import shown
 from ._user_info import UserInfo, set_user_info
 from ._values import taken, value_of
 from .errors import InvalidStateError, Status
@@ -420,7 +421,11 @@ class Activity(ActivityCallbacks, _native.Handle):
         return None if origin is None else Origin(**{name: origin[name] for name in Origin.__dataclass_fields__})
 
     def __repr__(self) -> str:
-        return f"<segue.Activity {self.type} {self.title!r} {self.id}>"
+        return shown(self, self._state)
+
+    def _state(self) -> str:
+        state = "current" if self.is_current else "valid" if self.is_valid else "invalidated"
+        return f"{self.type!r} {self.title!r} {state} {self.id}"
 
     def _set_text(self, setter: Any, what: str, text: str | URL | None) -> None:
         if text is None:

@@ -24,12 +24,14 @@ from ._activity import Activity, _of, make_delegate, takes_of
 from ._callbacks import AppCallbacks
 from ._continuation import Continuation, continuation_of
 from ._hooks import is_later
+from ._limits import limits
 from ._link import Link, link
 from ._log import follow_logger, logger
 from ._native import library
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending, Readiness
 from ._turns import Turns
+from ._unique import shown
 from .errors import (
     BusyError,
     CancelledError,
@@ -134,6 +136,7 @@ class App(AppCallbacks, _native.Handle):
         identifier = _arguments.text(bundle_identifier, "bundle_identifier")
         follow_logger()
         self._handlers = {}
+        self._identifier = bundle_identifier
         self.device = device
         self._delivers_by_thread = delivery == "thread" and device is None
         self._failures: list[BaseException] = []
@@ -224,7 +227,12 @@ class App(AppCallbacks, _native.Handle):
         try:
             self.close()
         finally:  # handlers that closing has called, such as an async on_will_save
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=limits.save_ms / 1000)
+            late = list(self._tasks)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     def set_foreground(self, foreground: bool) -> None:
         """Says that the app came to the foreground or went to the background (R2.5)."""
@@ -629,8 +637,12 @@ class App(AppCallbacks, _native.Handle):
             setter(self._handle, data, len(data))
 
     def __repr__(self) -> str:
+        return shown(self, self._state)
+
+    def _state(self) -> str:
         state = "closed" if self._closed else "open" if self._opened else "not open"
-        return f"<segue.{type(self).__name__} {state} {self._handle:#x}>"
+        connection = f", {self.connection.name.lower()}" if state == "open" else ""
+        return f"{self._identifier!r} {state}{connection}"
 
     def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
         if self._opened and not self._closed and not _native.is_leaving():

@@ -116,8 +116,9 @@ class Continuation(_native.Handle, Pending[Activity]):
         """The answer, where nobody else gives it: not if `on_continue` does, nor if the result was taken."""
         library.segue_continuation_complete(self._handle, _arguments.truth(handled, "handled"))
 
-    def __repr__(self) -> str:
-        return f"<segue.Continuation {self.id}>"
+    def _state(self) -> str:
+        offer = self.offer
+        return f"of {offer.title!r} from {offer.app_name!r}, {super()._state()}, {self.id}"
 
     def __enter__(self) -> Activity:
         self._awaited = True

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, overload
 from . import _arguments, _native, _table
 from ._app import App
 from ._native import library
+from ._unique import shown
 
 _A = TypeVar("_A", bound=App)
 _T = TypeVar("_T")
@@ -221,7 +222,7 @@ class Fleet(_native.Handle):
         app._died()
 
     def __repr__(self) -> str:
-        return f"<segue.Fleet seed={self.seed} at {self.time:.3f} s>"
+        return shown(self, lambda: f"seed={self.seed} at {self.time:.3f} s, {len(self._apps)} apps")
 
 
 class FleetDevice(_native.Handle):
@@ -259,4 +260,4 @@ class FleetDevice(_native.Handle):
         library.segue_fleet_device_restart(self._handle)
 
     def __repr__(self) -> str:
-        return f"<segue.FleetDevice {self.name}>"
+        return f"<segue.FleetDevice {self.name!r}>"

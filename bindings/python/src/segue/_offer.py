@@ -11,6 +11,7 @@ from uuid import UUID
 from . import _native
 from ._codec import date_of
 from ._native import library
+from ._unique import shown
 from .values import Timestamp
 
 
@@ -101,7 +102,10 @@ class Offer(_native.Handle):
         return hash(self.id)
 
     def __repr__(self) -> str:
-        return f"<segue.Offer {self.type} {self.title!r} from {self.app_name} {self.id}>"
+        return shown(self, self._state)
+
+    def _state(self) -> str:
+        return f"{self.type!r} {self.title!r} from {self.app_name!r} on {self.device_name!r} {self.id}"
 
 
 class OfferEventKind(enum.IntEnum):

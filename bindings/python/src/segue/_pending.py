@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _arguments
-from ._unique import Unique
+from ._unique import Unique, shown
 from .errors import UserCancelledError
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ class Pending(Unique, Generic[_T]):
         self._waiting = 0
         """Tasks and threads that wait."""
         self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return shown(self, self._state)
+
+    def _state(self) -> str:
+        return "under way" if not self.done else "done" if self._error is None else f"failed: {str(self._error)!r:.200}"
 
     @property
     def done(self) -> bool:

@@ -17,7 +17,7 @@ from . import _arguments, _native, _table
 from ._hooks import is_later
 from ._native import library
 from ._pending import Pending
-from ._unique import Unique
+from ._unique import Unique, shown
 from .errors import Error, StreamAbortedError, StreamBrokenError, error_of
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Stream(_native.Handle):
 
     _noun = "stream"
     _app: App
+    _is_open = False
     _said = False
     """How this side ends was said."""
     _connection: socket.socket | None = None
@@ -47,7 +48,9 @@ class Stream(_native.Handle):
     def open(self) -> socket.socket:
         """A connected, blocking socket of yours. Say `finish` or `abort` before you close it, else it is an abort; or
         use `with stream as connection`, which does that."""
-        return socket.socket(fileno=_native.created_fd(library.segue_stream_open, self._handle))
+        connection = socket.socket(fileno=_native.created_fd(library.segue_stream_open, self._handle))
+        self._is_open = True
+        return connection
 
     async def open_streams(self) -> tuple[StreamReader, StreamWriter]:
         """The two directions for asyncio. The reader raises `StreamAbortedError` and `StreamBrokenError` where the
@@ -67,6 +70,12 @@ class Stream(_native.Handle):
         writer = StreamWriter(self, transport, protocol, reader, loop)
         self._writer = weakref.ref(writer)
         return reader, writer
+
+    def __repr__(self) -> str:
+        return shown(self, self._state)
+
+    def _state(self) -> str:
+        return "whose end was said" if self._said else "open" if self._is_open else "not open"
 
     def __enter__(self) -> socket.socket:
         self._connection = self.open()

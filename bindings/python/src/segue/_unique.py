@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, Callable, NoReturn
+
+from .errors import Error
 
 
 class Unique:
@@ -13,3 +15,11 @@ class Unique:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(f"{type(self).__name__} cannot be copied or pickled: it stands for an object of this process")
+
+
+def shown(thing: object, state: Callable[[], str]) -> str:
+    """How something is shown to people, which never raises: not after a fork either, or half made."""
+    try:
+        return f"<segue.{type(thing).__name__} {state()}>"
+    except (Error, AttributeError) as error:
+        return f"<segue.{type(thing).__name__}: {type(error).__name__}>"
