@@ -34,7 +34,7 @@ HELLO, WELCOME, GOODBYE, PING, PONG = (MESSAGES[name] for name in ("hello", "wel
 PUT, WITHDRAW, OFFER, GONE, READY = (MESSAGES[name] for name in ("put", "withdraw", "offer", "gone", "ready"))
 FETCH, STATE, REFUSED, OUTCOME = (MESSAGES[name] for name in ("fetch", "state", "refused", "outcome"))
 NOTED, VANISHED = MESSAGES["noted"], MESSAGES["vanished"]
-UNSUPPORTED_VERSION = 17  # a status of segue.h
+LIMIT_EXCEEDED, UNSUPPORTED_VERSION = 10, 17  # statuses of segue.h
 TYPE = "com.example.editing"
 
 

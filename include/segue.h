@@ -1141,8 +1141,8 @@ segue_status segue_stream_release(segue_stream *stream);
  * Errors: DECLINED (the origin's app refused, with this reason), INVALID_STATE (it answers no requests), HANDOFF_FAILED (the
  * activity was invalidated; it did not answer), CONNECTION_UNAVAILABLE (its app, or a hub, is gone: whether it has acted
  * on the request is not known), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED (the request is more than the origin takes,
- * the answer more than this app takes, or 128 requests are under way at either end), USER_CANCELLED
- * (segue_request_cancel), CANCELLED (this app was closed).
+ * the answer more than this app takes, this app has 128 requests under way, or the origin has 16 of the largest of this
+ * app or 64 of all), USER_CANCELLED (segue_request_cancel), CANCELLED (this app was closed).
  */
 typedef void (*segue_response_function)(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
                                         const segue_error *error);

@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -49,6 +50,14 @@ static inline int linux_peer_user(int socket, uid_t *user) {
     return -1;
   *user = peer.user;
   return 0;
+}
+/** How many descriptors this process may open. */
+static inline int linux_descriptors(struct rlimit *limit) { return getrlimit(RLIMIT_NOFILE, limit); }
+/** The peer's process; 0 if it is none that can be seen from here. */
+static inline pid_t linux_peer_process(int socket) {
+  struct linux_credentials peer;
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.process : 0;
 }
 /** What linux_receive says of a descriptor. */
 enum { linux_no_descriptor = -1, linux_lost_descriptor = -2 };

@@ -30,6 +30,13 @@ public enum Descriptors {
     while read(fd, &count, 8) < 0, linux_errno() == EINTR {}
   }
 
+  /// How many this process may have open. Their numbers are below, and the next one always gets the lowest that is free.
+  public static var limit: Int {
+    var limit = rlimit()
+    guard linux_descriptors(&limit) == 0 else { return 0 }
+    return Int(clamping: limit.rlim_cur)
+  }
+
   /// Throws SYSTEM if the process may not open so many more for now.
   static func check(_ count: Int, for what: DiagnosticText) throws(SegueError) {
     var probes: [Int32] = []

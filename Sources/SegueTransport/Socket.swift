@@ -87,6 +87,9 @@ public enum Socket {
     return Descriptors.own(fd)
   }
 
+  /// The process at the other end of a local socket; 0: one that cannot be seen from here.
+  public static func peerProcess(_ fd: Int32) -> Int32 { linux_peer_process(fd) }
+
   /// The user at the other end of a local socket.
   static func peerUser(_ fd: Int32) -> uid_t? {
     var user: uid_t = 0

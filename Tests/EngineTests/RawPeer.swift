@@ -20,6 +20,8 @@ final class RawPeer {
   private(set) var decision: (session: Identifier?, received: UInt64)?
   private(set) var explanations: [[Message.Explanation]] = []
   let secret: Identifier
+  /// It takes all that it is sent.
+  var grantsAll = false
 
   /// What it was told of streams and of links that it has asked for.
   var streamAnswers: [Identifier: SegueError?] {
@@ -39,7 +41,10 @@ final class RawPeer {
   private func hear(_ bytes: [UInt8]) {
     link.receive(bytes)
     while let event = try? link.nextEvent() {
-      if case .data(_, let bytes) = event { byteCount += bytes.count }
+      if case .data(let channel, let bytes) = event {
+        byteCount += bytes.count
+        if grantsAll { link.grant(bytes.count, to: channel) }
+      }
       guard case .message = event, let message = try? link.takeMessage(Message.decode) else { continue }
       switch message {
       case .goodbye(let error): goodbye = error
@@ -52,6 +57,12 @@ final class RawPeer {
       default: heard.append(message)
       }
     }
+  }
+
+  /// A connection for which the hub has no room.
+  convenience init(turnedAwayIn world: World) {
+    self.init(world)
+    world.hub?.turnAway(number, world.now)
   }
 
   /// An app that registers.

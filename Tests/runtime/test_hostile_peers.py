@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import resource
 import signal
 import socket
 import time
@@ -19,6 +21,7 @@ from wire import (
     FETCH,
     GOODBYE,
     HELLO,
+    LIMIT_EXCEEDED,
     MESSAGE,
     NOTED,
     OFFER,
@@ -63,7 +66,8 @@ def connect(folder: Path):
 
     def to_hub(*greeting: bytes) -> Connection:
         opened.append(Connection.to(folder / "hub.1"))
-        opened[-1].send(*greeting)
+        if greeting:
+            opened[-1].send(*greeting)
         return opened[-1]
 
     yield to_hub
@@ -308,6 +312,43 @@ def test_nobody_becomes_another_app(pair, connect):
     for _ in range(100):
         connect(message(HELLO, 1, 1, origin, "com.example.editor", "editor", "T", [TYPE], False)).receive_kind(READY)
     assert not any("connection" in line for line in editor.events())
+
+
+@pytest.mark.parametrize("size", [10, 262_120], ids=["small", "larger than the window"])
+def test_fetches_that_nobody_reads_do_not_hold_the_origin(pair, connect, size):
+    """Section 9: ten apps fetch all that they can, for an hour, and read nothing."""
+    hub, editor = pair
+    editor.ask(f"payload {size}", "payload set")
+    activity, origin = seen_by_a_chooser(connect)
+    for number in range(10):
+        greedy = connect(hello(f"greedy{number}"))
+        greedy.receive_kind(READY)
+        fetches = [message(FETCH, uuid.uuid4(), origin, activity, 3_600_000, None) for _ in range(100)]
+        greedy.send(*fetches, message(PING, 7))
+        greedy.receive_kind(REFUSED)
+    time.sleep(1.2)  # those that stand still give way after a second
+    name = hub.ask("continue one", "continuation (.*)")[2]
+    hub.hears(f"continue {name} .*")
+    editor.hears(f"was_continued {name} restored .*")
+
+
+def test_one_process_does_not_take_all_descriptors(pair, connect, start):
+    """Section 9: a quarter of those of the process that carries the hub; what it keeps for itself is not touched."""
+    hub, _ = pair
+    resource.prlimit(hub.pid, resource.RLIMIT_NOFILE, (400, 400))
+    turned_away = 0
+    for number in range(400):
+        peer = connect()
+        with contextlib.suppress(BrokenPipeError):
+            peer.send(hello(f"flood{number}"))
+        answer = peer.receive()
+        turned_away += answer[0] == GOODBYE
+        assert answer[0] == WELCOME or answer[1] == LIMIT_EXCEEDED, answer
+    assert turned_away == 300
+    assert len(list(Path(f"/proc/{hub.pid}/fd").iterdir())) < 150
+    newcomer = start("newcomer")
+    newcomer.hears("appeared one")
+    newcomer.ready().end()
 
 
 def test_nobody_speaks_for_the_offer_of_another(pair, connect):

@@ -126,7 +126,7 @@ public final class AppEngine {
     if incoming.count(where: { !$0.isOver }) > 1 { return "R3.3: two continuations at a time" }
     if outgoing.count > Self.outgoingLimit { return "app: too many continuations of its activities" }
     if streams.count > Self.streamLimit { return "app: too many streams" }
-    if requests.count > 2 * Self.requestLimit { return "R7.5: too many requests" }
+    if requests.count > Self.requestLimit + Self.requestsOfOthersLimit { return "R7.5: too many requests" }
     if isClosed,
       current != nil || !streams.isEmpty || !requests.isEmpty
         || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver })

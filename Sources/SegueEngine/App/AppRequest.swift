@@ -26,12 +26,16 @@ final class AppRequest {
   /// Uptime after which nobody waits for the answer.
   let deadline: Int64
   var phase: Phase
+  /// Bytes that were announced, if another app asks.
+  let size: Int
+  /// Uptime at which the last of it came, if another app asks.
+  var movedAt: Int64
   /// What goes out, or has come so far.
   var bytes: [UInt8]
 
   init(
     number: UInt64, askersNumber: UInt64, _ continuation: Message.Continuation, other: Identifier, isOurs: Bool,
-    deadline: Int64, _ phase: Phase, _ bytes: [UInt8] = []
+    deadline: Int64, _ phase: Phase, _ bytes: [UInt8] = [], size: Int = 0, movedAt: Int64 = 0
   ) {
     self.number = number
     self.askersNumber = askersNumber
@@ -41,6 +45,8 @@ final class AppRequest {
     self.deadline = deadline
     self.phase = phase
     self.bytes = bytes
+    self.size = size
+    self.movedAt = movedAt
   }
 
   /// The channel that it has open.
@@ -59,8 +65,13 @@ final class AppRequest {
 }
 
 extension AppEngine {
-  /// Requests that an app may have under way, and as many that others may have of it.
+  /// Requests that an app may have under way, and as many that one other may have of it.
   static let requestLimit = 128
+  /// Those that all others may have of it.
+  static let requestsOfOthersLimit = 512
+  /// How many of the largest there is room for, of one other app and of all.
+  static let largestRequestsOfOne = 16
+  static let largestRequests = 64
 
   // MARK: Asking
 
@@ -70,7 +81,7 @@ extension AppEngine {
   public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
     let number = nextRequest
     nextRequest += 1
-    guard hasRoomForRequest(isOurs: true) else {
+    guard requests.count(where: { $0.isOurs }) < Self.requestLimit else {
       deliveries.append(.answered(number, [], SegueError(.limitExceeded, "app: has too many requests under way")))
       return number
     }
@@ -134,25 +145,51 @@ extension AppEngine {
   ) throws(SegueError) {
     guard let link = connection.link else { return }
     try link.accept(channel)
-    if let error = objection(to: continuation, of: app) ?? objection(toRequestOf: continuation.activity, size: size) {
+    if let error = objection(to: continuation, of: app)
+      ?? objection(toRequestOf: continuation.activity, by: app, size: size, now)
+    {
       link.reset(channel)
       return send(.response(number, continuation, to: app, channel: 0, size: 0, error))
     }
     requests.append(
       AppRequest(
         number: nextRequest, askersNumber: number, continuation, other: app, isOurs: false,
-        deadline: now.uptime + milliseconds, .receiving(channel, size: Int(truncatingIfNeeded: size))))
+        deadline: now.uptime + milliseconds, .receiving(channel, size: Int(truncatingIfNeeded: size)),
+        size: Int(truncatingIfNeeded: size), movedAt: now.uptime))
     nextRequest += 1
   }
 
-  private func objection(toRequestOf activity: Identifier, size: UInt64) -> SegueError? {
+  private func objection(
+    toRequestOf activity: Identifier, by app: Identifier, size: UInt64, _ now: Moment
+  ) -> SegueError? {
     guard source.takesRequests(activity) else {
       return SegueError(.invalidState, "the app where the activity lives answers no requests")
     }
-    guard hasRoomForRequest(isOurs: false) else {
+    if let error = objection(toSize: size, of: "the request") { return error }
+    guard makeRoomForRequest(of: app, Int(clamping: size), now) else {
       return SegueError(.limitExceeded, "the app where the activity lives has too many requests to answer")
     }
-    return objection(toSize: size, of: "the request")
+    return nil
+  }
+
+  /// One that comes need not wait for those that stand still: of these the one that does so for longest ends.
+  private func makeRoomForRequest(of app: Identifier, _ size: Int, _ now: Moment) -> Bool {
+    let theirs = requests.filter { !$0.isOurs && $0.other == app }
+    guard theirs.count < Self.requestLimit, fits(theirs, size, Self.largestRequestsOfOne) else { return false }
+    while true {
+      let others = requests.filter { !$0.isOurs }
+      if others.count < Self.requestsOfOthersLimit, fits(others, size, Self.largestRequests) { return true }
+      let unfinished = others.filter { if case .receiving = $0.phase { true } else { false } }
+      guard let slowest = unfinished.min(by: { $0.movedAt < $1.movedAt }),
+        slowest.movedAt + Self.stallTime <= now.uptime
+      else { return false }
+      end(slowest, SegueError(.limitExceeded, "the request stood still, and others came"))
+    }
+  }
+
+  /// Whether there is room for another of so many bytes.
+  private func fits(_ requests: [AppRequest], _ size: Int, _ largest: Int) -> Bool {
+    requests.reduce(size) { $0 + max($1.size, $1.bytes.count) } <= largest * limits.request
   }
 
   /// What is wrong with so many bytes; nil: nothing.
@@ -190,10 +227,6 @@ extension AppEngine {
     SegueError(.handoffFailed, "the other side sent more or less than it announced")
   }
 
-  private func hasRoomForRequest(isOurs: Bool) -> Bool {
-    requests.count { $0.isOurs == isOurs } < Self.requestLimit
-  }
-
   private func request(_ number: UInt64, isOurs: Bool) -> AppRequest? {
     requests.first { $0.number == number && $0.isOurs == isOurs }
   }
@@ -202,7 +235,7 @@ extension AppEngine {
 
   /// Nil: the hub would take no more. Those that continuations may need are left to them.
   private func openForRequest() -> Link.Channel? {
-    guard let link = connection.link, link.openCount < Link.channelLimit - Self.outgoingLimit else { return nil }
+    guard let link = connection.link, link.openCount < Link.channelLimit - Self.sendingLimit else { return nil }
     return link.open()
   }
 
@@ -230,9 +263,10 @@ extension AppEngine {
     request.bytes = []
   }
 
-  func requestReceived(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) {
+  func requestReceived(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     request.bytes.append(bytes: bytes)
+    request.movedAt = now.uptime
     if request.bytes.count > size { end(request, Self.notAsAnnounced) }
   }
 

@@ -8,9 +8,11 @@ struct Holder {
   let app: Identifier
 }
 
-/// The last of them; older ones are forgotten.
+/// The last of each app; older ones are forgotten. If they are too many in all, that is the oldest of the app that has most.
 struct Holders {
-  static let capacity = 256
+  static let capacity = 1_024
+  /// Of one app.
+  static let appLimit = 64
   private var holders: [Holder] = []
 
   func contains(_ continuation: Message.Continuation, _ app: Identifier) -> Bool {
@@ -21,8 +23,24 @@ struct Holders {
 
   mutating func insert(_ holder: Holder) {
     guard !holders.contains(where: { $0.continuation == holder.continuation }) else { return }
-    if holders.count == Self.capacity { holders.removeFirst() }
+    let theirs = holders.count { $0.app == holder.app }
+    if theirs >= Self.appLimit {
+      removeOldest(of: holder.app)
+    } else if holders.count >= Self.capacity {
+      removeOldest(of: greediest)
+    }
     holders.append(holder)
+  }
+
+  private mutating func removeOldest(of app: Identifier?) {
+    if let index = holders.firstIndex(where: { $0.app == app }) { holders.remove(at: index) }
+  }
+
+  /// The app that has most; of equals the one whose oldest is the older.
+  private var greediest: Identifier? {
+    var counts: [Identifier: Int] = [:]
+    for holder in holders { counts[holder.app, default: 0] += 1 }
+    return holders.max { counts[$0.app, default: 0] < counts[$1.app, default: 0] }?.app
   }
 
   mutating func remove(continuation: Identifier) { holders.removeAll { $0.continuation == continuation } }

@@ -9,6 +9,8 @@ public struct HubSearch {
   private static let refusalTime: Int64 = 50
   /// Times that a hub which is busy, but lives, is given more time: about 10 s.
   private static let extensionLimit = 20
+  /// Milliseconds before an app asks a hub again that has no room for one more of its process: no other would have more.
+  private static let crowdedTime: Int64 = 1_000
   /// Milliseconds before an app asks a hub again that speaks another protocol.
   private static let versionTime: Int64 = 30_000
 
@@ -93,6 +95,7 @@ public struct HubSearch {
     case .nonsense, .older: return seek(minimum: generation + 1, now)
     case .refused(let error):
       if error.status == .unsupportedVersion { return .seekLater(Self.versionTime) }
+      if error.status == .limitExceeded, !wasWelcome { return .seekLater(Self.crowdedTime) }
       return lost(generation, wasWelcome: wasWelcome, now, hubLives: hubLives)
     }
   }

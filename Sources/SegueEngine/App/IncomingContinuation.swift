@@ -165,7 +165,7 @@ extension AppEngine {
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
     connection.link?.grant(bytes.count, to: channel)
-    guard let index = receiving(on: channel) else { return requestReceived(bytes, on: channel) }
+    guard let index = receiving(on: channel) else { return requestReceived(bytes, on: channel, now) }
     incoming[index].document.append(bytes: bytes)
     incoming[index].received += bytes.count
     guard incoming[index].received > incoming[index].size else { return }

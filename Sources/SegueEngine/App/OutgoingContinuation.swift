@@ -20,15 +20,25 @@ struct OutgoingContinuation {
   var phase = Phase.saving
   /// All of the document went out once: only then can the receiver have restored it.
   var wasSentWhole = false
+  /// Uptime at which the receiver was last sent something.
+  var movedAt: Int64 = 0
   /// The channel on which the present hub was sent the state; 0: none yet.
   var channel: Link.Channel = 0
+  /// Empty: there is none yet, or it is not kept any more.
   var document: [UInt8] = []
   var isStale = false
 }
 
 extension AppEngine {
-  /// Continuations that others may have under way of one app's activities.
-  static let outgoingLimit = 64
+  /// Continuations that others may have under way of one app's activities, and those that one of them may.
+  static let outgoingLimit = 1_024
+  static let outgoingOfReceiverLimit = 8
+  /// Documents that are on their way at a time.
+  static let sendingLimit = 64
+  /// Bytes of documents that went out and are kept, should the hub die before their receivers have them.
+  static let sentBytesLimit = 32 * 1024 * 1024
+  /// Milliseconds without progress after which a document gives way to another, if there are as many as that.
+  static let stallTime: Int64 = 1_000
   /// Milliseconds that a receiver's last word may take beyond its deadline.
   private static let grace: Int64 = 2_000
 
@@ -47,9 +57,9 @@ extension AppEngine {
     guard current?.id == continuation.activity, let activity = source.activity(continuation.activity),
       activity.isOfferable(at: now.date)
     else { return refuse(.handoffFailed, "the activity is no longer offered") }
-    guard outgoing.count < Self.outgoingLimit else {
-      return refuse(.limitExceeded, "\(Self.outgoingLimit) continuations of this app are under way")
-    }
+    guard outgoing.count < Self.outgoingLimit,
+      outgoing.count(where: { $0.receiver.id == receiver.id }) < Self.outgoingOfReceiverLimit
+    else { return refuse(.limitExceeded, "too many continuations of this app are under way") }
     outgoing.append(
       OutgoingContinuation(
         id: continuation.id, activity: continuation.activity, receiver: receiver,
@@ -62,6 +72,8 @@ extension AppEngine {
   private func repeatState(at index: Int, _ now: Moment) {
     switch outgoing[index].phase {
     case .saving: break
+    case .sent where outgoing[index].document.isEmpty:
+      refuse(outgoing[index].id, SegueError(.limitExceeded, "the state is not kept any more"), now)
     case .sending, .sent: startSending(at: index, now)
     }
   }
@@ -88,17 +100,35 @@ extension AppEngine {
     }
     // Whoever asks again waits for this one only: however often that is, one channel is open for it.
     link.reset(outgoing[index].channel)
+    outgoing[index].channel = 0
+    let id = outgoing[index].id
+    guard makeRoomToSend(now) else {
+      return refuse(id, SegueError(.limitExceeded, "too many continuations of this app are under way"), now)
+    }
+    // Others may have ended.
+    guard let index = outgoing.firstIndex(where: { $0.id == id }) else { return }
     holders.insert(
       Holder(
         continuation: outgoing[index].id, activity: outgoing[index].activity, app: outgoing[index].receiver.id))
     let channel = link.open()
     outgoing[index].channel = channel
     outgoing[index].phase = .sending(channel, sent: 0)
+    outgoing[index].movedAt = now.uptime
     send(
       .state(
         outgoing[index].id, to: outgoing[index].receiver.id, channel: channel,
         size: UInt64(outgoing[index].document.count), isStale: outgoing[index].isStale))
     pumpOutgoing(channel, now)
+  }
+
+  /// Who reads need not wait for those who do not: of these the one that has stood still for longest ends.
+  private func makeRoomToSend(_ now: Moment) -> Bool {
+    let sending = outgoing.filter { if case .sending = $0.phase { $0.channel != 0 } else { false } }
+    guard sending.count >= Self.sendingLimit else { return true }
+    guard let slowest = sending.min(by: { $0.movedAt < $1.movedAt }), slowest.movedAt + Self.stallTime <= now.uptime
+    else { return false }
+    refuse(slowest.id, SegueError(.remoteApplicationTimedOut, "the receiver does not take what it has asked for"), now)
+    return true
   }
 
   /// Sends as much of a document as its channel takes.
@@ -109,12 +139,23 @@ extension AppEngine {
     else { return }
     let end = min(outgoing[index].document.count, sent + link.room(in: channel))
     link.write(outgoing[index].document[sent..<end], to: channel)
+    if end > sent { outgoing[index].movedAt = now.uptime }
     if end == outgoing[index].document.count {
       link.finish(channel)
       outgoing[index].phase = .sent
       outgoing[index].wasSentWhole = true
+      dropOldDocuments()
     } else {
       outgoing[index].phase = .sending(channel, sent: end)
+    }
+  }
+
+  private func dropOldDocuments() {
+    var kept = 0
+    for index in outgoing.indices.reversed() {
+      guard case .sent = outgoing[index].phase else { continue }
+      kept += outgoing[index].document.count
+      if kept > Self.sentBytesLimit { outgoing[index].document = [] }
     }
   }
 

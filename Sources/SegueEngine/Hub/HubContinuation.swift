@@ -48,10 +48,16 @@ struct HeldOutcome {
   unowned(unsafe) let peer: Peer
 }
 
+extension Peer {
+  fileprivate var continuationLimit: Int { isHub ? HubEngine.hubContinuationLimit : HubEngine.continuationLimit }
+}
+
 extension HubEngine {
-  /// Continuations that one app may have under way, and one hub.
-  static let continuationLimit = 128
+  /// Continuations that one app may have under way as the receiver, and those that may come by one hub.
+  static let continuationLimit = 32
   static let hubContinuationLimit = 1_024
+  /// The same of activities of one app: the origin has room for more.
+  static let continuationsOfOriginLimit = 256
 
   func receiver(_ app: AppIdentity) -> Receiver {
     Receiver(id: app.id, deviceName: identity.deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
@@ -98,9 +104,11 @@ extension HubEngine {
   private func record(
     _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, milliseconds: Int64
   ) -> Bool {
-    guard peer.continuations.count < (peer.isHub ? Self.hubContinuationLimit : Self.continuationLimit) else {
-      return false
-    }
+    let theirs = peer.continuations.filter { $0.receiverPeer === peer }
+    guard theirs.count < peer.continuationLimit,
+      theirs.count(where: { $0.originPeer === origin }) < Self.continuationsOfOriginLimit,
+      recordPath(of: continuation, receiver.id, from: peer, to: origin)
+    else { return false }
     let record = HubContinuation(
       id: continuation.id, activity: continuation.activity, receiver: receiver.id, receiverPeer: peer,
       originPeer: origin, expiresAt: now.uptime + milliseconds + Self.continuationGrace)
@@ -108,18 +116,16 @@ extension HubEngine {
     continuationList.append(record)
     peer.continuations.append(record)
     origin.continuations.append(record)
-    paths.insert(
-      Path(continuation: record.id, receiver: receiver.id, receiverPeer: peer, originPeer: origin))
     return true
   }
 
   private func hold(_ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer) {
     let deadline = min(settledAt, now.uptime + milliseconds)
-    guard now.uptime < deadline, held.count < Self.continuationLimit else {
+    guard now.uptime < deadline, held.count(where: { $0.peer === peer }) < peer.continuationLimit else {
       let error = SegueError(.connectionUnavailable, "the origin is not connected")
       return send(.refused(continuation.id, to: receiver.id, error), to: peer)
     }
-    held.removeAll { $0.continuation.id == continuation.id }
+    held.removeAll { $0.continuation.id == continuation.id && $0.peer === peer }
     held.append(
       HeldFetch(
         continuation: continuation, milliseconds: milliseconds, receiver: receiver, peer: peer, since: now.uptime,
@@ -178,7 +184,7 @@ extension HubEngine {
     let told = HeldOutcome(
       continuation: continuation, outcome: outcome, error: error, receiver: receiver, peer: peer)
     if tell(told) { return }
-    guard now.uptime < settledAt, heldOutcomes.count < Self.continuationLimit else {
+    guard now.uptime < settledAt, heldOutcomes.count(where: { $0.peer === peer }) < peer.continuationLimit else {
       return send(.noted(continuation.id, to: receiver.id), to: peer)
     }
     heldOutcomes.append(told)

@@ -103,6 +103,14 @@ public final class HubEngine {
     strangers.append(peer)
   }
 
+  /// A connection of a process that has as many as it may.
+  public func turnAway(_ number: PeerNumber, _ now: Moment) {
+    self.now = now
+    let peer = Peer(number: number, helloBy: now.uptime)
+    peers[number] = peer
+    dismiss(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
+  }
+
   /// - Parameter descriptor: came with these bytes, which are those of one read.
   public func receive(
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment

@@ -32,12 +32,9 @@ extension HubEngine {
     guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
-    guard let outChannel = relay(from: peer, channel, to: origin) else {
-      return refuse(Self.tooManyTransfers)
-    }
-    paths.insert(
-      Path(
-        continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, isAwaited: true))
+    guard recordPath(of: continuation, app, from: peer, to: origin, awaiting: milliseconds),
+      let outChannel = relay(from: peer, channel, to: origin)
+    else { return refuse(Self.tooManyTransfers) }
     send(
       .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin
     )

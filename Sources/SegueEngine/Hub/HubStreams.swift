@@ -45,6 +45,9 @@ extension HubEngine {
       return refuse(
         SegueError(.remoteApplicationTimedOut, "the app where the activity lives has too many streams to answer"))
     }
+    guard recordPath(of: continuation, app, from: peer, to: origin, awaiting: Self.streamAnswerTime) else {
+      return refuse(Self.tooManyTransfers)
+    }
     // To an app: whether it crosses a link.
     var outChannel: Link.Channel = peer.isHub ? 1 : 0
     if peer.isHub, origin.isHub {
@@ -66,9 +69,6 @@ extension HubEngine {
       transfers.append(.outgoing(crossing, descriptor))
     }
     if !origin.isHub { origin.unanswered.append(UnansweredStream(id: id, asker: app)) }
-    paths.insert(
-      Path(
-        continuation: continuation.id, receiver: app, receiverPeer: peer, originPeer: origin, isAwaited: true))
     // An app is asked once its end is there.
     guard origin.isHub || !peer.isHub else { return }
     send(

@@ -3,48 +3,102 @@ import SegueWire
 
 /// The way of a continuation through this hub, for what its two apps say to each other as long as one holds the activity
 /// of the other: it outlives the continuation itself.
-struct Path {
+final class Path {
   let continuation: Identifier
   let receiver: Identifier
   /// Both outlive it: it is taken out when either goes.
   unowned(unsafe) let receiverPeer: Peer
   unowned(unsafe) let originPeer: Peer
   /// A request or a stream was asked for: if one side goes, the other may wait for something of it.
-  var isAwaited = false
+  fileprivate(set) var isAwaited = false
+  /// Uptime up to which an answer may come by it.
+  fileprivate(set) var awaitedUntil: Int64 = 0
+
+  init(continuation: Identifier, receiver: Identifier, receiverPeer: Peer, originPeer: Peer) {
+    self.continuation = continuation
+    self.receiver = receiver
+    self.receiverPeer = receiverPeer
+    self.originPeer = originPeer
+  }
 }
 
-/// The last paths; older ones are forgotten.
+/// The last paths. Each peer has room for its own as the receiver, so that none displaces those of another, and none by
+/// which an answer may come is forgotten.
 struct Paths {
-  static let capacity = 1_024
-  private var paths: [Path] = []
+  /// Of one app, and of one hub.
+  static let appLimit = 256
+  static let hubLimit = 1_024
+  private var paths: [Identifier: Path] = [:]
 
-  subscript(continuation: Identifier) -> Path? { paths.last { $0.continuation == continuation } }
+  subscript(continuation: Identifier) -> Path? { paths[continuation] }
 
-  mutating func insert(_ path: Path) {
-    if let index = paths.lastIndex(where: { $0.continuation == path.continuation }) {
-      let isAwaited = path.isAwaited || paths[index].isAwaited
-      paths[index] = path
-      paths[index].isAwaited = isAwaited
-      return
+  /// - Returns: false: the receiver's peer awaits answers by all that it has room for.
+  mutating func insert(
+    _ continuation: Identifier, _ receiver: Identifier, from peer: Peer, to origin: Peer,
+    awaitedUntil: Int64? = nil, now: Int64
+  ) -> Bool {
+    var path = paths[continuation]
+    if path?.receiver != receiver || path?.receiverPeer !== peer || path?.originPeer !== origin {
+      guard makeRoom(for: peer, now) else { return false }
+      let next = Path(continuation: continuation, receiver: receiver, receiverPeer: peer, originPeer: origin)
+      if let path {
+        next.isAwaited = path.isAwaited
+        next.awaitedUntil = path.awaitedUntil
+        remove(path)
+      }
+      paths[continuation] = next
+      peer.receivingPaths.append(next)
+      origin.originPaths.append(next)
+      path = next
     }
-    if paths.count == Self.capacity { paths.removeFirst(Self.capacity / 4) }
-    paths.append(path)
+    if let path, let awaitedUntil {
+      path.isAwaited = true
+      path.awaitedUntil = max(path.awaitedUntil, awaitedUntil)
+    }
+    return true
+  }
+
+  private mutating func makeRoom(for peer: Peer, _ now: Int64) -> Bool {
+    guard peer.receivingPaths.count >= (peer.isHub ? Self.hubLimit : Self.appLimit) else { return true }
+    guard let oldest = peer.receivingPaths.first(where: { $0.awaitedUntil <= now }) else { return false }
+    remove(oldest)
+    return true
+  }
+
+  private mutating func remove(_ path: Path) {
+    paths[path.continuation] = nil
+    path.receiverPeer.receivingPaths.removeAll { $0 === path }
+    path.originPeer.originPaths.removeAll { $0 === path }
   }
 
   /// - Returns: those that were removed.
   mutating func remove(of peer: Peer) -> [Path] {
-    let removed = paths.filter { $0.receiverPeer === peer || $0.originPeer === peer }
-    if !removed.isEmpty { paths.removeAll { $0.receiverPeer === peer || $0.originPeer === peer } }
+    let removed = peer.receivingPaths + peer.originPaths
+    for path in removed { remove(path) }
     return removed
   }
 }
 
 extension HubEngine {
+  /// Milliseconds within which the origin answers who asks for a stream.
+  static let streamAnswerTime: Int64 = 60_000
+
   static var nameIsTaken: SegueError { SegueError(.handoffFailed, "the name is taken") }
 
   /// Whether it is not another app that continues under this name.
   func mayUse(_ continuation: Message.Continuation, _ receiver: Identifier) -> Bool {
     paths[continuation.id].map({ $0.receiver == receiver }) ?? true
+  }
+
+  /// Remembers the way of something that is asked for, and answered within so many milliseconds.
+  /// - Returns: false: the asker awaits too much already.
+  func recordPath(
+    of continuation: Message.Continuation, _ receiver: Identifier, from peer: Peer, to origin: Peer,
+    awaiting milliseconds: Int64? = nil
+  ) -> Bool {
+    paths.insert(
+      continuation.id, receiver, from: peer, to: origin,
+      awaitedUntil: milliseconds.map { now.uptime + $0 + Self.continuationGrace }, now: now.uptime)
   }
 
   /// The peer that leads to an app from another that takes part in the same continuation; nil: there is none.

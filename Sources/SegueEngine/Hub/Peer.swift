@@ -41,6 +41,9 @@ final class Peer {
   var isClosing = false
   /// Continuations in which it takes part.
   var continuations: [HubContinuation] = []
+  /// The ways of continuations of which it leads to the receiver, the oldest first, and to the origin.
+  var receivingPaths: [Path] = []
+  var originPaths: [Path] = []
   var relays: [Relay] = []
   /// Questions of the app that wait for an explanation, and the uptime from which on it may have the next.
   var explains: [Explain] = []

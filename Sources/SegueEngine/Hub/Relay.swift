@@ -19,9 +19,14 @@ final class Relay {
 }
 
 extension HubEngine {
+  /// Channels of one app that may go on to one other.
+  static let relaysOfPairLimit = Link.channelLimit / 2
+
   /// Passes a channel on, as a new one of the other peer; nil: that has too many.
   func relay(from: Peer, _ channel: Link.Channel, to: Peer) -> Link.Channel? {
-    guard to.relays.count < Link.channelLimit, to.link.openCount < Link.channelLimit else { return nil }
+    guard to.relays.count < Link.channelLimit, to.link.openCount < Link.channelLimit,
+      from.isHub || from.relays.count(where: { $0.from === from && $0.to === to }) < Self.relaysOfPairLimit
+    else { return nil }
     let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open())
     from.relays.append(relay)
     to.relays.append(relay)

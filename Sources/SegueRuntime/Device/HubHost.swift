@@ -14,6 +14,8 @@ final class HubHost {
   private var timer: LoopTimer?
   private var connections: [HubEngine.PeerNumber: Connection] = [:]
   private var nextNumber: HubEngine.PeerNumber = 1
+  /// How many connections each process has.
+  private var processes: [Int32: Int] = [:]
   /// Streams that cross links.
   private var ferries: [Ferry] = []
   /// Uptime at which it listens again.
@@ -33,12 +35,22 @@ final class HubHost {
   /// Reads of a connection before others have their turn.
   private static let readsInTurn = 4
 
+  /// Of the descriptors that this process may have: the share that is left to itself, and that which connections of one
+  /// process may take.
+  private static let ownShare = 4
+  private static let processShare = 4
+
   private final class Connection {
     let fd: Int32
+    /// At its other end; nil: it is a link.
+    let process: Int32?
     var watch: Watch?
     /// The system has refused to send.
     var isRefused = false
-    init(fd: Int32) { self.fd = fd }
+    init(fd: Int32, process: Int32?) {
+      self.fd = fd
+      self.process = process
+    }
 
     func close() {
       watch?.close()
@@ -178,8 +190,19 @@ final class HubHost {
         listensAt = Clock.uptime + Self.pause
         return flush()
       }
+      // Its number is the lowest that was free: those above are for the host, and for what apps send.
+      let (limit, process) = (Descriptors.limit, Socket.peerProcess(fd))
+      guard Int(fd) < limit - limit / Self.ownShare || process == getpid() else {
+        Descriptors.close(fd)
+        continue
+      }
       do throws(SegueError) {
-        let number = try watch(fd)
+        let number = try watch(fd, of: process)
+        guard processes[process, default: 0] <= limit / Self.processShare else {
+          engine.turnAway(number, Clock.now)
+          flush()
+          continue
+        }
         engine.connected(number, Clock.now)
         // Most say hello at once; that one has is not to be mistaken for silence if many others follow.
         receive(number)
@@ -191,10 +214,10 @@ final class HubHost {
     }
   }
 
-  private func watch(_ fd: Int32) throws(SegueError) -> HubEngine.PeerNumber {
+  private func watch(_ fd: Int32, of process: Int32? = nil) throws(SegueError) -> HubEngine.PeerNumber {
     let number = nextNumber
     nextNumber += 1
-    let connection = Connection(fd: fd)
+    let connection = Connection(fd: fd, process: process)
     connection.watch = try Watch(fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
       guard isReadable else {
         self.drain(number)
@@ -208,6 +231,7 @@ final class HubHost {
       }
     }
     connections[number] = connection
+    if let process { processes[process, default: 0] += 1 }
     return number
   }
 
@@ -333,6 +357,10 @@ final class HubHost {
   private func close(_ number: HubEngine.PeerNumber) {
     guard let connection = connections.removeValue(forKey: number) else { return }
     connection.close()
+    if let process = connection.process {
+      let others = processes[process, default: 1] - 1
+      processes[process] = others == 0 ? nil : others
+    }
     engine.disconnected(number, Clock.now)
   }
 }

@@ -1,0 +1,170 @@
+import SegueModel
+import SegueWire
+import Testing
+
+@testable import SegueEngine
+
+/// One app takes all that it can get, and never gives it back: the others do not notice (section 9).
+@Suite struct QuotaTests {
+  private typealias Scene = HostilePeerTests.Scene
+
+  /// An hour, as long as a continuation may take.
+  private static let long: Int64 = 3_600_000
+
+  private func takeAll(_ scene: Scene, peers: Int, each: Int) throws -> [RawPeer] {
+    let greedy = try (0..<peers).map { try RawPeer(app: "greedy\($0)", in: scene.world) }
+    for peer in greedy {
+      for _ in 0..<each {
+        _ = try scene.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil), by: peer)
+      }
+    }
+    return greedy
+  }
+
+  @Test(arguments: [0, 2 * Link.window])
+  func `continuations that are fetched and never answered leave room for others (section 9)`(size: Int) throws {
+    let scene = try Scene(size: size)
+    let greedy = try takeAll(scene, peers: 20, each: 2 * AppEngine.outgoingOfReceiverLimit)
+    #expect(greedy.allSatisfy { $0.heard.contains { if case .refused = $0 { true } else { false } } })
+    scene.world.wait(AppEngine.stallTime)
+    _ = try scene.world.continue(in: scene.viewer)
+    #expect(scene.viewer.takeEvents() == ["will_continue", "continue"])
+    #expect(scene.editor.takeEvents().suffix(2) == ["was_continued", "ended restored"])
+  }
+
+  @Test func `what is taken slowly is not ended for what comes (section 9)`() throws {
+    let scene = try Scene(size: 2 * Link.window)
+    _ = try takeAll(scene, peers: 8, each: 8)
+    // All of them have just been sent something.
+    _ = try scene.world.continue(in: scene.viewer)
+    #expect(scene.viewer.takeEvents() == ["will_continue", "did_fail limitExceeded"])
+    #expect(scene.editor.receipts.count == 1)
+  }
+
+  @Test func `documents that went out are kept up to a limit (section 9)`() throws {
+    let scene = try Scene()
+    let text = [UInt8](repeating: 7, count: 3 * 1024 * 1024)
+    let greedy = try (0..<16).map { try RawPeer(app: "greedy\($0)", in: scene.world) }
+    for (number, peer) in greedy.enumerated() {
+      try scene.editor.change(scene.activity, at: scene.world.now) {
+        let userInfo = try Value.dictionary([
+          (.string("number"), .integer(Int64(number))), (.string("data"), .data(text)),
+        ])
+        try $0.setUserInfo(userInfo, limit: Limits.value)
+      }
+      peer.grantsAll = true
+      _ = try scene.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil), by: peer)
+      for _ in 0..<16 { _ = try scene.say(.ping(0), by: peer) }
+    }
+    let kept = scene.editor.engine.outgoing.reduce(0) { $0 + $1.document.count }
+    #expect(kept > AppEngine.sentBytesLimit / 2 && kept <= AppEngine.sentBytesLimit + text.count)
+  }
+
+  @Test func `ways that are made up displace none of another app (R7.5)`() throws {
+    let scene = try Continued()
+    scene.editor.answersRequests = false
+    func ask() { scene.world.tell(scene.viewer) { _ = $0.request([1], scene.from, timeout: Self.long, $1) } }
+    ask()
+    let liar = try RawPeer(app: "liar", in: scene.world)
+    for number in 0..<UInt64(2 * Paths.hubLimit) {
+      let madeUp = Message.Continuation(
+        id: scene.world.identifier(), origin: scene.from.offer.origin, activity: scene.activity)
+      let from = scene.world.identifier()
+      try liar.say(
+        .request(number, madeUp, from: from, milliseconds: 1, channel: Link.Channel(2 * number + 1), size: 0))
+      scene.world.settle()
+    }
+    ask()
+    for (number, bytes) in scene.editor.asked { scene.world.tell(scene.editor) { $0.respond(to: number, bytes, $1) } }
+    #expect(scene.viewer.answers.map { $0.bytes } == [[1], [1]])
+  }
+
+  @Test func `nor does an app that asks much lose the way of what it awaits (R7.5)`() throws {
+    let scene = try Scene()
+    let peer = try RawPeer(app: "busy", in: scene.world)
+    func request(_ number: UInt64, _ continuation: Message.Continuation, milliseconds: Int64) throws {
+      try peer.say(
+        .request(
+          number, continuation, from: continuation.id, milliseconds: milliseconds,
+          channel: Link.Channel(2 * number + 1), size: 0))
+      scene.world.settle()
+    }
+    let awaited = scene.attempt
+    try request(0, awaited, milliseconds: Self.long)
+    for number in 1...UInt64(2 * Paths.appLimit) {
+      try request(number, scene.attempt, milliseconds: 1)
+      scene.world.wait(20)
+    }
+    #expect(scene.world.hub?.paths[awaited.id] != nil)
+    // All that it has room for may still be answered: what comes is refused, and displaces nothing.
+    for number in 1...UInt64(Paths.appLimit) {
+      try request(2 * UInt64(Paths.appLimit) + number, scene.attempt, milliseconds: Self.long)
+    }
+    scene.world.wait(HubEngine.continuationGrace)
+    let last = scene.attempt
+    for number in 1...UInt64(Paths.appLimit) {
+      try request(3 * UInt64(Paths.appLimit) + number, number == 256 ? last : scene.attempt, milliseconds: Self.long)
+    }
+    #expect(scene.world.hub?.paths[awaited.id] != nil && scene.world.hub?.paths[last.id] == nil)
+  }
+
+  @Test func `what a young hub holds for one app leaves room for others (R3.14)`() throws {
+    let scene = try Scene()
+    scene.world.killHub()
+    scene.editor.isOpen = false
+    scene.world.startHub()
+    let greedy = try RawPeer(app: "greedy", in: scene.world)
+    for _ in 0..<200 {
+      try greedy.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil))
+      try greedy.say(.outcome(scene.attempt, .failed, nil, receiver: nil))
+    }
+    _ = scene.viewer.takeEvents()
+    _ = try scene.world.continue(in: scene.viewer)
+    scene.world.admit(scene.editor)
+    #expect(scene.viewer.takeEvents().filter { $0.contains("contin") } == ["will_continue", "continue"])
+    #expect(scene.editor.takeEvents().contains("ended restored"))
+  }
+
+  @Test func `an outcome that a young hub holds is not displaced by those of others (R3.14)`() throws {
+    let scene = try Scene()
+    scene.viewer.answersContinue = false
+    let continuation = try scene.world.continue(in: scene.viewer)
+    scene.world.killHub()
+    scene.editor.isOpen = false
+    scene.world.startHub()
+    let greedy = try RawPeer(app: "greedy", in: scene.world)
+    for _ in 0..<200 { try greedy.say(.outcome(scene.attempt, .failed, nil, receiver: nil)) }
+    scene.world.tell(scene.viewer) { $0.answer(continuation, handled: true, restored: true, $1) }
+    scene.world.admit(scene.editor)
+    #expect(scene.editor.takeEvents().contains("was_continued"))
+  }
+
+  @Test func `who continues often takes nobody else's right to ask for more (R7.1)`() {
+    func holder(_ number: Int, of app: UInt64) -> Holder {
+      Holder(
+        continuation: Identifier(high: app, low: UInt64(number)), activity: Identifier(high: 0, low: 0),
+        app: Identifier(high: 0, low: app))
+    }
+    var holders = Holders()
+    holders.insert(holder(0, of: 1))
+    for number in 0..<2 * Holders.capacity { holders.insert(holder(number, of: 2)) }
+    for app in 3..<UInt64(2 * Holders.capacity / Holders.appLimit) {
+      for number in 0..<Holders.appLimit { holders.insert(holder(number, of: app)) }
+    }
+    #expect(holders.app(holder(0, of: 1).continuation) != nil)
+    #expect(holders.app(holder(2 * Holders.capacity - 1, of: 2).continuation) != nil, "its last is among them")
+  }
+
+  @Test func `a process that has too many connections is told so, and its app waits (section 9)`() throws {
+    let scene = try Scene()
+    let peer = RawPeer(turnedAwayIn: scene.world)
+    scene.world.settle()
+    #expect(peer.goodbye?.status == .limitExceeded && !peer.isConnected)
+    var search = HubSearch()
+    for _ in 0..<100 {
+      let step = search.heed(
+        .refused(SegueError(.limitExceeded, "")), 1, wasWelcome: false, scene.world.now, hubLives: { false })
+      guard case .seekLater = step else { return #expect(Bool(false), "it would take over, and have no more room") }
+    }
+  }
+}
