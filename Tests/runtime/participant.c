@@ -391,6 +391,14 @@ static void describe(const char *unused) {
   segue_free(text);
 }
 
+/** Does nothing, and dispatches nothing, until there is another line; a program in a dialog or a debugger. */
+static void hold(const char *unused) {
+  (void)unused;
+  say("held");
+  struct pollfd input = {.fd = 0, .events = POLLIN};
+  poll(&input, 1, -1);
+}
+
 static void close_app(const char *unused) {
   (void)unused;
   CHECK(segue_app_close(app));
@@ -425,6 +433,7 @@ static const struct {
     {"complete", complete},
     {"fork", fork_child},
     {"handles", handles},
+    {"hold", hold},
     {"describe", describe},
     {"close", close_app},
 };

@@ -28,6 +28,7 @@ from wire import (
     OUTCOME,
     OUTCOMES,
     PING,
+    PONG,
     PUT,
     READY,
     REFUSED,
@@ -349,6 +350,33 @@ def test_one_process_does_not_take_all_descriptors(pair, connect, start):
     newcomer = start("newcomer")
     newcomer.hears("appeared one")
     newcomer.ready().end()
+
+
+def test_an_app_that_does_not_dispatch_costs_no_memory(connect, start):
+    """Section 9: of offers the last news waits; receipts wait up to a limit, and then it takes no more attempts."""
+    hub, held = start("hub").ready(), start("held").ready()
+    held.ask("offer mine", "offered")
+    hub.hears("appeared mine")
+    activity, origin = seen_by_a_chooser(connect)
+    held.ask("hold", "held")
+    before = memory(held.pid)
+    peer = connect(hello("flood"))
+    peer.receive_kind(READY)
+    for number in range(20_000):
+        attempt = message(OUTCOME, uuid.uuid4(), origin, activity, OUTCOMES["declined"], 14, "r" * 1000, None)
+        peer.send(attempt, a_put(title="t" * 1000), message(PING, number))
+        if number % 100 == 99:
+            while peer.receive_kind(PONG)[1] != number:
+                pass
+    peer.send(a_put(title="last"))
+    hub.hears("appeared last", 60.0)
+    assert memory(held.pid) - before < 16 * 1024 * 1024
+    held.ask("handles", r"handles \d+")
+    held.hears("appeared last")
+    said = [line for line in held.program.said if "appeared" in line or "gone" in line or "changed" in line]
+    assert len(said) < 100
+    held.end()
+    hub.end()
 
 
 def test_nobody_speaks_for_the_offer_of_another(pair, connect):

@@ -15,6 +15,8 @@ public final class AppEngine {
   /// What the app is to be told, oldest first. Taken by the owner.
   public internal(set) var deliveries: [Delivery] = []
   public internal(set) var isClosed = false
+  /// The host does not take what it is told, says the owner: what comes from others is refused.
+  public var isBacklogged = false
 
   var connection = HubConnection()
   var writer = MessageWriter()
@@ -25,7 +27,7 @@ public final class AppEngine {
   var snapshots: [Identifier: Snapshot] = [:]
   var saves: [Save] = []
   var nextSave: UInt64 = 1
-  public internal(set) var offers = OfferList()
+  public internal(set) var offers: OfferList
   /// Continuations that this app is the receiver of.
   var incoming: [IncomingContinuation] = []
   /// How continuations ended, until their origins have noted it.
@@ -57,6 +59,7 @@ public final class AppEngine {
     self.limits = limits
     self.savePolicy = savePolicy
     self.source = source
+    offers = OfferList(bytesLimit: identity.isChooser ? OfferList.chooserLimit : OfferList.appLimit)
   }
 
   /// Uptime in milliseconds at which `tick` is due; nil: nothing is.

@@ -7,6 +7,8 @@ struct HubConnection {
   static let welcomeTime: Int64 = 500
   /// Milliseconds after which a hub that shows no sign of life is asked for one, and then given as long again.
   static let answerTime: Int64 = 500
+  /// Bytes of messages that may wait for the hub before it is left: it does not read.
+  static let backlogLimit = 1024 * 1024
   /// Milliseconds that a continuation waits for the next hub (R3.14).
   static let reconnectTime: Int64 = 2_000
 
@@ -117,6 +119,7 @@ extension AppEngine {
     } catch {
       log(.error, "not sent: \(error.message)")
     }
+    if link.pendingBytes > HubConnection.backlogLimit, connection.complaint == nil { connection.complaint = .nonsense }
   }
 
   /// Sends what only a hub that lives can act on. A silent one does not go unnoticed, and one that lives is not asked

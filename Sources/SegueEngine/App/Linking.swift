@@ -6,6 +6,8 @@ struct AppLink {
   let number: UInt64
   /// Leads to the other hub; nil: this one was asked, and has it.
   var descriptor: PassedDescriptor?
+  /// The app was told that it is there.
+  var isLinked = false
 
   var isAsked: Bool { descriptor == nil }
 }
@@ -30,7 +32,8 @@ extension AppEngine {
   }
 
   func linked(_ number: UInt64, deviceName: String) {
-    guard links.contains(where: { $0.number == number }) else { return }
+    guard let index = links.firstIndex(where: { $0.number == number }), !links[index].isLinked else { return }
+    links[index].isLinked = true
     deliveries.append(.linked(number, deviceName: deviceName))
   }
 

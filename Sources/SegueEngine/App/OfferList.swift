@@ -11,6 +11,10 @@ public struct OfferList {
   /// Milliseconds that a new hub's other apps have to register again.
   static let withNewHub: Int64 = 1_500
 
+  /// Bytes of the offers that an app keeps, and a chooser, which sees those of all: a hub that tells of more does no harm.
+  public static let appLimit = 8 * 1024 * 1024
+  public static let chooserLimit = 64 * 1024 * 1024
+
   private struct Entry {
     var offer: Offer
     /// Its places in `order` and `expiries`; nil: it does not expire.
@@ -47,6 +51,8 @@ public struct OfferList {
 
   typealias Report = (Delivery.OfferEvent, Offer) -> Void
 
+  private let bytesLimit: Int
+  private(set) var bytes = 0
   /// To look one up; the order is in `order`.
   private var entries: [Identifier: Entry] = [:]
   /// The frontmost last, since it is the front that changes most.
@@ -57,6 +63,8 @@ public struct OfferList {
   private var nextArrival: UInt64 = 0
   /// Uptime at which what is not confirmed goes.
   private var purgeAt: Int64?
+
+  init(bytesLimit: Int = OfferList.chooserLimit) { self.bytesLimit = bytesLimit }
 
   /// Frontmost first; what the hub has not confirmed comes last.
   public var all: [Offer] { order.elements.reversed().compactMap { entries[$0.id]?.offer } }
@@ -82,11 +90,23 @@ public struct OfferList {
     entries[id] = Entry(offer: offer, place: place, expiry: expiry)
     order.insert(place)
     if let expiry { expiries.insert(expiry) }
-    guard let before else { return report(.appeared, offer) }
-    // Another hub counts ranks anew: that alone is no change.
-    let isSame =
-      before.place.hub == hub ? before.offer == offer : before.offer.description == offer.description
-    if !isSame { report(.changed, offer) }
+    bytes += Self.size(of: offer)
+    if let before {
+      // Another hub counts ranks anew: that alone is no change.
+      let isSame =
+        before.place.hub == hub ? before.offer == offer : before.offer.description == offer.description
+      if !isSame { report(.changed, offer) }
+    } else {
+      report(.appeared, offer)
+    }
+    // The hindmost go.
+    while bytes > bytesLimit, let last = order.elements.first { remove(last.id, report: report) }
+  }
+
+  /// Bytes in memory, roughly.
+  private static func size(of offer: Offer) -> Int {
+    256 + offer.description.type.utf8.count + (offer.description.title?.utf8.count ?? 0) + offer.appName.utf8.count
+      + offer.bundleIdentifier.utf8.count + offer.deviceName.utf8.count
   }
 
   mutating func remove(_ id: Identifier, report: Report) {
@@ -134,6 +154,7 @@ public struct OfferList {
 
   private mutating func take(_ id: Identifier) -> Entry? {
     guard let entry = entries.removeValue(forKey: id) else { return nil }
+    bytes -= Self.size(of: entry.offer)
     order.remove(entry.place)
     if let expiry = entry.expiry { expiries.remove(expiry) }
     return entry

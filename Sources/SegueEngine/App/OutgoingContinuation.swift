@@ -57,6 +57,7 @@ extension AppEngine {
     guard current?.id == continuation.activity, let activity = source.activity(continuation.activity),
       activity.isOfferable(at: now.date)
     else { return refuse(.handoffFailed, "the activity is no longer offered") }
+    guard !isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
     guard outgoing.count < Self.outgoingLimit,
       outgoing.count(where: { $0.receiver.id == receiver.id }) < Self.outgoingOfReceiverLimit
     else { return refuse(.limitExceeded, "too many continuations of this app are under way") }
@@ -175,7 +176,7 @@ extension AppEngine {
       return endOutgoing(at: index, outcome, error, now)
     }
     // Declined or given up before it asked for anything is an attempt, too. Nobody has restored what was not asked for.
-    guard outcome == .declined || outcome == .failed, !hasEnded(continuation.id),
+    guard outcome == .declined || outcome == .failed, !isBacklogged, !hasEnded(continuation.id),
       source.activity(continuation.activity) != nil
     else { return }
     endedUnasked.insert(continuation.id)

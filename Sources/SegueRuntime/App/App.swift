@@ -38,7 +38,7 @@ public class App: Handled {
   var connection = Connection()
 
   // What the host is to be told.
-  var due = DueQueue()
+  var due = DueQueue<HostTask>()
   var continuations: [Identifier: Continuation] = [:]
   var explanations: [UInt64: Explaining] = [:]
   var links: [UInt64: Linking] = [:]
@@ -228,7 +228,7 @@ public class App: Handled {
     streamAsks = [:]
     streamWaits = [:]
     requests = []
-    due = DueQueue()
+    due = DueQueue<HostTask>()
     engine = nil
     gate = nil
     device = nil

@@ -3,6 +3,14 @@ import SegueFleet
 import SegueModel
 import SegueTransport
 
+/// What the host is to be told besides what comes of the engine.
+enum HostTask {
+  /// Objects to restore.
+  case restoration(Continuation)
+  /// An attachment that has come, or a part of it.
+  case transfer(Transfer)
+}
+
 /// What a delivery means to the host. Each function is called with the app's lock and gives what is to be done without
 /// it, which tells whether a callback of the host ran.
 extension App {
@@ -13,22 +21,23 @@ extension App {
       case .log(let severity, let message): logs.append((severity, message))
       case .streamAnswered(let id, let error) where streamAsks[id]?.transfer != nil:
         takeAsk(id)?.transfer?.answered(error)
-      default: due.append(.delivery(delivery))
+      default: due.append(delivery)
       }
     }
+    engine.isBacklogged = due.isFull
   }
 
   typealias Turn = () -> Bool
   private static func nothing() -> Bool { false }
 
-  func turn(of item: DueQueue.Item) -> Turn {
+  func turn(of item: DueQueue<HostTask>.Item) -> Turn {
     switch item {
-    case .restoration(let continuation):
+    case .other(.restoration(let continuation)):
       return {
         continuation.runRestoration()
         return true
       }
-    case .transfer(let transfer): return turn(of: transfer)
+    case .other(.transfer(let transfer)): return turn(of: transfer)
     case .delivery(let delivery): return turn(of: delivery)
     }
   }

@@ -1,0 +1,141 @@
+import SegueModel
+
+/// What the host is to be told, oldest first. A host that does not take it, for a dialog or a debugger, does not make it
+/// grow: once it is behind, only the last news of each offer waits, and of receipts no more than `receiptLimit`, since the
+/// engine takes no further continuations then (`AppEngine.isBacklogged`). All else has limits of its own.
+public struct DueQueue<Other> {
+  public enum Item {
+    case delivery(Delivery)
+    /// What the owner adds by itself.
+    case other(Other)
+  }
+
+  /// Bytes of receipts above which it is full.
+  public static var receiptLimit: Int { 1024 * 1024 }
+  /// With more than so many waiting the host is behind.
+  public static var fewWaiting: Int { 64 }
+  /// So many places may be empty before it is packed.
+  private static var fewHoles: Int { 64 }
+
+  /// Nil: it was taken, or is of no interest any more.
+  private var items: [Item?] = []
+  private var first = 0
+  public private(set) var count = 0
+  /// Where the last news of each offer, and those of the connection, wait.
+  private var offerPlaces: [Identifier: Int] = [:]
+  private var connectionPlaces: [Int] = []
+  private var receiptBytes = 0
+
+  public init() {}
+
+  public var isEmpty: Bool { count == 0 }
+  /// Also of those that were taken, or are of no interest any more.
+  var placeCount: Int { items.count }
+  public var isFull: Bool { receiptBytes >= Self.receiptLimit }
+
+  public mutating func append(_ other: Other) { add(.other(other)) }
+
+  public mutating func append(_ delivery: Delivery) {
+    switch delivery {
+    case .offer(let event, let offer): append(event, offer)
+    case .connection(let isReady): append(isReady: isReady)
+    default:
+      receiptBytes += Self.receiptSize(delivery)
+      add(.delivery(delivery))
+    }
+  }
+
+  public mutating func popFirst() -> Item? {
+    while first < items.count {
+      // Not kept until the others have gone: that may be much later, and under the lock.
+      let item = items[first].take()
+      first += 1
+      guard let item else { continue }
+      count -= 1
+      forget(item)
+      pack()
+      return item
+    }
+    return nil
+  }
+
+  private mutating func forget(_ item: Item) {
+    guard case .delivery(let delivery) = item else { return }
+    switch delivery {
+    case .offer(_, let offer):
+      if offerPlaces[offer.description.id] == first - 1 { offerPlaces[offer.description.id] = nil }
+    case .connection: if !connectionPlaces.isEmpty { connectionPlaces.removeFirst() }
+    default: receiptBytes -= Self.receiptSize(delivery)
+    }
+  }
+
+  private mutating func add(_ item: Item) {
+    items.append(item)
+    count += 1
+  }
+
+  private mutating func remove(at place: Int) {
+    items[place] = nil
+    count -= 1
+    pack()
+  }
+
+  /// A host that is behind is told once what came of an offer.
+  private mutating func append(_ event: Delivery.OfferEvent, _ offer: Offer) {
+    let id = offer.description.id
+    guard count > Self.fewWaiting, let place = offerPlaces[id], case .delivery(.offer(let waiting, _))? = items[place]
+    else {
+      offerPlaces[id] = items.count
+      return add(.delivery(.offer(event, offer)))
+    }
+    switch (waiting, event) {
+    case (.appeared, .gone):
+      offerPlaces[id] = nil
+      remove(at: place)
+    case (.appeared, _): items[place] = .delivery(.offer(.appeared, offer))
+    case (_, .gone): items[place] = .delivery(.offer(.gone, offer))
+    default: items[place] = .delivery(.offer(.changed, offer))
+    }
+  }
+
+  /// Ready and searching take turns: what was there twice ago is there again.
+  private mutating func append(isReady: Bool) {
+    if connectionPlaces.count == 2, let last = connectionPlaces.popLast() { return remove(at: last) }
+    connectionPlaces.append(items.count)
+    add(.delivery(.connection(isReady: isReady)))
+  }
+
+  /// Empty places go when they are more than the others.
+  private mutating func pack() {
+    guard items.count > Self.fewHoles, count < items.count / 2 else {
+      if count == 0, first == items.count { clear() }
+      return
+    }
+    let former = items[first...]
+    clear()
+    for item in former {
+      guard let item else { continue }
+      if case .delivery(.offer(_, let offer)) = item { offerPlaces[offer.description.id] = items.count }
+      if case .delivery(.connection) = item { connectionPlaces.append(items.count) }
+      items.append(item)
+    }
+  }
+
+  private mutating func clear() {
+    items.removeAll(keepingCapacity: items.count <= Self.fewHoles)
+    first = 0
+    offerPlaces.removeAll()
+    connectionPlaces.removeAll()
+  }
+
+  /// Bytes that a receipt takes; of all else 0.
+  private static func receiptSize(_ delivery: Delivery) -> Int {
+    switch delivery {
+    case .wasContinued(_, let receipt), .continuationEnded(_, let receipt):
+      let receiver = receipt.receiver
+      return 256 + receipt.reason.utf8.count + receiver.deviceName.utf8.count + receiver.appName.utf8.count
+        + receiver.bundleIdentifier.utf8.count
+    default: return 0
+    }
+  }
+}
