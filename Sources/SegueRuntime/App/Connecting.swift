@@ -92,13 +92,14 @@ extension App {
   /// of this process reads. Called with the lock, which it gives up while it waits.
   func sayLastWords() {
     let deadline = Clock.uptime + Self.lastWordsTime
-    while connection.socket >= 0, connection.isWaitingToWrite {
-      let left = deadline - Clock.uptime
-      guard left > 0 else { return }
-      var descriptor = pollfd(fd: connection.socket, events: Int16(POLLOUT), revents: 0)
+    while connection.socket >= 0, connection.isWaitingToWrite || connection.writesAt != nil {
+      let left = min(deadline, connection.writesAt ?? deadline) - Clock.uptime
+      guard Clock.uptime < deadline else { return }
+      var descriptor = pollfd(
+        fd: connection.socket, events: connection.isWaitingToWrite ? Int16(POLLOUT) : 0, revents: 0)
       unlockAndLog()
       // The number may be closed meanwhile, and even be another's: then it returns too early or too late, no more.
-      poll(&descriptor, 1, Int32(clamping: left))
+      poll(&descriptor, 1, Int32(clamping: max(0, left)))
       monitor.lock()
       flush()
     }

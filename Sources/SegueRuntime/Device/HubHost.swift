@@ -116,11 +116,12 @@ final class HubHost {
       for (number, connection) in connections {
         flush(number)
         guard engine.link(of: number)?.hasOutput ?? false else { continue }
-        waiting.append(pollfd(fd: connection.fd, events: Int16(POLLOUT), revents: 0))
+        waiting.append(pollfd(fd: connection.fd, events: connection.isRefused ? 0 : Int16(POLLOUT), revents: 0))
       }
-      let left = deadline - Clock.uptime
-      guard !waiting.isEmpty, left > 0 else { return }
-      poll(&waiting, nfds_t(waiting.count), Int32(clamping: left))
+      let left = min(deadline, writesAt ?? deadline) - Clock.uptime
+      guard !waiting.isEmpty, Clock.uptime < deadline else { return }
+      poll(&waiting, nfds_t(waiting.count), Int32(clamping: max(0, left)))
+      writeAgain()
       // Who is gone takes no more, and would be ready for ever.
       let gone = Int16(POLLERR) | Int16(POLLHUP)
       for one in waiting where one.revents & gone != 0 {
