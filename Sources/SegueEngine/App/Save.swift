@@ -64,7 +64,7 @@ extension AppEngine {
 
   /// Whether will_save runs although nothing is known to need saving (R2.9).
   private func savesUnasked(_ activity: Activity, _ reason: SaveReason) -> Bool {
-    guard case .whenPulled = savePolicy, !activity.isDeclaredSaved else { return false }
+    guard savePolicy == .whenPulled, !activity.isDeclaredSaved else { return false }
     return switch reason {
     case .due: false
     case .pulled, .leaving: true
