@@ -58,13 +58,21 @@
  *
  * WHAT THE LIBRARY DOES TO YOUR PROCESS. Threads only as said above. It installs no signal handler, raises no
  * SIGPIPE, writes no environment variable and no locale, prints nothing (unless SEGUE_LOG asks for it). All its descriptors are
- * close-on-exec. After fork of a process that has used the library, every call in the child gives
- * SEGUE_ERROR_FORKED (segue_free works); exec is fine. An idle app causes no wake-ups, if it
+ * close-on-exec. After fork of a process that has opened an app, values, writers and readers work in the child, and
+ * segue_free; every other call there gives SEGUE_ERROR_FORKED; exec is fine. An idle app causes no wake-ups, if it
  * gets one inotify instance for the process; without, it goes on, and looks at the runtime folder every 5 s. It stays loaded once loaded (-z nodelete). Environment variables that it reads:
  *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that is
  *                      the user's with mode 0700; else a private folder in the temporary one. When it is deleted, or what
  *                      is in it, the apps make it again and meet there; while it cannot be made, open apps go on
  *   SEGUE_LOG          error | info | debug: also write log lines to standard error
+ *
+ * WHERE THE SYSTEM SETS LIMITS. What it refuses when an app opens (descriptors, random numbers, pipes, the folder) is
+ * SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER of segue_app_open; what it refuses later is told by segue_app_get_connection,
+ * and tried again after 1 s, 2 s ... 16 s. Memory: bytes and texts of 128 KiB or more that you hand in or ask for are
+ * checked beforehand (SEGUE_ERROR_SYSTEM); where smaller pieces cannot be had, the process ends. Files: RLIMIT_FSIZE is
+ * SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: one that calls needs 64 KiB of stack, and what your callbacks need.
+ * pthread_cancel takes effect when the call of this library that the thread is in returns, callbacks included
+ * (segue_app_wake makes segue_app_dispatch return); asynchronous cancellation must be off.
  *
  * VERSIONS. SEGUE_VERSION is what you compiled against, segue_version() what you run with; the soname changes when the
  * interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an ABI line for each release.
@@ -847,7 +855,15 @@ typedef int32_t segue_connection;
 #define SEGUE_CONNECTION_SEARCHING 0
 /** registered with a hub, and every offer that it knew of has been told */
 #define SEGUE_CONNECTION_READY 1
-segue_status segue_app_get_connection(const segue_app *app, segue_connection *connection);
+/**
+ * Whether the app is connected, and, if not, why not. It goes on trying: at once when something changes, else every 16 s.
+ *   connection  out
+ *   problem     out: what kept it from being READY last, as far as it is known: SYSTEM (the system refuses something),
+ *               UNSAFE_FOLDER, CONNECTION_UNAVAILABLE, UNSUPPORTED_VERSION, MALFORMED (what the hub said); SEGUE_OK if nothing did
+ *   message     out, owned: free with segue_free; one line about the problem; NULL if there is none
+ */
+segue_status segue_app_get_connection(const segue_app *app, segue_connection *connection, segue_status *problem,
+                                      char **message, size_t *message_length);
 
 /**
  * The offers that this app could continue (R2.6), frontmost first.
@@ -1106,7 +1122,10 @@ segue_status segue_activity_ask_stream(segue_activity *activity, uint32_t timeou
 segue_status segue_stream_open(segue_stream *stream, int *fd);
 /** All is written: shuts the descriptor down for writing, and says so. You can still read. Errors: INVALID_STATE (not open). */
 segue_status segue_stream_finish(segue_stream *stream);
-/** Gives it up, open or not: the other side reads its end, and hears the code. Close the descriptor, if you have it. */
+/**
+ * Gives it up, open or not: the other side reads its end, and hears the code, also if it was finished before, unless the other
+ * side has been told that it ended. Close the descriptor, if you have it.
+ */
 segue_status segue_stream_abort(segue_stream *stream, uint32_t code);
 
 typedef int32_t segue_stream_result;

@@ -26,6 +26,7 @@
 /** Of glibc; its header shows it to GNU sources only. */
 extern char *secure_getenv(const char *name);
 
+static inline int linux_cancel_disable(void) { return PTHREAD_CANCEL_DISABLE; }
 static inline int linux_errno(void) { return errno; }
 static inline void linux_set_errno(int number) { errno = number; }
 static inline int linux_openat(int folder, const char *path, int flags, mode_t mode) {
@@ -152,6 +153,7 @@ static inline int linux_connect(int socket, const char *path) {
 static inline int linux_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 static inline int linux_accept(int socket) { return accept4(socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
 // For attachments; the first three are declared for _GNU_SOURCE only, as above.
+extern int pipe2(int *ends, int flags);
 extern int memfd_create(const char *name, unsigned int flags);
 extern int fallocate(int fd, int mode, off_t offset, off_t length);
 extern int sync_file_range(int fd, off_t offset, off_t length, unsigned int flags);
@@ -214,6 +216,51 @@ static inline struct linux_sha256 linux_load_sha256(void) {
   functions.is_there = functions.create && functions.destroy && functions.algorithm && functions.begin &&
                        functions.update && functions.finish;
   return functions;
+}
+/** Blocks SIGXFSZ in this thread; 1 if it was pending before. */
+static inline int linux_block_sigxfsz(sigset_t *former) {
+  sigset_t set, pending;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  sigpending(&pending);
+  pthread_sigmask(SIG_BLOCK, &set, former);
+  return sigismember(&pending, SIGXFSZ);
+}
+/** Takes the one that has come since, and sets the former mask. */
+static inline void linux_unblock_sigxfsz(const sigset_t *former, int was_pending) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  struct timespec none = {0, 0};
+  if (!was_pending)
+    while (sigtimedwait(&set, NULL, &none) < 0 && errno == EINTR) {
+    }
+  pthread_sigmask(SIG_SETMASK, former, NULL);
+}
+/** 1: there is so much memory in one piece. */
+static inline int linux_can_allocate(size_t size) {
+  void *volatile memory = malloc(size);
+  int is_there = memory != NULL;
+  free(memory);
+  return is_there;
+}
+/** Makes, and closes, what an event loop consists of; 0, or -1 where the system refuses: libuv would abort the process. */
+static inline int linux_probe_loop(void) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    return -1;
+  int epoll = epoll_create1(EPOLL_CLOEXEC);
+  struct epoll_event event = {.events = EPOLLIN};
+  int result = epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event) != 0 || epoll_wait(epoll, &event, 1, 0) < 0
+                   ? -1
+                   : 0;
+  int number = errno;
+  if (epoll >= 0)
+    close(epoll);
+  close(ends[0]);
+  close(ends[1]);
+  errno = number;
+  return result;
 }
 static inline int linux_msg_waitall(void) { return MSG_WAITALL; }
 /** Open for reading or writing, and not as a place in the file system only (O_PATH). */

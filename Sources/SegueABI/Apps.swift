@@ -161,10 +161,16 @@ public func segue_app_set_foreground(_ app: OpaquePointer?, _ foreground: Bool) 
 
 @_cdecl("segue_app_get_connection") @implementation
 public func segue_app_get_connection(
-  _ app: OpaquePointer?, _ connection: UnsafeMutablePointer<segue_connection>?
+  _ app: OpaquePointer?, _ connection: UnsafeMutablePointer<segue_connection>?,
+  _ problem: UnsafeMutablePointer<segue_status>?, _ message: TextOut, _ messageLength: LengthOut
 ) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in
-    connection?.pointee = app.isReady ? SEGUE_CONNECTION_READY : SEGUE_CONNECTION_SEARCHING
+    let (isReady, found) = app.connectionState
+    // It may quote what another app says.
+    let line = found.map { String(decoding: Text.oneLine($0.message), as: UTF8.self) }
+    try Results.give(line, to: message, length: messageLength)
+    connection?.pointee = isReady ? SEGUE_CONNECTION_READY : SEGUE_CONNECTION_SEARCHING
+    problem?.pointee = found?.status.rawValue ?? SEGUE_OK
   }
 }
 

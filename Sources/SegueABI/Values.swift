@@ -24,7 +24,7 @@ extension HandleTable {
 public func segue_value_decode(
   _ cbor: UnsafePointer<UInt8>?, _ length: Int, _ value: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  attempt { () throws(SegueError) in
+  attempt(evenInFork: true) { () throws(SegueError) in
     let bytes = try Arguments.bytes(cbor, length, "cbor", atMost: Limits.value)
     try handles.give(try Value(cbor: bytes), to: value)
   }
@@ -46,6 +46,7 @@ public func segue_value_describe(
   _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
   handles.callAtOnce(value, .value) { (held) throws(SegueError) in
+    try Arguments.checkMemory(for: held.value.encoding.count)
     try Results.give(held.value.diagnostic, to: text, length: length)
   }
 }

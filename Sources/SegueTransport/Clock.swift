@@ -22,16 +22,23 @@ public enum Clock {
 
 /// The system's random numbers.
 public enum Randomness {
-  public static func identifier() -> Identifier {
+  /// Throws SYSTEM where a sandbox refuses them.
+  public static func identifier() throws(SegueError) -> Identifier {
     var words: (UInt64, UInt64) = (0, 0)
-    withUnsafeMutableBytes(of: &words) { bytes in
+    let error = withUnsafeMutableBytes(of: &words) { bytes -> SegueError? in
       var filled = 0
       while filled < bytes.count {
-        // Never fails for so few bytes once the system is up; until then it waits.
+        // Waits once, when the system has just started.
         let count = getrandom(bytes.baseAddress! + filled, bytes.count - filled, 0)
-        if count > 0 { filled += count }
+        if count > 0 {
+          filled += count
+        } else if linux_errno() != EINTR {
+          return .system("random numbers")
+        }
       }
+      return nil
     }
+    if let error { throw error }
     return Identifier(high: words.0, low: words.1)
   }
 }

@@ -37,8 +37,9 @@ public enum Descriptors {
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// Throws SYSTEM if the process may not open so many more for now.
+  /// Throws SYSTEM if the process may not open so many more for now, or not those of an event loop.
   static func check(_ count: Int, for what: DiagnosticText) throws(SegueError) {
+    guard linux_probe_loop() == 0 else { throw .system(what) }
     var probes: [Int32] = []
     defer { for probe in probes { _ = CLinux.close(probe) } }
     while probes.count < count {
@@ -51,8 +52,10 @@ public enum Descriptors {
   /// Closes a registered descriptor.
   public static func close(_ fd: Int32) {
     guard fd >= 0 else { return }
+    let former = Cancellation.disable()
     disown(fd)
     _ = CLinux.close(fd)
+    Cancellation.restore(former)
   }
 
   /// Closes a registered descriptor that somebody else has made: on a file system of his that may take for ever (FUSE), so nobody

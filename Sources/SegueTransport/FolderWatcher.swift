@@ -66,11 +66,17 @@ public final class FolderWatcher {
       _ = CLinux.close(fd)
       return false
     }
-    self.fd = Descriptors.own(fd)
-    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
-      self.drain()
-      body()
+    _ = Descriptors.own(fd)
+    do throws(SegueError) {
+      watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
+        self.drain()
+        body()
+      }
+    } catch {
+      Descriptors.close(fd)
+      throw error
     }
+    self.fd = fd
     return true
   }
 

@@ -1,10 +1,13 @@
 import CLinux
 import SegueModel
 
-/// A lock on which threads can also wait for each other; not recursive.
+/// A lock on which threads can also wait for each other; not recursive. Who holds it is not cancelled; several are given up
+/// last first.
 public final class Monitor {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
+  /// Of the thread that holds it.
+  private var formerCancellation: Int32 = 0
 
   public init() {
     mutex = .allocate(capacity: 1)
@@ -20,10 +23,24 @@ public final class Monitor {
     mutex.deallocate()
   }
 
-  public func lock() { pthread_mutex_lock(mutex) }
-  public func unlock() { pthread_mutex_unlock(mutex) }
+  public func lock() {
+    let former = Cancellation.disable()
+    pthread_mutex_lock(mutex)
+    formerCancellation = former
+  }
+
+  public func unlock() {
+    let former = formerCancellation
+    pthread_mutex_unlock(mutex)
+    Cancellation.restore(former)
+  }
 
   /// Gives the lock up until somebody notifies; look again at what you wait for.
-  public func wait() { pthread_cond_wait(condition, mutex) }
+  public func wait() {
+    let former = formerCancellation
+    pthread_cond_wait(condition, mutex)
+    formerCancellation = former
+  }
+
   public func notifyAll() { pthread_cond_broadcast(condition) }
 }

@@ -175,6 +175,26 @@ import Testing
     #expect(scene.viewer.streamEnds == [word])
   }
 
+  @Test(arguments: [[StreamWord.ended, .aborted(7)], [.aborted(7), .ended], [.aborted(7), .aborted(8)]])
+  func `what was finished and then given up has not ended, and an abort is the last word (R7.3)`(
+    words: [StreamWord]
+  ) throws {
+    let scene = try scene()
+    let id = try stream(scene)
+    for word in words { scene.world.tell(scene.editor) { engine, _ in engine.say(word, of: id) } }
+    scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+    #expect(scene.viewer.streamEnds == [.aborted(7)])
+  }
+
+  @Test func `who has been told that it ended is told nothing else (R7.3)`() throws {
+    let scene = try scene()
+    let id = try stream(scene)
+    scene.world.tell(scene.editor) { engine, _ in engine.say(.ended, of: id) }
+    scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
+    scene.world.tell(scene.editor) { engine, _ in engine.say(.aborted(7), of: id) }
+    #expect(scene.viewer.streamEnds == [.ended])
+  }
+
   @Test func `what it said is known when it has let go of the stream, and the hub has changed (R7.3)`() throws {
     let scene = try scene()
     let id = try stream(scene)

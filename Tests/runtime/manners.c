@@ -64,7 +64,7 @@ static void wait_until_ready(segue_app *app) {
   segue_connection connection = SEGUE_CONNECTION_SEARCHING;
   while (connection != SEGUE_CONNECTION_READY) {
     OK(segue_app_dispatch(app, -1, NULL));
-    OK(segue_app_get_connection(app, &connection));
+    OK(segue_app_get_connection(app, &connection, NULL, NULL, NULL));
   }
 }
 

@@ -405,6 +405,17 @@ static void close_app(const char *unused) {
   say("closed");
 }
 
+static void connection_state(const char *argument) {
+  (void)argument;
+  segue_connection connection = -1;
+  segue_status problem = -1;
+  char *message = NULL;
+  if (CHECK(segue_app_get_connection(app, &connection, &problem, &message, NULL)))
+    say("is %s: %s %s", connection == SEGUE_CONNECTION_READY ? "ready" : "searching", segue_status_name(problem),
+        message ? message : "-");
+  segue_free(message);
+}
+
 static const struct {
   const char *word;
   void (*function)(const char *argument);
@@ -435,6 +446,7 @@ static const struct {
     {"handles", handles},
     {"hold", hold},
     {"describe", describe},
+    {"connection", connection_state},
     {"close", close_app},
 };
 

@@ -382,6 +382,34 @@ static void all_at_once(int rounds, long milliseconds) {
   }
 }
 
+static void *dispatch_for_ever(void *context) {
+  struct side *self = context;
+  for (;;) {
+    segue_app_dispatch(self->app, -1, NULL);
+    pthread_testcancel();
+  }
+  return NULL;
+}
+
+/* pthread_cancel takes effect when the call returns: the app is nobody's then, and can be used and closed. */
+static void cancelled_in_dispatch(void) {
+  static struct side side;
+  for (int i = 0; i < 50; i++) {
+    open_side(&side, "com.example.cancelled", SEGUE_DELIVER_HOST);
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, dispatch_for_ever, &side) == 0);
+    if (i % 2 == 0)
+      wait_until(&side.ready, 1);
+    REQUIRE(pthread_cancel(thread) == 0);
+    OK(segue_app_wake(side.app));
+    void *result = NULL;
+    REQUIRE(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+    REQUIRE(segue_app_dispatch(side.app, 0, NULL) == SEGUE_OK);
+    close_side(&side);
+    side = (struct side){0};
+  }
+}
+
 int main(int count, char **arguments) {
   static const struct {
     const char *name;
@@ -396,6 +424,7 @@ int main(int count, char **arguments) {
       {"last_release_inside_a_callback", last_release_inside_a_callback},
       {"released_delegate", released_delegate},
       {"properties_from_all_threads", properties_from_all_threads},
+      {"cancelled_in_dispatch", cancelled_in_dispatch},
   };
   alarm(120); /* a deadlock is a failure, too; SIGALRM ends the process unless a test has taken it */
   const char *wanted = count > 1 ? arguments[1] : "";

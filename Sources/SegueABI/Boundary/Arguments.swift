@@ -80,10 +80,22 @@ enum Arguments {
   /// SEGUE_NUL_TERMINATED: SIZE_MAX, and size_t is Int in Swift.
   private static let nulTerminated = -1
 
+  /// Bytes from which on it is looked whether there is memory for them.
+  private static let largeSize = 128 * 1024
+  /// How much memory a call takes for each byte that it is given, at most, and keeps to itself.
+  private static let copies = 4
+
+  /// Throws SYSTEM if there is no memory to work on so many bytes: Swift would end the process.
+  static func checkMemory(for count: Int) throws(SegueError) {
+    guard count >= largeSize else { return }
+    guard linux_can_allocate(count * copies) == 1 else { throw SlotStore.outOfMemory }
+  }
+
   private static func check(_ count: Int, _ name: StaticString, atMost limit: Int) throws(SegueError) {
     guard count >= 0 else { throw SegueError(.invalidArgument, "\(name): its length is more than memory can hold") }
     guard count <= limit else {
       throw SegueError(.limitExceeded, "\(name): \(count) bytes, at most \(limit) are allowed")
     }
+    try checkMemory(for: count)
   }
 }

@@ -21,22 +21,30 @@ enum ProcessState {
   static var isForked: Bool { stage.load(ordering: .acquiring) == forked }
 
   /// Each exported function that can fail begins with this.
+  /// - Parameter evenInFork: it has to do with values only.
   @inline(__always)
-  static func check() throws(SegueError) {
-    if stage.load(ordering: .acquiring) != ready { try start() }
+  static func check(evenInFork: Bool = false) throws(SegueError) {
+    if stage.load(ordering: .acquiring) != ready { try start(evenInFork) }
   }
 
-  private static func start() throws(SegueError) {
+  private static func start(_ evenInFork: Bool) throws(SegueError) {
     guard stage.load(ordering: .acquiring) != forked else {
+      if evenInFork { return }
       throw SegueError(.forked, "this process is a fork of the one that uses the library: load it after fork, or exec")
     }
     try lock.withLock { () throws(SegueError) in
       guard stage.load(ordering: .relaxed) == untouched else { return }
       slots = try SlotStore()
       Log.readEnvironment()
-      guard pthread_atfork(nil, nil, { ProcessState.stage.store(ProcessState.forked, ordering: .relaxed) }) == 0 else {
-        throw SlotStore.outOfMemory
-      }
+      // Another thread may be about to make a handle.
+      let prepare = pthread_atfork(
+        { ProcessState.slots?.lockForFork() }, { ProcessState.slots?.unlockAfterFork() },
+        {
+          ProcessState.slots?.unlockAfterFork()
+          // Without an app there is no thread, no descriptor and no connection that the child could lack.
+          if Library.hasOpened { ProcessState.stage.store(ProcessState.forked, ordering: .relaxed) }
+        })
+      guard prepare == 0 else { throw SlotStore.outOfMemory }
       stage.store(ready, ordering: .releasing)
     }
   }

@@ -21,6 +21,14 @@ enum HandleType: UInt8 {
   case request
   case transfer
 
+  /// Objects that a forked child can use: they are memory only, and nothing else happens in the library.
+  var worksInFork: Bool {
+    switch self {
+    case .value, .writer, .reader: true
+    default: false
+    }
+  }
+
   /// Its name in the header.
   var name: String {
     switch self {

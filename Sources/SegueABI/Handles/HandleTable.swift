@@ -23,7 +23,7 @@ struct HandleTable {
   func callAtOnce<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
   ) -> segue_status {
-    attempt { () throws(SegueError) in try use(pointer, kind, body) }
+    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in try use(pointer, kind, body) }
   }
 
   /// The same for an object that is for one call at a time: BUSY while another one has it. All functions of such a type
@@ -32,7 +32,7 @@ struct HandleTable {
   func callAlone<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
   ) -> segue_status {
-    attempt { () throws(SegueError) in
+    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       let (slot, memory) = try take(pointer, kind.type)
       defer { slot.pointee.giveBack() }
       try borrow(memory, body)
@@ -41,7 +41,7 @@ struct HandleTable {
 
   /// X_release of such an object; NULL is fine.
   func releaseAlone<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attempt { () throws(SegueError) in
+    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       guard let pointer, let ticket = Ticket(pointer) else {
         if pointer != nil { throw problem(pointer, kind.type) }
         return
@@ -141,7 +141,7 @@ struct HandleTable {
 
   /// X_retain.
   func retain<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attempt { () throws(SegueError) in
+    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       try use(pointer, kind) { (_) throws(SegueError) in
         // The pin vouches for the pointer, the slot and the type, but a release may come in between.
         guard let pointer, let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
@@ -156,7 +156,7 @@ struct HandleTable {
 
   /// X_release; NULL is fine.
   func release<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attempt { () throws(SegueError) in
+    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       guard let pointer else { return }
       // The object must stay until the count is taken, or the slot might have become another's.
       try use(pointer, kind) { (_) throws(SegueError) in
@@ -202,9 +202,9 @@ struct HandleTable {
 /// What an exported function without a handle is for: checks the process, and turns an error into a status and this
 /// thread's last error.
 @inline(__always)
-func attempt(_ body: () throws(SegueError) -> Void) -> segue_status {
+func attempt(evenInFork: Bool = false, _ body: () throws(SegueError) -> Void) -> segue_status {
   do throws(SegueError) {
-    try ProcessState.check()
+    try ProcessState.check(evenInFork: evenInFork)
     try body()
     return SEGUE_OK
   } catch {

@@ -50,6 +50,9 @@ final class SlotStore: @unchecked Sendable {
   /// How many objects have a ticket.
   var liveCount: Int { lock.withLock { live } }
 
+  func lockForFork() { lock.lock() }
+  func unlockAfterFork() { lock.unlock() }
+
   /// One count more of an object's ticket, which is made if it has none.
   func issue(_ object: Handled, _ type: HandleType) throws(SegueError) -> Ticket {
     try lock.withLock { () throws(SegueError) in

@@ -192,9 +192,18 @@ extension AppEngine {
 
   /// Tells the other side how the end here ends.
   public func say(_ word: StreamWord, of id: Identifier) {
-    guard let index = streams.firstIndex(where: { $0.id == id }), streams[index].said == nil else { return }
+    guard let index = streams.firstIndex(where: { $0.id == id }),
+      Self.mayFollow(word, streams[index].said)
+    else { return }
     streams[index].said = word
     tell(word, streams[index])
+  }
+
+  /// The first word counts; but who gives up what was finished has not ended it.
+  private static func mayFollow(_ word: StreamWord, _ former: StreamWord?) -> Bool {
+    guard let former else { return true }
+    if case .ended = former, case .aborted = word { return true }
+    return false
   }
 
   /// The other end is closed, or both are shut down: how did it end? Comes to `streamEnded`.
@@ -238,7 +247,7 @@ extension AppEngine {
       return tell(streams[index].said ?? source.streamEnd(id), streams[index])
     }
     // What a hub has lost stays lost, whatever the other app thinks of it.
-    guard streams[index].heard == nil || !streams[index].crossesLink && word != .broken else { return }
+    guard !streams[index].crossesLink && word != .broken || Self.mayFollow(word, streams[index].heard) else { return }
     guard word == .open else { return heard(word, at: index) }
     // It is still there, so this end was given up, or both were shut down.
     if let said = streams[index].said, case .aborted = said { heard(said, at: index) } else { heard(.ended, at: index) }

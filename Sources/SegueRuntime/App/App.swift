@@ -115,14 +115,16 @@ public class App: Handled {
 
   /// Throws INVALID_STATE if it has been open, UNSAFE_FOLDER or SYSTEM; then it can be tried again.
   public func open() throws(SegueError) {
+    let cancellation = Cancellation.disable()
+    defer { Cancellation.restore(cancellation) }
     monitor.lock()
     defer { monitor.unlock() }
     guard case .created = state else { throw SegueError(.invalidState, "app: has been opened before") }
     state = .opening
     do throws(SegueError) {
       let engine = AppEngine(
-        identity: settings.identity(drawIdentifier()), limits: ProcessLimits.current, savePolicy: settings.savePolicy,
-        source: self)
+        identity: settings.identity(try drawIdentifier()), limits: ProcessLimits.current,
+        savePolicy: settings.savePolicy, source: self)
       try join(engine)
       self.engine = engine
       state = .open
@@ -148,6 +150,8 @@ public class App: Handled {
   /// callback in which this thread is.
   public func close() throws(SegueError) {
     guard !isInCallback else { throw SegueError(.busy, "app: cannot be closed inside one of its callbacks") }
+    let cancellation = Cancellation.disable()
+    defer { Cancellation.restore(cancellation) }
     try Closings.shared.wait(for: self)
     monitor.lock()
     while true {
@@ -248,7 +252,7 @@ public class App: Handled {
   var now: Moment { Clock.now }
 
   /// A new name for an app, an activity or a continuation. Called with the lock, as all of these but `now` and `leave`.
-  func drawIdentifier() -> Identifier { Randomness.identifier() }
+  func drawIdentifier() throws(SegueError) -> Identifier { try Randomness.identifier() }
 
   /// A descriptor as it goes with a message.
   func passing(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }
@@ -345,10 +349,12 @@ public class App: Handled {
 
   // MARK: Offers
 
-  public var isReady: Bool {
+  /// Whether it is registered with a hub, and, if not, what kept it from that last, as far as it is known.
+  public var connectionState: (isReady: Bool, problem: SegueError?) {
     monitor.lock()
     defer { monitor.unlock() }
-    return engine?.isReady ?? false
+    guard let engine, engine.isReady else { return (false, connection.problem) }
+    return (true, nil)
   }
 
   /// Frontmost first.
@@ -415,9 +421,9 @@ public class App: Handled {
   }
 
   /// A new name, without the lock.
-  func newIdentifier() -> Identifier {
+  func newIdentifier() throws(SegueError) -> Identifier {
     monitor.lock()
     defer { monitor.unlock() }
-    return drawIdentifier()
+    return try drawIdentifier()
   }
 }

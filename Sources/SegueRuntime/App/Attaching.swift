@@ -32,7 +32,7 @@ extension App {
   ) throws(SegueError) {
     guard let from = ask.activity.continuedFrom else { return }
     do throws(SegueError) {
-      try self.ask(ask, newIdentifier(), from, part, otherEnd: otherEnd, timeout: timeout)
+      try self.ask(ask, try newIdentifier(), from, part, otherEnd: otherEnd, timeout: timeout)
     } catch {
       // It was open when the transfer began.
       throw Self.closed

@@ -160,6 +160,7 @@ extension App {
 
   private func dropConnection() {
     guard connection.socket >= 0 else { return }
+    if engine?.isReady ?? false { connection.problem = nil }
     gate?.dropSocket()
     Descriptors.close(connection.socket)
     connection.socket = -1
@@ -212,11 +213,11 @@ extension App {
       gate?.setDeadline(engine?.nextDeadline)
       return
     }
+    dropConnection()
     if let problem = Self.problem(complaint, generation) {
       connection.problem = problem
       logs.append((.info, DiagnosticText(of: problem.message)))
     }
-    dropConnection()
     settle()
     follow(step, generation)
   }

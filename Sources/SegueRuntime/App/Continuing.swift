@@ -7,7 +7,7 @@ import SegueTransport
 extension App {
   /// - Parameter timeout: milliseconds; nil: as the limits say.
   public func `continue`(_ offer: Offer, timeout: Int64?) throws(SegueError) -> Continuation {
-    let continuation = Continuation(id: newIdentifier(), offer: offer, app: self)
+    let continuation = Continuation(id: try newIdentifier(), offer: offer, app: self)
     try perform { engine, now in
       continuations[continuation.id] = continuation
       process?.continues(continuation.id, offer, deadline: now.uptime + (timeout ?? engine.limits.continuation))

@@ -31,6 +31,8 @@ final class Dispatcher {
 extension App {
   func dispatchHere(timeout: Int32) throws(SegueError) -> Int {
     guard !isInCallback else { throw SegueError(.busy, "app: dispatch cannot run inside one of its callbacks") }
+    let cancellation = Cancellation.disable()
+    defer { Cancellation.restore(cancellation) }
     monitor.lock()
     do throws(SegueError) {
       try checkMayDispatch()
@@ -39,7 +41,7 @@ extension App {
       throw error
     }
     dispatcher.enter()
-    let count = dispatchLocked(timeout: timeout)
+    let result = Result { () throws(SegueError) in try dispatchLocked(timeout: timeout) }
     dispatcher.leave()
     if due.isEmpty { wakeUp.settle() } else { signalDue() }
     monitor.notifyAll()
@@ -47,7 +49,7 @@ extension App {
     unlockAndLog()
     // BUSY: another thread closes it already.
     if shallClose { try? close() }
-    return count
+    return try result.get()
   }
 
   func wakeUpDescriptor() throws(SegueError) -> Int32 {
@@ -71,10 +73,15 @@ extension App {
     monitor.lock()
     while case .open = state, !dispatcher.shallClose {
       dispatcher.enter()
-      _ = dispatchLocked(timeout: -1)
+      let result = Result { () throws(SegueError) in try dispatchLocked(timeout: -1) }
       dispatcher.leave()
       monitor.notifyAll()
       unlockAndLog()
+      if case .failure(let error) = result {
+        // It cannot wait as it should: callbacks come late then.
+        Log.write(.error, DiagnosticText(of: error.message))
+        usleep(Self.pause)
+      }
       monitor.lock()
     }
     let shallClose = dispatcher.shallClose
@@ -94,7 +101,10 @@ extension App {
     guard !dispatcher.isBusy else { throw SegueError(.busy, "app: another thread is in dispatch") }
   }
 
-  private func dispatchLocked(timeout: Int32) -> Int {
+  /// Microseconds between two looks where the system refuses `poll`.
+  private static let pause: useconds_t = 100_000
+
+  private func dispatchLocked(timeout: Int32) throws(SegueError) -> Int {
     let deadline = timeout < 0 ? nil : Clock.uptime + Int64(timeout)
     while case .open = state {
       let count = runDue(all: false)
@@ -105,7 +115,7 @@ extension App {
       let left = deadline.map { $0 - Clock.uptime }
       if let left, left <= 0, timeout != 0 { return 0 }
       // A deadline that has just passed must not turn into the "for ever" of a negative time.
-      waitForSomething(milliseconds: Int32(clamping: left.map { max(0, $0) } ?? -1))
+      try waitForSomething(milliseconds: Int32(clamping: left.map { max(0, $0) } ?? -1))
       if timeout == 0 {
         // What was in the socket counts; there is no second look.
         return runDue(all: false)
@@ -119,7 +129,7 @@ extension App {
   /// Meanwhile the library thread may close the socket, and its number may become another file's before `poll` has it.
   /// That does no harm: whoever closes it then writes to `wakeUp`, which nobody but this thread reads, so `poll` returns
   /// whatever the number stands for; and what is read afterwards is the socket that there is by then, without waiting.
-  private func waitForSomething(milliseconds: Int32) {
+  private func waitForSomething(milliseconds: Int32) throws(SegueError) {
     dispatcher.isWaiting = true
     showSocket()
     var descriptors = [
@@ -128,9 +138,13 @@ extension App {
         fd: connection.socket, events: Int16(POLLIN) | (connection.isWaitingToWrite ? Int16(POLLOUT) : 0), revents: 0),
     ]
     unlockAndLog()
-    poll(&descriptors, 2, milliseconds)
+    let number = poll(&descriptors, 2, milliseconds) < 0 ? linux_errno() : 0
     monitor.lock()
     dispatcher.isWaiting = false
+    if number != 0, number != EINTR {
+      showSocket()
+      throw .system("waiting for something to do", number)
+    }
     if descriptors[0].revents != 0 { wakeUp.foundReadable() }
     if descriptors[1].revents != 0 { pumpLocked() } else { showSocket() }
   }

@@ -13,8 +13,8 @@ extension App {
       throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask for a stream")
     }
     guard ask.activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
+    let id = try newIdentifier()
     let (near, far) = try StreamSocket.pair()
-    let id = newIdentifier()
     ask.keep(Stream(id, near, app: self))
     try self.ask(ask, id, from, nil, otherEnd: OwnedDescriptor(far), timeout: timeout)
   }

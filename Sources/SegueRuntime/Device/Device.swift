@@ -82,7 +82,7 @@ final class Device {
     // It may have found one since it asked.
     if let generation = app.generation, generation >= minimum { return }
     do throws(SegueError) {
-      try start()
+      try startWatch()
       try app.start(on: loop)
       if !folder.isInPlace { try moveFolder() }
       try connect(app, minimum)
@@ -93,10 +93,15 @@ final class Device {
     }
   }
 
-  /// What has been done already unless the system refused.
-  private func start() throws(SegueError) {
-    // `end` closes both before this object goes.
+  /// Called once, before the first app is added: without the timer nothing could be tried again.
+  func start() throws(SegueError) {
+    // `end` closes it before this object goes.
     try timer.start(on: loop) { [unowned(unsafe) self] in self.retry() }
+  }
+
+  /// What has been done already unless the system refused.
+  private func startWatch() throws(SegueError) {
+    // `end` closes it before this object goes.
     try watch.start(on: loop) { [unowned(unsafe) self] in self.folderChanged() }
   }
 
@@ -241,7 +246,7 @@ final class Device {
     for app in apps { waiting.removeAll { $0.app === app } }
     // Those that are not at a hub now look for one.
     for app in apps { waiting.append(Waiting(app: app, awaited: 1, at: Clock.uptime, next: 1)) }
-    try start()
+    try startWatch()
     setTimer()
   }
 

@@ -62,12 +62,13 @@ final class HubHost {
   init?(
     _ generation: UInt64, in folder: RuntimeFolder, on loop: Loop, offersFrontmostOnly: Bool
   ) throws(SegueError) {
+    let id = try Randomness.identifier()
     guard let socket = try HubSocket(generation, in: folder) else { return nil }
     self.generation = generation
     self.socket = socket
     self.loop = loop
     engine = HubEngine(
-      HubIdentity(id: Randomness.identifier(), deviceName: DeviceName.current), generation: generation,
+      HubIdentity(id: id, deviceName: DeviceName.current), generation: generation,
       offersFrontmostOnly: offersFrontmostOnly, Clock.now)
     do throws(SegueError) {
       try startTimer()
@@ -285,7 +286,8 @@ final class HubHost {
   /// An app wants a link to another device.
   private func attach(_ attachment: LinkRequest, _ fd: Int32) {
     do throws(SegueError) {
-      engine.connectedHub(try watch(fd), for: attachment, secret: Randomness.identifier(), Clock.now)
+      let secret = try Randomness.identifier()
+      engine.connectedHub(try watch(fd), for: attachment, secret: secret, Clock.now)
     } catch {
       Descriptors.close(fd)
       engine.refuse(attachment, error)

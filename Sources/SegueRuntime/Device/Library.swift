@@ -1,10 +1,15 @@
 import SegueModel
 import SegueTransport
+import Synchronization
 
 /// The library thread of this process, and the devices whose apps it serves. It starts with the first app that opens,
 /// and ends with the last one that closes. All of its state is guarded by its lock.
-final class Library: @unchecked Sendable {
+public final class Library: @unchecked Sendable {
   static let shared = Library()
+
+  private static let opened = Atomic<Bool>(false)
+  /// An app has been opened in this process.
+  public static var hasOpened: Bool { opened.load(ordering: .relaxed) }
 
   private let lock = Lock()
   private var loop: Loop?
@@ -12,7 +17,8 @@ final class Library: @unchecked Sendable {
 
   /// Starts looking for a hub.
   func open(_ app: App) throws(SegueError) -> Device {
-    try lock.withLock { () throws(SegueError) in
+    Self.opened.store(true, ordering: .relaxed)
+    return try lock.withLock { () throws(SegueError) in
       let folder = try RuntimeFolder(app.settings.runtimeFolder)
       let loop = if let loop = self.loop { loop } else { try Loop() }
       self.loop = loop
@@ -45,6 +51,11 @@ final class Library: @unchecked Sendable {
 
   private func addDevice(_ folder: RuntimeFolder, _ loop: Loop) throws(SegueError) -> Device {
     let device = try Device(folder, on: loop)
+    let outcome = Outcome()
+    loop.perform {
+      do throws(SegueError) { try device.start() } catch { outcome.error = error }
+    }
+    if let error = outcome.error { throw error }
     devices.append(device)
     return device
   }
@@ -54,4 +65,9 @@ final class Library: @unchecked Sendable {
     loop?.stop()
     loop = nil
   }
+}
+
+/// What has become of a job on the library thread.
+private final class Outcome {
+  var error: SegueError?
 }

@@ -26,7 +26,7 @@ public final class LiveActivity: Handled {
 
   /// Throws INVALIDATED if the app is closed.
   public init(_ state: Activity, app: App?, continuedFrom: ContinuedFrom? = nil) throws(SegueError) {
-    id = app?.newIdentifier() ?? Randomness.identifier()
+    id = if let app { try app.newIdentifier() } else { try Randomness.identifier() }
     lastChange = app?.now.uptime ?? Clock.uptime
     self.state = state
     self.app = app

@@ -33,7 +33,7 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
     guard fd >= 0 else { throw .system("a file in memory") }
     _ = Descriptors.own(fd)
     do throws(SegueError) {
-      try FileBytes.write(bytes, to: fd)
+      try FileBytes.writeQuietly(bytes, to: fd)
     } catch {
       Descriptors.close(fd)
       throw error

@@ -25,7 +25,7 @@ public final class TargetFile: @unchecked Sendable {
     name = Array(parent[start...])
     // A dot, and 16 letters.
     var hidden = [CChar](repeating: 0x2e, count: 18)
-    let bytes = Randomness.identifier().bytes
+    let bytes = try Randomness.identifier().bytes
     for index in 0..<16 { hidden[index + 1] = CChar(0x61 + bytes[index] & 15) }
     hidden[17] = 0
     hiddenName = hidden

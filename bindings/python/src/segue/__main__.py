@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is offered on this machine: `python -m segue list | watch | continue | link | describe`."""
+"""What is offered on this machine: `python -m segue list | watch | continue | link | describe | doctor`."""
 
 from __future__ import annotations
 
@@ -195,6 +195,21 @@ async def describe(options: argparse.Namespace) -> int:
     return 0
 
 
+async def doctor(options: argparse.Namespace) -> int:
+    print(f"library: {library_path}, version {library_version}")
+    for name in ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR"):
+        print(f"{name}: {os.environ.get(name) or 'not set'}")
+    async with chooser() as app:
+        try:
+            await asyncio.wait_for(app.ready(), options.wait)
+        except (asyncio.TimeoutError, TimeoutError):
+            problem = app.connection_problem
+            print(f"not connected: {shown(str(problem), None) if problem else 'no hub has answered yet'}")
+            return 1
+        print("connected")
+    return 0
+
+
 def names_of(offer: Offer) -> list[str]:
     """What of an offer its app and its device have chosen."""
     return [offer.type, offer.title or "", offer.app_name, offer.device_name, offer.bundle_identifier]
@@ -238,6 +253,8 @@ def arguments() -> argparse.ArgumentParser:
     command("list", list_offers, "what is offered now, frontmost first")
     command("watch", watch, "offers as they come, change and go")
     command("describe", describe, "the state of this app and of the hub, for a bug report")
+    checking = command("doctor", doctor, "whether this process can connect, and if not, why")
+    checking.add_argument("--wait", type=float, default=5.0, help="seconds to wait for a hub (default: 5)")
     linking = command(
         "link", link, "link this device with another over a Unix socket, such as one that `ssh -L` forwards"
     )

@@ -15,7 +15,7 @@ import warnings
 import weakref
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
-from ctypes import byref
+from ctypes import byref, c_int32
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
@@ -363,8 +363,24 @@ class App(AppCallbacks, _native.Handle):
 
     @property
     def connection(self) -> Connection:
-        """Whether the app is registered with the device's hub."""
-        return Connection(_native.take_int32(library.segue_app_get_connection, self._handle))
+        """Whether the app is registered with a hub; if not, `connection_problem` may know why."""
+        return Connection(self._connection_state()[0])
+
+    @property
+    def connection_problem(self) -> Error | None:
+        """What the system or the hub refused last, as far as it is known; None if nothing, or once the app is ready. It
+        goes on trying: at once when something changes, else every 16 s."""
+        _, status, message = self._connection_state()
+        return error_of(status, message or "") if status else None
+
+    def _connection_state(self) -> tuple[int, int, str | None]:
+        connection, problem = c_int32(), c_int32()
+
+        def get(handle: int, message: Any, length: Any) -> None:
+            library.segue_app_get_connection(handle, byref(connection), byref(problem), message, length)
+
+        message = _native.take_text(get, self._handle)
+        return connection.value, problem.value, message
 
     def ready(self) -> Pending[None]:
         """Done when the app is registered with a hub and knows its offers: `await app.ready()`, or `.wait(5)`."""

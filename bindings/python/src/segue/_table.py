@@ -233,7 +233,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_app_wake", (Handle,), Status),
     ("segue_app_fd", (Handle, Address), Status),
     ("segue_app_set_foreground", (Handle, Bool), Status),
-    ("segue_app_get_connection", (Handle, Address), Status),
+    ("segue_app_get_connection", (Handle, Address, Address, Address, Address), Status),
     ("segue_app_get_offers", (Handle, Address, Size, Address), Status),
     ("segue_app_describe", (Handle, Address, Address), Status),
     ("segue_app_link", (Handle, Int32, UInt32, LINK, Address, DESTROY), Status),

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sockets that cannot be connected, and system calls that a sandbox refuses: the host is told why, nothing spins, and
+closing returns."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+CALLS = (
+    *("accept4", "bind", "connect", "epoll_create1", "epoll_ctl", "eventfd2", "fchmod", "fchmodat", "flock"),
+    *("getrandom", "getsockopt", "inotify_add_watch", "inotify_init1", "listen", "memfd_create", "pipe2"),
+    *("recvmsg", "renameat", "sendto", "socket", "socketpair", "timerfd_create", "timerfd_settime", "unlinkat"),
+    "utimensat",
+)
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_calm(pid: int, seconds: float = 1.0) -> bool:
+    before = cpu_seconds(pid)
+    time.sleep(seconds)
+    return cpu_seconds(pid) - before < 0.2 * seconds
+
+
+@pytest.mark.parametrize("delivery", [(), ("--thread",)], ids=["host", "thread"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_that_is_refused_is_an_error_or_does_no_harm(start, built, call, delivery):
+    app = start("app", *delivery, under=[built / "refuse", call])
+    said = app.hears("error .*segue_app_open.*|open")[0]
+    if not said.endswith(" open"):
+        assert "SYSTEM" in said, said
+        assert app.program.wait() == 3
+        return
+    assert is_calm(app.pid), call
+    state = app.ask("connection", r"is (\w+): (\w+) (.*)")
+    if state[2] == "searching" and call != "timerfd_settime":
+        assert state[3] != "OK" and state[4] != "-", state[0]
+    began = time.monotonic()
+    app.end()
+    assert time.monotonic() - began < 2, call
+
+
+def test_what_cannot_be_connected_to_is_no_reason_to_be_the_hub(start, built, folder):
+    """An app in a sandbox does not disturb the others."""
+    hub, viewer = start("hub").ready(), start("viewer").ready()
+    app = start("app", under=[built / "refuse", "connect"])
+    app.hears("open")
+    assert is_calm(app.pid)
+    said = app.ask("connection", "is searching: SYSTEM .*")[0]
+    assert "hub.1" in said and "Operation not permitted" in said
+    assert viewer.ask("connection", "is ready: OK -")
+    assert not any("searching" in line for line in viewer.program.said + hub.program.said)
+    assert sorted(path.name for path in folder.iterdir()) == ["hub.1", "hub.1.lock"]
+    app.end()
+
+
+def as_user(folder: Path, built: Path, umask: str) -> list[str | Path]:
+    """Root may connect to anything."""
+    shell = ["sh", "-c", f'umask {umask} && exec "$@"', "sh"]
+    if os.geteuid() != 0:
+        return shell
+    built.chmod(0o755)
+    os.chown(folder, 65534, 65534)
+    return ["setpriv", "--reuid=65534", "--clear-groups", *shell]
+
+
+@pytest.mark.parametrize("umask", ["0222", "0277", "0777", "0177"])
+def test_whatever_the_umask_what_is_made_can_be_used(start, folder, built, umask):
+    under = as_user(folder, built, umask)
+    hub = start("hub", folder=folder / "new", under=under).ready()
+    usual = as_user(folder, built, "022")
+    viewer, again = (start(name, folder=folder / "new", under=usual).ready() for name in ("viewer", "again"))
+    hub.ask("offer one", "offered")
+    viewer.hears("appeared one")
+    hub.kill()
+    for app in (viewer, again):
+        app.hears("connection searching")
+        app.hears("connection ready")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become someone else")
+def test_a_socket_of_a_strange_mode_is_mended(start, folder, built):
+    """Such as one that an older version made under such a umask."""
+    usual = as_user(folder, built, "022")
+    hub = start("hub", folder=folder, under=usual).ready()
+    (folder / "hub.1").chmod(0)
+    viewer = start("viewer", folder=folder, under=usual).ready()
+    hub.ask("offer one", "offered")
+    viewer.hears("appeared one")
+    assert not (folder / "hub.2").exists()
+
+
+def test_why_there_is_no_hub_is_told(start, folder):
+    """And no more once there is one."""
+    place = folder / "segue"
+    app = start("app", folder=place).ready()
+    app.ask("connection", "is ready: OK -")
+    elsewhere = folder.with_name(folder.name + "-gone")
+    folder.rename(elsewhere)
+    try:
+        (elsewhere / "segue" / "hub.1").unlink()
+        newcomer = start("newcomer", folder=place)
+        newcomer.hears("error .*segue_app_open.* SYSTEM: .*does not exist")
+    finally:
+        elsewhere.rename(folder)
+    app.hears("connection searching")
+    app.hears("connection ready")
+    app.ask("connection", "is ready: OK -")
+    app.end()
