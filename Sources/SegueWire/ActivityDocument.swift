@@ -77,33 +77,34 @@ public enum ActivityDocument {
 
   private static func activity(from properties: Value, userInfoLimit: Int) throws(SegueError) -> Activity {
     guard properties.kind == .dictionary else { throw SegueError(.malformed, "document: properties are no dictionary") }
-    guard let type = properties["type"]?.string else { throw SegueError(.malformed, "document: has no type") }
+    var properties = Properties(properties)
+    guard let type = properties.take("type")?.string else { throw SegueError(.malformed, "document: has no type") }
     var activity = try Activity(type: type)
     try activity.setTitle(try properties.text("title"))
-    try activity.setUserInfo(properties["user_info"], limit: userInfoLimit)
-    try activity.setRequiredUserInfoKeys(properties["required_user_info_keys"])
-    try activity.setKeywords(properties["keywords"])
+    try activity.setUserInfo(properties.take("user_info"), limit: userInfoLimit)
+    try activity.setRequiredUserInfoKeys(properties.take("required_user_info_keys"))
+    try activity.setKeywords(properties.take("keywords"))
     try activity.setWebpageURL(try properties.text("webpage_url"))
     try activity.setReferrerURL(try properties.text("referrer_url"))
     try activity.setTargetContentIdentifier(try properties.text("target_content_identifier"))
     try activity.setPersistentIdentifier(try properties.text("persistent_identifier"))
-    if let date = properties["expiration_date"] {
+    if let date = properties.take("expiration_date") {
       guard let seconds = date.date else { throw SegueError(.malformed, "document: expiration_date is no date") }
       try activity.setExpirationDate(seconds)
     }
-    activity.setSupportsContinuationStreams(properties["supports_continuation_streams"]?.bool ?? false)
-    if let bits = properties["eligibility"]?.uint64 {
+    activity.setSupportsContinuationStreams(properties.take("supports_continuation_streams")?.bool ?? false)
+    if let bits = properties.take("eligibility")?.uint64 {
       for what in [Activity.Eligibility.handoff, .search, .publicIndexing, .prediction] {
         activity.setEligible(what, bits & UInt64(what.rawValue) != 0)
       }
     }
-    if let number = properties["payload_version"]?.uint64 {
+    if let number = properties.take("payload_version")?.uint64 {
       guard let version = UInt32(exactly: number) else {
         throw SegueError(.malformed, "document: payload_version is over 32 bits")
       }
       activity.setPayloadVersion(version)
     }
-    if let attachments = properties["attachments"] {
+    if let attachments = properties.take("attachments") {
       guard attachments.count ?? 0 <= Limits.attachments, let entries = attachments.entries else {
         throw SegueError(.malformed, "document: attachments are too many, or no dictionary")
       }
@@ -134,10 +135,25 @@ extension ValueWriter {
   }
 }
 
-extension Value {
-  /// Text or a URL of the document, nil if absent.
-  fileprivate func text(_ key: String) throws(SegueError) -> String? {
-    guard let value = self[key] else { return nil }
+/// The properties of a document, each taken once: when all have been taken, nothing is looked for any more. Most are absent.
+private struct Properties {
+  private let dictionary: Value
+  private var left: Int
+
+  init(_ dictionary: Value) {
+    self.dictionary = dictionary
+    left = dictionary.count ?? 0
+  }
+
+  mutating func take(_ key: String) -> Value? {
+    guard left > 0, let value = dictionary[key] else { return nil }
+    left -= 1
+    return value
+  }
+
+  /// Text or a URL, nil if absent.
+  mutating func text(_ key: String) throws(SegueError) -> String? {
+    guard let value = take(key) else { return nil }
     guard let text = value.string ?? value.url else { throw SegueError(.malformed, "document: \(key) is no text") }
     return text
   }

@@ -55,6 +55,8 @@ open class Transfer: Handled, @unchecked Sendable {
   private static let firstPatience: Int64 = 2_000
   /// Milliseconds for it to answer: it may be gone without anybody having noticed when it was asked.
   private static let answerTime: Int64 = 5_000
+  /// Signs of life that may come sooner than they must.
+  private static let spareSigns: Int64 = 100
   /// Milliseconds between two attempts: at first, and at most.
   private static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
@@ -261,12 +263,21 @@ open class Transfer: Handled, @unchecked Sendable {
       buffers.deallocate()
     }
     var handed = try readHead(reader, buffer)
+    let beganAt = heardAt
+    var (isFirst, signs) = (true, Int64(0))
     while true {
+      defer { isFirst = false }
       let length = AttachmentFormat.length(try read(AttachmentFormat.lengthSize, from: reader, buffer))
       if length == 0 { break }
       heardAt = Clock.uptime
-      if length == AttachmentFormat.stillHere { continue }
+      if length == AttachmentFormat.stillHere {
+        signs += 1
+        // Who says so without end keeps this thread busy.
+        guard signs <= Self.spareSigns + (heardAt - beganAt) / Limits.attachmentSign else { throw Self.malformed }
+        continue
+      }
       if length == AttachmentFormat.handedOver {
+        guard isFirst else { throw Self.malformed }
         let time = AttachmentFormat.time(try read(AttachmentFormat.timeSize, from: reader, buffer))
         if let file = handed.take(), try copy(file, changedAt: time, app) { return }
         try takeBytes()
