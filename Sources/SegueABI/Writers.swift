@@ -120,8 +120,8 @@ public func segue_writer_finish(
 ) -> segue_status {
   handles.callAlone(writer, .writer) { (held) throws(SegueError) in
     defer { held.writer.reset() }
-    let written = try held.writer.written()
-    try handles.give(written, to: try Arguments.required(value, "value"))
+    let out = try Arguments.required(value, "value")
+    try handles.give(try held.writer.written(), to: out)
   }
 }
 
