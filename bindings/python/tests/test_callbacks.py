@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from conftest import ROOT, TYPE
+from conftest import ROOT, TYPE, Opener
 
 import segue
 
@@ -170,7 +170,7 @@ def test_a_handler_can_be_assigned_and_taken_away() -> None:
     assert activity._handler("on_will_save") is None
 
 
-def test_an_unknown_callback_warns() -> None:
+def test_an_unknown_callback_warns(opened: Opener, folder: str) -> None:
     with pytest.warns(UserWarning, match="Notes has no callback on_ofer; did you mean on_offer"):
 
         class Notes(segue.App):
@@ -183,9 +183,14 @@ def test_an_unknown_callback_warns() -> None:
             def on_was_restored(self) -> None:
                 pass
 
-    activity = segue.Activity(None, TYPE)
+    activity = segue.Activity(opened(), TYPE)
+    activity.on_wil_save = print  # type: ignore[attr-defined]
     with pytest.warns(UserWarning, match="did you mean on_will_save"):
-        activity.on_wil_save = print  # type: ignore[attr-defined]
+        activity.become_current()
+    app = segue.App("com.example.notes", runtime_folder=folder)
+    app.on_ofer = print  # type: ignore[attr-defined]
+    with pytest.warns(UserWarning, match="did you mean on_offer"), app:
+        pass
     with pytest.raises(AttributeError):
         activity.on_wil_svae(print)  # type: ignore[attr-defined]
     with pytest.raises(TypeError):

@@ -226,10 +226,12 @@ def nested(wrap: Callable[[Any], Any], depth: int, inner: Any = 1) -> Any:
 @pytest.mark.parametrize("wrap", WRAPPERS)
 def test_deep_nesting_is_an_error_not_a_crash(wrap: Callable[[Any], Any], depth: int) -> None:
     deep = nested(wrap, depth)
-    gc.collect()  # which looks no more at tuples that hold no containers
+    held = {"held": deep}
+    gc.collect()  # which looks no more at tuples that hold no containers, nor at dictionaries of these
     activity = segue.Activity(None, "com.example.notes.editing", user_info={"line": 1})
     for call in (
         lambda: segue.encode_value(deep),
+        lambda: segue.encode_value([held]),
         lambda: segue.describe_value(deep),
         lambda: setattr(activity, "user_info", {"deep": deep}),
         lambda: activity.user_info.update(deep=deep),

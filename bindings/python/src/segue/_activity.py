@@ -144,6 +144,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     def become_current(self) -> None:
         """Offered from now on, in place of the app's former current activity (R1.11)."""
+        self._check_names()
         library.segue_activity_become_current(self._handle)
         if self._app is not None:
             self._app._current = self

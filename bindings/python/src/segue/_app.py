@@ -176,6 +176,7 @@ class App(AppCallbacks, _native.Handle):
 
     def open(self) -> None:
         """Finds the device's hub, or becomes it, in the background; `ready()` tells when."""
+        self._check_names()
         library.segue_app_open(self._handle)
         self._opened = True
         _native.close_at_exit(self)

@@ -78,7 +78,10 @@ def number(value: Any, what: str) -> float:
         return value
     if not hasattr(value, "__float__"):
         raise wrong(what, value, "a number")
-    return float(value)
+    try:
+        return float(value)
+    except TypeError:  # complex numbers have such a method in Python 3.9
+        raise wrong(what, value, "a number") from None
 
 
 def integer(value: Any, least: int, most: int, what: str) -> int:

@@ -8,7 +8,7 @@ import concurrent.futures
 import difflib
 import inspect
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import Any, Callable, Union
 
 Handler = Callable[..., Any]
 Later = Union["asyncio.Future[Any]", "concurrent.futures.Future[Any]"]
@@ -91,12 +91,10 @@ class Hooked:
             elif inspect.isfunction(value):
                 hook.check(value, value, ("self", *hook.arguments))
 
-    if not TYPE_CHECKING:  # which would take any attribute for known
-
-        def __setattr__(self, name: str, value: Any) -> None:
-            if name.startswith("on_"):
-                _warn_of_unknown(type(self), name, hooks_of(type(self)))
-            super().__setattr__(name, value)
+    def _check_names(self) -> None:
+        """Warns of attributes that are called as a callback is, and are none."""
+        for name in vars(self):
+            _warn_of_unknown(type(self), name, hooks_of(type(self)))
 
     def _hooked(self) -> None:
         """A handler was registered."""
@@ -112,7 +110,7 @@ def _warn_of_unknown(kind: type, name: str, hooks: dict[str, _Hook]) -> None:
     if name.startswith("on_") and name not in hooks:
         near = difflib.get_close_matches(name, hooks, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(hooks))}"
-        warnings.warn(f"{kind.__name__} has no callback {name}{hint}", UserWarning, stacklevel=3)
+        warnings.warn(f"{kind.__name__} has no callback {name}{hint}", UserWarning, stacklevel=4)
 
 
 def is_later(result: Any) -> bool:
