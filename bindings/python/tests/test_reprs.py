@@ -52,8 +52,8 @@ def test_half_made_it_is_shown_too(kind: type) -> None:
     assert repr(object.__new__(kind)).startswith(f"<segue.{kind.__name__}")
 
 
-def test_after_a_fork_too() -> None:
-    activity = segue.Activity(None, TYPE)
+def test_after_a_fork_too(opened: Opener) -> None:
+    activity = segue.Activity(opened(), TYPE)
     child = os.fork()
     if child == 0:
         os._exit(0 if repr(activity) == "<segue.Activity: ForkedError>" else 1)
