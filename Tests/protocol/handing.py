@@ -140,7 +140,7 @@ class Handing:
                 self.doCleanups()
 
     def test_a_file_that_hangs_is_not_touched(self) -> None:
-        """On a file system whose process answers nobody any more, not even close; nor does the library wait for it."""
+        # On a file system whose process answers nobody any more, not even close; nor does the library wait for it.
         with fuse.hanging() as fd:
             if fd is None:
                 self.skipTest("only root, or who may make namespaces, can mount")  # type: ignore[attr-defined]
