@@ -410,6 +410,21 @@ static void cancelled_in_dispatch(void) {
   }
 }
 
+static void *on_little_stack(void *unused) {
+  (void)unused;
+  calls_inside_callbacks();
+  return NULL;
+}
+
+/* 64 KiB are enough for a thread that calls. */
+static void little_stack(void) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  REQUIRE(pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, 64 * 1024) == 0);
+  REQUIRE(pthread_create(&thread, &attributes, on_little_stack, NULL) == 0);
+  REQUIRE(pthread_join(thread, NULL) == 0);
+}
+
 int main(int count, char **arguments) {
   static const struct {
     const char *name;
@@ -425,6 +440,7 @@ int main(int count, char **arguments) {
       {"released_delegate", released_delegate},
       {"properties_from_all_threads", properties_from_all_threads},
       {"cancelled_in_dispatch", cancelled_in_dispatch},
+      {"little_stack", little_stack},
   };
   alarm(120); /* a deadlock is a failure, too; SIGALRM ends the process unless a test has taken it */
   const char *wanted = count > 1 ? arguments[1] : "";
