@@ -1307,8 +1307,9 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * on one of its devices is a segue_app like any other, made by segue_fleet_device_create_app in place of
  * segue_app_create; all functions of this header work on it unchanged, so the code that you test needs no change. What
  * differs: its callbacks run inside segue_fleet_step, _run and _advance (and segue_app_dispatch, which moves the fleet
- * until a callback of that app has run, its timeout being time of the fleet), whatever delivery was set; it has no
- * descriptor (segue_app_fd: INVALID_STATE) and no attachments (INVALID_STATE); what goes through the descriptors of its streams
+ * until a callback of that app has run, its timeout being time of the fleet), whatever delivery was set. A program with a loop
+ * of its own calls segue_app_fd, and from then on the app's callbacks run inside segue_app_dispatch only: the descriptor is
+ * readable while one is due. It has no attachments (INVALID_STATE); what goes through the descriptors of its streams
  * travels when the fleet moves, so a blocking read of what has yet to come never returns; and its clock begins on 2023-11-14.
  *
  *     segue_fleet_create(7, &fleet);
@@ -1378,6 +1379,17 @@ segue_status segue_fleet_run(segue_fleet *fleet, size_t *steps);
  * Errors: BUSY, INVALID_ARGUMENT.
  */
 segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t milliseconds, size_t *steps);
+/**
+ * Waits, in real time, until something is under way again: another thread has answered (SEGUE_REPLY_LATER), called a function of
+ * an app, or written to a stream. Then move the fleet on:
+ *
+ *     while (!done) { segue_fleet_run(fleet, NULL); segue_fleet_wait(fleet, 5000, &busy); assert(busy || done); }
+ *
+ *   timeout_ms  real milliseconds
+ *   busy        out: false if the time is up
+ * Errors: BUSY (another thread waits, or this is a callback that the fleet runs), SYSTEM.
+ */
+segue_status segue_fleet_wait(segue_fleet *fleet, uint32_t timeout_ms, bool *busy);
 /** Milliseconds since the fleet began. */
 segue_status segue_fleet_get_time_ms(const segue_fleet *fleet, uint64_t *time_ms);
 

@@ -92,6 +92,16 @@ public func segue_fleet_advance(
   }
 }
 
+@_cdecl("segue_fleet_wait") @implementation
+public func segue_fleet_wait(
+  _ fleet: OpaquePointer?, _ milliseconds: UInt32, _ busy: UnsafeMutablePointer<Bool>?
+) -> segue_status {
+  call(fleet) { (fleet) throws(SegueError) in
+    let isBusy = try fleet.wait(Int32(clamping: milliseconds))
+    busy?.pointee = isBusy
+  }
+}
+
 @_cdecl("segue_fleet_get_time_ms") @implementation
 public func segue_fleet_get_time_ms(_ fleet: OpaquePointer?, _ time: UnsafeMutablePointer<UInt64>?) -> segue_status {
   call(fleet) { (fleet) throws(SegueError) in time?.pointee = fleet.elapsed }

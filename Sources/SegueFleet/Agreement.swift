@@ -116,6 +116,9 @@ extension Fleet {
     guard process.isAlive, let due = process.ledger.due(key) else { return }
     guard !process.postpones(.overdue(process, key)) else { return }
     guard due <= clock.uptime else { return push(.overdue(process, key), at: due) }
+    guard !process.awaitsDispatch else {
+      return push(.overdue(process, key), at: clock.uptime + Fleet.agreementTime)
+    }
     switch key {
     case .continuation: report(process.name, "R3.9: a continuation has not ended by its deadline")
     case .question: report(process.name, "R6.5: explain was not answered")

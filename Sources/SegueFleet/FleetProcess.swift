@@ -14,6 +14,8 @@ public final class FleetProcess {
   public private(set) var engine: AppEngine?
   private let clock: DeviceClock
   var search = HubSearch()
+  /// The host is to be told something and has yet to look: no promise of ours is late then.
+  public var awaitsDispatch = false
 
   /// The connection to the hub, and the hub's generation.
   private(set) var connection: Connection?

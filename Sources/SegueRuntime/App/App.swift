@@ -288,7 +288,11 @@ public class App: Handled {
   public func wake() { wakeUp.wake() }
 
   /// Readable while `dispatch` has something to do.
-  public func descriptor() throws(SegueError) -> Int32 { try wakeUpDescriptor() }
+  public func descriptor() throws(SegueError) -> Int32 {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return try wakeUpDescriptor()
+  }
 
   /// The process that the fleet takes it for; nil: it is of no fleet, or not open.
   var process: FleetProcess? { nil }

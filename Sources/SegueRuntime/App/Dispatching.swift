@@ -52,10 +52,11 @@ extension App {
     return try result.get()
   }
 
-  func wakeUpDescriptor() throws(SegueError) -> Int32 {
-    monitor.lock()
-    defer { monitor.unlock() }
+  /// Called with the lock.
+  /// - Parameter open: makes it, if that was not done before.
+  func wakeUpDescriptor(_ open: () throws(SegueError) -> Void = {}) throws(SegueError) -> Int32 {
     try checkDeliversToHost()
+    try open()
     return wakeUp.give()
   }
 

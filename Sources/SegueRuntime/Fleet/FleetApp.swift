@@ -6,13 +6,16 @@ import SegueWire
 import Synchronization
 
 /// An app on a device of a virtual fleet: the same as any other, but that its device, its clock and its chance are the
-/// fleet's, and that its callbacks run when the fleet moves. It shares the fleet's lock.
+/// fleet's, and that its callbacks run when the fleet moves, or in `dispatch` if the host has its descriptor. It shares the
+/// fleet's lock.
 public final class FleetApp: App {
   public let home: LiveFleetDevice
   private var running: FleetProcess?
   private let isWoken = Atomic<Bool>(false)
   /// Callbacks that have run, for `dispatch`.
   private var delivered = 0
+  /// The host has its descriptor, and runs its callbacks by `dispatch`.
+  private var isPolled = false
 
   public init(_ settings: AppSettings, on device: LiveFleetDevice) {
     home = device
@@ -43,6 +46,7 @@ public final class FleetApp: App {
   /// Moves the whole fleet until a callback of this app has run, or so many milliseconds of its time have passed.
   public override func dispatch(timeout: Int32) throws(SegueError) -> Int {
     guard !isInCallback else { throw SegueError(.busy, "app: dispatch cannot run inside one of its callbacks") }
+    if fleet.read({ _ in isPolled }) { return try dispatchPolled(timeout: timeout) }
     let before = try fleet.perform { (_) throws(SegueError) in
       guard case .open = state else { throw notOpen }
       return delivered
@@ -53,10 +57,39 @@ public final class FleetApp: App {
     return fleet.read { _ in delivered - before }
   }
 
-  public override func wake() { isWoken.store(true, ordering: .relaxed) }
+  public override func wake() {
+    isWoken.store(true, ordering: .relaxed)
+    wakeUp.wake()
+  }
 
+  /// From now on its callbacks run inside `dispatch` only.
   public override func descriptor() throws(SegueError) -> Int32 {
-    throw SegueError(.invalidState, "app: of a virtual fleet, which has no descriptor: step the fleet, or dispatch")
+    try fleet.perform { (_) throws(SegueError) in
+      let descriptor = try wakeUpDescriptor { () throws(SegueError) in try wakeUp.open() }
+      isPolled = true
+      signalDue()
+      return descriptor
+    }
+  }
+
+  /// Runs what is due. If nothing is, moves the whole fleet until something is, or so many milliseconds of its time have passed.
+  private func dispatchPolled(timeout: Int32) throws(SegueError) -> Int {
+    let wasWoken = isWoken.exchange(false, ordering: .relaxed)
+    let count = try dispatchDue()
+    guard count == 0, timeout != 0, !wasWoken else { return count }
+    let time = timeout < 0 ? Int64(LiveFleet.advanceLimit) : Int64(timeout)
+    try fleet.advance(time) { !due.isEmpty || isWoken.load(ordering: .relaxed) }
+    isWoken.store(false, ordering: .relaxed)
+    return try dispatchDue()
+  }
+
+  private func dispatchDue() throws(SegueError) -> Int {
+    try fleet.perform { (_) throws(SegueError) in
+      guard case .open = state else { throw notOpen }
+      guard !dispatcher.isBusy else { throw SegueError(.busy, "app: another thread is in dispatch") }
+      _ = wakeUp.clear()
+      return runCallbacksHere()
+    }
   }
 
   // MARK: Its device
@@ -90,8 +123,14 @@ public final class FleetApp: App {
     monitor.unlock()
   }
 
-  override func settleConnection(_ engine: AppEngine) { running?.settle(hasCallbacks: !due.isEmpty) }
-  override func signalDue() { running?.settle(hasCallbacks: !due.isEmpty) }
+  override func settleConnection(_ engine: AppEngine) { signalDue() }
+
+  override func signalDue() {
+    running?.awaitsDispatch = isPolled && !due.isEmpty
+    running?.settle(hasCallbacks: !isPolled && !due.isEmpty)
+    if isPolled, !due.isEmpty { wakeUp.signal(isAwaited: false) }
+    fleet.ring()
+  }
 
   /// What follows the last dot of its identifier.
   private var shortName: String {
@@ -114,16 +153,21 @@ extension FleetApp: FleetProgram {
 
   public func runCallbacks() {
     // Whoever closes it runs them.
-    guard case .open = state, !dispatcher.isBusy else { return }
+    guard case .open = state, !dispatcher.isBusy, !isPolled else { return }
+    delivered += runCallbacksHere()
+  }
+
+  private func runCallbacksHere() -> Int {
     dispatcher.enter()
-    delivered += runDue(all: false)
+    let count = runDue(all: false)
     dispatcher.leave()
     fleet.attendStreams()
     monitor.notifyAll()
     signalDue()
-    guard dispatcher.shallClose else { return }
+    guard dispatcher.shallClose else { return count }
     dispatcher.shallClose = false
     fleet.later { [self] in try? close() }
+    return count
   }
 
   public func died() {

@@ -1,3 +1,4 @@
+import CLinux
 import SegueFleet
 import SegueTransport
 
@@ -26,6 +27,14 @@ final class FleetStream {
 
   /// It can be let go of.
   var isOver: Bool { socket.isClosed }
+
+  /// What is to be waited for at the host's end; nil: nothing.
+  var wanted: pollfd? {
+    let mayRead = !hasEnded && socket.room.map { $0 > 0 } ?? false
+    guard mayRead || socket.hasArrived else { return nil }
+    let events = (mayRead ? Int16(POLLIN) : 0) | (socket.hasArrived ? Int16(POLLOUT) : 0)
+    return pollfd(fd: host.fd, events: events, revents: 0)
+  }
 
   /// Whether `carry` would do something about what the host did. If it did not, time would stand still.
   var isReady: Bool {

@@ -22,11 +22,16 @@ public final class LiveFleet: Handled {
   private var chores: [() -> Void] = []
   /// Streams of its apps.
   private var streams: [FleetStream] = []
+  /// Readable when `wait` is to look again; negative: there is none yet.
+  private var bell: Int32 = -1
+  private var isAwaited = false
 
   public init(seed: UInt64) {
     fleet = Fleet(seed: seed)
     clock = fleet.clock
   }
+
+  deinit { Descriptors.close(bell) }
 
   /// Does something with the fleet, under the lock.
   func perform<Result>(_ body: (Fleet) throws(SegueError) -> Result) throws(SegueError) -> Result {
@@ -114,6 +119,35 @@ public final class LiveFleet: Handled {
       }
     }
   }
+
+  /// Waits, in real time, until something is under way: another thread has called or answered, or a host has written to a
+  /// stream. False: the time is up.
+  public func wait(_ milliseconds: Int32) throws(SegueError) -> Bool {
+    monitor.lock()
+    defer { unlockAndTidy() }
+    guard !isAwaited, stepper.load(ordering: .relaxed) != pthread_self() else {
+      throw SegueError(.busy, "fleet: another thread waits for it, or it is stepped around this callback")
+    }
+    if bell < 0 { bell = try Descriptors.eventDescriptor() }
+    isAwaited = true
+    defer { isAwaited = false }
+    let deadline = Clock.uptime + Int64(max(0, milliseconds))
+    while true {
+      Descriptors.reset(bell)
+      attendStreams()
+      if fleet.isBusy { return true }
+      let left = deadline - Clock.uptime
+      guard left > 0 else { return false }
+      var descriptors = [pollfd(fd: bell, events: Int16(POLLIN), revents: 0)]
+      for stream in streams { if let wanted = stream.wanted { descriptors.append(wanted) } }
+      unlockAndTidy()
+      poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: left))
+      monitor.lock()
+    }
+  }
+
+  /// Called with the lock, when something may be under way.
+  func ring() { if isAwaited, fleet.isBusy { Descriptors.raise(bell) } }
 
   /// A random life: see `Story`.
   public func play(devices: Int, apps: Int, events: Int) throws(SegueError) {

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import select
+import time
 from typing import Any
 
 import pytest
@@ -182,7 +185,6 @@ def test_bad_input_is_an_error(segue_fleet: segue.Fleet) -> None:
         (segue.InvalidArgumentError, lambda: segue_fleet.set_network(delay=(2, 1))),
         (segue.InvalidArgumentError, lambda: segue_fleet.advance(1e9)),
         (segue.InvalidStateError, lambda: segue_fleet.play()),
-        (segue.InvalidStateError, lambda: phone.add_app("com.example.notes").fileno()),
     ]
     for kind, call in cases:
         with pytest.raises(kind):
@@ -207,3 +209,49 @@ def test_the_fixture_shows_seed_and_trace_on_failure(pytester: pytest.Pytester) 
     result = pytester.runpytest_subprocess()
     result.stdout.fnmatch_lines(["*segue_fleet, --segue-seed 7*", "*phone/notes*connection ready*", "*1 failed*"])
     assert pytester.runpytest_subprocess("--segue-seed", "8").ret == 0
+
+
+def test_a_program_with_a_loop_of_its_own_is_told_in_its_loop(segue_fleet: segue.Fleet) -> None:
+    """R11.1: it has a descriptor, as everywhere."""
+    editor, viewer = two(segue_fleet)
+    told: list[str] = []
+
+    @viewer.on_offer
+    def on_offer(kind: segue.OfferEventKind, offer: segue.Offer) -> None:
+        told.append(offer.title or "")
+
+    def readable() -> bool:
+        return bool(select.select([viewer], [], [], 0)[0])
+
+    viewer.fileno()
+    segue.Activity(editor, TYPE, title="Draft").become_current()
+    segue_fleet.run()
+    assert readable() and not told
+    viewer.dispatch(0)
+    assert told == ["Draft"]
+    assert not readable()
+
+
+def test_the_fleet_waits_for_what_another_thread_does(segue_fleet: segue.Fleet) -> None:
+    async def story() -> None:
+        device = segue_fleet.add_device("tablet")
+        async with (
+            segue.App("com.example.notes", types=[TYPE], device=device) as editor,
+            segue.App("com.example.notes", types=[TYPE], device=device) as viewer,
+        ):
+            activity = segue.Activity(editor, TYPE, title="Draft")
+
+            @activity.on_will_save
+            async def save() -> None:
+                await asyncio.to_thread(time.sleep, 0.05)
+                activity.user_info["line"] = 12
+
+            activity.become_current()
+            segue_fleet.run()
+            continued = await segue_fleet.until(viewer.continue_(viewer.offers[0]), patience=20)
+            assert continued.user_info["line"] == 12
+            assert segue_fleet.time < 5
+            segue_fleet.run()
+            assert not segue_fleet.wait(0.01)
+
+    asyncio.run(story())

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Sequence
 from ctypes import byref
 from types import TracebackType
@@ -18,6 +19,8 @@ _A = TypeVar("_A", bound=App)
 _T = TypeVar("_T")
 _DAY_MS = 86_400_000
 _MOST_DELAY_MS = 10_000
+_LOOK = 0.02
+"""Real seconds after which a fleet that waits for other threads looks whether what it waits for is there."""
 _TURNS = 8
 """Turns of the loop between two steps of a fleet: enough for a handler to answer."""
 
@@ -130,8 +133,19 @@ class Fleet(_native.Handle):
         self._moved()
         return steps.value
 
-    async def until(self, awaitable: Awaitable[_T], timeout: float = 60.0) -> _T:
+    def wait(self, seconds: float) -> bool:
+        """Waits, in real time, until another thread has answered, called or written, so that something is under way again.
+
+        False: the time is up.
+        """
+        busy = _table.Bool()
+        library.segue_fleet_wait(self._handle, _native.milliseconds(seconds, "seconds", _DAY_MS), byref(busy))
+        return busy.value
+
+    async def until(self, awaitable: Awaitable[_T], timeout: float = 60.0, patience: float = 0.0) -> _T:
         """Awaits something while the fleet moves, for async handlers: `await fleet.until(app.continue_(offer))`.
+
+        patience: real seconds for what other threads do, while nothing is under way in the fleet: its time stands still then
 
         Raises: TimeoutError if it is not there after `timeout` seconds of the fleet.
         """
@@ -143,6 +157,12 @@ class Fleet(_native.Handle):
                     await asyncio.sleep(0)
                 if task.done():
                     return task.result()
+                if patience > 0 and not self.wait(0):
+                    began = time.monotonic()
+                    look = min(patience, _LOOK)
+                    await asyncio.get_running_loop().run_in_executor(None, self.wait, look)
+                    patience -= time.monotonic() - began
+                    continue
                 if self.time >= end or not self.step():
                     raise TimeoutError(f"no result within {timeout} seconds of the fleet")
         finally:

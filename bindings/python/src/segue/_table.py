@@ -316,6 +316,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_fleet_step", (Handle, Address), Status),
     ("segue_fleet_run", (Handle, Address), Status),
     ("segue_fleet_advance", (Handle, UInt64, Address), Status),
+    ("segue_fleet_wait", (Handle, UInt32, Address), Status),
     ("segue_fleet_get_time_ms", (Handle, Address), Status),
     ("segue_fleet_get_trace", (Handle, Address, Address), Status),
     ("segue_fleet_get_trace_hash", (Handle, Address), Status),
