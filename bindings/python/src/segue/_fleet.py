@@ -134,18 +134,18 @@ class Fleet(_native.Handle):
         return steps.value
 
     def wait(self, seconds: float) -> bool:
-        """Waits, in real time, until another thread has answered, called or written, so that something is under way again.
+        """Waits, in real time, until another thread has answered, called or written: something is under way again.
 
         False: the time is up.
         """
         busy = _table.Bool()
-        library.segue_fleet_wait(self._handle, _native.milliseconds(seconds, "seconds", _DAY_MS), byref(busy))
+        library.segue_fleet_wait(self._handle, _arguments.milliseconds(seconds, "seconds", _DAY_MS), byref(busy))
         return busy.value
 
     async def until(self, awaitable: Awaitable[_T], timeout: float = 60.0, patience: float = 0.0) -> _T:
         """Awaits something while the fleet moves, for async handlers: `await fleet.until(app.continue_(offer))`.
 
-        patience: real seconds for what other threads do, while nothing is under way in the fleet: its time stands still then
+        patience: real seconds for what other threads do; the time of the fleet stands still meanwhile
 
         Raises: TimeoutError if it is not there after `timeout` seconds of the fleet.
         """

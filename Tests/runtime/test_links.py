@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linked hubs that are not what they say: made up by hand, over real sockets."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import segue
+import wire
+
+MEMORY = 16 << 20  # bytes for 300 links that hold little; without bounds they took 48 MiB
+
+
+@pytest.fixture
+def app() -> Iterator[segue.App]:
+    """An app that carries the hub of its device, and offers something."""
+    with segue.App("com.example.notes", types=[wire.TYPE], runtime_folder=tempfile.mkdtemp()) as opened:
+        opened.ready().wait(wire.PATIENCE)
+        segue.Activity(opened, wire.TYPE, title="Draft").become_current()
+        yield opened
+
+
+class MadeUp:
+    """A hub that does what it likes once the two have met; its identifier is the higher, so that the other decides."""
+
+    def __init__(self, app: segue.App, hub: uuid.UUID, *sessions: object):
+        near, far = socket.socketpair()
+        near.settimeout(wire.PATIENCE)
+        self.link = app.link(far)
+        self.wire = wire.Wire(near)
+        self.secret = uuid.uuid4()
+        self.wire.send("link", 1, 1, hub, "made up")
+        self.wire.expect("link")
+        self.wire.send("resume", self.secret, list(sessions))
+        self.their_secret, self.sessions = self.wire.expect("resume")
+
+
+def higher() -> uuid.UUID:
+    return uuid.UUID(int=uuid.uuid4().int | 0xFFFFFFFF << 96)
+
+
+def resident() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+
+def test_links_that_are_cut_by_the_hundred_cost_little(app: segue.App) -> None:
+    before = resident()
+    for _ in range(300):
+        made = MadeUp(app, higher())
+        assert made.wire.expect("proceed") == [None, 0]
+        made.wire.expect("offer")
+        made.wire.close()
+        app.dispatch(0)
+    assert resident() - before < MEMORY
+
+
+def test_a_name_takes_no_link_over_and_a_secret_does_once_the_other_has_lost_it(app: segue.App) -> None:
+    hub = higher()
+    true = MadeUp(app, hub)
+    true.wire.expect("proceed")
+    true.wire.expect("offer")
+    liar = MadeUp(app, hub, uuid.uuid4(), False)
+    assert liar.wire.expect("proceed") == [None, 0]
+    keeper = MadeUp(app, hub, true.their_secret, True)
+    assert keeper.wire.expect("goodbye")[0] == 4
+    true.wire.send("ping", 7)
+    assert true.wire.expect("pong") == [7]
+    again = MadeUp(app, hub, true.their_secret, False)
+    assert again.wire.expect("proceed")[0] == true.secret
+    assert true.wire.ended()
+
+
+def test_an_app_has_64_links(app: segue.App) -> None:
+    made = [MadeUp(app, higher()) for _ in range(64)]
+    near, far = socket.socketpair()
+    link = app.link(far)
+    with pytest.raises(segue.LimitExceededError):
+        link.wait(wire.PATIENCE)
+    near.close()
+    assert len(made) == 64
