@@ -1217,14 +1217,14 @@ segue_status segue_request_release(segue_request *request);
  * the whole. What breaks on the way, or is silent for 10 s, is asked for again, for up to SEGUE_LIMIT_TRANSFER_RESUME_MS, and
  * goes on where it was.
  *
- * SHA-256 is OpenSSL's: the first call that attaches or fetches loads libcrypto.so.3 (else SYSTEM). Not in a virtual fleet.
+ * SHA-256 is OpenSSL's: the first call that attaches or fetches loads libcrypto.so.3 (else SYSTEM).
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
  * Attaches a file, in place of what has that name. It counts as a change of the activity (R1.7), 64 are the most.
  *   name  copied: 1...255 bytes of UTF-8 that may name a file in any folder: without "/", not "." or ".."
  *   path  copied: opened now, and read when somebody fetches it
- * Errors: INVALID_ARGUMENT (the name; no regular file that can be read), SYSTEM, LIMIT_EXCEEDED, INVALID_STATE (an app of a fleet).
+ * Errors: INVALID_ARGUMENT (the name; no regular file that can be read), SYSTEM, LIMIT_EXCEEDED.
  */
 segue_status segue_activity_attach_file(segue_activity *activity, const char *name, size_t name_length,
                                         const char *path, size_t path_length);
@@ -1274,7 +1274,7 @@ typedef void (*segue_fetched_function)(void *context, segue_activity *activity, 
  *   fetched   required
  *   context   retained until destroy
  *   transfer  out, owned: release with segue_transfer_release, at any time; it goes on
- * Errors: NOT_FOUND (segue_activity_get_attachments), INVALID_STATE (it was not continued; its app is not open, or of a fleet),
+ * Errors: NOT_FOUND (segue_activity_get_attachments), INVALID_STATE (it was not continued; its app is not open),
  * INVALIDATED, LIMIT_EXCEEDED (this app fetches 64), INVALID_ARGUMENT (path is a folder), SYSTEM (no such folder; no OpenSSL).
  */
 segue_status segue_activity_fetch_attachment(segue_activity *activity, const char *name, size_t name_length,
@@ -1309,7 +1309,7 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * differs: its callbacks run inside segue_fleet_step, _run and _advance (and segue_app_dispatch, which moves the fleet
  * until a callback of that app has run, its timeout being time of the fleet), whatever delivery was set. A program with a loop
  * of its own calls segue_app_fd, and from then on the app's callbacks run inside segue_app_dispatch only: the descriptor is
- * readable while one is due. It has no attachments (INVALID_STATE); what goes through the descriptors of its streams
+ * readable while one is due. Attachments travel when the fleet moves, always as bytes; what goes through the descriptors of its streams
  * travels when the fleet moves, so a blocking read of what has yet to come never returns; and its clock begins on 2023-11-14.
  *
  *     segue_fleet_create(7, &fleet);

@@ -224,6 +224,9 @@ public final class Fleet {
     case .hubDeadline(let hub, let at):
       guard hub.isAlive, hub.isDue(at), !hub.process.postpones(event) else { return false }
       hub.tick()
+    case .wake(let process):
+      guard process.isAlive, !process.postpones(event) else { return false }
+      process.program?.woken()
     case .resume(let process):
       guard process.isStalled else { return false }
       process.resume()

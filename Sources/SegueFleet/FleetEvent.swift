@@ -22,6 +22,8 @@ enum FleetEvent {
   /// Time has come for an engine.
   case deadline(FleetProcess, Int64)
   case hubDeadline(FleetHub, Int64)
+  /// Time has come for a program.
+  case wake(FleetProcess)
   /// A stopped process goes on.
   case resume(FleetProcess)
   /// A continuation or question should be over.
@@ -34,7 +36,7 @@ enum FleetEvent {
   var isUnderWay: Bool {
     switch self {
     case .arrival, .socket, .accept, .seek, .hubAppeared, .join, .callbacks: true
-    case .duplicate, .deadline, .hubDeadline, .resume, .overdue, .audit, .auditAll: false
+    case .duplicate, .deadline, .hubDeadline, .wake, .resume, .overdue, .audit, .auditAll: false
     }
   }
 

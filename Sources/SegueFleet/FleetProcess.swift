@@ -153,7 +153,10 @@ public final class FleetProcess {
         engine.refuse(request, SegueError(.malformed, "what came with the message is no stream"))
         continue
       }
-      if engine.take(request) {
+      if let error = program?.objection(to: request) {
+        engine.refuse(request, engine.objection(to: request) ?? error)
+        socket.close()
+      } else if engine.take(request) {
         hold(socket)
         program?.keep(socket, of: request)
       } else {
@@ -161,6 +164,9 @@ public final class FleetProcess {
       }
     }
   }
+
+  /// Its program is called in so many milliseconds.
+  public func wake(in milliseconds: Int64) { fleet.push(.wake(self), at: fleet.clock.uptime + milliseconds) }
 
   // MARK: Stopping
 

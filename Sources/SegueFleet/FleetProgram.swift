@@ -12,6 +12,10 @@ public protocol FleetProgram: ActivitySource {
   func died()
   /// This end of a stream that was asked for, and agreed to.
   func keep(_ socket: FleetSocket, of request: StreamRequest)
+  /// Why it does not take a stream that it is asked for; nil: it does.
+  func objection(to request: StreamRequest) -> SegueError?
+  /// The time that was given to `FleetProcess.wake` is over.
+  func woken()
   /// There may be something to do at a socket of the process.
   func attend(to socket: FleetSocket)
 }
@@ -19,5 +23,7 @@ public protocol FleetProgram: ActivitySource {
 /// Most programs have no streams.
 extension FleetProgram {
   public func keep(_ socket: FleetSocket, of request: StreamRequest) { socket.close() }
+  public func objection(to request: StreamRequest) -> SegueError? { nil }
+  public func woken() {}
   public func attend(to socket: FleetSocket) {}
 }

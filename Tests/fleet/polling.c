@@ -18,6 +18,7 @@
 struct program {
   segue_app *app;
   segue_activity *activity;
+  segue_activity *continued;
   segue_app_delegate *delegate;
   segue_activity_delegate *activityDelegate;
   pthread_t thread;
@@ -42,8 +43,12 @@ static void onOffer(void *context, segue_app *app, int event, segue_offer *offer
 static segue_reply onContinue(void *context, segue_app *app, segue_activity *activity,
                               segue_continuation *continuation) {
   struct program *program = context;
-  (void)app, (void)activity, (void)continuation;
+  (void)app, (void)continuation;
   note(program);
+  if (program->continued == NULL) {
+    CHECK(segue_activity_retain(activity));
+    program->continued = activity;
+  }
   program->hasContinued = true;
   return SEGUE_REPLY_YES;
 }
@@ -130,6 +135,7 @@ static void end(segue_fleet *fleet, struct program *programs, int count) {
     CHECK(segue_app_delegate_release(programs[i].delegate));
     CHECK(segue_activity_delegate_release(programs[i].activityDelegate));
     CHECK(segue_activity_release(programs[i].activity));
+    CHECK(segue_activity_release(programs[i].continued));
     CHECK(segue_app_release(programs[i].app));
   }
   CHECK(segue_fleet_check(fleet, &violation, NULL));
@@ -205,9 +211,53 @@ static void threads(void) {
   end(fleet, programs, 2);
 }
 
+static void onFetched(void *context, segue_activity *activity, const segue_error *error) {
+  (void)activity;
+  assert(error == NULL);
+  *(bool *)context = true;
+}
+
+// Bytes that are attached on one device come to a descriptor on another.
+static void attachments(void) {
+  struct program programs[2] = {0};
+  segue_fleet *fleet;
+  segue_transfer *transfer;
+  uint8_t bytes[100000], came[sizeof bytes + 1];
+  bool isThere = false;
+  FILE *file = tmpfile();
+  for (size_t i = 0; i < sizeof bytes; i++)
+    bytes[i] = (uint8_t)(i * i >> 3);
+  CHECK(segue_fleet_create(9, &fleet));
+  start(&programs[0], fleet, "phone");
+  start(&programs[1], fleet, "laptop");
+  edit(&programs[0]);
+  CHECK(segue_activity_attach_bytes(programs[0].activity, "a", 1, bytes, sizeof bytes));
+  do
+    CHECK(segue_fleet_run(fleet, NULL));
+  while (turn(&programs[0], 0) | turn(&programs[1], 0));
+  goOn(&programs[1]);
+  while (!programs[1].hasContinued) {
+    CHECK(segue_fleet_run(fleet, NULL));
+    turn(&programs[0], 0);
+    turn(&programs[1], 0);
+  }
+  CHECK(segue_activity_fetch_attachment_to_fd(programs[1].continued, "a", 1, fileno(file), NULL, onFetched, &isThere,
+                                              NULL, &transfer));
+  while (!isThere) {
+    CHECK(segue_fleet_advance(fleet, 100, NULL));
+    turn(&programs[1], 0);
+  }
+  assert(pread(fileno(file), came, sizeof came, 0) == sizeof bytes);
+  assert(memcmp(came, bytes, sizeof bytes) == 0);
+  fclose(file);
+  CHECK(segue_transfer_release(transfer));
+  end(fleet, programs, 2);
+}
+
 int main(void) {
   turns(false);
   turns(true);
+  attachments();
   for (int i = 0; i < 5; i++)
     threads();
   puts("as in a device");

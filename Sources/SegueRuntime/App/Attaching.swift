@@ -5,22 +5,23 @@ import SegueWire
 
 /// Attachments of an app's activities, and of those that it has continued (R7.6).
 extension App {
-  static var noAttachments: SegueError {
-    SegueError(.invalidState, "app: of a virtual fleet, where there are no attachments")
+  static var notAttached: SegueError { SegueError(.notFound, "it is not attached any more") }
+  static var sendsTooMany: SegueError {
+    SegueError(.limitExceeded, "the app where it is attached sends as many as it may")
   }
-
+  static var fetchesTooMany: SegueError {
+    SegueError(.limitExceeded, "app: fetches 64 attachments, which is the most")
+  }
   private static var closed: SegueError { SegueError(.cancelled, "the app was closed") }
 
   // MARK: Fetching
 
   func fetch(_ transfer: Transfer) throws(SegueError) {
-    guard asFleetApp == nil else { throw Self.noAttachments }
+    if let app = asFleetApp { return try app.fetchHere(transfer) }
     monitor.lock()
     defer { monitor.unlock() }
     guard case .open = state else { throw notOpen }
-    guard transfers.count < Limits.transfers else {
-      throw SegueError(.limitExceeded, "app: fetches 64 attachments, which is the most")
-    }
+    guard transfers.count < Limits.transfers else { throw Self.fetchesTooMany }
     // Its thread waits for the lock.
     try transfer.start(self)
     transfers.append(transfer)
@@ -71,14 +72,9 @@ extension App {
   /// Another app fetches an attachment. Called with the lock; the descriptor is its.
   func send(_ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ engine: AppEngine) {
     forgetDoneSendings()
-    // There are no other sources.
-    let source = (try? liveActivity(request.activity)?.attachment(part.name))?.source
-    let file = source.map { unsafeDowncast($0, to: SourceFile.self) }
+    let file = source(of: part, request)
     guard case .open = state, let file, sendings.count < Limits.transfers else {
-      let error =
-        file == nil
-        ? SegueError(.notFound, "it is not attached any more")
-        : SegueError(.limitExceeded, "the app where it is attached sends as many as it may")
+      let error = file == nil ? Self.notAttached : Self.sendsTooMany
       Descriptors.close(fd)
       return engine.refuse(request, engine.objection(to: request) ?? error)
     }
@@ -91,6 +87,14 @@ extension App {
     } catch {
       // The other side sees the stream break, and asks again.
       logs.append((.error, "\(error.message)"))
+    }
+  }
+
+  /// What is attached under the name that is asked for; nil: nothing.
+  func source(of part: Message.AttachmentPart, _ request: StreamRequest) -> SourceFile? {
+    // There are no other sources.
+    (try? liveActivity(request.activity)?.attachment(part.name))?.source.map {
+      unsafeDowncast($0, to: SourceFile.self)
     }
   }
 

@@ -20,6 +20,7 @@ extension App {
       switch delivery {
       case .log(let severity, let message): logs.append((severity, message))
       case .streamAnswered(let id, let error) where streamAsks[id]?.transfer != nil:
+        process?.isTold(delivery)
         takeAsk(id)?.transfer?.answered(error)
       default: due.append(delivery)
       }

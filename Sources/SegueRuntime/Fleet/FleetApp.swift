@@ -16,6 +16,9 @@ public final class FleetApp: App {
   private var delivered = 0
   /// The host has its descriptor, and runs its callbacks by `dispatch`.
   private var isPolled = false
+  /// Attachments that it fetches, and those that it sends.
+  private var incoming: [FleetFetch] = []
+  private var outgoing: [FleetSending] = []
 
   public init(_ settings: AppSettings, on device: LiveFleetDevice) {
     home = device
@@ -172,6 +175,10 @@ extension FleetApp: FleetProgram {
 
   public func died() {
     running = nil
+    let lost = incoming
+    (transfers, incoming, outgoing) = ([], [], [])
+    for fetch in lost { fetch.abandon() }
+    fleet.later { for fetch in lost { fetch.transfer.forget() } }
     fleet.attendStreams()
     fleet.later(forgetAll())
   }
@@ -179,12 +186,68 @@ extension FleetApp: FleetProgram {
   // MARK: Streams
 
   public func keep(_ socket: FleetSocket, of request: StreamRequest) {
+    if let part = request.attachment {
+      guard let file = source(of: part, request) else { return socket.close() }
+      let sending = FleetSending(file, from: part.offset, to: socket)
+      outgoing.append(sending)
+      return sending.carry()
+    }
     if let engine { forgetDoneStreams(engine) }
-    // Too many descriptors: whoever asked finds it given up. Attachments are not in fleets.
-    guard request.attachment == nil, let (near, far) = try? StreamSocket.pair() else { return socket.close() }
+    // Too many descriptors: whoever asked finds it given up.
+    guard let (near, far) = try? StreamSocket.pair() else { return socket.close() }
     streams[request.id] = Stream(request.id, near, app: self)
     fleet.add(socket, far)
   }
 
-  public func attend(to socket: FleetSocket) { fleet.carry(socket) }
+  public func attend(to socket: FleetSocket) {
+    if let sending = outgoing.first(where: { $0.socket === socket }) { return sending.carry() }
+    if let fetch = incoming.first(where: { $0.socket === socket }) { return fetch.carry() }
+    fleet.carry(socket)
+  }
+
+  // MARK: Attachments
+
+  public func objection(to request: StreamRequest) -> SegueError? {
+    guard let part = request.attachment else { return nil }
+    outgoing.removeAll { $0.isOver }
+    if source(of: part, request) == nil { return Self.notAttached }
+    return outgoing.count < Limits.transfers ? nil : Self.sendsTooMany
+  }
+
+  public func woken() {
+    for fetch in incoming { fetch.wake() }
+  }
+
+  func forget(_ fetch: FleetFetch) { incoming.removeAll { $0 === fetch } }
+
+  func fetchHere(_ transfer: Transfer) throws(SegueError) {
+    try fleet.perform { (_) throws(SegueError) in
+      guard case .open = state else { throw notOpen }
+      guard transfers.count < Limits.transfers else { throw Self.fetchesTooMany }
+      transfers.append(transfer)
+      let fetch = FleetFetch(transfer, of: self)
+      transfer.start(fetch)
+      incoming.append(fetch)
+      ask(fetch)
+    }
+  }
+
+  /// It was cancelled, or the app closes. Called without the lock.
+  func stop(_ fetch: FleetFetch, _ error: SegueError) { fleet.read { _ in fetch.end(error) } }
+
+  func ask(_ fetch: FleetFetch) {
+    guard let running, let engine, let from = fetch.transfer.activity.continuedFrom else { return }
+    let (near, far) = running.makeSockets()
+    fetch.take(near)
+    let id = drawIdentifier()
+    streamAsks[id] = StreamAsk(fetch.transfer)
+    running.waits(forStream: id, "asks for an attachment", deadline: now.uptime + FleetFetch.answerTime)
+    engine.askStream(
+      id, from, attachment: fetch.transfer.rest, otherEnd: FleetDescriptor(far), timeout: FleetFetch.answerTime, now)
+    settle()
+  }
+
+  func wake(in milliseconds: Int64) { running?.wake(in: milliseconds) }
+  /// Milliseconds for which an attachment that has stopped on its way is asked for again.
+  var transferResumeHere: Int64 { engine?.limits.transferResume ?? 0 }
 }

@@ -70,9 +70,8 @@ public final class LiveActivity: Handled {
     if mustTell { app?.changed(self) }
   }
 
-  /// In place of what is attached under that name (R7.6). Throws INVALID_ARGUMENT, LIMIT_EXCEEDED, INVALID_STATE.
+  /// In place of what is attached under that name (R7.6). Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
   public func attach(_ name: String, _ file: SourceFile) throws(SegueError) {
-    guard app?.asFleetApp == nil else { throw App.noAttachments }
     try update { (state) throws(SegueError) in
       try state.attach(Attachment(name: name, size: file.size, source: file))
     }

@@ -26,6 +26,8 @@ open class Transfer: Handled, @unchecked Sendable {
   private var isAnswered = false
   private var refusal: SegueError?
   private var thread: Thread?
+  /// In a virtual fleet, in place of the thread: until it has ended.
+  private var inFleet: FleetFetch?
   /// The stream on which it comes; negative: there is none.
   private var socket: Int32 = -1
 
@@ -129,6 +131,7 @@ open class Transfer: Handled, @unchecked Sendable {
       if socket >= 0 { linux_shutdown(socket, 1, 1) }
     }
     Descriptors.raise(wakeUp)
+    if let fetch = lock.withLock({ inFleet }) { fetch.app.stop(fetch, error) }
   }
 
   /// It is going to end: waits for that. Only the first call does anything.
@@ -139,6 +142,7 @@ open class Transfer: Handled, @unchecked Sendable {
 
   /// The other app's library has the stream, or will not take it.
   final func answered(_ error: SegueError?) {
+    if let fetch = lock.withLock({ inFleet }) { return fetch.answered(error) }
     lock.withLock {
       refusal = error
       isAnswered = true
@@ -172,14 +176,26 @@ open class Transfer: Handled, @unchecked Sendable {
 
   // MARK: The thread
 
-  private func run(_ app: App) {
-    let error = fetch(app)
+  private func close() {
     digest.end()
     switch target {
     case .file(let file): file.discard()
     // Who reads it waits for its end.
     case .descriptor(let descriptor): descriptor.close()
     }
+  }
+
+  private func check(_ verdict: AttachmentFormat.Verdict?) throws(SegueError) {
+    switch verdict {
+    case .complete: break
+    case .changed: throw Self.changed
+    case .unreadable, nil: throw SegueError(.handoffFailed, "the app where it is attached cannot read it")
+    }
+  }
+
+  private func run(_ app: App) {
+    let error = fetch(app)
+    close()
     app.transferChanged(self) {
       if error == nil, wantsProgress { _ = noteProgress(total) }
       self.error = error
@@ -297,11 +313,7 @@ open class Transfer: Handled, @unchecked Sendable {
       }
     }
     let end = try read(AttachmentFormat.endSize, from: reader, buffer)
-    switch AttachmentFormat.Verdict(rawValue: end[0]) {
-    case .complete: break
-    case .changed: throw Self.changed
-    case .unreadable, nil: throw SegueError(.handoffFailed, "the app where it is attached cannot read it")
-    }
+    try check(AttachmentFormat.Verdict(rawValue: end[0]))
     guard received == total else { throw Self.malformed }
     guard digest.finish().elementsEqual(end[1...]) else {
       throw SegueError(.malformed, "the digests differ: what came is not what was sent")
@@ -406,5 +418,73 @@ open class Transfer: Handled, @unchecked Sendable {
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
     guard reader.read(into: room) == count else { throw Self.broken }
     return UnsafeRawBufferPointer(room)
+  }
+}
+
+/// In a virtual fleet: what the thread does, called by `FleetFetch` with the fleet's lock.
+extension Transfer {
+  final func start(_ fetch: FleetFetch) { lock.withLock { inFleet = fetch } }
+
+  final var hasReceived: Bool { received > 0 }
+  /// What is to be asked for.
+  final var rest: Message.AttachmentPart { Message.AttachmentPart(name: name, offset: received) }
+
+  /// - Parameter size: as the other side says. Throws HANDOFF_FAILED, SYSTEM.
+  final func begin(size: UInt64) throws(SegueError) {
+    guard size == total else { throw Self.changed }
+    guard !hasBegun else { return }
+    if case .file(let file) = target {
+      try file.begin()
+      try file.reserve(size: total)
+    }
+    hasBegun = true
+  }
+
+  /// - Returns: how many of the bytes it took; fewer: a descriptor takes no more for now. Throws MALFORMED, SYSTEM.
+  final func take(_ bytes: ArraySlice<UInt8>, at uptime: Int64, in app: App) throws(SegueError) -> Int {
+    guard UInt64(bytes.count) <= total - received else { throw Self.malformed }
+    var count = bytes.count
+    var failure: SegueError?
+    bytes.withUnsafeBytes { bytes in
+      do throws(SegueError) {
+        switch target {
+        case .file(let file): try file.write(bytes)
+        case .descriptor(let descriptor): count = try descriptor.write(bytes, until: wakeUp, milliseconds: 0)
+        }
+        digest.update(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    received += UInt64(count)
+    if wantsProgress, received < total, uptime - reportedAt >= Limits.progress {
+      reportedAt = uptime
+      if noteProgress(received) { tell(app) }
+    }
+    return count
+  }
+
+  /// Throws HANDOFF_FAILED, MALFORMED, SYSTEM.
+  final func finish(_ verdict: AttachmentFormat.Verdict?, digest sum: ArraySlice<UInt8>) throws(SegueError) {
+    try check(verdict)
+    guard received == total, digest.finish().elementsEqual(sum) else { throw Self.malformed }
+    if case .file(let file) = target { try file.finish() }
+  }
+
+  final func endInFleet(_ app: App, _ error: SegueError?) {
+    leaveFleet()
+    close()
+    if error == nil, wantsProgress { _ = noteProgress(total) }
+    self.error = error
+    hasEnded = true
+    tell(app)
+  }
+
+  final func leaveFleet() { lock.withLock { inFleet = nil } }
+
+  private final func tell(_ app: App) {
+    app.due.append(.transfer(self))
+    app.signalDue()
   }
 }

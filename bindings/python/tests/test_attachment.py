@@ -296,9 +296,3 @@ def test_a_continued_activity_has_only_what_is_attached_anew(opened: Opener, tar
     assert target.read_bytes() == b"anew"
     with pytest.raises(segue.NotFoundError):
         both.result(third.fetch_attachment("a", target))
-
-
-def test_a_fleet_has_no_attachments(segue_fleet: segue.Fleet) -> None:
-    app = segue_fleet.add_device("phone").add_app("com.example.notes", types=[TYPE])
-    with pytest.raises(segue.InvalidStateError, match="virtual fleet"):
-        segue.Activity(app, TYPE).attach("a", b"1")

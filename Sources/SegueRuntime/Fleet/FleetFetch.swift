@@ -1,0 +1,167 @@
+import SegueFleet
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// An attachment on its way to this app of a fleet (R7.6): what a thread does on a device, when the fleet moves. Guarded by the
+/// fleet's lock.
+final class FleetFetch {
+  /// Milliseconds between two attempts: at first, and at most.
+  private static let pause: (first: Int64, most: Int64) = (50, 1_000)
+
+  /// Milliseconds for the other app's library to answer.
+  static let answerTime: Int64 = 5_000
+  /// Milliseconds for which the app where it is attached is looked for before anything has come.
+  private static let firstPatience: Int64 = 2_000
+
+  let transfer: Transfer
+  /// They have each other until it is over.
+  let app: FleetApp
+  /// The stream on which it comes. Nil: there is none.
+  private(set) var socket: FleetSocket?
+  private(set) var isOver = false
+  /// Uptime of the fleet at which something came last, and at which it asks again.
+  private var heardAt: Int64
+  private var asksAt: Int64?
+  private var wait = FleetFetch.pause.first
+
+  private enum Part {
+    case head, length, end
+    /// Bytes of a piece that are to come.
+    case piece(Int)
+  }
+  private var part = Part.head
+  /// What has come of a part that is not a piece.
+  private var begun: [UInt8] = []
+  /// What has come and was not looked at.
+  private var unread: [UInt8] = []
+
+  init(_ transfer: Transfer, of app: FleetApp) {
+    self.transfer = transfer
+    self.app = app
+    heardAt = app.now.uptime
+  }
+
+  private static var broken: SegueError {
+    SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
+  }
+
+  /// A new stream is under way.
+  func take(_ socket: FleetSocket) { self.socket = socket }
+
+  /// The other app's library has it, or will not take it.
+  func answered(_ error: SegueError?) {
+    guard let error, !isOver else { return }
+    switch error.status {
+    case .connectionUnavailable, .remoteApplicationTimedOut: retry()
+    default: end(error)
+    }
+  }
+
+  /// Time has come to look.
+  func wake() {
+    guard !isOver else { return }
+    if let asksAt, asksAt <= app.now.uptime {
+      self.asksAt = nil
+      app.ask(self)
+    } else if socket != nil {
+      carry()
+    }
+  }
+
+  func carry() {
+    while let socket, !isOver {
+      if unread.isEmpty {
+        socket.give { bytes in
+          unread.append(contentsOf: bytes)
+          return bytes.count
+        }
+      }
+      guard !unread.isEmpty else {
+        if socket.isAtEnd { retry() }
+        return
+      }
+      let count: Int
+      do throws(SegueError) {
+        count = try take(unread[...])
+      } catch {
+        return end(error)
+      }
+      unread.removeFirst(count)
+      if !unread.isEmpty, !isOver { return app.wake(in: Self.pause.first) }
+    }
+  }
+
+  private func retry() {
+    socket?.close()
+    socket = nil
+    (part, begun, unread) = (.head, [], [])
+    let now = app.now.uptime
+    let patience = transfer.hasReceived ? app.transferResumeHere : Self.firstPatience
+    guard now + wait < heardAt + patience else { return end(Self.broken) }
+    asksAt = now + wait
+    app.wake(in: wait)
+    wait = min(2 * wait, Self.pause.most)
+  }
+
+  /// - Returns: how many of the bytes count; fewer than all: whoever it is for takes no more now.
+  private func take(_ bytes: ArraySlice<UInt8>) throws(SegueError) -> Int {
+    var left = bytes
+    heardAt = app.now.uptime
+    while !left.isEmpty, !isOver {
+      if case .piece(let missing) = part {
+        let count = try transfer.take(left.prefix(missing), at: app.now.uptime, in: app)
+        wait = Self.pause.first
+        left = left.dropFirst(count)
+        part = count == missing ? .length : .piece(missing - count)
+        if count == 0 { break }
+        continue
+      }
+      let size =
+        switch part {
+        case .head: AttachmentFormat.headSize
+        case .length: AttachmentFormat.lengthSize
+        default: AttachmentFormat.endSize
+        }
+      let more = left.prefix(size - begun.count)
+      begun.append(contentsOf: more)
+      left = left[more.endIndex...]
+      if begun.count == size { try finishPart() }
+    }
+    return bytes.count - left.count
+  }
+
+  private func finishPart() throws(SegueError) {
+    let bytes = begun
+    begun = []
+    switch part {
+    case .head:
+      try transfer.begin(size: bytes.withUnsafeBytes { AttachmentFormat.size(head: $0) })
+      part = .length
+    case .length:
+      let length = bytes.withUnsafeBytes { AttachmentFormat.length($0) }
+      guard length <= AttachmentFormat.pieceLimit else { throw SegueError(.malformed, "what came is no attachment") }
+      part = length == 0 ? .end : .piece(Int(length))
+    case .end:
+      try transfer.finish(AttachmentFormat.Verdict(rawValue: bytes[0]), digest: bytes[1...])
+      end(nil)
+    case .piece: break
+    }
+  }
+
+  func end(_ error: SegueError?) {
+    guard !isOver else { return }
+    isOver = true
+    socket?.close()
+    socket = nil
+    transfer.endInFleet(app, error)
+    app.forget(self)
+  }
+
+  /// The app is dead: nobody is told.
+  func abandon() {
+    isOver = true
+    socket = nil
+    transfer.leaveFleet()
+  }
+}

@@ -1,0 +1,85 @@
+import SegueFleet
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// An attachment on its way to another app of a fleet (R7.6): what a thread does on a device, when the fleet moves. Guarded by
+/// the fleet's lock.
+final class FleetSending {
+  /// Bytes that are read at a time.
+  private static let pieceSize = 16 * 1024
+
+  let socket: FleetSocket
+  private let file: SourceFile
+  private var position: UInt64
+  /// What goes out next.
+  private var waiting: [UInt8]
+  private var isComplete = false
+
+  init(_ file: SourceFile, from offset: UInt64, to socket: FleetSocket) {
+    self.file = file
+    self.socket = socket
+    position = offset
+    waiting = AttachmentFormat.head(size: file.size)
+  }
+
+  var isOver: Bool { socket.isClosed }
+
+  /// Writes as much as there is room for.
+  func carry() {
+    while !isOver {
+      let count = waiting.withUnsafeBytes { socket.write($0) }
+      guard let count else { return socket.close() }
+      waiting.removeFirst(count)
+      guard waiting.isEmpty else { return }
+      if isComplete { return socket.close() }
+      next()
+    }
+  }
+
+  private func next() {
+    do throws(SegueError) {
+      let piece = try read(at: position)
+      if piece.isEmpty {
+        isComplete = true
+        let isWhole = position == file.size && file.isUnchanged
+        waiting = AttachmentFormat.end(isWhole ? .complete : .changed, digest: isWhole ? try digest() : [])
+      } else {
+        position += UInt64(piece.count)
+        waiting = withUnsafeBytes(of: UInt32(piece.count).bigEndian) { Array($0) } + piece
+      }
+    } catch {
+      isComplete = true
+      waiting = AttachmentFormat.end(.unreadable)
+    }
+  }
+
+  private func read(at offset: UInt64) throws(SegueError) -> [UInt8] {
+    guard offset < file.size else { return [] }
+    var piece = [UInt8](repeating: 0, count: Int(min(UInt64(Self.pieceSize), file.size - offset)))
+    let room = piece.count
+    var count = 0
+    var failure: SegueError?
+    piece.withUnsafeMutableBytes { bytes in
+      do throws(SegueError) { count = try file.read(at: offset, into: bytes) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    if count < room { piece.removeLast(room - count) }
+    return piece
+  }
+
+  private func digest() throws(SegueError) -> [UInt8] {
+    if let known = file.digest { return known }
+    let digest = try SHA256.begin()
+    var offset: UInt64 = 0
+    while true {
+      let piece = try read(at: offset)
+      if piece.isEmpty { break }
+      piece.withUnsafeBytes { digest.update($0) }
+      offset += UInt64(piece.count)
+    }
+    let sum = digest.finish()
+    file.digest = sum
+    return sum
+  }
+}
