@@ -1308,9 +1308,9 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * segue_app_create; all functions of this header work on it unchanged, so the code that you test needs no change. What
  * differs: its callbacks run inside segue_fleet_step, _run and _advance (and segue_app_dispatch, which moves the fleet
  * until a callback of that app has run, its timeout being time of the fleet), whatever delivery was set. A program with a loop
- * of its own calls segue_app_fd, and from then on the app's callbacks run inside segue_app_dispatch only: the descriptor is
- * readable while one is due. Attachments travel when the fleet moves, always as bytes; what goes through the descriptors of its streams
- * travels when the fleet moves, so a blocking read of what has yet to come never returns; and its clock begins on 2023-11-14.
+ * of its own calls segue_app_fd, and from then on the app's callbacks run inside segue_app_dispatch only: the descriptor
+ * is readable while one is due. Attachments, and what goes through the descriptors of its streams, travel when the fleet
+ * moves, so a blocking read of what has yet to come never returns. Its clock begins on 2023-11-14.
  *
  *     segue_fleet_create(7, &fleet);
  *     segue_fleet_add_device(fleet, "phone", SEGUE_NUL_TERMINATED, &phone);
