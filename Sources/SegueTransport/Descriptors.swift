@@ -50,6 +50,7 @@ public enum Descriptors {
   }
 
   /// Closes a registered descriptor.
+  @inline(never)
   public static func close(_ fd: Int32) {
     guard fd >= 0 else { return }
     let former = Cancellation.disable()

@@ -23,12 +23,14 @@ public final class Monitor {
     mutex.deallocate()
   }
 
+  @inline(never)
   public func lock() {
     let former = Cancellation.disable()
     pthread_mutex_lock(mutex)
     formerCancellation = former
   }
 
+  @inline(never)
   public func unlock() {
     let former = formerCancellation
     pthread_mutex_unlock(mutex)
