@@ -347,4 +347,18 @@ import Testing
     try activity.setKeywords(nil)
     #expect(read.title == "first" && read.keywords.count == 1)
   }
+
+  @Test func `that nothing needs saving is believed until the next change (R2.9)`() throws {
+    var activity = try Activity(type: "note")
+    #expect(!activity.isDeclaredSaved)
+    activity.declareNeedsSave(false)
+    #expect(activity.isDeclaredSaved && !activity.needsSave)
+    try activity.setTitle("changed")
+    #expect(!activity.isDeclaredSaved && activity.needsSave)
+    activity.declareNeedsSave(false)
+    try activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle("while saving") }
+    #expect(!activity.isDeclaredSaved && !activity.needsSave)
+    activity.markNeedsSave(false)
+    #expect(!activity.isDeclaredSaved)
+  }
 }
