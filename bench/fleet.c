@@ -8,6 +8,8 @@
  *     star_setup_ms the same fleet, from nothing until all are linked and ready
  *     churn_ms      20 devices, each linked with each, MINUTES of the fleet's time in which every 5 s one loses its power or
  *                   comes back and offers something
+ *     mesh_messages 20 devices, each linked with each: steps of the fleet until all that a changed title brings is over, which are
+ *                   the messages and what the app that changes it does; always the same
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -156,10 +158,43 @@ static void churn(unsigned minutes) {
   must(segue_fleet_release(fleet));
 }
 
+static void mesh(void) {
+  enum { COUNT = 20 };
+  segue_fleet *fleet;
+  segue_fleet_device *devices[COUNT];
+  segue_app *apps[COUNT];
+  must(segue_fleet_create(1, &fleet));
+  for (size_t index = 0; index < COUNT; index++) {
+    devices[index] = add(fleet, index);
+    /* Only the last app sees it: what apps are told is not counted here. */
+    must(segue_fleet_device_create_app(devices[index], "com.example.notes", SEGUE_NUL_TERMINATED, &apps[index]));
+    must(segue_app_add_activity_type(apps[index], index + 1 == COUNT ? TYPE : "com.example.other",
+                                     SEGUE_NUL_TERMINATED));
+    must(segue_app_open(apps[index]));
+  }
+  must(segue_fleet_advance(fleet, 5000, NULL));
+  segue_activity *activity = offer(apps[0]);
+  must(segue_fleet_advance(fleet, 5000, NULL));
+  size_t steps, seen;
+  must(segue_activity_set_title(activity, "Another", SEGUE_NUL_TERMINATED));
+  must(segue_fleet_run(fleet, &steps));
+  must(segue_app_get_offers(apps[COUNT - 1], NULL, 0, &seen));
+  require(seen == 1, "an app has not heard of it");
+  check(fleet);
+  printf("mesh_messages %zu\n", steps);
+  must(segue_activity_release(activity));
+  for (size_t index = 0; index < COUNT; index++) {
+    must(segue_app_release(apps[index]));
+    must(segue_fleet_device_release(devices[index]));
+  }
+  must(segue_fleet_release(fleet));
+}
+
 int main(int count, char **arguments) {
   require(count == 4, "usage: fleet SEEDS DEVICES MINUTES");
   seeds(strtoull(arguments[1], NULL, 10));
   star(strtoull(arguments[2], NULL, 10));
+  mesh();
   churn((unsigned)strtoul(arguments[3], NULL, 10));
   return 0;
 }

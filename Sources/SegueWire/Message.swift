@@ -27,12 +27,29 @@ public enum Message: Sendable {
   case put(OfferDescription, OfferTiming, activation: UInt64)
   /// App → hub: it is offered no more.
   case withdraw(Identifier)
-  /// Hub → app: an offer, new or changed. Hub → hub: the same, with the way that it has come; its rank means nothing.
-  case offer(Offer, OfferTiming, Route?)
-  /// Hub → app or hub: it is gone. Hub → hub, without a withdrawal: it cannot be reached through me any more.
-  case gone(Identifier, Withdrawal?)
+  /// Hub → app: an offer, new or changed. Hub → hub: the same, and where it comes from; its rank means nothing.
+  case offer(Offer, OfferTiming, OfferOrigin?)
+  /// Hub → app: it is gone. Hub → hub: the same, and which hub's it was.
+  case gone(Identifier, OffersVersion?)
   /// Hub → app: all offers known at registration have been told.
   case ready
+
+  // Offers between hubs.
+  /// My route to that hub, which has offers; nil: I have none any more, or seek another, and you go on with what you know.
+  case route(to: Identifier, Route?, isSought: Bool)
+  /// I have lost the route to that hub, and take one of this sequence or a higher one.
+  case seek(Identifier, sequence: UInt64)
+  /// Tell me of the offers of that hub, to which you have a route: all that there are, then each change.
+  /// The number is that of the list.
+  case follow(Identifier, list: UInt64)
+  /// Tell me no more of them.
+  case unfollow(Identifier)
+  /// The list of that number begins here.
+  case list(Identifier, UInt64)
+  /// It is complete: other offers of that hub, told before it began, are gone.
+  case listed(OffersVersion)
+  /// What I have said of routes, and what I follow, counts no more: it comes anew.
+  case refresh
 
   // Continuations. Between the hub of the receiver and that of the origin there may be others. `to` is an app.
   /// Receiver → hub → origin. The receiver's hub fills in the receiver.

@@ -49,8 +49,15 @@ extension Message {
         description: description, origin: try fields.identifier(), appName: try fields.name(),
         bundleIdentifier: try fields.name(), deviceName: try fields.name(), rank: try fields.unsigned(),
         activatedAt: 0)
-      self = .offer(offer, timing, try fields.route())
-    case .gone: self = .gone(try fields.identifier(), try fields.withdrawal())
+      self = .offer(offer, timing, try fields.origin())
+    case .gone: self = .gone(try fields.identifier(), try fields.enclosedVersion())
+    case .route: self = .route(to: try fields.identifier(), try fields.route(), isSought: try fields.flag())
+    case .seek: self = .seek(try fields.identifier(), sequence: try fields.unsigned())
+    case .follow: self = .follow(try fields.identifier(), list: try fields.unsigned())
+    case .unfollow: self = .unfollow(try fields.identifier())
+    case .list: self = .list(try fields.identifier(), try fields.unsigned())
+    case .listed: self = .listed(try fields.version())
+    case .refresh: self = .refresh
     case .ready: self = .ready
     case .fetch:
       let continuation = try fields.continuation()
@@ -183,6 +190,13 @@ struct MessageFields {
     return bool
   }
 
+  /// False, if it is missing.
+  mutating func flag() throws(SegueError) -> Bool {
+    guard nextUnlessNull() else { return false }
+    guard let bool = reader.bool() else { throw problem("true or false") }
+    return bool
+  }
+
   mutating func identifier() throws(SegueError) -> Identifier {
     guard next(), let identifier = reader.uuid() else { throw problem("an identifier") }
     return identifier
@@ -243,22 +257,31 @@ struct MessageFields {
 
   mutating func route() throws(SegueError) -> Route? {
     guard try enter("a route") else { return nil }
-    let team = try name()
-    let activation = try unsigned()
-    let revision = try unsigned()
+    let sequence = try unsigned()
     guard 1...Route.limit ~= count else { throw problem("a route of 1 to \(Route.limit) hubs") }
     var hubs: [Identifier] = []
     hubs.reserveCapacity(count)
     while count > 0 { hubs.append(try identifier()) }
     leave()
-    return Route(team: team, activation: activation, revision: revision, hubs: hubs)
+    return Route(hubs, sequence: sequence)
   }
 
-  mutating func withdrawal() throws(SegueError) -> Withdrawal? {
-    guard try enter("a withdrawal") else { return nil }
-    let withdrawal = Withdrawal(hub: try identifier(), revision: try unsigned())
+  mutating func origin() throws(SegueError) -> OfferOrigin? {
+    guard try enter("an origin") else { return nil }
+    let origin = OfferOrigin(team: try name(), activation: try unsigned(), version: try version())
     leave()
-    return withdrawal
+    return origin
+  }
+
+  mutating func version() throws(SegueError) -> OffersVersion {
+    OffersVersion(hub: try identifier(), number: try unsigned())
+  }
+
+  mutating func enclosedVersion() throws(SegueError) -> OffersVersion? {
+    guard try enter("a version") else { return nil }
+    let version = try version()
+    leave()
+    return version
   }
 
   mutating func offerDescription() throws(SegueError) -> (OfferDescription, OfferTiming) {

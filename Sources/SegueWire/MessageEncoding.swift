@@ -32,6 +32,13 @@ extension Message {
     case request = 27
     case response = 28
     case proceed = 29
+    case route = 30
+    case seek = 31
+    case follow = 32
+    case unfollow = 33
+    case list = 34
+    case listed = 35
+    case refresh = 36
   }
 
   /// The deterministic encoding of the message.
@@ -107,7 +114,7 @@ extension Message {
     case .withdraw(let id):
       try writer.start(.withdraw)
       try writer.put(id)
-    case .offer(let offer, let timing, let route):
+    case .offer(let offer, let timing, let origin):
       try writer.start(.offer)
       try writer.put(offer.description, timing)
       try writer.put(offer.origin)
@@ -115,11 +122,47 @@ extension Message {
       try writer.put(offer.bundleIdentifier)
       try writer.put(offer.deviceName)
       try writer.put(offer.rank)
-      if let route { try writer.put(route) }
-    case .gone(let id, let withdrawal):
+      if let origin { try writer.put(origin) }
+    case .gone(let id, let version):
       try writer.start(.gone)
       try writer.put(id)
-      if let withdrawal { try writer.put(withdrawal) }
+      if let version {
+        try writer.begin(.array)
+        try writer.put(version)
+        try writer.end()
+      }
+    case .route(let hub, let route, let isSought):
+      try writer.start(.route)
+      try writer.put(hub)
+      if let route {
+        try writer.begin(.array)
+        try writer.put(route.sequence)
+        for hub in route.hubs { try writer.put(hub) }
+        try writer.end()
+      } else {
+        try writer.putNull()
+      }
+      if isSought { try writer.put(true) }
+    case .seek(let hub, let sequence):
+      try writer.start(.seek)
+      try writer.put(hub)
+      try writer.put(sequence)
+    case .follow(let hub, let list):
+      try writer.start(.follow)
+      try writer.put(hub)
+      try writer.put(list)
+    case .unfollow(let hub):
+      try writer.start(.unfollow)
+      try writer.put(hub)
+    case .list(let hub, let list):
+      try writer.start(.list)
+      try writer.put(hub)
+      try writer.put(list)
+    case .listed(let version):
+      try writer.start(.listed)
+      try writer.put(version)
+    case .refresh:
+      try writer.start(.refresh)
     case .ready:
       try writer.start(.ready)
     case .fetch(let continuation, let milliseconds, let receiver):
@@ -303,20 +346,17 @@ extension ValueWriter {
     try end()
   }
 
-  fileprivate mutating func put(_ route: Route) throws(SegueError) {
+  fileprivate mutating func put(_ origin: OfferOrigin) throws(SegueError) {
     try begin(.array)
-    try put(route.team)
-    try put(route.activation)
-    try put(route.revision)
-    for hub in route.hubs { try put(hub) }
+    try put(origin.team)
+    try put(origin.activation)
+    try put(origin.version)
     try end()
   }
 
-  fileprivate mutating func put(_ withdrawal: Withdrawal) throws(SegueError) {
-    try begin(.array)
-    try put(withdrawal.hub)
-    try put(withdrawal.revision)
-    try end()
+  fileprivate mutating func put(_ version: OffersVersion) throws(SegueError) {
+    try put(version.hub)
+    try put(version.number)
   }
 
   fileprivate mutating func put(_ offer: OfferDescription, _ timing: OfferTiming) throws(SegueError) {

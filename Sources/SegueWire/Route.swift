@@ -13,36 +13,46 @@ public struct HubIdentity: Sendable {
   }
 }
 
-/// The way of an offer from the hub of its origin to another hub, and what that hub needs to know of it to pass it on.
+/// The hubs from one to another that has offers, both among them.
 public struct Route: Sendable {
-  /// Hubs that an offer may have passed.
+  /// Hubs that a route may have.
   public static let limit = 16
 
+  /// 1 to `limit`.
+  public let hubs: [Identifier]
+  /// The last of them raises it when somebody has lost the route to it: one of a higher number is newer.
+  public let sequence: UInt64
+
+  public init(_ hubs: [Identifier], sequence: UInt64) {
+    self.hubs = hubs
+    self.sequence = sequence
+  }
+}
+
+/// The offers of one hub's apps, as they were after so many changes.
+public struct OffersVersion: Sendable {
+  public let hub: Identifier
+  /// Rises with each change that this hub makes known.
+  public let number: UInt64
+
+  public init(hub: Identifier, number: UInt64) {
+    self.hub = hub
+    self.number = number
+  }
+}
+
+/// What another hub needs to know of an offer to pass it on.
+public struct OfferOrigin: Sendable {
   /// The Team ID of the origin (R6.2).
   public let team: String
   /// Rises each time that the activity is made current or its app comes to the foreground.
   public let activation: UInt64
-  /// Rises with each change that the origin's hub makes known: the highest is the present state.
-  public let revision: UInt64
-  /// From the hub that tells of it to the origin's, each once. 1 to `limit`.
-  public let hubs: [Identifier]
+  /// The origin's hub, and how far this tells of its offers.
+  public let version: OffersVersion
 
-  public init(team: String, activation: UInt64, revision: UInt64, hubs: [Identifier]) {
+  public init(team: String, activation: UInt64, version: OffersVersion) {
     self.team = team
     self.activation = activation
-    self.revision = revision
-    self.hubs = hubs
-  }
-}
-
-/// The word of the origin's hub that an offer is gone: it outruns all that others may still say.
-public struct Withdrawal: Sendable {
-  public let hub: Identifier
-  /// Nothing of this hub up to this revision counts any more.
-  public let revision: UInt64
-
-  public init(hub: Identifier, revision: UInt64) {
-    self.hub = hub
-    self.revision = revision
+    self.version = version
   }
 }

@@ -13,8 +13,8 @@ import Testing
         expirationDate: nil, supportsContinuationStreams: false),
       origin: world.identifier(), appName: "editor", bundleIdentifier: "com.example.editor", deviceName: "away",
       rank: 1, activatedAt: 0)
-    let route = Route(team: "TEAM", activation: 1, revision: 1, hubs: [hub])
-    return .offer(offer, OfferTiming(age: 0, remaining: nil), route)
+    let origin = OfferOrigin(team: "TEAM", activation: 1, version: OffersVersion(hub: hub, number: 1))
+    return .offer(offer, OfferTiming(age: 0, remaining: nil), origin)
   }
 
   private func titles(_ app: TestApp) -> [String] { app.engine.offers.all.map { $0.description.title ?? "" } }
@@ -32,7 +32,7 @@ import Testing
       identity = world.identifier()
       first = try RawPeer(hubIn: world, as: identity)
       try first.resume()
-      try first.say(offer(world, identity))
+      try first.say(.route(to: identity, Route([identity], sequence: 1), isSought: false), offer(world, identity))
       world.settle()
     }
 
@@ -71,7 +71,9 @@ import Testing
     let after = try RawPeer(hubIn: world, as: identity)
     try after.resume((secret, isConnected: false))
     #expect(after.decision?.session == before.secret)
-    try after.say(.proceed(session: secret, received: 0), offer(in: world, by: identity))
+    try after.say(
+      .proceed(session: secret, received: 0), .route(to: identity, Route([identity], sequence: 1), isSought: false),
+      offer(in: world, by: identity))
     world.settle()
     #expect(titles(viewer) == ["Draft"])
   }

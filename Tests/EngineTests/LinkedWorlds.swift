@@ -8,6 +8,8 @@ final class LinkedWorlds {
   /// Milliseconds that bytes are under way.
   var delay: Int64 = 20
   private var packets: [Packet] = []
+  /// How often something was sent from one device to another.
+  private(set) var sentCount = 0
   private var wires: [Wire] = []
 
   private final class Wire {
@@ -97,6 +99,7 @@ final class LinkedWorlds {
 
   private func send(_ bytes: [UInt8]?, on wire: Wire, to end: Int) {
     guard wire.isOpen, !wire.isSilent else { return }
+    sentCount += 1
     packets.append(Packet(wire: wire, to: end, bytes: bytes, at: now + delay))
   }
 

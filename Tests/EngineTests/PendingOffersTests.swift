@@ -5,28 +5,28 @@ import Testing
 
 /// What a slow peer has yet to hear of.
 @Suite struct PendingOffersTests {
-  private func identifier(_ number: Int) -> Identifier { Identifier(high: 0, low: UInt64(number)) }
+  private func news(_ number: Int) -> OfferNews { .activity(Identifier(high: 0, low: UInt64(number))) }
 
   @Test(arguments: [3, 16, 17, 5_000])
   func `each offer is told once and in its turn, however many wait (R2.8)`(count: Int) {
     var pending = PendingOffers()
-    for number in 0..<count { pending.append(identifier(number)) }
+    for number in 0..<count { pending.append(news(number)) }
     // News of those that wait already, the last first.
-    for number in (0..<count).reversed() { pending.append(identifier(number)) }
+    for number in (0..<count).reversed() { pending.append(news(number)) }
     #expect(pending.count == count)
-    for number in 0..<count { #expect(pending.popFirst() == identifier(number)) }
+    for number in 0..<count { #expect(pending.popFirst() == news(number)) }
     #expect(pending.popFirst() == nil)
     #expect(pending.isEmpty)
   }
 
   @Test func `one that was told waits again behind the others when there is news of it (R2.8)`() {
-    var pending = PendingOffers((0..<40).map(identifier))
+    var pending = PendingOffers((0..<40).map(news))
     for number in 0..<30 {
-      #expect(pending.popFirst() == identifier(number))
-      pending.append(identifier(number))
+      #expect(pending.popFirst() == news(number))
+      pending.append(news(number))
     }
     #expect(pending.count == 40)
-    for number in Array(30..<40) + Array(0..<30) { #expect(pending.popFirst() == identifier(number)) }
+    for number in Array(30..<40) + Array(0..<30) { #expect(pending.popFirst() == news(number)) }
     #expect(pending.isEmpty)
   }
 }

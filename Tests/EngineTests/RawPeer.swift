@@ -30,6 +30,10 @@ final class RawPeer {
   var detached: [UInt64: SegueError] {
     heard.reduce(into: [:]) { if case .detached(let number, let error) = $1 { $0[number] = error } }
   }
+  /// The last list of each hub's offers that it was asked for.
+  private(set) var lists: [Identifier: UInt64] = [:]
+  /// Hubs that it was asked for a route to, and of which sequence.
+  private(set) var sought: [Identifier: UInt64] = [:]
 
   private init(_ world: World) {
     self.world = world
@@ -54,6 +58,9 @@ final class RawPeer {
       case .resume(let secret, let named): (secretOfHub, sessions) = (secret, named)
       case .proceed(let session, let received): decision = (session, received)
       case .explanation(_, let list, _): explanations.append(list)
+      case .follow(let hub, let list): lists[hub] = list
+      case .unfollow(let hub): lists[hub] = nil
+      case .seek(let hub, let sequence): sought[hub] = sequence
       default: heard.append(message)
       }
     }

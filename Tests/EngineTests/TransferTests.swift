@@ -123,8 +123,11 @@ import Testing
     let offer = Offer(
       description: description, origin: origin, appName: "Editor", bundleIdentifier: "com.example.editor",
       deviceName: "away", rank: 0, activatedAt: 0)
-    let route = Route(team: "TEAM", activation: 1, revision: 1, hubs: [Identifier(high: 1, low: 1)])
-    try away.say(.offer(offer, OfferTiming(age: 0, remaining: nil), route))
+    let home = Identifier(high: 1, low: 1)
+    let source = OfferOrigin(team: "TEAM", activation: 1, version: OffersVersion(hub: home, number: 1))
+    try away.say(
+      .route(to: home, Route([home], sequence: 1), isSought: false),
+      .offer(offer, OfferTiming(age: 0, remaining: nil), source))
     world.settle()
     let from = ContinuedFrom(continuation: world.identifier(), offer: offer, isStale: false)
     world.tell(viewer) { $0.askStream(id, from, otherEnd: PassedDescriptor(), timeout: nil, $1) }

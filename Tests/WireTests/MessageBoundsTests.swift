@@ -32,8 +32,8 @@ import Testing
     ]
   }
 
-  private func offer(route: Value) -> [Value] {
-    [.unsigned(8)] + put()[1...8] + [Self.id, Self.name, Self.name, Self.name, .unsigned(0), route]
+  private func offer(origin: Value) -> [Value] {
+    [.unsigned(8)] + put()[1...8] + [Self.id, Self.name, Self.name, Self.name, .unsigned(0), origin]
   }
 
   private func fetch(milliseconds: UInt64) -> [Value] {
@@ -86,18 +86,30 @@ import Testing
     #expect(timing.remaining == nil)
   }
 
-  @Test func `an offer has passed 1 to 16 hubs (A9)`() throws {
-    func route(_ hubs: Int) throws -> Value {
-      try .array(
-        [Self.name, .unsigned(1), .unsigned(2)] + (0..<hubs).map { .uuid(Identifier(high: 0, low: UInt64($0))) })
+  @Test func `a route has 1 to 16 hubs (A9)`() throws {
+    func route(_ hubs: Int) throws -> [Value] {
+      [
+        .unsigned(30), Self.id,
+        try .array([.unsigned(5)] + (0..<hubs).map { .uuid(Identifier(high: 0, low: UInt64($0))) }),
+      ]
     }
-    guard case .offer(_, _, let way?)? = try decoded(offer(route: route(16))) else { return #expect(Bool(false)) }
-    #expect(way.hubs.map { $0 } == (0..<16).map { Identifier(high: 0, low: UInt64($0)) })
-    #expect(way.team == "n" && way.activation == 1 && way.revision == 2)
-    #expect(try isRefused(offer(route: route(17))))
-    #expect(try isRefused(offer(route: route(0))))
-    #expect(isRefused(offer(route: .string("this way"))))
-    guard case .offer(_, _, nil)? = try decoded(offer(route: .null)) else { return #expect(Bool(false)) }
+    guard case .route(_, let way?, false)? = try decoded(route(16)) else { return #expect(Bool(false)) }
+    #expect(way.sequence == 5 && way.hubs == (0..<16).map { Identifier(high: 0, low: UInt64($0)) })
+    #expect(try isRefused(route(17)))
+    #expect(try isRefused(route(0)))
+    #expect(isRefused([.unsigned(30), Self.id, .string("this way")]))
+    guard case .route(_, nil, false)? = try decoded([.unsigned(30), Self.id, .null]) else {
+      return #expect(Bool(false))
+    }
+  }
+
+  @Test func `an offer may say where it comes from`() throws {
+    let origin = try Value.array([Self.name, .unsigned(1), Self.id, .unsigned(2)])
+    guard case .offer(_, _, let said?)? = try decoded(offer(origin: origin)) else { return #expect(Bool(false)) }
+    #expect(said.team == "n" && said.activation == 1 && said.version.number == 2)
+    #expect(try isRefused(offer(origin: .array([Self.name, .unsigned(1), Self.id]))))
+    #expect(isRefused(offer(origin: .string("here"))))
+    guard case .offer(_, _, nil)? = try decoded(offer(origin: .null)) else { return #expect(Bool(false)) }
   }
 
   @Test func `an outcome is one of four, and its error may be of the future`() throws {

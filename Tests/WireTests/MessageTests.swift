@@ -26,8 +26,13 @@ import Testing
       Offer(
         description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 0,
         activatedAt: 0), timing,
-      Route(team: "T", activation: 1, revision: 2, hubs: [id, Identifier(high: 3, low: 4)])),
-    .gone(id, nil), .gone(id, Withdrawal(hub: id, revision: 7)), .ready,
+      OfferOrigin(team: "T", activation: 1, version: OffersVersion(hub: id, number: 2))),
+    .gone(id, nil), .gone(id, OffersVersion(hub: id, number: 7)), .ready,
+    .route(to: id, Route([Identifier(high: 3, low: 4), id], sequence: 5), isSought: false),
+    .route(to: id, nil, isSought: true),
+    .route(to: id, nil, isSought: false), .follow(id, list: 3),
+    .seek(id, sequence: 6), .unfollow(id),
+    .list(id, 3), .listed(OffersVersion(hub: id, number: .max)), .refresh,
     .link(HubIdentity(id: id, deviceName: "vm"), version: 1, minimum: 1),
     .resume(secret: id, sessions: [Message.SharedSession(secret: id, isConnected: true)]),
     .proceed(session: id, received: .max), .proceed(session: nil, received: 0),
@@ -84,7 +89,7 @@ import Testing
     guard case .gone(id, let read?)? = try decode(gone.encoding) else {
       return #expect(Bool(false), "not gone")
     }
-    #expect(read.hub == hub && read.revision == 5)
+    #expect(read.hub == hub && read.number == 5)
     let receiver = try Value.array([.uuid(hub), .string("d"), .string("a"), .string("b"), more])
     let continuation = [Value.uuid(id), .uuid(id), .uuid(id)]
     let outcome = try Value.array([.unsigned(14)] + continuation + [.unsigned(1), .unsigned(0), .string(""), receiver])

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plays random lives of a fleet against the library in the tree, and says which break a promise.
  *
- *     stories FIRST COUNT [hashes|trace]
+ *     stories FIRST COUNT [hashes|trace|shapes|DEVICES APPS EVENTS]
  *
- * hashes: a line a seed, "SEED HASH"; trace: the whole trace of each. The last line is "COUNT seeds, N broken, S s".
+ * hashes: a line a seed, "SEED HASH"; trace: the whole trace of each; shapes: each has devices, apps and events that follow from
+ * the seed. The last line is "COUNT seeds, N broken, S s".
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,22 @@
 
 #include <segue.h>
 
-enum { DEVICES = 5, APPS = 10, EVENTS = 200 };
+struct shape {
+  size_t devices, apps, events;
+};
+
+static const struct shape USUAL = {5, 10, 200};
+
+/* Up to 24 devices, 48 apps and 600 events; each third is larger by half, and shorter. */
+static struct shape shape_of(uint64_t seed) {
+  uint64_t random = (seed + 1) * 0x9e3779b97f4a7c15ULL;
+  random = (random ^ (random >> 29)) * 0xbf58476d1ce4e5b9ULL;
+  random ^= random >> 32;
+  struct shape shape = {1 + random % 24, 1 + (random >> 16) % 48, 1 + (random >> 32) % 600};
+  if ((random >> 48) % 3 == 0)
+    shape = (struct shape){shape.devices * 3 / 2, shape.apps * 3 / 2, shape.events / 2};
+  return shape;
+}
 
 static void must(segue_status status, uint64_t seed) {
   if (status == SEGUE_OK)
@@ -35,16 +51,21 @@ int main(int count, char **arguments) {
     return 2;
   uint64_t first = strtoull(arguments[1], NULL, 10), seeds = strtoull(arguments[2], NULL, 10), broken = 0;
   const char *what = count > 3 ? arguments[3] : "";
+  struct shape given = USUAL;
+  if (count == 6)
+    given = (struct shape){strtoull(arguments[3], NULL, 10), strtoull(arguments[4], NULL, 10),
+                           strtoull(arguments[5], NULL, 10)};
   double began = now();
   for (uint64_t seed = first; seed < first + seeds; seed++) {
     segue_fleet *fleet;
     char *text;
     must(segue_fleet_create(seed, &fleet), seed);
-    must(segue_fleet_play(fleet, DEVICES, APPS, EVENTS), seed);
+    struct shape shape = strcmp(what, "shapes") == 0 ? shape_of(seed) : given;
+    must(segue_fleet_play(fleet, shape.devices, shape.apps, shape.events), seed);
     must(segue_fleet_check(fleet, &text, NULL), seed);
     if (text != NULL) {
       broken++;
-      printf("BROKEN %" PRIu64 " %s\n", seed, text);
+      printf("BROKEN %" PRIu64 " (%zu %zu %zu) %s\n", seed, shape.devices, shape.apps, shape.events, text);
       fflush(stdout);
       segue_free(text);
     }

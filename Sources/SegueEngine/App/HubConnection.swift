@@ -201,7 +201,9 @@ extension AppEngine {
     case .detached(let number, let error): linkEnded(number, error)
     case .explanation(let request, let list, let appCount): explained(request, list, appCount: appCount, now)
     case .pong: answered(now)
-    case .link, .resume, .proceed, .attach, .hello, .welcome, .put, .withdraw, .explain: break
+    case .link, .resume, .proceed, .attach, .hello, .welcome, .put, .withdraw, .explain, .route, .seek, .follow,
+      .unfollow, .list, .listed, .refresh:
+      break
     }
   }
 

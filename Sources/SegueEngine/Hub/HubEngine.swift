@@ -44,12 +44,22 @@ public final class HubEngine {
   /// Apps that were here and left, for whom nobody need wait.
   var departed = RecentIdentifiers()
   var offers = KnownOffers()
-  var withdrawals = Withdrawals()
+  /// Hubs of other devices that have offers, linked with this one or not: in an order of their own, to go through.
+  var distantHubs: [Identifier: DistantHub] = [:]
+  var distantHubList: [DistantHub] = []
+  let linkedBytes = LinkedBytes()
+  /// Of the route to this one.
+  var sequence: UInt64 = 1
+  /// Uptime from which on it may be raised again.
+  var sequenceRaisableAt: Int64 = 0
+  /// Uptime at which they are looked after.
+  var distantHubsDue: Int64?
   var topics: [TopicKey: Topic] = [:]
   /// Peers that see everything.
   var choosers: [Peer] = []
   var nextSequence: UInt64 = 0
-  var nextRevision: UInt64 = 0
+  /// Of the last change of this hub's offers that was made known; 0: it never had any.
+  var offersNumber: UInt64 = 0
   /// Uptime at which the other hubs are looked after.
   var hubsCheckedAt: Int64?
   var strangers: [Peer] = []
@@ -86,6 +96,7 @@ public final class HubEngine {
   deinit {
     // Offers have their activities and topics, which have their offers, and the peers that have those.
     offers.leave()
+    for distant in distantHubList { distant.leave() }
     for topic in topics.values { topic.leave() }
   }
 
@@ -210,6 +221,7 @@ public final class HubEngine {
     for fetch in held { consider(fetch.deadline) }
     if !heldOutcomes.isEmpty { consider(settledAt) }
     if let hubsCheckedAt { consider(hubsCheckedAt) }
+    if let distantHubsDue { consider(distantHubsDue) }
     for continuation in continuationList { consider(continuation.expiresAt) }
     for peer in explained { consider(peer.explainsAt) }
     return next
@@ -224,6 +236,7 @@ public final class HubEngine {
     tickContinuations()
     tickExplains()
     tickHubs()
+    tickDistantHubs()
   }
 
   // MARK: Messages
@@ -332,7 +345,7 @@ public final class HubEngine {
     case .request, .response: try pass(message, from: peer)
     case .attach(let number): attach(number, descriptor, by: peer)
     case .link, .resume, .proceed, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
-      .explanation:
+      .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh:
       break
     }
   }

@@ -16,7 +16,7 @@ extension HubEngine {
       haveListsChanged = false
       if let broken = brokenList { return broken }
     }
-    return offers.firstChange { way, hub in way.brokenInvariant(in: hub) }
+    return offers.firstChange { $0.brokenInvariant }
   }
 
   /// What it keeps although nobody wants anything of it, for longer than any deadline. Nil: nothing.
@@ -35,9 +35,12 @@ extension HubEngine {
       if peer.link.hasChannels { return "hub: a channel stays open" }
       if !peer.pending.isEmpty || peer.isReadyDue { return "hub: a peer has yet to be told of offers" }
       if peer.isClosing { return "hub: one that closes is listed" }
-      if peer.hub?.told.contains(where: { offers[$0] == nil }) ?? false {
-        return "hub: it has not told that one is gone"
+      if let hub = peer.hub, hub.followed.contains(where: { distantHubs[$0] == nil }) || !hub.lostRoutes.isEmpty {
+        return "hub: it keeps something of a hub that is gone"
       }
+    }
+    if distantHubList.contains(where: { $0.behindSince != nil || $0.seeking != nil || $0.way == nil || !$0.isListed }) {
+      return "hub: it waits for what is offered elsewhere"
     }
     return offers.hasEmpty ? "hub: it keeps an activity that nobody offers" : nil
   }
@@ -66,27 +69,39 @@ extension HubEngine {
   }
 
   private var brokenWay: StaticString? {
-    for peer in hubList {
-      guard let hub = peer.hub else { continue }
-      for place in hub.offers.indices {
-        let way = hub.offers[place]
-        if way.place != place || way.peer !== peer || !way.activity.hasWay(way) {
+    var bytes = 0
+    for place in distantHubList.indices {
+      let distant = distantHubList[place]
+      if distant.index != place || distantHubs[distant.id] !== distant || distant.ways.isEmpty {
+        return "hub: its list of distant hubs is out of order"
+      }
+      if distant.way == nil ? !distant.offers.isEmpty : !distant.ways.contains(where: { $0 === distant.way }) {
+        return "hub: what cannot be reached is offered"
+      }
+      for way in distant.ways {
+        if !way.peer.isLinked { return "hub: a way leads by a hub that is not linked" }
+        bytes += way.cost
+      }
+      for place in distant.offers.indices {
+        let offer = distant.offers[place]
+        if offer.place != place || offer.distant?.home !== distant || !offer.activity.hasWay(offer) {
           return "hub: a distant offer is out of order"
         }
-        if let broken = way.brokenInvariant(in: hub) { return broken }
+        if let broken = offer.brokenInvariant { return broken }
+        bytes += offer.cost
       }
     }
-    return nil
+    return bytes == linkedBytes.count ? nil : "hub: it has miscounted what linked hubs have it keep"
   }
 }
 
 extension HubOffer {
-  /// Of one that comes by a hub, or came by it.
-  fileprivate func brokenInvariant(in hub: LinkedHub) -> StaticString? {
-    let isWay = activity.hasWay(self)
-    if isWay != hub.has(self) { return "hub: a distant offer is no way, or a way is no offer" }
-    guard isWay else { return nil }
-    if peer.hub !== hub || distant == nil { return "hub: a distant offer is out of order" }
+  /// Of one of another device.
+  fileprivate var brokenInvariant: StaticString? {
+    guard let home = distant?.home, activity.hasWay(self), home.has(self) else {
+      return "hub: a distant offer is no way, or a way is no offer"
+    }
+    if home.way?.peer !== peer { return "hub: an offer does not come by the chosen way" }
     return activity.offer == nil || !activity.isListed ? "hub: what can be reached is not offered" : nil
   }
 }

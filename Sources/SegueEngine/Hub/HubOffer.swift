@@ -6,49 +6,43 @@ final class HubOffer {
   /// They hold each other as long as the offer counts, or is a way.
   let activity: KnownActivity
   /// The app, or the hub that it comes by. Outlives the offer: it drops it when it goes.
-  unowned(unsafe) let peer: Peer
+  unowned(unsafe) private(set) var peer: Peer
   var description: OfferDescription
   var activatedAt: Int64
   var activation: UInt64
   var sequence: UInt64
-  /// Rises with each change that its hub makes known.
-  var revision: UInt64
   /// Where it belongs, and stands there; nil: it has not counted yet. They hold each other as long as it counts.
   var topic: Topic?
   var index = 0
-  /// Where it stands among the offers that come by its hub.
+  /// Where it stands among the offers of its hub, and the last list that it was in; of another device's.
   var place = 0
+  var list: UInt64 = 0
   /// Where it comes from; nil: it is of this device.
   let distant: Distant?
-  /// How many hubs it has passed.
-  let hubCount: Int
 
-  /// What an app of another device says of itself, and the way to it.
+  /// What an app of another device says of itself, and its hub.
   final class Distant {
     let origin: Identifier
     let appName: String
     let bundleIdentifier: String
     let deviceName: String
     let team: String
-    /// From the hub that it comes by to the origin's.
-    let hubs: [Identifier]
+    /// Outlives it: it goes when that cannot be reached any more.
+    unowned(unsafe) let home: DistantHub
 
-    init(_ offer: Offer, _ route: Route) {
+    init(_ offer: Offer, _ team: String, _ home: DistantHub) {
       origin = offer.origin
       appName = offer.appName
       bundleIdentifier = offer.bundleIdentifier
       deviceName = offer.deviceName
-      team = route.team
-      hubs = route.hubs
+      self.team = team
+      self.home = home
     }
-
-    /// The hub of its origin.
-    var home: Identifier { hubs[hubs.count - 1] }
   }
 
   init(
     of activity: KnownActivity, peer: Peer, description: OfferDescription, activatedAt: Int64, activation: UInt64,
-    sequence: UInt64, revision: UInt64, distant: Distant? = nil
+    sequence: UInt64, distant: Distant? = nil
   ) {
     self.activity = activity
     self.peer = peer
@@ -56,9 +50,18 @@ final class HubOffer {
     self.activatedAt = activatedAt
     self.activation = activation
     self.sequence = sequence
-    self.revision = revision
     self.distant = distant
-    hubCount = distant?.hubs.count ?? 0
+  }
+
+  /// It comes by another hub now.
+  func move(to peer: Peer) { self.peer = peer }
+
+  /// Bytes that it is counted as, if it is another device's.
+  var cost: Int {
+    guard let distant else { return 0 }
+    var texts = description.type.utf8.count + (description.title?.utf8.count ?? 0) + distant.team.utf8.count
+    texts += distant.appName.utf8.count + distant.bundleIdentifier.utf8.count + distant.deviceName.utf8.count
+    return 1_024 + texts
   }
 
   /// The later activated, the higher; those of one millisecond in the order in which we heard of them.
@@ -71,12 +74,13 @@ final class HubOffer {
   /// The app where it lives.
   var origin: Identifier? { distant?.origin ?? peer.app?.id }
 
-  private var team: String { distant?.team ?? peer.app?.team ?? "" }
-  var topicKey: TopicKey { Topic.key(team: team, type: description.type) }
+  /// Nil: it is no app's any more.
+  var team: String? { distant?.team ?? peer.app?.team }
+  var topicKey: TopicKey { Topic.key(team: team ?? "", type: description.type) }
 
   /// Whether it belongs where the other does.
   func isAlike(_ other: HubOffer) -> Bool {
-    Text.isSame(team, other.team) && Text.isSame(description.type, other.description.type)
+    Text.isSame(team ?? "", other.team ?? "") && Text.isSame(description.type, other.description.type)
   }
 
   /// Why an app may not continue it (R6.2); nil: it may.

@@ -25,7 +25,7 @@ extension HubEngine {
       let activity = offers.activity(description.id)
       let offer = HubOffer(
         of: activity, peer: peer, description: description, activatedAt: now.uptime - timing.age,
-        activation: activation, sequence: takeSequence(), revision: 0)
+        activation: activation, sequence: takeSequence())
       peer.offer = offer
       if let distant = activity.offer {
         take(distant)
@@ -108,57 +108,63 @@ extension HubEngine {
 
   // MARK: Telling
 
-  /// What is to be said of an activity now: encoded once for all apps that hear of it, and once for all hubs.
+  /// What is to be said of an activity now: encoded once for all apps that hear of it.
   struct News {
     let id: Identifier
     /// Nil: it is not offered.
     let offer: HubOffer?
-    var toApps: [UInt8]?
-    var toHubs: [UInt8]?
+    var encoding: [UInt8]?
   }
 
   private func news(of id: Identifier, _ offer: HubOffer?) -> News {
     News(id: id, offer: offer.flatMap { isOffered($0) ? $0 : nil })
   }
 
-  /// Tells everybody who sees it, or saw it, how it is now.
+  /// Tells everybody who sees an offer of this device, or saw it, how it is now.
   func tellAll(of offer: HubOffer) {
-    let present = offer.activity.offer
-    var news = news(of: offer.activity.id, present)
-    if offer.distant == nil {
-      nextRevision += 1
-      offer.revision = nextRevision
-      if news.offer !== offer {
-        withdrawals.note(news.id, Withdrawal(hub: identity.id, revision: nextRevision), at: now.uptime)
-      }
-    }
+    tellApps(of: offer)
+    offersNumber += 1
+    if offersNumber == 1 { tellRoute(to: identity.id) }
+    tellHubs(.offer(identity.id, offer.activity.id))
+  }
+
+  /// The same, the apps of this device.
+  func tellApps(of offer: HubOffer) {
+    var news = news(of: offer.activity.id, offer.activity.offer)
     for peer in choosers where peer !== offer.peer { tell(peer, &news) }
     for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer { tell(peer, &news) }
-    for peer in hubList where peer.isLinked { tell(peer, &news) }
   }
 
   @inline(never)
   private func tell(_ peer: Peer, _ news: inout News) {
     // As a rule nothing waits.
     if peer.pending.isEmpty, !peer.isReadyDue, mayTell(peer) { return tellNow(peer, &news) }
-    // It is told when what waits has gone out.
-    peer.pending.append(news.id)
+    wait(.activity(news.id), for: peer)
+  }
+
+  /// It is told when what waits has gone out.
+  func wait(_ news: OfferNews, for peer: Peer) {
+    if news.kind == .listed { peer.pending.appendLast(news) } else { peer.pending.append(news) }
     // Offers come and go, and it hears of none: it has stopped reading.
-    guard peer.pending.count > 2 * offers.count + Self.pendingLimit else { return }
+    guard peer.pending.count > 2 * (offers.count + distantHubList.count) + Self.pendingLimit else { return }
     dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
   }
 
   /// A slow peer costs no memory: it hears the last state when it has read (R2.8).
-  private func mayTell(_ peer: Peer) -> Bool {
+  func mayTell(_ peer: Peer) -> Bool {
     peer.isRegistered && !peer.isClosing && peer.link.pendingBytes < Self.offerBacklog
   }
 
   /// Tells as much of what is pending as the peer takes for now.
   func tellPending(_ peer: Peer) {
     guard !peer.pending.isEmpty || peer.isReadyDue else { return }
-    while mayTell(peer), let id = peer.pending.popFirst() {
-      var news = news(of: id, offers[id])
-      tellNow(peer, &news)
+    while mayTell(peer), let next = peer.pending.popFirst() {
+      if let hub = peer.hub {
+        tellNow(next, to: peer, hub)
+      } else {
+        var news = news(of: next.activity, offers[next.activity])
+        tellNow(peer, &news)
+      }
     }
     guard peer.isReadyDue, peer.pending.isEmpty, peer.isRegistered, !peer.isClosing else { return }
     peer.isReadyDue = false
@@ -166,13 +172,12 @@ extension HubEngine {
   }
 
   private func tellNow(_ peer: Peer, _ news: inout News) {
-    if let hub = peer.hub { return tellNow(peer, hub, &news) }
     // Its own may come back by way of other hubs, before it has told this one.
     guard let offer = news.offer, offer.origin != peer.app?.id else { return send(.gone(news.id, nil), to: peer) }
-    if news.toApps == nil, let told = told(offer) {
-      news.toApps = try? writer.encoding(of: .offer(told, timing(of: offer), nil))
+    if news.encoding == nil, let told = told(offer) {
+      news.encoding = try? writer.encoding(of: .offer(told, timing(of: offer), nil))
     }
-    if let bytes = news.toApps { send(bytes, to: peer) }
+    if let bytes = news.encoding { send(bytes, to: peer) }
   }
 
   func timing(of offer: HubOffer) -> OfferTiming {

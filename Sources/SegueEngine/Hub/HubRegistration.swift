@@ -30,7 +30,7 @@ extension HubEngine {
   private func subscribe(_ peer: Peer, _ app: AppIdentity) {
     if app.isChooser {
       choosers.append(peer)
-      peer.pending = PendingOffers(offeredIdentifiers)
+      peer.pending = PendingOffers(offeredIdentifiers.map { .activity($0) })
       return
     }
     for type in app.types {
@@ -38,7 +38,7 @@ extension HubEngine {
       let topic = topic(key)
       guard !topic.subscribers.contains(where: { $0 === peer }) else { continue }
       topic.subscribers.append(peer)
-      for offer in topic.offers { peer.pending.append(offer.description.id) }
+      for offer in topic.offers { peer.pending.append(.activity(offer.description.id)) }
     }
   }
 

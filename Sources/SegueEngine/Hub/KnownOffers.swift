@@ -5,14 +5,14 @@ final class KnownActivity {
   let id: Identifier
   /// The offer that counts.
   fileprivate(set) var offer: HubOffer?
-  /// The ways on which it comes from other devices. The best of them counts, unless an app of this device offers it.
+  /// The offers of it by other devices' hubs, one of each. The first of them counts, unless an app of this device offers it.
   fileprivate(set) var ways: [HubOffer] = []
   /// Whether it is found by its identifier.
   fileprivate(set) var isListed = true
 
   init(_ id: Identifier) { self.id = id }
 
-  func way(by peer: Peer) -> HubOffer? { ways.first { $0.peer === peer } }
+  func way(of home: DistantHub) -> HubOffer? { ways.first { $0.distant?.home === home } }
   func hasWay(_ offer: HubOffer) -> Bool { ways.contains { $0 === offer } }
 
   /// Its hub ends: an offer and its activity hold each other no longer.
@@ -26,8 +26,8 @@ final class KnownActivity {
 /// can be checked without a look at all of them.
 struct KnownOffers {
   private var activities: [Identifier: KnownActivity] = [:]
-  /// Ways that came, went, moved or may have lost their activity's offer, with their hubs; only if somebody asks.
-  private var changes: [(way: HubOffer, hub: LinkedHub)] = []
+  /// Ways that came, went, moved or may have lost their activity's offer; only if somebody asks.
+  private var changes: [HubOffer] = []
   var keepsChanges = false
 
   var count: Int { activities.count }
@@ -59,13 +59,22 @@ struct KnownOffers {
   /// Makes an offer the one that counts; nil: none does.
   mutating func set(_ offer: HubOffer?, of activity: KnownActivity) {
     activity.offer = offer
-    if keepsChanges, let way = activity.ways.first, let hub = way.peer.hub { changes.append((way, hub)) }
+    if keepsChanges, let way = activity.ways.first { changes.append(way) }
   }
 
-  mutating func addWay(_ offer: HubOffer, by hub: LinkedHub) {
-    hub.append(offer)
+  mutating func addWay(_ offer: HubOffer) {
+    offer.distant?.home.append(offer)
     offer.activity.ways.append(offer)
-    if keepsChanges { changes.append((offer, hub)) }
+    offer.peer.hub?.count(offer.cost)
+    if keepsChanges { changes.append(offer) }
+  }
+
+  /// It comes by another hub now.
+  mutating func move(_ offer: HubOffer, to peer: Peer) {
+    offer.peer.hub?.count(-offer.cost)
+    offer.move(to: peer)
+    peer.hub?.count(offer.cost)
+    if keepsChanges { changes.append(offer) }
   }
 
   /// The hub ends.
@@ -73,19 +82,22 @@ struct KnownOffers {
 
   /// Nothing, for an offer of this device.
   mutating func removeWay(_ offer: HubOffer) {
+    guard let home = offer.distant?.home else { return }
     offer.activity.ways.removeAll { $0 === offer }
-    guard let hub = offer.peer.hub else { return }
-    let moved = hub.remove(offer)
+    offer.peer.hub?.count(-offer.cost)
+    let moved = home.remove(offer)
     guard keepsChanges else { return }
-    changes.append((offer, hub))
-    if let moved { changes.append((moved, hub)) }
+    // One that is gone may have nothing left that it points to.
+    changes.removeAll { $0 === offer }
+    if let way = offer.activity.ways.first { changes.append(way) }
+    if let moved { changes.append(moved) }
   }
 
   /// The first that `check` says is wrong with ways that have changed since this was asked last; nil: nothing.
-  mutating func firstChange(_ check: (HubOffer, LinkedHub) -> StaticString?) -> StaticString? {
+  mutating func firstChange(_ check: (HubOffer) -> StaticString?) -> StaticString? {
     guard !changes.isEmpty else { return nil }
     defer { changes.removeAll(keepingCapacity: true) }
-    for index in changes.indices { if let broken = check(changes[index].way, changes[index].hub) { return broken } }
+    for index in changes.indices { if let broken = check(changes[index]) { return broken } }
     return nil
   }
 }

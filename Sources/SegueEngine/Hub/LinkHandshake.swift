@@ -123,10 +123,9 @@ extension HubEngine {
   private func begin(_ hub: HubIdentity, _ peer: Peer, _ secret: Identifier) {
     peer.link.keep()
     peer.link.take(identity.id < hub.id ? .connecting : .accepting)
-    peer.hub = LinkedHub(hub, secret: peer.secret, theirSecret: secret, heardAt: now.uptime)
+    peer.hub = LinkedHub(hub, secret: peer.secret, theirSecret: secret, heardAt: now.uptime, linkedBytes)
     peer.named = []
-    peer.pending = PendingOffers(offeredIdentifiers)
-    tellPending(peer)
+    if let hub = peer.hub { tellAnew(peer, hub) }
     checkHubs(by: now.uptime + Self.hubAskTime)
     tellSponsor(of: peer, hub)
   }
@@ -150,9 +149,9 @@ extension HubEngine {
     shared.successor = nil
     shared.heardAt = now.uptime
     shared.isAsked = false
-    // What it had not received comes again, offers among it that are no more.
-    known.pending = PendingOffers(offeredIdentifiers + shared.told.sorted().filter { offers[$0] == nil })
-    tellPending(known)
+    // What it had not received comes again, of offers and routes that are no more, too.
+    send(.refresh, to: known)
+    tellAnew(known, shared)
     flush(known)
     checkHubs(by: now.uptime + Self.hubAskTime)
   }

@@ -61,7 +61,6 @@ extension HubEngine {
   }
 
   private func suspendedSize(_ peer: Peer) -> Int {
-    let told = (peer.hub?.told.count ?? 0) * MemoryLayout<Identifier>.size * 2
-    return max(Self.cutLinkLeast, peer.link.heldSize + told)
+    max(Self.cutLinkLeast, peer.link.heldSize)
   }
 }

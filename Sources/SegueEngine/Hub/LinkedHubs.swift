@@ -80,12 +80,19 @@ extension HubEngine {
     switch message {
     case .goodbye(let error): leave(peer, error)
     case .ping(let number): send(.pong(number), to: peer)
-    case .offer(let offer, let timing, let route):
-      guard let route, route.hubs.first == hub.identity.id else {
-        throw SegueError(.malformed, "an offer between hubs must say by which it comes")
-      }
-      heard(offer, timing, route, by: peer, hub)
-    case .gone(let id, let withdrawal): heardGone(id, withdrawal, by: peer)
+    case .offer(let offer, let timing, let origin):
+      guard let origin else { throw SegueError(.malformed, "an offer between hubs must say where it comes from") }
+      heard(offer, timing, origin, by: peer, hub)
+    case .gone(let id, let version):
+      guard let version else { throw SegueError(.malformed, "between hubs it must be said whose offer is gone") }
+      heardGone(id, version, by: peer)
+    case .route(let id, let route, let isSought): try heard(route, to: id, isSought: isSought, by: peer, hub)
+    case .seek(let id, let sequence): sought(id, sequence, by: peer)
+    case .follow(let id, let list): follow(id, list: list, peer, hub)
+    case .unfollow(let id): hub.followed.remove(id)
+    case .list(let id, let list): heardList(of: id, list, by: peer)
+    case .listed(let version): heardListed(version, by: peer)
+    case .refresh: loseRoutes(by: peer, hub)
     case .fetch(let continuation, let milliseconds, let receiver):
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
       fetch(continuation, milliseconds: milliseconds, receiver, by: peer)
@@ -116,7 +123,9 @@ extension HubEngine {
     guard hub.resumeBy == nil else { return }
     detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.resumeBy = now.uptime + Self.resumeTime
-    dropAll(by: hub)
+    loseRoutes(by: peer, hub)
+    hub.toldRoutes = []
+    hub.lostRoutes = []
     peer.pending = PendingOffers()
     peer.link.trim()
     checkHubs(by: now.uptime + Self.resumeTime)
@@ -136,8 +145,8 @@ extension HubEngine {
   var offeredIdentifiers: [Identifier] {
     guard !offers.isEmpty else { return [] }
     var identifiers = peerList.compactMap { $0.offer?.description.id }
-    for peer in hubList {
-      for offer in peer.hub?.offers ?? [] where offer.activity.offer === offer {
+    for distant in distantHubList {
+      for offer in distant.offers where offer.activity.offer === offer {
         identifiers.append(offer.description.id)
       }
     }
@@ -157,7 +166,7 @@ extension HubEngine {
     removeFromList(peer)
     session(resumingOver: peer)?.hub?.successor = nil
     detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))
-    if let hub = peer.hub { dropAll(by: hub) }
+    if let hub = peer.hub { loseRoutes(by: peer, hub) }
     held.removeAll { $0.peer === peer }
     heldOutcomes.removeAll { $0.peer === peer }
     for path in paths.remove(of: peer) { tellLost(path, beyond: peer) }

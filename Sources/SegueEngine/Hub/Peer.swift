@@ -22,8 +22,8 @@ final class Peer {
   var theirSecret: Identifier?
   /// Sessions that this hub has named on this connection, and the connection that each had then.
   var named: [NamedSession] = []
-  /// It was told how far this hub has come with what was cut: what goes to it next counts, and may be the rest of a frame. Until
-  /// this hub goes on with that it says nothing.
+  /// It was told how far this hub has come with what was cut: what goes to it next counts, and may be the rest of a
+  /// frame. Until this hub goes on with that it says nothing.
   var isResuming = false
   /// The app that made the link; nil: it was told that it has ended, or there is none.
   var sponsor: Sponsor?
@@ -99,31 +99,34 @@ final class LinkedHub {
   var heardAt: Int64
   /// It was asked for a sign of life since then.
   var isAsked = false
-  /// Offers that come by it, in no order; `KnownOffers` sees to it that they are the ways of their activities.
-  private(set) var offers: [HubOffer] = []
-  /// Offers that it was told of. Never iterated.
-  var told: Set<Identifier> = []
+  /// Hubs of which it hears by this one. Never iterated.
+  var followed: Set<Identifier> = []
+  /// Hubs to which it was told a route; of those, as far as it has yet to hear, to which there was none for a while.
+  /// Never iterated.
+  var toldRoutes: Set<Identifier> = []
+  var lostRoutes: Set<Identifier> = []
+  /// Of the routes and offers that come by it, and by all.
+  private(set) var bytes = 0
+  private let allBytes: LinkedBytes
 
-  init(_ identity: HubIdentity, secret: Identifier, theirSecret: Identifier, heardAt: Int64) {
+  init(
+    _ identity: HubIdentity, secret: Identifier, theirSecret: Identifier, heardAt: Int64, _ allBytes: LinkedBytes
+  ) {
     self.identity = identity
+    self.allBytes = allBytes
     self.secret = secret
     self.theirSecret = theirSecret
     self.heardAt = heardAt
   }
 
-  func append(_ offer: HubOffer) {
-    offer.place = offers.count
-    offers.append(offer)
+  /// So many more, or fewer.
+  func count(_ bytes: Int) {
+    self.bytes += bytes
+    allBytes.count += bytes
   }
+}
 
-  /// - Returns: the one that took its place, if another did.
-  func remove(_ offer: HubOffer) -> HubOffer? {
-    let last = offers.removeLast()
-    guard last !== offer else { return nil }
-    offers[offer.place] = last
-    last.place = offer.place
-    return last
-  }
-
-  func has(_ offer: HubOffer) -> Bool { offer.place < offers.count && offers[offer.place] === offer }
+/// Bytes that all linked hubs have this one keep.
+final class LinkedBytes {
+  var count = 0
 }

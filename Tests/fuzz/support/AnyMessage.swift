@@ -4,7 +4,7 @@ import SegueWire
 /// Messages of all kinds, with identifiers that meet again. A new kind is a line here.
 extension Input {
   mutating func message() -> Message {
-    switch number(below: 29) {
+    switch number(below: 36) {
     case 0: .hello(app(identifier()), version: version(), minimum: version())
     case 1: .welcome(version: version(), generation: number(), deviceName: text(atMost: 4))
     case 2: .goodbye(error())
@@ -12,8 +12,8 @@ extension Input {
     case 4: .pong(number())
     case 5: .put(description(), timing(), activation: number())
     case 6: .withdraw(identifier())
-    case 7: .offer(offer(), timing(), bool() ? route() : nil)
-    case 8: .gone(identifier(), bool() ? Withdrawal(hub: identifier(), revision: number()) : nil)
+    case 7: .offer(offer(), timing(), bool() ? origin() : nil)
+    case 8: .gone(identifier(), bool() ? version(of: identifier()) : nil)
     case 9: .ready
     case 10: .fetch(continuation(), milliseconds: milliseconds(), receiver: receiver())
     case 11:
@@ -45,6 +45,13 @@ extension Input {
     case 26:
       .streamWord(
         identifier(), continuation(), to: appIdentifier(), [nil, .open, .ended, .broken, .aborted(1)][number(below: 5)])
+    case 28: .route(to: identifier(), bool() ? route() : nil, isSought: bool())
+    case 29: .follow(identifier(), list: number())
+    case 30: .unfollow(identifier())
+    case 31: .list(identifier(), number(below: 4))
+    case 32: .listed(version(of: identifier()))
+    case 33: .refresh
+    case 34: .seek(identifier(), sequence: number())
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
   }
@@ -98,9 +105,11 @@ extension Input {
       deviceName: "away", rank: number(), activatedAt: 0)
   }
 
-  private mutating func route() -> Route {
-    Route(
-      team: bool() ? "" : "TEAM", activation: number(), revision: number(),
-      hubs: (0...number(below: 3)).map { _ in identifier() })
+  private mutating func origin() -> OfferOrigin {
+    OfferOrigin(team: bool() ? "" : "TEAM", activation: number(), version: version(of: identifier()))
   }
+
+  private mutating func version(of hub: Identifier) -> OffersVersion { OffersVersion(hub: hub, number: number()) }
+
+  private mutating func route() -> Route { Route((0...number(below: 3)).map { _ in identifier() }, sequence: number()) }
 }
