@@ -27,6 +27,7 @@ MESSAGES = {
 FRAMES = {name: int(number) for number, name in re.findall(r"^\| (\d) \| (\w+) \|", PAGE, re.MULTILINE)}
 OUTCOMES = {name: int(number) for name, number in re.findall(r"^([a-z]+) = (\d)$", PAGE, re.MULTILINE)}
 NAMES = {number: name for name, number in MESSAGES.items()}
+PROTOCOL = int(re.findall(r"^Version of the protocol: (\d+)", PAGE, re.MULTILINE)[0])
 
 MESSAGE, DATA, END, RESET, CREDIT = (FRAMES[name] for name in ("message", "data", "end", "reset", "credit"))
 TRANSFER = FRAMES["transfer"]
@@ -47,7 +48,7 @@ def message(*fields: object) -> bytes:
 
 
 def hello(name: str = "stranger", team: str = "T", types: tuple[str, ...] = (TYPE,), chooser: bool = False) -> bytes:
-    return message(HELLO, 1, 1, uuid.uuid4(), f"com.example.{name}", name, team, list(types), chooser)
+    return message(HELLO, PROTOCOL, PROTOCOL, uuid.uuid4(), f"com.example.{name}", name, team, list(types), chooser)
 
 
 def offer(title: str = "absurd", **other: object) -> bytes:

@@ -179,6 +179,6 @@ public struct OfferTiming: Sendable {
 
 /// Versions of the protocol that we speak.
 public enum ProtocolVersion {
-  public static let current: UInt64 = 1
-  public static let minimum: UInt64 = 1
+  public static let current: UInt64 = 2
+  public static let minimum: UInt64 = 2
 }

@@ -12,7 +12,7 @@ final class RawHub {
     app = TestApp(scene.viewer.engine.identity, limits, .whenPulled)
     now = scene.world.now
     app.engine.connected(now)
-    if welcoming { try say(.welcome(version: 1, generation: 1, deviceName: "here")) }
+    if welcoming { try say(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here")) }
   }
 
   func say(_ message: Message) throws {

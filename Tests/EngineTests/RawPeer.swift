@@ -82,7 +82,7 @@ final class RawPeer {
     let identity = AppIdentity(
       secret: secret ?? world.identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team,
       types: ["com.example.note"], isChooser: false)
-    try say(.hello(identity, version: 1, minimum: 1))
+    try say(.hello(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum))
   }
 
   /// The hub of another device.
@@ -105,7 +105,7 @@ final class RawPeer {
   ) throws {
     self.init(world)
     world.hub?.connectedHub(number, for: attachment, secret: world.identifier(), world.now)
-    if saysWho { try say(.link(HubIdentity(id: id, deviceName: "away"), version: 1, minimum: 1)) }
+    if saysWho { try say(.link(HubIdentity(id: id, deviceName: "away"), version: ProtocolVersion.current, minimum: ProtocolVersion.minimum)) }
   }
 
   var isConnected: Bool { world.hub?.link(of: number) != nil }

@@ -75,6 +75,42 @@ static void closing_between_arrival_and_continue(void) {
   }
 }
 
+static atomic_int moved, ended;
+
+static void move(void *context, segue_activity *activity, const segue_receipt *receipt) {
+  (void)context, (void)receipt;
+  moved++;
+  OK(segue_activity_invalidate(activity));
+}
+
+static void count_end(void *context, segue_activity *activity, const segue_receipt *receipt) {
+  (void)context, (void)activity;
+  segue_outcome outcome;
+  OK(segue_receipt_get_outcome(receipt, &outcome));
+  REQUIRE(outcome == SEGUE_OUTCOME_RESTORED && moved == 1);
+  ended++;
+}
+
+/* R3.6: a move, which invalidates the activity in was_continued, hears of the end of the attempt as everyone does. */
+static void ending_after_a_move(void) {
+  segue_activity *activity = open_both();
+  segue_activity_delegate *delegate;
+  OK(segue_activity_delegate_create(NULL, NULL, &delegate));
+  OK(segue_activity_delegate_on_was_continued(delegate, move));
+  OK(segue_activity_delegate_on_continuation_ended(delegate, count_end));
+  OK(segue_activity_set_delegate(activity, delegate));
+  segue_continuation *continuation = begin();
+  dispatch_until(&receiver, &receiver.continued, 1);
+  wait_until(&ended, 1);
+  REQUIRE(moved == 1 && ended == 1);
+  OK(segue_continuation_release(continuation));
+  OK(segue_activity_delegate_release(delegate));
+  OK(segue_activity_release(activity));
+  close_side(&receiver);
+  close_side(&origin);
+  REQUIRE(ended == 1);
+}
+
 /* Once a continuation has ended, its progress is what it was. */
 static void progress_after_the_end(void) {
   segue_activity *activity = open_both();
@@ -228,6 +264,7 @@ int main(int count, char **arguments) {
   } tests[] = {
       {"restoring_after_close", restoring_after_close},
       {"closing_between_arrival_and_continue", closing_between_arrival_and_continue},
+      {"ending_after_a_move", ending_after_a_move},
       {"progress_after_the_end", progress_after_the_end},
       {"answering_will_save_elsewhere", answering_will_save_elsewhere},
       {"closing_each_other", closing_each_other},

@@ -25,6 +25,7 @@ from wire import (
     OFFER,
     PING,
     PONG,
+    PROTOCOL,
     PUT,
     READY,
     STATE,
@@ -60,7 +61,7 @@ def beat(lock: Path) -> None:
 def greeted(hub: FakeHub):
     connection = hub.accept()
     assert connection.receive()[0] == HELLO
-    connection.send(message(WELCOME, 1, 1, "fake"))
+    connection.send(message(WELCOME, PROTOCOL, 1, "fake"))
     return connection
 
 
@@ -140,7 +141,7 @@ def test_a_hub_that_is_busy_is_waited_for(start, fake, folder):
     while time.monotonic() < silent + 1.5:
         beat(folder / "hub.1.lock")
         assert hub.connections_within(0.1) == 0
-    connection.send(message(WELCOME, 1, 1, "fake"), message(READY))
+    connection.send(message(WELCOME, PROTOCOL, 1, "fake"), message(READY))
     app.ready()
     assert not (folder / "hub.2").exists()
     app.tell("offer one")
@@ -211,7 +212,7 @@ class ManyHubs:
             hub.close()
 
 
-WELCOMED = message(WELCOME, 1, 1, "fake")
+WELCOMED = message(WELCOME, PROTOCOL, 1, "fake")
 GOODBYES = {
     "goodbye": message(GOODBYE, 21, "not today"),
     "welcome and goodbye": WELCOMED + message(GOODBYE, 21, "not today"),

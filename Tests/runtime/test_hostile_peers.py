@@ -29,6 +29,7 @@ from wire import (
     OUTCOMES,
     PING,
     PONG,
+    PROTOCOL,
     PUT,
     READY,
     REFUSED,
@@ -311,7 +312,9 @@ def test_nobody_becomes_another_app(pair, connect):
     _, editor = pair
     _, origin = seen_by_a_chooser(connect)
     for _ in range(100):
-        connect(message(HELLO, 1, 1, origin, "com.example.editor", "editor", "T", [TYPE], False)).receive_kind(READY)
+        connect(
+            message(HELLO, PROTOCOL, PROTOCOL, origin, "com.example.editor", "editor", "T", [TYPE], False)
+        ).receive_kind(READY)
     assert not any("connection" in line for line in editor.events())
 
 

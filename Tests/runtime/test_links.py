@@ -34,7 +34,7 @@ class MadeUp:
         self.link = app.link(far)
         self.wire = wire.Wire(near)
         self.secret = uuid.uuid4()
-        self.wire.send("link", 1, 1, hub, "made up")
+        self.wire.send("link", wire.PROTOCOL, wire.PROTOCOL, hub, "made up")
         self.wire.expect("link")
         self.wire.send("resume", self.secret, list(sessions))
         self.their_secret, self.sessions = self.wire.expect("resume")

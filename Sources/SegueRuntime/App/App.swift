@@ -54,6 +54,8 @@ public class App: Handled {
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
+  /// The activity whose `was_continued` is being told; the end of that attempt comes next.
+  var continuedActivity: LiveActivity?
   var logs: [(severity: Severity, message: DiagnosticText)] = []
 
   public init(_ settings: AppSettings) {

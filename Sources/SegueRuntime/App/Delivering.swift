@@ -60,9 +60,13 @@ extension App {
       }
     case .willSave(let id, let number): return willSave(id, number)
     case .wasContinued(let id, let receipt):
+      continuedActivity = liveActivity(id)
       return tell(id) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
     case .continuationEnded(let id, let receipt):
-      return tell(id) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
+      // The end of an attempt is told even if `was_continued` has invalidated the activity (R3.6).
+      defer { continuedActivity = nil }
+      let activity = liveActivity(id) ?? continuedActivity.flatMap { $0.id == id ? $0 : nil }
+      return tell(activity) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
     case .continuation(let id): return step(of: id)
     case .explanation(let request, let reasons):
       guard let explaining = explanations.removeValue(forKey: request) else { return Self.nothing }
@@ -92,7 +96,13 @@ extension App {
   }
 
   func tell(_ id: Identifier, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool) -> Turn {
-    guard let activity = liveActivity(id), let delegate = delegate(of: activity) else { return Self.nothing }
+    tell(liveActivity(id), body)
+  }
+
+  private func tell(
+    _ activity: LiveActivity?, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool
+  ) -> Turn {
+    guard let activity, let delegate = delegate(of: activity) else { return Self.nothing }
     return { delegate.call { body(delegate, activity) } ?? false }
   }
 

@@ -65,13 +65,13 @@ private struct Story {
   private func register(_ number: HubEngine.PeerNumber, _ input: inout Input) {
     hub.connected(number, now)
     let identity = input.app(Identifier(high: 0, low: number % 16))
-    tell(number, Peer.words(.hello(identity, version: 1, minimum: 1)))
+    tell(number, Peer.words(.hello(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum)))
   }
 
   private func link(_ number: HubEngine.PeerNumber, _ input: inout Input) {
     hub.connectedHub(number, secret: secret(number), now)
     let identity = HubIdentity(id: Identifier(high: 0, low: number % 16), deviceName: "away")
-    tell(number, Peer.words(.link(identity, version: 1, minimum: 1)))
+    tell(number, Peer.words(.link(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum)))
     let known = secret(HubEngine.PeerNumber(input.number(below: 16)))
     let session = Message.SharedSession(secret: known, isConnected: input.bool())
     tell(number, Peer.words(.resume(secret: secret(number), sessions: [session])))
