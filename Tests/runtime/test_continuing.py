@@ -34,8 +34,8 @@ def ended_once(viewer, name: str) -> bool:
     return words.count("continue") + words.count("did_fail") == 1 and words.count("will_continue") == 1
 
 
-def test_state_is_pulled_saved_once_and_the_origin_gets_its_receipt(pair):
-    """R2.2, R3.2, R3.6"""
+def test_state_is_pulled_and_saved_and_the_origin_gets_its_receipt(pair):
+    """R2.2, R2.9, R3.2, R3.6"""
     editor, viewer = pair
     editor.ask("payload 1000", "payload set")
     name = begin(viewer)
@@ -43,10 +43,10 @@ def test_state_is_pulled_saved_once_and_the_origin_gets_its_receipt(pair):
     viewer.hears(rf"continue {name} 10\d\d one")
     editor.hears(f"was_continued {name} restored OK fresh ")
     editor.hears(f"ended {name} restored OK fresh ")
-    # R1.7: nothing has changed since, so it is not saved again.
+    # R2.9: saved once for each pull.
     name = begin(viewer)
     editor.hears(f"ended {name} restored OK fresh ")
-    assert sum("will_save" in line for line in editor.program.said) == 1
+    assert sum("will_save" in line for line in editor.program.said) == 2
     assert ended_once(viewer, name)
     editor.end()
     viewer.end()

@@ -54,7 +54,7 @@ def test_links_that_are_cut_by_the_hundred_cost_little(app: segue.App) -> None:
     for _ in range(300):
         made = MadeUp(app, higher())
         assert made.wire.expect("proceed") == [None, 0]
-        made.wire.expect("offer")
+        made.wire.expect("route")
         made.wire.close()
         app.dispatch(0)
     assert resident() - before < MEMORY
@@ -64,7 +64,7 @@ def test_a_name_takes_no_link_over_and_a_secret_does_once_the_other_has_lost_it(
     hub = higher()
     true = MadeUp(app, hub)
     true.wire.expect("proceed")
-    true.wire.expect("offer")
+    true.wire.expect("route")
     liar = MadeUp(app, hub, uuid.uuid4(), False)
     assert liar.wire.expect("proceed") == [None, 0]
     keeper = MadeUp(app, hub, true.their_secret, True)

@@ -48,7 +48,7 @@ extension Input {
     case 28: .route(to: identifier(), bool() ? route() : nil, isSought: bool())
     case 29: .follow(identifier(), list: number())
     case 30: .unfollow(identifier())
-    case 31: .list(identifier(), number(below: 4))
+    case 31: .list(identifier(), UInt64(number(below: 4)))
     case 32: .listed(version(of: identifier()))
     case 33: .refresh
     case 34: .seek(identifier(), sequence: number())
