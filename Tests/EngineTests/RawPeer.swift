@@ -105,7 +105,11 @@ final class RawPeer {
   ) throws {
     self.init(world)
     world.hub?.connectedHub(number, for: attachment, secret: world.identifier(), world.now)
-    if saysWho { try say(.link(HubIdentity(id: id, deviceName: "away"), version: ProtocolVersion.current, minimum: ProtocolVersion.minimum)) }
+    if saysWho {
+      try say(
+        .link(
+          HubIdentity(id: id, deviceName: "away"), version: ProtocolVersion.current, minimum: ProtocolVersion.minimum))
+    }
   }
 
   var isConnected: Bool { world.hub?.link(of: number) != nil }

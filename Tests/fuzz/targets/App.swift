@@ -48,7 +48,9 @@ private final class App: ActivitySource {
       engine.disconnected(now)
       hub = Peer()
       engine.connected(now)
-      if input.bool() { receive(Peer.words(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))) }
+      if input.bool() {
+        receive(Peer.words(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here")))
+      }
     case 1: engine.disconnected(now)
     case 2...5: receive(Peer.words(&input))
     case 6: wait(&input)

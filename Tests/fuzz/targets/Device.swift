@@ -61,7 +61,10 @@ private final class Story {
     stranger = world.takeNumber()
     if isHub {
       hub.connectedHub(stranger, secret: world.identifier(), world.now)
-      say(.link(HubIdentity(id: Identifier(high: 9, low: 9), deviceName: "away"), version: ProtocolVersion.current, minimum: ProtocolVersion.minimum), 1)
+      say(
+        .link(
+          HubIdentity(id: Identifier(high: 9, low: 9), deviceName: "away"), version: ProtocolVersion.current,
+          minimum: ProtocolVersion.minimum), 1)
       say(.resume(secret: Identifier(high: 9, low: 10), sessions: []), 1)
     } else {
       hub.connected(stranger, world.now)
