@@ -3,8 +3,8 @@
  *
  *     stories FIRST COUNT [hashes|trace|shapes|DEVICES APPS EVENTS]
  *
- * hashes: a line a seed, "SEED HASH"; trace: the whole trace of each; shapes: each has devices, apps and events that follow from
- * the seed. The last line is "COUNT seeds, N broken, S s".
+ * hashes: a line a seed, "SEED HASH"; trace: the whole trace of each; shapes: each has devices, apps and events that
+ * follow from the seed. The last line is "COUNT seeds, N broken, S s".
  */
 #include <inttypes.h>
 #include <stdio.h>
