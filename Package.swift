@@ -16,20 +16,21 @@ let settings: [SwiftSetting] =
     .unsafeFlags([
       "-wmo", "-Xfrontend", "-function-sections", "-enforce-exclusivity=unchecked",
       "-Xllvm", "-sil-disable-pass=closure-specialize",
-      // Swift's own optimiser works for speed (-Osize would halve that of the codec), machine code is laid out for size.
-      "-Xllvm", "-force-attribute=optsize",
-      // What many functions have in common becomes a function of its own, in three rounds.
-      "-Xllvm", "-enable-machine-outliner=always", "-Xllvm", "-enable-linkonceodr-outlining",
-      "-Xllvm", "-machine-outliner-reruns=3",
+      // Machine code is laid out for size, but not at any price: copies by `rep movs` would halve the speed of the codec.
+      "-Xllvm", "-force-attribute=optsize", "-Xllvm", "-force-remove-attribute=minsize",
     ]),
   ] : []
+
+// Rooms that Swift's own optimiser lays out for speed: values and messages. Elsewhere a function that is hot says so.
+let fast: Set = ["SegueModel", "SegueWire"]
 
 /// A room of the library; it imports only the rooms named here (docs/architecture.md).
 func room(
   _ name: String, imports: [Target.Dependency] = [], links: [String] = [], exclude: [String] = []
 ) -> Target {
   .target(
-    name: name, dependencies: imports, exclude: exclude, swiftSettings: settings,
+    name: name, dependencies: imports, exclude: exclude,
+    swiftSettings: settings + (embedded && !fast.contains(name) ? [.unsafeFlags(["-Osize"])] : []),
     linkerSettings: links.map { .linkedLibrary($0) })
 }
 

@@ -138,7 +138,7 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_LIMIT_EXCEEDED 10
 /** Not from inside a callback, or another thread is in the same call. */
 #define SEGUE_ERROR_BUSY 11
-/** This process is a fork of the one that loaded the library. */
+/** This process is a fork of one that has opened an app. */
 #define SEGUE_ERROR_FORKED 12
 /** The operating system refused something; the message says what and why. */
 #define SEGUE_ERROR_SYSTEM 13
@@ -650,7 +650,7 @@ typedef struct segue_transfer segue_transfer;
 
 /** What a callback that may answer later returns. */
 typedef int32_t segue_reply;
-/** will_save: the activity is up to date. continue: not handled. */
+/** will_save: as YES; segue_save_fail says that it failed. continue: not handled. */
 #define SEGUE_REPLY_NO 0
 /** will_save: the activity is up to date. continue: handled. */
 #define SEGUE_REPLY_YES 1
@@ -671,7 +671,8 @@ typedef int32_t segue_reply;
  */
 typedef segue_reply (*segue_will_save_function)(void *context, segue_activity *activity, segue_save *save);
 /**
- * was_continued: another app continued it and restored all (R3.6): the origin may let go of it ("move").
+ * was_continued: another app continued it and restored all that it was sent (R3.6): the origin may let go of it ("move"),
+ * unless segue_receipt_get_stale says so: then the other app has an older state, and the newest is here only.
  * continuation_ended: every attempt ends in one of these, whatever its outcome; it comes after was_continued.
  *   activity, receipt  borrowed
  */

@@ -79,33 +79,22 @@ import Testing
     #expect(scene.viewer.answers.map { $0.bytes } == [[1], [1]])
   }
 
-  @Test func `nor does an app that asks much lose the way of what it awaits (R7.5)`() throws {
-    let scene = try Scene()
-    let peer = try RawPeer(app: "busy", in: scene.world)
-    func request(_ number: UInt64, _ continuation: Message.Continuation, milliseconds: Int64) throws {
-      try peer.say(
-        .request(
-          number, continuation, from: continuation.id, milliseconds: milliseconds,
-          channel: Link.Channel(2 * number + 1), size: 0))
-      scene.world.settle()
+  @Test func `a way is forgotten only if no answer may come by it (R7.5)`() {
+    let (asker, origin) = (Peer(number: 1, helloBy: 0), Peer(number: 2, helloBy: 0))
+    var paths = Paths()
+    func continuation(_ number: Int) -> Identifier { Identifier(high: 1, low: UInt64(number)) }
+    func ask(_ number: Int, at now: Int64) -> Bool {
+      paths.insert(
+        continuation(number), Identifier(high: 2, low: 2), from: asker, to: origin, awaitedUntil: 100, now: now)
     }
-    let awaited = scene.attempt
-    try request(0, awaited, milliseconds: Self.long)
-    for number in 1...UInt64(2 * Paths.appLimit) {
-      try request(number, scene.attempt, milliseconds: 1)
-      scene.world.wait(20)
-    }
-    #expect(scene.world.hub?.paths[awaited.id] != nil)
-    // All that it has room for may still be answered: what comes is refused, and displaces nothing.
-    for number in 1...UInt64(Paths.appLimit) {
-      try request(2 * UInt64(Paths.appLimit) + number, scene.attempt, milliseconds: Self.long)
-    }
-    scene.world.wait(HubEngine.continuationGrace)
-    let last = scene.attempt
-    for number in 1...UInt64(Paths.appLimit) {
-      try request(3 * UInt64(Paths.appLimit) + number, number == 256 ? last : scene.attempt, milliseconds: Self.long)
-    }
-    #expect(scene.world.hub?.paths[awaited.id] != nil && scene.world.hub?.paths[last.id] == nil)
+    for number in 0..<Paths.appLimit { #expect(ask(number, at: 0)) }
+    #expect(!ask(Paths.appLimit, at: 99))
+    paths[continuation(7)]?.answered()
+    #expect(ask(Paths.appLimit, at: 99))
+    #expect(paths[continuation(7)] == nil && paths[continuation(0)] != nil)
+    #expect(ask(Paths.appLimit + 1, at: 100))
+    #expect(paths[continuation(0)] == nil)
+    withExtendedLifetime((asker, origin)) {}
   }
 
   @Test func `what a young hub holds for one app leaves room for others (R3.14)`() throws {

@@ -37,6 +37,7 @@ extension HubEngine {
     choose(activity)
     tellHubs(.offer(distant.id, told.description.id))
     resumeHeld()
+    tellHeldOutcomes(of: told.origin)
   }
 
   func heardGone(_ id: Identifier, _ version: OffersVersion, by peer: Peer) {

@@ -135,10 +135,14 @@ extension HubEngine {
   /// An offer came: it may be what a fetch waits for.
   func resumeHeld() {
     guard !held.isEmpty else { return }
-    held.removeAll { fetch in
+    // A message to a peer may end it, and take what is held of it.
+    let waiting = held
+    held = []
+    for fetch in waiting where !fetch.peer.isClosing {
       let remaining = max(1, fetch.milliseconds - (now.uptime - fetch.since))
-      return forward(fetch.continuation, milliseconds: remaining, fetch.receiver, by: fetch.peer)
+      if !forward(fetch.continuation, milliseconds: remaining, fetch.receiver, by: fetch.peer) { held.append(fetch) }
     }
+    held.removeAll { $0.peer.isClosing }
   }
 
   func tickHeld() {
@@ -211,9 +215,15 @@ extension HubEngine {
     return true
   }
 
-  /// An app has registered: outcomes may have waited for it.
+  /// An app is there: outcomes may have waited for it.
   func tellHeldOutcomes(of origin: Identifier) {
-    heldOutcomes.removeAll { $0.continuation.origin == origin && tell($0) }
+    guard !heldOutcomes.isEmpty else { return }
+    let waiting = heldOutcomes
+    heldOutcomes = []
+    for told in waiting where !told.peer.isClosing {
+      if told.continuation.origin != origin || !tell(told) { heldOutcomes.append(told) }
+    }
+    heldOutcomes.removeAll { $0.peer.isClosing }
   }
 
   func noted(_ id: Identifier, by origin: Peer) {
@@ -256,7 +266,14 @@ extension HubEngine {
   }
 
   func tickContinuations() {
-    for continuation in continuationList where continuation.expiresAt <= now.uptime { remove(continuation) }
+    let due = continuationList.filter { $0.expiresAt <= now.uptime }
+    guard !due.isEmpty else { return }
+    continuationList.removeAll { $0.expiresAt <= now.uptime }
+    for continuation in due {
+      continuations[continuation.id] = nil
+      continuation.receiverPeer.continuations.removeAll { $0 === continuation }
+      continuation.originPeer.continuations.removeAll { $0 === continuation }
+    }
   }
 
   private func remove(_ continuation: HubContinuation) {

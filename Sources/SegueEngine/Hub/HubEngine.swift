@@ -82,6 +82,8 @@ public final class HubEngine {
   /// Streams between apps of this device and others.
   var crossings: [Crossing] = []
   var changedCrossings: [Crossing] = []
+  /// Hubs that went while this call was served: what refers to them may still be gone through.
+  var gone: [Peer] = []
   /// Connections to flush and then close.
   var closable: [PeerNumber] = []
 
@@ -127,6 +129,7 @@ public final class HubEngine {
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment
   ) {
     self.now = now
+    gone = []
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes, descriptor)
     read(peer, number)
@@ -151,12 +154,17 @@ public final class HubEngine {
     } catch {
       dismiss(peer, error)
     }
+    if peer.link.heldBytes > Self.backlogLimit {
+      // Resets and credit were kept for it, too.
+      dismiss(peer, SegueError(.connectionUnavailable, "the peer does not read"))
+    }
     flush(peer)
   }
 
   /// The connection is gone.
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
+    gone = []
     guard let peer = peers.removeValue(forKey: number) else { return }
     if let hub = peer.hub, !peer.isClosing {
       suspend(peer, hub)
@@ -229,6 +237,7 @@ public final class HubEngine {
 
   public func tick(_ now: Moment) {
     self.now = now
+    gone = []
     for peer in strangers where peer.helloBy <= now.uptime {
       dismiss(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
     }

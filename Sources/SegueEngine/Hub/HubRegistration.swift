@@ -53,6 +53,10 @@ extension HubEngine {
     if let offer = peer.offer { withdraw(offer) }
     apps[app.id] = nil
     departed.insert(app.id)
+    // Streams that it was asked for and has not answered.
+    for crossing in crossings where crossing.app == app.id && !crossing.isAsker && crossing.outgoing == .unopened {
+      lose(crossing, SegueError(.connectionUnavailable, "the app where the activity lives has gone"))
+    }
     let last = peerList.removeLast()
     if last !== peer {
       peerList[peer.index] = last

@@ -49,6 +49,7 @@ extension HubEngine {
     guard let path = paths[continuation.id], path.originPeer === peer, path.receiver == app,
       let asker = next(to: app, of: continuation, from: peer)
     else { return peer.link.reset(channel) }
+    path.answered()
     var (outChannel, size, error) = (Link.Channel(0), size, error)
     if channel != 0 {
       if let relayed = relay(from: peer, channel, to: asker) {

@@ -99,6 +99,7 @@ extension HubEngine {
   ) {
     peer.unanswered.removeAll { $0.id == id }
     guard let path = paths[continuation.id], path.originPeer === peer else { return }
+    path.answered()
     var channel: Link.Channel = 0
     if path.receiverPeer.isHub {
       guard let crossing = crossing(id), crossing.app == app.id, !crossing.isAsker, crossing.outgoing == .unopened
@@ -122,6 +123,7 @@ extension HubEngine {
     _ id: Identifier, _ continuation: Message.Continuation, channel: Link.Channel, _ error: SegueError?,
     fromHub peer: Peer
   ) {
+    if let path = paths[continuation.id], path.originPeer === peer { path.answered() }
     if let crossing = crossing(id), crossing.far === peer, crossing.isAsker, crossing.incoming == .unopened {
       guard error == nil, channel != 0 else {
         return lose(crossing, error ?? SegueError(.malformed, "the other hub names no channel"))

@@ -163,6 +163,7 @@ extension HubEngine {
   @inline(never)
   func forgetHub(_ peer: Peer) {
     guard peer.index < hubList.count, hubList[peer.index] === peer else { return }
+    gone.append(peer)
     removeFromList(peer)
     session(resumingOver: peer)?.hub?.successor = nil
     detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))

@@ -11,8 +11,10 @@ final class Path {
   unowned(unsafe) let originPeer: Peer
   /// A request or a stream was asked for: if one side goes, the other may wait for something of it.
   fileprivate(set) var isAwaited = false
-  /// Uptime up to which an answer may come by it.
-  fileprivate(set) var awaitedUntil: Int64 = 0
+  /// Requests and streams that were asked for and not answered yet.
+  fileprivate var unanswered = 0
+  /// Uptime up to which an answer to one of them may come.
+  fileprivate var awaitedUntil: Int64 = 0
 
   init(continuation: Identifier, receiver: Identifier, receiverPeer: Peer, originPeer: Peer) {
     self.continuation = continuation
@@ -20,6 +22,11 @@ final class Path {
     self.receiverPeer = receiverPeer
     self.originPeer = originPeer
   }
+
+  /// The origin has answered one of them, or refused it.
+  func answered() { unanswered = max(0, unanswered - 1) }
+
+  fileprivate func isAwaited(_ now: Int64) -> Bool { unanswered > 0 && awaitedUntil > now }
 }
 
 /// The last paths. Each peer has room for its own as the receiver, so that none displaces those of another, and none by
@@ -43,6 +50,7 @@ struct Paths {
       let next = Path(continuation: continuation, receiver: receiver, receiverPeer: peer, originPeer: origin)
       if let path {
         next.isAwaited = path.isAwaited
+        next.unanswered = path.unanswered
         next.awaitedUntil = path.awaitedUntil
         remove(path)
       }
@@ -53,6 +61,7 @@ struct Paths {
     }
     if let path, let awaitedUntil {
       path.isAwaited = true
+      path.unanswered += 1
       path.awaitedUntil = max(path.awaitedUntil, awaitedUntil)
     }
     return true
@@ -60,7 +69,7 @@ struct Paths {
 
   private mutating func makeRoom(for peer: Peer, _ now: Int64) -> Bool {
     guard peer.receivingPaths.count >= (peer.isHub ? Self.hubLimit : Self.appLimit) else { return true }
-    guard let oldest = peer.receivingPaths.first(where: { $0.awaitedUntil <= now }) else { return false }
+    guard let oldest = peer.receivingPaths.first(where: { !$0.isAwaited(now) }) else { return false }
     remove(oldest)
     return true
   }

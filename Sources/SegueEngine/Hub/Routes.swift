@@ -73,6 +73,7 @@ extension HubEngine {
   private func remove(_ distant: DistantHub) {
     lose(distant)
     distantHubs[distant.id] = nil
+    for peer in hubList { peer.hub?.followed.remove(distant.id) }
     let last = distantHubList.removeLast()
     guard last !== distant else { return }
     distantHubList[distant.index] = last

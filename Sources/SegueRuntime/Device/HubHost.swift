@@ -39,6 +39,7 @@ final class HubHost {
   /// process may take.
   private static let ownShare = 4
   private static let processShare = 4
+  private static let acceptsAtOnce = 64
 
   private final class Connection {
     let fd: Int32
@@ -181,7 +182,8 @@ final class HubHost {
   }
 
   private func accept() {
-    while true {
+    // Others have their turn, too: what still waits is told again.
+    for _ in 0..<Self.acceptsAtOnce {
       let fd: Int32
       switch socket.accept() {
       case .connection(let connection): fd = connection

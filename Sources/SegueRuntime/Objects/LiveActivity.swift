@@ -63,7 +63,8 @@ public final class LiveActivity: Handled {
   public func setNeedsSave(_ needsSave: Bool) {
     let mustTell = lock.withLock {
       let isNews = state.needsSave != needsSave && isCurrent
-      state.declareNeedsSave(needsSave)
+      // Said inside `will_save` it is about that save, not about later ones.
+      if !needsSave, isSaving { state.markNeedsSave(false) } else { state.declareNeedsSave(needsSave) }
       lastChange = now.uptime
       return isNews
     }
