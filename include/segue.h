@@ -857,7 +857,7 @@ typedef int32_t segue_connection;
 /** registered with a hub, and every offer that it knew of has been told */
 #define SEGUE_CONNECTION_READY 1
 /**
- * Whether the app is connected, and, if not, why not. It goes on trying: at once when something changes, else every 16 s.
+ * Whether the app is connected, and, if not, why not. It goes on trying: at once when something changes, else after 1, 2, 4 ... 16 s.
  *   connection  out
  *   problem     out: what kept it from being READY last, as far as it is known: SYSTEM (the system refuses something),
  *               UNSAFE_FOLDER, CONNECTION_UNAVAILABLE, UNSUPPORTED_VERSION, MALFORMED (what the hub said); SEGUE_OK if nothing did
@@ -1209,8 +1209,8 @@ segue_status segue_request_release(segue_request *request);
  * Names and sizes travel with the activity; the bytes when the receiver fetches them, as often as it likes, for as long as it
  * holds the activity and the origin has not invalidated it (what is on its way then still arrives). An origin that lets go in
  * was_continued leaves nothing to fetch: fetch first, then complete the continuation. The origin's app has nothing to do: the
- * library sends. Each attachment that is on its way has a thread at either end, and one of 4 MiB or more a second at the
- * receiver, all signals blocked.
+ * library sends. Each attachment that is on its way has a thread at either end. One of 4 MiB or more that comes as
+ * bytes has a second thread at the receiver. All signals are blocked in them.
  *
  * What arrives is what was attached, or an error: a file that is written to after it was attached (its size or the time of its
  * last change say so) does not arrive. Attach it again then. It may be renamed or deleted. Into a file on the same device the
@@ -1284,7 +1284,7 @@ segue_status segue_activity_fetch_attachment(segue_activity *activity, const cha
                                              segue_transfer **transfer);
 /**
  * The same into what is open for writing: a file, a pipe, a socket. What was written before an error stays written.
- *   fd        stays yours, and may be closed; who does not read stops the transfer
+ *   fd        stays yours, and may be closed; while nobody reads it, the transfer waits
  *   progress  may be NULL
  *   fetched   required
  *   context   retained until destroy
@@ -1384,7 +1384,7 @@ segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t milliseconds, size
  * Waits, in real time, until something is under way again: another thread has answered (SEGUE_REPLY_LATER), called a function of
  * an app, or written to a stream. Then move the fleet on:
  *
- *     while (!done) { segue_fleet_run(fleet, NULL); segue_fleet_wait(fleet, 5000, &busy); assert(busy || done); }
+ *     while (segue_fleet_run(fleet, NULL), !done) { segue_fleet_wait(fleet, 5000, &busy); assert(busy || done); }
  *
  *   timeout_ms  real milliseconds
  *   busy        out: false if the time is up

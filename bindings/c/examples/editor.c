@@ -81,14 +81,16 @@ static bool write_file(struct editor *editor) {
  * activity, so the file is written first.
  */
 static segue_reply will_save(void *context, segue_activity *activity, segue_save *save) {
-  (void)save; /* for those who answer later */
   struct editor *editor = context;
-  write_file(editor);
+  bool written = write_file(editor);
   segue_value *user_info = make_user_info(editor);
   if (user_info != NULL) {
     notes_check(segue_activity_set_user_info(activity, user_info));
     segue_value_release(user_info);
   }
+  /* An older state is then handed over, and both sides are told so. */
+  if (!written || user_info == NULL)
+    notes_check(segue_save_fail(save));
   return SEGUE_REPLY_YES;
 }
 
