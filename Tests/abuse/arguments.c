@@ -177,8 +177,11 @@ static uint64_t make_value(struct call *call, const struct parameter *parameter)
   double real;
   uint64_t word;
   /* For ever is too long for a test, and a time that is long is no other case than a short one. */
-  if (strcmp(parameter->name, "timeout_ms") == 0)
-    return draw(32) == 0 && strcmp(call->function->name, "segue_app_dispatch") != 0 ? draw_word() : draw(3);
+  if (strcmp(parameter->name, "timeout_ms") == 0) {
+    bool waits = strcmp(call->function->name, "segue_app_dispatch") == 0 ||
+                 strcmp(call->function->name, "segue_fleet_wait") == 0;
+    return draw(32) == 0 && !waits ? draw_word() : draw(3);
+  }
   /* The same with the time and the life of a fleet, which are all spent inside the call. */
   if (strcmp(parameter->name, "milliseconds") == 0 || strcmp(parameter->name, "events") == 0)
     return draw(32) ? draw(200) : UINT64_MAX - draw_word() / 2;

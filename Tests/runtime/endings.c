@@ -77,13 +77,13 @@ static void closing_between_arrival_and_continue(void) {
 
 static atomic_int moved, ended;
 
-static void move(void *context, segue_activity *activity, const segue_receipt *receipt) {
+static void move(void *context, segue_activity *activity, segue_receipt *receipt) {
   (void)context, (void)receipt;
   moved++;
   OK(segue_activity_invalidate(activity));
 }
 
-static void count_end(void *context, segue_activity *activity, const segue_receipt *receipt) {
+static void count_end(void *context, segue_activity *activity, segue_receipt *receipt) {
   (void)context, (void)activity;
   segue_outcome outcome;
   OK(segue_receipt_get_outcome(receipt, &outcome));

@@ -70,7 +70,9 @@ def test_a_name_takes_no_link_over_and_a_secret_does_once_the_other_has_lost_it(
     keeper = MadeUp(app, hub, true.their_secret, True)
     assert keeper.wire.expect("goodbye")[0] == 4
     true.wire.send("ping", 7)
-    assert true.wire.expect("pong") == [7]
+    while (came := true.wire.next_message())[0] != "pong":
+        pass  # it is still told of an offer
+    assert came[1] == [7]
     again = MadeUp(app, hub, true.their_secret, False)
     assert again.wire.expect("proceed")[0] == true.secret
     assert true.wire.ended()

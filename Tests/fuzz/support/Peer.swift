@@ -54,10 +54,17 @@ struct Peer {
   /// Takes all that a link has to say, which must make sense.
   /// - Returns: the messages in it.
   mutating func hear(_ link: Link) -> [Message] {
+    var messages: [Message] = []
+    // What comes with one write is read before the next comes.
     while link.takeOutput({ bytes in
       heard.append(Array(bytes), link.outgoingDescriptor)
+      messages += read()
       return bytes.count
     }) {}
+    return messages
+  }
+
+  private mutating func read() -> [Message] {
     var messages: [Message] = []
     do throws(SegueError) {
       while let head = try heard.next() {
