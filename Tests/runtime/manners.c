@@ -146,7 +146,7 @@ static void broken_pipe(void) {
   REQUIRE(bind(hub, (struct sockaddr *)&address, sizeof address) == 0 && listen(hub, 8) == 0);
   segue_app *app = create(SEGUE_DELIVER_HOST);
   OK(segue_app_open(app));
-  static const unsigned char welcome[] = {0, 0, 0, 9, 0, 0, 0, 0, 0x84, 2, 1, 1, 0x64, 'f', 'a', 'k', 'e'};
+  static const unsigned char welcome[] = {0, 0, 0, 9, 0, 0, 0, 0, 0x84, 2, 2, 1, 0x64, 'f', 'a', 'k', 'e'};
   for (int i = 0; i < 5; i++) {
     int connection = accept(hub, NULL, NULL);
     REQUIRE(connection >= 0 && write(connection, welcome, sizeof welcome) == sizeof welcome);

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import cbor2
 import pytest
-from wire import MESSAGES, PING, PUT, READY, TRANSFER, TYPE, Connection, frame, hello, message
+from wire import HELLO, MESSAGES, PING, PROTOCOL, PUT, READY, TRANSFER, TYPE, Connection, frame, hello, message
 
 ATTACH, DETACHED = MESSAGES["attach"], MESSAGES["detached"]
 STREAM, STREAM_ANSWER = MESSAGES["stream"], MESSAGES["streamAnswer"]
@@ -45,7 +45,7 @@ def connect(hub, folder: Path):
 @pytest.fixture
 def origin(connect) -> Connection:
     """An app that offers an activity with streams."""
-    greeting = cbor2.dumps([1, 1, 1, SECRET, "com.example.origin", "origin", "T", [], False])
+    greeting = cbor2.dumps([HELLO, PROTOCOL, PROTOCOL, SECRET, "com.example.origin", "origin", "T", [], False])
     put = message(PUT, ACTIVITY, TYPE, "one", 0, 0, 0, None, True, 1)
     return connect(frame(0, greeting), put)
 

@@ -353,9 +353,10 @@ def test_the_command_line_links_two_devices(folders: tuple[str, str], tmp_path: 
         raise AssertionError(f"nothing said {expected!r}")
 
     with ExitStack() as stack:
-        editor = start(0, "-c", OFFERING)
         listening = start(0, "-m", "segue", "link", "--listen", path)
         line(listening.stdout, "waiting for the other device")
+        # The hub is that of the one that listens: it does not go with the editor, and the link stays.
+        editor = start(0, "-c", OFFERING)
         linking = start(1, "-m", "segue", "link", path)
         line(linking.stdout, "linked with")
         viewer = start(1, "-m", "segue", "continue", "--wait", "20")
