@@ -46,10 +46,14 @@ let package = Package(
     room("SegueModel"),
     room("SegueWire", imports: ["SegueModel"]),
     room("SegueEngine", imports: ["SegueModel", "SegueWire"]),
-    room("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
+    room("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
+    room("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver"]),
     room("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
     room(
-      "SegueRuntime", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueFleet", "SegueTransport", "CLinux"]),
+      "SegueRuntime",
+      imports: [
+        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueFleet", "SegueTransport", "CLinux",
+      ]),
     room(
       "SegueABI",
       imports: [
