@@ -8,7 +8,7 @@ let settings: [SwiftSetting] =
   embedded
   ? [
     .enableExperimentalFeature("Embedded"),
-    // Each room is compiled into the one that exports it, once, and only as far as it is used.
+    // Each module is compiled into the one that exports it, once, and only as far as it is used.
     .enableExperimentalFeature("DeferredCodeGen"),
     // Exclusivity is checked in the ordinary build: in this mode the check is an empty function, called 2,000 times.
     // A function that takes a closure is not copied for each closure: that would be a tenth of the library. What is
@@ -16,16 +16,16 @@ let settings: [SwiftSetting] =
     .unsafeFlags([
       "-wmo", "-Xfrontend", "-function-sections", "-enforce-exclusivity=unchecked",
       "-Xllvm", "-sil-disable-pass=closure-specialize",
-      // Machine code is laid out for size, but not at any price: copies by `rep movs` would halve the speed of the codec.
+      // Lays machine code out for size, but not at any price: copies by `rep movs` would halve the speed of the codec.
       "-Xllvm", "-force-attribute=optsize", "-Xllvm", "-force-remove-attribute=minsize",
     ]),
   ] : []
 
-// Rooms that Swift's own optimiser lays out for speed: values and messages. Elsewhere a function that is hot says so.
+// Modules that Swift's own optimiser lays out for speed: values and messages. Elsewhere hot functions say so.
 let fast: Set = ["SegueModel", "SegueWire"]
 
-/// A room of the library; it imports only the rooms named here (docs/architecture.md).
-func room(
+/// A module of the library; it imports only the modules named here (docs/architecture.md).
+func module(
   _ name: String, imports: [Target.Dependency] = [], links: [String] = [], exclude: [String] = []
 ) -> Target {
   .target(
@@ -43,18 +43,18 @@ let package = Package(
     .target(name: "CSegue", path: "include", publicHeadersPath: "."),
     .systemLibrary(name: "CLibUV"),
     .systemLibrary(name: "CLinux"),
-    room("SegueModel"),
-    room("SegueWire", imports: ["SegueModel"]),
-    room("SegueEngine", imports: ["SegueModel", "SegueWire"]),
-    room("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
-    room("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver"]),
-    room("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
-    room(
+    module("SegueModel"),
+    module("SegueWire", imports: ["SegueModel"]),
+    module("SegueEngine", imports: ["SegueModel", "SegueWire"]),
+    module("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
+    module("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver"]),
+    module("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
+    module(
       "SegueRuntime",
       imports: [
         "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueFleet", "SegueTransport", "CLinux",
       ]),
-    room(
+    module(
       "SegueABI",
       imports: [
         "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One copy of the rooms with all mutants in it, each behind a switch, and its build."""
+"""One copy of the modules with all mutants in it, each behind a switch, and its build."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mutant import ROOMS, ROOT, Mutant, lines_of, source
+from mutant import MODULES, ROOT, Mutant, lines_of, source
 
 COPY = ROOT / ".build" / "mutants"
 
@@ -113,30 +113,30 @@ BUILD = (
 )
 
 
-def complaints(room: str) -> str:
-    """What the compiler has against a room of the copy; without its optimizer that takes seconds."""
+def complaints(module: str) -> str:
+    """What the compiler has against a module of the copy; without its optimizer that takes seconds."""
     # Nothing goes to the null device: a compiler that fails removes its output, and root may remove that, too.
-    modules = COPY / "modules"
-    modules.mkdir(exist_ok=True)
-    files = sorted(str(path) for path in (COPY / "Sources" / room).rglob("*.swift"))
-    command = ["swiftc", "-swift-version", "6", "-module-name", room, "-I", str(modules), "-suppress-warnings", "-wmo"]
+    built = COPY / "modules"
+    built.mkdir(exist_ok=True)
+    files = sorted(str(path) for path in (COPY / "Sources" / module).rglob("*.swift"))
+    command = ["swiftc", "-swift-version", "6", "-module-name", module, "-I", str(built), "-suppress-warnings", "-wmo"]
     command += [
         "-emit-sil",
         "-o",
-        str(modules / f"{room}.sil"),
+        str(built / f"{module}.sil"),
         "-emit-module-path",
-        str(modules / f"{room}.swiftmodule"),
+        str(built / f"{module}.swiftmodule"),
     ]
     done = subprocess.run([*command, *files], capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode != 0 else ""
 
 
 def problem(mutants: list[Mutant], suites: Sequence[str]) -> str:
-    """What the compiler has against the rooms with these in them; nothing: they can be made."""
+    """What the compiler has against the modules with these in them; nothing: they can be made."""
     for number, mutant in enumerate(mutants):
         mutant.number = number
     make_copy(mutants, suites)
-    return next((said for room in ROOMS if (said := complaints(room))), "")
+    return next((said for module in MODULES if (said := complaints(module))), "")
 
 
 def build(mutants: list[Mutant], suites: Sequence[str]) -> list[Mutant]:
@@ -145,7 +145,7 @@ def build(mutants: list[Mutant], suites: Sequence[str]) -> list[Mutant]:
         mutant.number = number
     while True:
         make_copy(mutants, suites)
-        said = next((said for room in ROOMS if (said := complaints(room))), "")
+        said = next((said for module in MODULES if (said := complaints(module))), "")
         if not said:
             done = subprocess.run(BUILD, cwd=COPY, capture_output=True, text=True)
             if done.returncode == 0:

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = ROOT / "Tests" / "mutants" / "written.toml"
 EQUIVALENT = ROOT / "Tests" / "mutants" / "equivalent.toml"
-ROOMS = ("SegueModel", "SegueWire", "SegueEngine")
+MODULES = ("SegueModel", "SegueWire", "SegueEngine")
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Mutant:
     noticed_by: list[str] = field(default_factory=list)
 
     @property
-    def room(self) -> str:
+    def module(self) -> str:
         return self.file.split("/")[0]
 
     @property
@@ -131,11 +131,11 @@ def is_statement(code: str) -> bool:
 
 
 def drawable(taken: Sequence[Mutant]) -> list[Mutant]:
-    """All mutants that a script can make of the rooms, but for lines with one that was written."""
+    """All mutants that a script can make of the modules, but for lines with one that was written."""
     reasons = tomllib.loads(EQUIVALENT.read_text()).get("equivalent", [])
     found: list[Mutant] = []
-    for room in ROOMS:
-        for path in sorted((ROOT / "Sources" / room).rglob("*.swift")):
+    for module in MODULES:
+        for path in sorted((ROOT / "Sources" / module).rglob("*.swift")):
             file = str(path.relative_to(ROOT / "Sources"))
             # Invariants are what notices.
             if path.name.endswith("Invariants.swift"):
