@@ -2,9 +2,9 @@
 /**
  * segue.h: Handoff for any language and any platform.
  *
- * An app says what its user is doing (an ACTIVITY: type, title, state, web page). Any other app of the same team,
+ * An app states what its user is doing (an ACTIVITY: type, title, state, web page). Any other app of the same team,
  * on any device of the same user, can CONTINUE it: same document, same page, same cursor. This header is the only
- * public one, and the manual. Rule numbers (R3.2) are those of docs/handoff.md.
+ * public one, and it is the manual. Rule numbers (R3.2) are those of docs/handoff.md.
  *
  *     segue_app *app;
  *     segue_activity *activity;
@@ -18,10 +18,12 @@
  * CONCEPTS
  *   app           one open of the library: identifier, team, the activity types that it can continue
  *   activity      what the user is doing in an app; while it is current, it is offered to other apps
- *   offer         the small description of an activity that travels ahead; an app sees those that it could continue
+ *   offer         the small description of an activity that other apps get; an app sees those that it could continue
+ *   origin        the app in which an activity lives
+ *   receiver      the app that continues it
  *   continuation  one attempt of a receiver to take an activity over from its origin
- *   receipt       what the origin learns of an attempt in the end
- *   hub           the device's switchboard; it runs inside the first app that opens, and moves when that app goes
+ *   receipt       the record of how an attempt ended, for the origin
+ *   hub           connects the apps of a device; it runs inside the first app that opens, and moves when that app ends
  *   delegate      the callbacks of an app or of an activity
  *   value         immutable data: what user_info holds. A value is its deterministic encoding (CBOR, RFC 8949 4.2.1)
  *
@@ -29,10 +31,11 @@
  * success, and every output pointer may be NULL unless its text says "required". Every pointer, length, UTF-8 string,
  * enumerator and handle is checked: bad input is an error with a message (segue_last_error), never a crash.
  *
- * HANDLES. segue_activity * and its like are tickets, not addresses: never dereference or do arithmetic on them. A handle
- * that is NULL, released, of another type or junk gives SEGUE_ERROR_INVALID_HANDLE. One object has one handle for
- * life, so handles may be compared (but two offers may describe one activity: compare segue_offer_get_id). Handles are counted: create gives one count, X_retain adds one, X_release takes
- * one. X_release(NULL) does nothing and succeeds; one release too many is SEGUE_ERROR_INVALID_HANDLE.
+ * HANDLES. segue_activity * and similar types are tickets, not addresses: never dereference them or calculate with
+ * them. A handle that is NULL, released, of another type or junk gives SEGUE_ERROR_INVALID_HANDLE. An object has one
+ * handle for life, so handles can be compared (but two offers may describe one activity: compare segue_offer_get_id).
+ * Handles are counted: create gives one count, X_retain adds one, X_release takes one. X_release(NULL) does nothing and
+ * succeeds; one release too many is SEGUE_ERROR_INVALID_HANDLE.
  *
  * OWNERSHIP. Each pointer parameter is described with one of these words:
  *   owned      yours: release a handle with the named function, memory with segue_free
@@ -40,42 +43,47 @@
  *   copied     read during this call, never kept
  *   retained   the library takes its own count; yours stays yours
  *   out        written on success
- * Getters give copies or counted immutable objects, so what you got stays valid whatever other threads do (R1.13).
+ * Getters give copies or counted immutable objects. These stay valid, whatever other threads do (R1.13).
  *
- * STRINGS are UTF-8 with a length in bytes; NUL bytes inside are legal; SEGUE_NUL_TERMINATED stands for the length of
- * a C string. Strings given to you are NUL-terminated behind their length. Dates are seconds since
+ * STRINGS are UTF-8 with a length in bytes. NUL bytes inside are legal; pass SEGUE_NUL_TERMINATED as the length of a
+ * C string. Strings that the library returns have a NUL after their length. Dates are seconds since
  * 1970-01-01T00:00:00Z as a double; SEGUE_NO_DATE (not a number) means none. Durations are milliseconds.
  *
  * THREADS. Every function may be called from any thread. The first segue_app_open starts one library thread for all
- * sockets and timers, with all signals blocked; an attachment that is on its way has one or two of its own. YOUR callbacks run where you choose, app by app:
+ * sockets and timers, with all signals blocked. An attachment transfer has one or two threads of its own. YOUR
+ * callbacks run where you choose, app by app:
  *   SEGUE_DELIVER_HOST    (default) inside segue_app_dispatch, on the thread that calls it; nothing else runs them
- *                         (segue_app_close runs those that end what is pending). segue_app_fd tells when to call it.
+ *                         (segue_app_close runs those that end pending work). segue_app_fd tells you when to call it.
  *   SEGUE_DELIVER_THREAD  on a second library thread that belongs to the app: one callback at a time, in order.
  *
- * CALLBACKS are a function and a context. `destroy` is called exactly once with the context when the library will
- * never use it again, also when the registration fails. If the registering call fails, the callback never runs. No lock is held while
- * calling you; a callback may call any function but segue_app_close and segue_app_dispatch of its own app (SEGUE_ERROR_BUSY).
+ * CALLBACKS are a function and a context. `destroy` is called exactly once with the context, when the library will
+ * never use it again, also when the registration fails. If the registering call fails, the callback never runs. The
+ * library holds no lock while it calls you. A callback may call any function except segue_app_close and
+ * segue_app_dispatch of its own app (SEGUE_ERROR_BUSY).
  *
- * WHAT THE LIBRARY DOES TO YOUR PROCESS. Threads only as said above. It installs no signal handler, raises no
- * SIGPIPE, writes no environment variable and no locale, prints nothing (unless SEGUE_LOG asks for it). All its descriptors are
- * close-on-exec. After fork of a process that has opened an app, values, writers and readers work in the child, and
- * segue_free; every other call there gives SEGUE_ERROR_FORKED; exec is fine. An idle app causes no wake-ups, if it
- * gets one inotify instance for the process; without, it goes on, and looks at the runtime folder every 5 s. It stays loaded once loaded (-z nodelete). Environment variables that it reads:
- *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that is
- *                      the user's with mode 0700; else a private folder in the temporary one. When it is deleted, or what
- *                      is in it, the apps make it again and meet there; while it cannot be made, open apps go on
+ * WHAT THE LIBRARY DOES TO YOUR PROCESS. It starts only the threads named above. It installs no signal handler, raises
+ * no SIGPIPE, writes no environment variable and no locale, and prints nothing (unless SEGUE_LOG asks for it). All its
+ * descriptors are close-on-exec. After fork in a process that has opened an app, values, writers, readers and
+ * segue_free work in the child; every other call there gives SEGUE_ERROR_FORKED; exec is fine. An idle app causes no
+ * wake-ups if the process gets one inotify instance; without one the app checks the runtime folder every 5 s. The
+ * library stays loaded once loaded (-z nodelete). It reads these environment variables:
+ *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that
+ *                      belongs to the user and has mode 0700; else a private folder in the temporary folder. If the
+ *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep
+ *                      working while it cannot be created
  *   SEGUE_LOG          error | info | debug: also write log lines to standard error
  *
- * WHERE THE SYSTEM SETS LIMITS. What it refuses when an app opens (descriptors, random numbers, pipes, the folder) is
- * SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER of segue_app_open; what it refuses later is told by segue_app_get_connection,
- * and tried again after 1 s, 2 s ... 16 s. Memory: bytes and texts of 128 KiB or more that you hand in or ask for are
- * checked beforehand (SEGUE_ERROR_SYSTEM); where smaller pieces cannot be had, the process ends. Files: RLIMIT_FSIZE is
- * SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: one that calls needs 64 KiB of stack, and what your callbacks need.
- * pthread_cancel takes effect when the call of this library that the thread is in returns, callbacks included
- * (segue_app_wake makes segue_app_dispatch return); asynchronous cancellation must be off.
+ * WHERE THE SYSTEM SETS LIMITS. If the system refuses something when an app opens (descriptors, random numbers, pipes,
+ * the folder), segue_app_open gives SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER. segue_app_get_connection reports
+ * what it refuses later; the library retries after 1 s, 2 s ... 16 s. Memory: bytes and texts of 128 KiB or more that
+ * you pass in or ask for are checked beforehand (SEGUE_ERROR_SYSTEM); if a smaller allocation fails, the process ends.
+ * Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling thread needs 64 KiB of stack,
+ * plus what your callbacks need. pthread_cancel takes effect when the current call of this library returns, callbacks
+ * included (segue_app_wake makes segue_app_dispatch return); asynchronous cancellation must be off.
  *
- * VERSIONS. SEGUE_VERSION is what you compiled against, segue_version() what you run with; the soname changes when the
- * interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an ABI line for each release.
+ * VERSIONS. SEGUE_VERSION is the version that you compiled against, segue_version() the one that you run with. The
+ * soname changes when the interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an
+ * ABI line for each release.
  */
 #ifndef SEGUE_H
 #define SEGUE_H
@@ -95,10 +103,10 @@ extern "C" {
 /** major << 16 | minor << 8 | patch */
 #define SEGUE_VERSION 0x000100
 
-/** Stands for the length of a NUL-terminated string. */
+/** Pass this as the length of a NUL-terminated string. */
 #define SEGUE_NUL_TERMINATED SIZE_MAX
 
-/** No date: not a number. Every NaN is taken as SEGUE_NO_DATE. */
+/** No date: not a number. Every NaN counts as SEGUE_NO_DATE. */
 #define SEGUE_NO_DATE ((double)(0.0 / 0.0))
 
 /** A buffer of this many bytes holds any message of segue_last_error, NUL included. */
@@ -108,8 +116,8 @@ extern "C" {
 #define SEGUE_ID_SIZE 16
 
 /**
- * The result of a call. Those with a number of Apple's Foundation (NSCocoaErrorDomain) carry it in
- * segue_status_foundation_code (R3.11):
+ * The result of a call. segue_status_foundation_code maps these to numbers of Apple's Foundation
+ * (NSCocoaErrorDomain, R3.11):
  *   SEGUE_ERROR_HANDOFF_FAILED 4608, SEGUE_ERROR_CONNECTION_UNAVAILABLE 4609,
  *   SEGUE_ERROR_REMOTE_APPLICATION_TIMED_OUT 4610, SEGUE_ERROR_USER_INFO_TOO_LARGE 4611,
  *   SEGUE_ERROR_USER_CANCELLED 3072
@@ -128,7 +136,7 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_INVALIDATED 5
 /** user_info cannot hold this (R1.2): bignum, undefined, other simple value or tag, a number out of range. */
 #define SEGUE_ERROR_UNSUPPORTED_VALUE 6
-/** Bytes that are not what they should be: truncated, lengths that lie, duplicate keys, trailing bytes. */
+/** The bytes are malformed: truncated, wrong lengths, duplicate keys, trailing bytes. */
 #define SEGUE_ERROR_MALFORMED 7
 /** No such entry. */
 #define SEGUE_ERROR_NOT_FOUND 8
@@ -136,7 +144,7 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_WRONG_KIND 9
 /** A published limit is exceeded (nesting, length of a text, count). */
 #define SEGUE_ERROR_LIMIT_EXCEEDED 10
-/** Not from inside a callback, or another thread is in the same call. */
+/** The call is not allowed inside a callback, or another thread is in the same call. */
 #define SEGUE_ERROR_BUSY 11
 /** This process is a fork of one that has opened an app. */
 #define SEGUE_ERROR_FORKED 12
@@ -150,11 +158,11 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_DECLINED 16
 /** The other side speaks another protocol version. */
 #define SEGUE_ERROR_UNSUPPORTED_VERSION 17
-/** The continuation failed for a reason of the other side. Foundation: 4608. */
+/** The continuation failed on the other side. Foundation: 4608. */
 #define SEGUE_ERROR_HANDOFF_FAILED 20
 /** The origin or the hub cannot be reached. Foundation: 4609. */
 #define SEGUE_ERROR_CONNECTION_UNAVAILABLE 21
-/** The origin did not answer within its time. Foundation: 4610. */
+/** The origin did not answer in time. Foundation: 4610. */
 #define SEGUE_ERROR_REMOTE_APPLICATION_TIMED_OUT 22
 /** user_info is larger than its limit; the message names the largest entries. Foundation: 4611. */
 #define SEGUE_ERROR_USER_INFO_TOO_LARGE 23
@@ -164,31 +172,31 @@ typedef int32_t segue_status;
 /** Called once with a context that the library will not use again. May be NULL. */
 typedef void (*segue_destroy)(void *context);
 
-/** SEGUE_VERSION of the loaded library. Works in every state, also after fork. */
+/** Returns SEGUE_VERSION of the loaded library. Works in every state, also after fork. */
 uint32_t segue_version(void);
 
-/** The name of a status without its prefix, as in "INVALID_HANDLE"; "UNKNOWN" for others. Static memory. */
+/** Returns the name of a status without its prefix, such as "INVALID_HANDLE"; "UNKNOWN" for others. Static memory. */
 const char *segue_status_name(segue_status status);
 
-/** The Foundation number of a status (R3.11), 0 where there is none. */
+/** Returns the Foundation number of a status (R3.11), 0 if it has none. */
 int32_t segue_status_foundation_code(segue_status status);
 
 /**
- * The last failing call of this thread: returns its status, SEGUE_OK if none has failed yet.
- *   buffer    out, may be NULL: one line of UTF-8, NUL-terminated, naming what was wrong with which argument
+ * Returns the status of the last failing call of this thread, SEGUE_OK if none has failed yet.
+ *   buffer    out, may be NULL: one line of UTF-8, NUL-terminated, that names the argument and what was wrong with it
  *   capacity  bytes in buffer; SEGUE_MESSAGE_SIZE is enough; a longer message is cut at a character
  */
 segue_status segue_last_error(char *buffer, size_t capacity);
 
 /**
- * Frees memory that a getter gave.
- *   memory  owned, may be NULL: exactly a pointer that the library gave, once
+ * Frees memory that a getter returned.
+ *   memory  owned, may be NULL: exactly a pointer that the library returned, once
  */
 void segue_free(void *memory);
 
-/** Numbers that can be read and, where "settable" stands, set for this process (handoff.md section 9). */
+/** Limits that can be read and, if marked "settable", set for this process (handoff.md section 9). */
 typedef int32_t segue_limit;
-/** bytes: a payload above it is reported as a diagnostic; 3072 */
+/** bytes; validate reports a larger payload as a problem; 3072 */
 #define SEGUE_LIMIT_ADVISED_PAYLOAD 1
 /** bytes of encoded user_info; 262144; settable 1024...16777216 */
 #define SEGUE_LIMIT_USER_INFO 2
@@ -214,7 +222,7 @@ typedef int32_t segue_limit;
 #define SEGUE_LIMIT_OFFER_UPDATE_MS 12
 /** bytes of a request, and of its answer, sent or taken; 1048576; settable 1024...16777216 */
 #define SEGUE_LIMIT_REQUEST 13
-/** ms for which an attachment that has stopped is asked for again, or kept for who is silent; 60000; settable 0...3600000 */
+/** ms for which a stopped attachment is retried, or kept for a silent receiver; 60000; settable 0...3600000 */
 #define SEGUE_LIMIT_TRANSFER_RESUME_MS 14
 
 /**
@@ -225,7 +233,8 @@ typedef int32_t segue_limit;
 segue_status segue_limit_get(segue_limit limit, uint64_t *value);
 
 /**
- * Sets a limit for this process. Times, and the size of requests, apply to apps that open afterwards, other sizes at once.
+ * Sets a limit for this process. Times and the size of requests apply to apps that open afterwards, other sizes at
+ * once.
  * Errors: INVALID_ARGUMENT (no such limit, not settable, or out of its range).
  */
 segue_status segue_limit_set(segue_limit limit, uint64_t value);
@@ -236,13 +245,14 @@ typedef int32_t segue_log_level;
 #define SEGUE_LOG_DEBUG 3
 
 /**
- * One line of log. Runs on any thread, also the library's: be quick, and call nothing of the library but segue_version.
+ * Gets one line of log. Runs on any thread, also the library's: return quickly, and call no function of the library
+ * except segue_version.
  *   message  borrowed: UTF-8, NUL-terminated
  */
 typedef void (*segue_log_function)(void *context, segue_log_level level, const char *message, size_t message_length);
 
 /**
- * Sets the process's log callback, replacing the former one, whose context is destroyed when no thread is in it.
+ * Sets the process's log callback and replaces the former one, whose context is destroyed when no thread runs it.
  *   function  may be NULL: no callback
  *   context   retained until destroy
  * Errors: INVALID_ARGUMENT (no such level).
@@ -250,7 +260,7 @@ typedef void (*segue_log_function)(void *context, segue_log_level level, const c
 segue_status segue_log_set(segue_log_level most, segue_log_function function, void *context, segue_destroy destroy);
 
 /**
- * How many handles are alive: for leak checks in tests.
+ * Counts the live handles, for leak checks in tests.
  *   count  out
  */
 segue_status segue_debug_live_handles(size_t *count);
@@ -261,10 +271,10 @@ segue_status segue_debug_live_handles(size_t *count);
  * A value is immutable and is its deterministic encoding: two values are equal if and only if those bytes are. Kinds:
  * null, bool, integer (-2^63 ... 2^64-1), double (NaN, infinities and -0.0 survive), string, data, date, URL, UUID,
  * array, dictionary (any kind may be a key) and set. Make one with a writer, or from CBOR. Look into it by key
- * (segue_dictionary_get_...), by index (segue_array_get_...) or by path (segue_value_find_...), or walk through all of it
- * with a reader.
+ * (segue_dictionary_get_...), by index (segue_array_get_...) or by path (segue_value_find_...), or read all of it with
+ * a reader.
  *
- *     segue_writer *writer = NULL;                    // three fields: no call but the last needs a check
+ *     segue_writer *writer = NULL;                    // three fields: only the last call needs a check
  *     segue_value *info = NULL;
  *     segue_writer_create(&writer);
  *     segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
@@ -286,7 +296,7 @@ typedef struct segue_writer segue_writer;
 typedef struct segue_reader segue_reader;
 
 typedef int32_t segue_kind;
-/** Only from a reader: the container that was entered ends here. */
+/** Only from a reader: the end of the current container. */
 #define SEGUE_KIND_END 0
 #define SEGUE_KIND_NULL 1
 #define SEGUE_KIND_BOOL 2
@@ -302,7 +312,7 @@ typedef int32_t segue_kind;
 #define SEGUE_KIND_SET 12
 
 /**
- * A value from one CBOR item, deterministic or not: lengths, number sizes and order are normalised.
+ * Decodes a value from one CBOR item, deterministic or not: lengths, number sizes and order are normalised.
  *   cbor   copied
  *   value  out, owned: release with segue_value_release
  * Errors: MALFORMED or UNSUPPORTED_VALUE, with the offset; LIMIT_EXCEEDED (nesting; 16 MiB).
@@ -310,27 +320,27 @@ typedef int32_t segue_kind;
 segue_status segue_value_decode(const uint8_t *cbor, size_t length, segue_value **value);
 
 /**
- * The deterministic CBOR of a value.
+ * Encodes a value as deterministic CBOR.
  *   cbor  out, owned: free with segue_free
  */
 segue_status segue_value_encode(const segue_value *value, uint8_t **cbor, size_t *length);
 
 /**
- * A value in CBOR diagnostic notation (RFC 8949 section 8), for people.
+ * Describes a value in CBOR diagnostic notation (RFC 8949 section 8), for people.
  *   text  out, owned: free with segue_free
  */
 segue_status segue_value_describe(const segue_value *value, char **text, size_t *length);
 
-/** What kind of value it is. */
+/** Gets the kind of a value. */
 segue_status segue_value_get_kind(const segue_value *value, segue_kind *kind);
 
 /**
- * Elements of an array or set, entries of a dictionary, bytes of a string, data or URL.
- * Errors: WRONG_KIND for the others.
+ * Counts the elements of an array or set, the entries of a dictionary, the bytes of a string, data or URL.
+ * Errors: WRONG_KIND (any other kind).
  */
 segue_status segue_value_get_count(const segue_value *value, size_t *count);
 
-/** Whether two values are equal: their encodings are the same bytes. */
+/** Tells whether two values are equal: their encodings are the same bytes. */
 segue_status segue_value_is_equal(const segue_value *value, const segue_value *other, bool *equal);
 
 /** Adds a count. */
@@ -343,8 +353,9 @@ segue_status segue_value_release(segue_value *value);
  *   key     copied
  *   result  out; of segue_dictionary_get_value owned: release with segue_value_release;
  *           of ..._string (string or URL) and ..._data owned: free with segue_free
- * Errors: NOT_FOUND (the message names the key); WRONG_KIND (not a dictionary; the entry is of another kind; the integer does not fit).
- * segue_dictionary_get_double also takes an integer that a double holds exactly.
+ * Errors: NOT_FOUND (the message names the key); WRONG_KIND (not a dictionary; the entry is of another kind; the
+ * integer does not fit).
+ * segue_dictionary_get_double also accepts an integer that a double represents exactly.
  */
 segue_status segue_dictionary_get_bool(const segue_value *dictionary, const char *key, size_t key_length, bool *result);
 segue_status segue_dictionary_get_int64(const segue_value *dictionary, const char *key, size_t key_length,
@@ -361,9 +372,9 @@ segue_status segue_dictionary_get_value(const segue_value *dictionary, const cha
                                         segue_value **result);
 
 /**
- * The same of an element of an array, or of a set in the order of its encoding.
- *   index  from 0; it takes the longer the higher it is: use a reader to walk through a large array
- * Errors: NOT_FOUND (there are not so many); WRONG_KIND (neither array nor set; the element is of another kind).
+ * Do the same for an element of an array, or of a set in the order of its encoding.
+ *   index  from 0; higher indices take longer: use a reader to go through a large array
+ * Errors: NOT_FOUND (index out of range); WRONG_KIND (neither array nor set; the element is of another kind).
  */
 segue_status segue_array_get_bool(const segue_value *array, size_t index, bool *result);
 segue_status segue_array_get_int64(const segue_value *array, size_t index, int64_t *result);
@@ -374,11 +385,11 @@ segue_status segue_array_get_data(const segue_value *array, size_t index, uint8_
 segue_status segue_array_get_value(const segue_value *array, size_t index, segue_value **result);
 
 /**
- * The same of what stands deeper inside, by its path: keys that are strings, and indices, with "/" between, as in
- * "tasks/0/text". In a key "~1" stands for "/", and "~0" for "~" (RFC 6901). The empty path is the value itself.
+ * Do the same for a nested value, by its path: string keys and indices, separated by "/", such as "tasks/0/text". In a
+ * key "~1" means "/", and "~0" means "~" (RFC 6901). The empty path is the value itself.
  *   path  copied
- * Errors: NOT_FOUND (the message names the first part that is not there); WRONG_KIND (a part before the last is neither
- * dictionary, array nor set; the last is of another kind); INVALID_ARGUMENT (another character behind "~"; not UTF-8).
+ * Errors: NOT_FOUND (the message names the first missing part); WRONG_KIND (a part before the last is neither
+ * dictionary, array nor set; the last is of another kind); INVALID_ARGUMENT (another character after "~"; not UTF-8).
  */
 segue_status segue_value_find_bool(const segue_value *value, const char *path, size_t path_length, bool *result);
 segue_status segue_value_find_int64(const segue_value *value, const char *path, size_t path_length, int64_t *result);
@@ -400,10 +411,11 @@ segue_status segue_value_find_value(const segue_value *value, const char *path, 
 segue_status segue_dictionary_find(const segue_value *dictionary, const segue_value *key, segue_value **result);
 
 /**
- * Starts a value. Put one item, or begin a container, put its items, end it; then finish. A dictionary takes key,
- * value, key, value ... in any order of keys. The first error stays: all later calls give it and do nothing, and so does
- * segue_writer_finish. So only that one needs a check. Not for two threads at a time: while one is in a call with it,
- * every other call, its release too, gives SEGUE_ERROR_BUSY; that error, and INVALID_HANDLE, do not stay.
+ * Creates a writer. Put one item, or begin a container, put its items, end it; then finish. A dictionary takes key,
+ * value, key, value ... with the keys in any order. The first error is sticky: all later calls return it and do
+ * nothing, and so does segue_writer_finish. So only that call needs a check. Use a writer on one thread at a time:
+ * while one call with it runs, every other call, its release too, gives SEGUE_ERROR_BUSY; that error and INVALID_HANDLE
+ * are not sticky.
  *   writer  out, required, owned: release with segue_writer_release
  */
 segue_status segue_writer_create(segue_writer **writer);
@@ -416,24 +428,24 @@ segue_status segue_writer_put_double(segue_writer *writer, double value);
 segue_status segue_writer_put_string(segue_writer *writer, const char *string, size_t length);
 /** data  copied; may be NULL if length is 0 */
 segue_status segue_writer_put_data(segue_writer *writer, const uint8_t *data, size_t length);
-/** seconds since 1970, finite: else INVALID_ARGUMENT */
+/** Seconds since 1970, finite (else INVALID_ARGUMENT). */
 segue_status segue_writer_put_date(segue_writer *writer, double seconds);
-/** url  copied: absolute, RFC 3986, any scheme, kept byte for byte: else INVALID_URL */
+/** url  copied: absolute, RFC 3986, any scheme, kept byte for byte (else INVALID_URL) */
 segue_status segue_writer_put_url(segue_writer *writer, const char *url, size_t length);
 /** uuid  copied: 16 bytes */
 segue_status segue_writer_put_uuid(segue_writer *writer, const uint8_t *uuid);
-/** value  borrowed: put in whole */
+/** value  borrowed: inserted as one item */
 segue_status segue_writer_put_value(segue_writer *writer, const segue_value *value);
 /** Begins an array, dictionary or set. Errors: LIMIT_EXCEEDED (nesting). */
 segue_status segue_writer_begin(segue_writer *writer, segue_kind kind);
 /**
- * Ends the container begun last.
- * Errors: INVALID_STATE (none is open; a key without a value); INVALID_ARGUMENT (a key or element of a set twice,
- * named in the message).
+ * Ends the innermost open container.
+ * Errors: INVALID_STATE (none is open; a key without a value); INVALID_ARGUMENT (a duplicate key, or element of a set;
+ * the message names it).
  */
 segue_status segue_writer_end(segue_writer *writer);
 /**
- * The value that was written, or the first error. Either way the writer is empty again and can be used for the next.
+ * Gives the value that was written, or the first error. Either way the writer is empty again and can be reused.
  *   value  out, required, owned: release with segue_value_release
  * Errors: that of an earlier call; INVALID_STATE (nothing was put, or a container is still open).
  */
@@ -445,11 +457,11 @@ segue_status segue_writer_release(segue_writer *writer);
 typedef struct segue_item {
   /** SEGUE_KIND_... */
   segue_kind kind;
-  /** containers around it: 0 for the outermost value */
+  /** number of enclosing containers: 0 for the outermost value */
   uint32_t depth;
-  /** elements (array, set), entries (dictionary), bytes (string, data, URL: read them with segue_reader_copy); else 0 */
+  /** elements (array, set), entries (dictionary), bytes (string, data, URL: read with segue_reader_copy); else 0 */
   size_t count;
-  /** kind INTEGER: true if the number is negative and stands in as.int64; else it stands in as.uint64 */
+  /** kind INTEGER: true if the number is negative, and in as.int64; otherwise it is in as.uint64 */
   bool negative;
   /** the number by kind: bool, int64/uint64, real (DOUBLE; DATE in seconds since 1970), uuid */
   union {
@@ -462,29 +474,29 @@ typedef struct segue_item {
 } segue_item;
 
 /**
- * A reader at the start of a value: the way to read all of it without a handle for each part. Not for two threads at
- * a time: while one is in a call with it, every other call, its release too, gives SEGUE_ERROR_BUSY.
+ * Creates a reader at the start of a value. It reads the whole value without a handle for each part. Use a reader on
+ * one thread at a time: while one call with it runs, every other call, its release too, gives SEGUE_ERROR_BUSY.
  *   value   retained
  *   reader  out, required, owned: release with segue_reader_release
  */
 segue_status segue_reader_create(const segue_value *value, segue_reader **reader);
 /**
- * The next item, depth first. A dictionary gives key, value, key, value ...; behind the last item of a container
- * comes SEGUE_KIND_END (at the depth of the container).
+ * Gives the next item, depth first. A dictionary gives key, value, key, value ...; SEGUE_KIND_END (at the depth of the
+ * container) follows the last item of a container.
  *   item      out, required
- *   buffer    out, may be NULL: the bytes of a string, data or URL, without NUL behind, if there is room for them
- *   capacity  bytes in buffer; for more than that (item.count) there is segue_reader_copy
- * Errors: NOT_FOUND when all is read.
+ *   buffer    out, may be NULL: the bytes of a string, data or URL, without a final NUL, if they fit
+ *   capacity  bytes in buffer; if item.count is larger, use segue_reader_copy
+ * Errors: NOT_FOUND (the whole value has been read).
  */
 segue_status segue_reader_next(segue_reader *reader, segue_item *item, uint8_t *buffer, size_t capacity);
 /**
- * Copies the bytes of the string, data or URL at which the reader stands, without NUL behind.
+ * Copies the bytes of the current string, data or URL, without a final NUL.
  *   buffer    out: at least item.count bytes; may be NULL if that is 0
  * Errors: INVALID_STATE (no such item); INVALID_ARGUMENT (capacity too small: nothing is written).
  */
 segue_status segue_reader_copy(segue_reader *reader, uint8_t *buffer, size_t capacity);
 /**
- * The item at which the reader stands as a value of its own; if it is a container the reader then skips its inside and its END.
+ * Gives the current item as a value of its own. If it is a container, the reader then skips its contents and its END.
  *   value  out, required, owned: release with segue_value_release
  * Errors: INVALID_STATE (before the first item, or at an END).
  */
@@ -501,7 +513,7 @@ typedef struct segue_activity segue_activity;
 typedef struct segue_activity_delegate segue_activity_delegate;
 
 /**
- * A new activity; it needs saving from birth (R1.4).
+ * Creates an activity; a new one needs saving (R1.4).
  *   app       borrowed, may be NULL: then it can be read, written and encoded, but never become current
  *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type of the app
  *   activity  out, required, owned: release with segue_activity_release; the last release invalidates it (R1.15)
@@ -514,7 +526,7 @@ segue_status segue_activity_retain(segue_activity *activity);
 segue_status segue_activity_release(segue_activity *activity);
 
 /**
- * An activity from the bytes of segue_activity_encode: every property, a new identifier, clean.
+ * Decodes an activity from the bytes of segue_activity_encode: every property, a new identifier, clean.
  *   app       borrowed, may be NULL: as in segue_activity_create
  *   document  copied
  *   activity  out, required, owned: release with segue_activity_release
@@ -522,31 +534,35 @@ segue_status segue_activity_release(segue_activity *activity);
  */
 segue_status segue_activity_decode(segue_app *app, const uint8_t *document, size_t length, segue_activity **activity);
 /**
- * The activity document: a self-describing, deterministic CBOR item (docs/protocol.md). Runs no callback.
+ * Encodes the activity document: a self-describing, deterministic CBOR item (docs/protocol.md). Runs no callback.
  *   document  out, owned: free with segue_free
  */
 segue_status segue_activity_encode(const segue_activity *activity, uint8_t **document, size_t *length);
 /**
- * The activity document in CBOR diagnostic notation, for people.
+ * Describes the activity document in CBOR diagnostic notation, for people.
  *   text  out, owned: free with segue_free
  */
 segue_status segue_activity_describe(const segue_activity *activity, char **text, size_t *length);
 /**
- * All that is wrong with an activity, at once (R1.14).
- *   problems  out, required, owned: release with segue_value_release; an array (empty if all is well) of dictionaries
+ * Lists all problems of an activity at once (R1.14).
+ *   problems  out, required, owned: release with segue_value_release; an array (empty if there are none) of
+ *             dictionaries
  *             {"path": "user_info/…", "status": integer, "message": string}
  */
 segue_status segue_activity_validate(const segue_activity *activity, segue_value **problems);
 
-/** Offered from now on, in place of the app's former current activity (R1.11, R1.12). Errors: INVALIDATED; INVALID_STATE (no app, or it is not open). */
+/**
+ * Offers the activity from now on, in place of the app's former current activity (R1.11, R1.12).
+ * Errors: INVALIDATED; INVALID_STATE (no app, or it is not open).
+ */
 segue_status segue_activity_become_current(segue_activity *activity);
-/** No longer offered; may become current again. It is saved first. Errors: INVALIDATED. */
+/** Saves the activity and stops offering it; it may become current again. Errors: INVALIDATED. */
 segue_status segue_activity_resign_current(segue_activity *activity);
-/** Never offered again. What is offered of it vanishes everywhere. A second call is fine. */
+/** Withdraws every offer of the activity, for ever. A second call succeeds and has no effect. */
 segue_status segue_activity_invalidate(segue_activity *activity);
-/** Whether it is its app's current activity. */
+/** Tells whether this is its app's current activity. */
 segue_status segue_activity_get_current(const segue_activity *activity, bool *current);
-/** Whether it has not been invalidated. */
+/** Tells whether the activity has not been invalidated. */
 segue_status segue_activity_get_valid(const segue_activity *activity, bool *valid);
 
 /**
@@ -555,15 +571,15 @@ segue_status segue_activity_get_valid(const segue_activity *activity, bool *vali
  */
 segue_status segue_activity_set_delegate(segue_activity *activity, segue_activity_delegate *delegate);
 
-/** The identifier under which it is offered. id  out: SEGUE_ID_SIZE bytes */
+/** Gets the identifier under which the activity is offered. id  out: SEGUE_ID_SIZE bytes */
 segue_status segue_activity_get_id(const segue_activity *activity, uint8_t *id);
 /** type  out, owned: free with segue_free */
 segue_status segue_activity_get_type(const segue_activity *activity, char **type, size_t *length);
 
 /**
  * Strings that may be absent. Setting: copied; NULL clears. Getting: out, owned: free with segue_free; NULL if absent.
- * Limits: title 1 KiB, identifiers 255 bytes, URLs 8 KiB (LIMIT_EXCEEDED). URLs are absolute http or https, kept
- * byte for byte (INVALID_URL, and the old one stays: R1.5). The target content identifier does not set needs_save (R1.7).
+ * Limits: title 1 KiB, identifiers 255 bytes, URLs 8 KiB (LIMIT_EXCEEDED). URLs are absolute http or https, kept byte
+ * for byte (INVALID_URL, and the old one stays: R1.5). The target content identifier does not set needs_save (R1.7).
  */
 segue_status segue_activity_set_title(segue_activity *activity, const char *title, size_t length);
 segue_status segue_activity_get_title(const segue_activity *activity, char **title, size_t *length);
@@ -582,11 +598,12 @@ segue_status segue_activity_get_persistent_identifier(const segue_activity *acti
 /**
  * The app's state: a dictionary.
  *   user_info  setting: retained; NULL clears. Getting: out, owned: release with segue_value_release; NULL if absent
- * Errors: WRONG_KIND (not a dictionary); USER_INFO_TOO_LARGE (the message names the largest entries; the old one stays).
+ * Errors: WRONG_KIND (not a dictionary); USER_INFO_TOO_LARGE (the message names the largest entries; the old one
+ * stays).
  */
 segue_status segue_activity_set_user_info(segue_activity *activity, const segue_value *user_info);
 segue_status segue_activity_get_user_info(const segue_activity *activity, segue_value **user_info);
-/** Merges a dictionary in; for the same key the new value wins (R1.10). entries  borrowed. Errors: as for setting. */
+/** Merges a dictionary; for the same key the new value wins (R1.10). entries  borrowed. Errors: as for setting. */
 segue_status segue_activity_add_user_info_entries(segue_activity *activity, const segue_value *entries);
 /**
  * user_info as CBOR in one call: for bindings.
@@ -598,8 +615,8 @@ segue_status segue_activity_get_user_info_cbor(const segue_activity *activity, u
 
 /**
  * Sets of strings.
- *   keys, keywords  setting: retained, a set or array of strings; NULL: absent (keys: all are required, R1.3; keywords: empty).
- *                   Getting: out, owned: release with segue_value_release; a set; keys: NULL if absent
+ *   keys, keywords  setting: retained, a set or array of strings; NULL: absent (keys: all are required, R1.3; keywords:
+ *                   empty). Getting: out, owned: release with segue_value_release; a set; keys: NULL if absent
  */
 segue_status segue_activity_set_required_user_info_keys(segue_activity *activity, const segue_value *keys);
 segue_status segue_activity_get_required_user_info_keys(const segue_activity *activity, segue_value **keys);
@@ -607,23 +624,23 @@ segue_status segue_activity_set_keywords(segue_activity *activity, const segue_v
 segue_status segue_activity_get_keywords(const segue_activity *activity, segue_value **keywords);
 
 /**
- * Whether will_save shall run before the next snapshot. Setting it is cheap: a thousand settings cause one (R2.3).
- * Set it whenever your document changes: then it is saved while nobody waits. Setting false says that user_info is up to
- * date; that is believed until the next change, whatever the save policy (R2.9).
+ * Whether will_save runs before the next snapshot. Setting it is cheap: a thousand calls cause one will_save (R2.3).
+ * Set it whenever your document changes, so that it is saved before a receiver waits for it. Setting it to false
+ * declares user_info up to date; that holds until the next change, whatever the save policy (R2.9).
  */
 segue_status segue_activity_set_needs_save(segue_activity *activity, bool needs_save);
 segue_status segue_activity_get_needs_save(const segue_activity *activity, bool *needs_save);
-/** Past this date it is neither offered nor found (R1.6). SEGUE_NO_DATE: none. Infinite: INVALID_ARGUMENT. */
+/** Past this date the activity is neither offered nor found (R1.6). SEGUE_NO_DATE: none. Infinite: INVALID_ARGUMENT. */
 segue_status segue_activity_set_expiration_date(segue_activity *activity, double seconds);
 segue_status segue_activity_get_expiration_date(const segue_activity *activity, double *seconds);
 segue_status segue_activity_set_supports_continuation_streams(segue_activity *activity, bool supports);
 segue_status segue_activity_get_supports_continuation_streams(const segue_activity *activity, bool *supports);
-/** The app's own version of its user_info layout; travels in the offer (R1.9). */
+/** The app's own version of its user_info layout; the offer carries it (R1.9). */
 segue_status segue_activity_set_payload_version(segue_activity *activity, uint32_t version);
 segue_status segue_activity_get_payload_version(const segue_activity *activity, uint32_t *version);
 
 typedef int32_t segue_eligibility;
-/** true at first; false: never offered (R1.8) */
+/** true by default; false: never offered (R1.8) */
 #define SEGUE_ELIGIBLE_FOR_HANDOFF 1
 #define SEGUE_ELIGIBLE_FOR_SEARCH 2
 #define SEGUE_ELIGIBLE_FOR_PUBLIC_INDEXING 3
@@ -632,9 +649,10 @@ segue_status segue_activity_set_eligible(segue_activity *activity, segue_eligibi
 segue_status segue_activity_get_eligible(const segue_activity *activity, segue_eligibility what, bool *eligible);
 
 /**
- * Where a continued activity came from (R3.12).
- *   origin  out, owned: release with segue_value_release; NULL if it was made here; else a dictionary
- *           {"continuation_id": UUID, "activity_id": UUID, "device_name": string, "app_name": string, "bundle_identifier": string, "stale": bool}
+ * Tells where a continued activity came from (R3.12).
+ *   origin  out, owned: release with segue_value_release; NULL if this app created it; else a dictionary
+ *           {"continuation_id": UUID, "activity_id": UUID, "device_name": string, "app_name": string,
+ *           "bundle_identifier": string, "stale": bool}
  */
 segue_status segue_activity_get_continued_from(const segue_activity *activity, segue_value **origin);
 
@@ -648,51 +666,54 @@ typedef struct segue_stream segue_stream;
 typedef struct segue_request segue_request;
 typedef struct segue_transfer segue_transfer;
 
-/** What a callback that may answer later returns. */
+/** Returned by a callback that may answer later. */
 typedef int32_t segue_reply;
-/** will_save: as YES; segue_save_fail says that it failed. continue: not handled. */
+/** will_save: same as YES; call segue_save_fail to report a failure. continue: not handled. */
 #define SEGUE_REPLY_NO 0
 /** will_save: the activity is up to date. continue: handled. */
 #define SEGUE_REPLY_YES 1
-/** The answer comes later, from any thread: segue_save_complete or segue_continuation_complete, on a retained handle. */
+/** The answer comes later, from any thread: segue_save_complete or segue_continuation_complete on a retained handle. */
 #define SEGUE_REPLY_LATER 2
 
 /**
- * Bring the activity up to date: somebody continues it, or it is time (R2.2, R2.9). Changes made here do not set
+ * Brings the activity up to date: a receiver continues it, or a save is due (R2.2, R2.9). Changes made here do not set
  * needs_save (R1.7). Without an answer within SEGUE_LIMIT_SAVE_MS the last snapshot is used, marked stale (R2.4).
  *
- * One at a time for each activity: while one waits for its answer, no other comes. Who continues the activity before it
- * has begun shares it. Who does so later waits for its answer, and then for another will_save if the save policy asks
- * for one. After SEGUE_LIMIT_SAVE_MS without an answer, another may come while the first is still unanswered: answers
- * that come too late have no effect. segue_app_close calls it, and does not wait for an answer that comes later. It does
- * not run for a continued activity until its continuation has been answered: until then the activity is passed on as it
- * is (R4.2).
+ * Runs once at a time for each activity. A receiver that continues the activity before a will_save has begun shares it.
+ * A later receiver waits for its answer, and then for another will_save if the save policy asks for one. If
+ * SEGUE_LIMIT_SAVE_MS passes without an answer, another will_save may run although the first is unanswered: answers
+ * that come too late have no effect. segue_app_close runs it, and does not wait for a later answer. It does not run for
+ * a continued activity whose continuation has not been answered: until then the activity is passed on as received
+ * (R4.2).
  *   activity, save  borrowed
  */
 typedef segue_reply (*segue_will_save_function)(void *context, segue_activity *activity, segue_save *save);
 /**
- * was_continued: another app continued it and restored all that it was sent (R3.6): the origin may let go of it ("move"),
- * unless segue_receipt_get_stale says so: then the other app has an older state, and the newest is here only.
- * continuation_ended: every attempt ends in one of these, whatever its outcome; it comes after was_continued.
+ * was_continued: another app continued the activity and restored everything that it was sent (R3.6). The origin may
+ * discard its state here ("move"), unless segue_receipt_get_stale gives true: then the other app has an older state,
+ * and only the origin has the newest.
+ * continuation_ended: runs exactly once per attempt, whatever its outcome, after was_continued.
  *   activity, receipt  borrowed
  */
 typedef void (*segue_receipt_function)(void *context, segue_activity *activity, segue_receipt *receipt);
 /**
- * An app that continued the activity has asked for a stream (R7.1, section 9). Unless you retain and open it, it is gone
- * when this returns, and the other side reads its end (aborted).
+ * An app that continued the activity asks for a stream (R7.1, section 9). If you neither open nor retain the stream, it
+ * is aborted when this callback returns, and the other side reads its end.
  *   activity, stream  borrowed
  */
 typedef void (*segue_did_receive_stream_function)(void *context, segue_activity *activity, segue_stream *stream);
 /**
- * An app that continued the activity asks for something (R7.5, section 9). Answer with segue_request_respond or
- * segue_request_refuse, here or later, from any thread, on a retained handle. Released unanswered, it has failed.
+ * An app that continued the activity sends a request (R7.5, section 9). Answer with segue_request_respond or
+ * segue_request_refuse, here or later, from any thread, on a retained handle. Releasing it unanswered fails the
+ * request.
  *   activity, request  borrowed
- *   bytes              borrowed: what is asked; may be NULL if length is 0
+ *   bytes              borrowed: the bytes of the request; may be NULL if length is 0
  */
 typedef void (*segue_request_function)(void *context, segue_activity *activity, segue_request *request,
                                        const uint8_t *bytes, size_t length);
 
 /**
+ * Creates a delegate for activities.
  *   context   retained until destroy
  *   delegate  out, required, owned: release with segue_activity_delegate_release
  */
@@ -703,50 +724,53 @@ segue_status segue_activity_delegate_on_was_continued(segue_activity_delegate *d
                                                       segue_receipt_function function);
 segue_status segue_activity_delegate_on_continuation_ended(segue_activity_delegate *delegate,
                                                            segue_receipt_function function);
-/** Without this callback, others who ask for a stream get INVALID_STATE. */
+/** Without this callback, receivers that ask for a stream get INVALID_STATE. */
 segue_status segue_activity_delegate_on_did_receive_stream(segue_activity_delegate *delegate,
                                                            segue_did_receive_stream_function function);
-/** Without this callback, the requests of others get INVALID_STATE. */
+/** Without this callback, receivers that send a request get INVALID_STATE. */
 segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegate, segue_request_function function);
 /** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
 segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
 
-/** The later answer to will_save: up to date. A second one: INVALID_STATE; too late: fine, and of no effect. */
+/**
+ * Answers will_save later: the activity is up to date. Too late, it succeeds and has no effect.
+ * Errors: INVALID_STATE (answered before).
+ */
 segue_status segue_save_complete(segue_save *save);
 /**
- * The other answer, inside will_save (whatever it returns then) or later: the activity could not be brought up to date.
- * Those who wait get the last snapshot, marked stale, or HANDOFF_FAILED if there is none; needs_save is set (R2.4).
+ * Answers will_save, inside the callback (whose return value then does not count) or later: the save failed. Waiting
+ * receivers get the last snapshot, marked stale, or HANDOFF_FAILED if there is none; needs_save is set (R2.4).
  * Errors: as for segue_save_complete.
  */
 segue_status segue_save_fail(segue_save *save);
 /** Adds a count. */
 segue_status segue_save_retain(segue_save *save);
-/** Takes a count; NULL is fine. Released unanswered, the activity counts as up to date. */
+/** Takes a count; NULL is fine. If it is released unanswered, the activity counts as up to date. */
 segue_status segue_save_release(segue_save *save);
 
 typedef int32_t segue_outcome;
 /** handled, and every restorable object restored */
 #define SEGUE_OUTCOME_RESTORED 1
-/** the receiver did not want it, before (with a reason) or after the payload moved (not handled) */
+/** the receiver refused it, before the payload moved (with a reason) or after (not handled) */
 #define SEGUE_OUTCOME_DECLINED 2
 #define SEGUE_OUTCOME_FAILED 3
 /** the answer was lost; it may or may not have been restored */
 #define SEGUE_OUTCOME_UNKNOWN 4
 
 segue_status segue_receipt_get_outcome(const segue_receipt *receipt, segue_outcome *outcome);
-/** SEGUE_OK if restored, else why not. */
+/** SEGUE_OK if restored, otherwise the cause. */
 segue_status segue_receipt_get_status(const segue_receipt *receipt, segue_status *status);
-/** The reason or error in words, may be empty. reason  out, owned: free with segue_free */
+/** The reason or error in words; may be empty. reason  out, owned: free with segue_free */
 segue_status segue_receipt_get_reason(const segue_receipt *receipt, char **reason, size_t *length);
-/** The receiver. name, identifier  out, owned: free with segue_free */
+/** Names of the receiver. name, identifier  out, owned: free with segue_free */
 segue_status segue_receipt_get_device_name(const segue_receipt *receipt, char **name, size_t *length);
 segue_status segue_receipt_get_app_name(const segue_receipt *receipt, char **name, size_t *length);
 segue_status segue_receipt_get_bundle_identifier(const segue_receipt *receipt, char **identifier, size_t *length);
 /** id  out: SEGUE_ID_SIZE bytes, the same at both ends */
 segue_status segue_receipt_get_continuation_id(const segue_receipt *receipt, uint8_t *id);
-/** When the outcome was known here. */
+/** The date at which the origin learned the outcome. */
 segue_status segue_receipt_get_date(const segue_receipt *receipt, double *seconds);
-/** Whether an older snapshot was handed over because will_save did not answer (R2.4). */
+/** Tells whether an older snapshot was handed over, because will_save failed or did not answer in time (R2.4). */
 segue_status segue_receipt_get_stale(const segue_receipt *receipt, bool *stale);
 /** Adds a count. */
 segue_status segue_receipt_retain(segue_receipt *receipt);
@@ -767,37 +791,40 @@ typedef int32_t segue_delivery;
 #define SEGUE_DELIVER_THREAD 1
 
 /**
- * An app, not open yet: describe it, then open it.
+ * Creates an app. Describe it, then open it.
  *   bundle_identifier  copied: 1...255 bytes of UTF-8
  *   app                out, required, owned: release with segue_app_release
  */
 segue_status segue_app_create(const char *bundle_identifier, size_t length, segue_app **app);
 
-/* These describe an app: only before segue_app_open (else INVALID_STATE). Strings: copied, not empty, 255 bytes at most. */
+/*
+ * The following describe an app, before segue_app_open only (else INVALID_STATE). Strings: copied, not empty, at most
+ * 255 bytes.
+ */
 
-/** What people call it; else the bundle identifier. */
+/** The name for people; by default the bundle identifier. */
 segue_status segue_app_set_name(segue_app *app, const char *name, size_t length);
-/** Apps of one team continue each other's activities (R6.2). Without one, an app is a team of its bundle identifier. */
+/** Apps of one team can continue each other's activities (R6.2). Default: a team of its bundle identifier. */
 segue_status segue_app_set_team_identifier(segue_app *app, const char *team, size_t length);
-/** Declares a type that the app can continue; call it for each, 256 at most. Originating needs no declaration (R1.1). */
+/** Declares a type that the app can continue; at most 256, one per call. Originating needs no declaration (R1.1). */
 segue_status segue_app_add_activity_type(segue_app *app, const char *type, size_t length);
-/** Sees the offers of all of the user's apps, whatever team and type (R2.6): for docks, agents, command lines. */
+/** A chooser sees the offers of all apps of the user, of any team and type (R2.6): for docks, agents, command lines. */
 segue_status segue_app_set_chooser(segue_app *app, bool chooser);
 segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);
 /** The folder of the hub's sockets, in place of the environment's: for tests. folder  copied: absolute path */
 segue_status segue_app_set_runtime_folder(segue_app *app, const char *folder, size_t length);
-/** If set in the hub's app, the device offers its frontmost activity only (R1.12). */
+/** If set in the app that carries the hub, the device offers its frontmost activity only (R1.12). */
 segue_status segue_app_set_offers_frontmost_only(segue_app *app, bool only);
 
-/** When will_save runs (R2.9). Saves that are due by time (R2.2) follow needs_save in both. */
+/** When will_save runs (R2.9). Saves that are due by time (R2.2) follow needs_save under both policies. */
 typedef int32_t segue_save_policy;
 /**
- * The default. Each time that the activity is continued, and when its app goes to the background or closes, whatever
- * needs_save says: an app that forgets to set it never hands over old state. needs_save = false set by the app itself is
- * believed until the next change.
+ * The default: will_save runs each time that the activity is continued, and when its app goes to the background or
+ * closes, whatever the value of needs_save. So an app that forgets to set it never hands over old state. If the app
+ * sets needs_save to false, that holds until the next change.
  */
 #define SEGUE_SAVE_WHEN_PULLED 0
-/** Only if needs_save is set, as Apple does: two continuations with no change between cause one will_save. */
+/** Only if needs_save is set, as Apple does: two continuations with no change between them cause one will_save. */
 #define SEGUE_SAVE_WHEN_NEEDED 1
 /** Errors: INVALID_ARGUMENT (no such policy). */
 segue_status segue_app_set_save_policy(segue_app *app, segue_save_policy policy);
@@ -807,74 +834,81 @@ segue_status segue_app_set_save_policy(segue_app *app, segue_save_policy policy)
 /** delegate  retained, may be NULL: none */
 segue_status segue_app_set_delegate(segue_app *app, segue_app_delegate *delegate);
 /**
- * Serves every activity of the app that has no delegate of its own, those that it continues too (R3.12).
+ * Sets the delegate of every activity of the app that has none of its own, continued activities too (R3.12).
  *   delegate  retained, may be NULL: none; keep your count: releasing it detaches the delegate
  */
 segue_status segue_app_set_activity_delegate(segue_app *app, segue_activity_delegate *delegate);
 
 /**
- * Opens it: finds the device's hub, or becomes it, in the background; on_connection tells when.
+ * Opens the app. It finds the device's hub, or becomes it, in the background; on_connection reports when.
  * Errors: UNSAFE_FOLDER, SYSTEM; INVALID_STATE (opened before).
  */
 segue_status segue_app_open(segue_app *app);
 /**
- * Saves and withdraws the current activity, ends its continuations with CANCELLED, and leaves; pending callbacks that
- * end something run before it returns, none afterwards. A hub in this process goes on for the process's other apps,
- * else moves to another process. A second call is fine. It waits for a callback of the app that runs on another thread;
- * and up to 250 ms, if the hub does not read, for what is still to be said.
- * Errors: BUSY (inside a callback of this app; inside one of another app, for whose end a callback of this one waits).
+ * Closes the app. Saves and withdraws the current activity, ends the app's continuations with CANCELLED, and
+ * disconnects. Pending callbacks that end something run before it returns, and none afterwards. A hub in this process
+ * stays for the process's other apps, otherwise it moves to another process. A second call succeeds and has no effect.
+ * The call waits for a callback of the app that runs on another thread, and up to 250 ms for unsent messages if the hub
+ * does not read.
+ * Errors: BUSY (inside a callback of this app, or of another app for whose end a callback of this app waits).
  */
 segue_status segue_app_close(segue_app *app);
 /** Adds a count. */
 segue_status segue_app_retain(segue_app *app);
-/** Takes a count; NULL is fine. The last one closes the app; inside one of its callbacks, once that has returned. */
+/** Takes a count; NULL is fine. The last one closes the app; inside one of its callbacks, after that has returned. */
 segue_status segue_app_release(segue_app *app);
 
 /**
- * Runs the callbacks that are due (SEGUE_DELIVER_HOST), waiting for the first of them.
+ * Runs the callbacks that are due (SEGUE_DELIVER_HOST), after waiting for the first of them.
  *   timeout_ms  0: do not wait; negative: wait for ever
- *   delivered   out: how many ran; 0 means the time is up, or segue_app_wake was called
- * Errors: BUSY (inside a callback; another thread is in it); INVALID_STATE (not open; delivery by thread); INVALIDATED (closed).
+ *   delivered   out: the number of callbacks that ran; 0 if the time is up, or segue_app_wake was called
+ * Errors: BUSY (inside a callback; another thread is in this call); INVALID_STATE (not open; delivery by thread);
+ * INVALIDATED (closed).
  */
 segue_status segue_app_dispatch(segue_app *app, int32_t timeout_ms, size_t *delivered);
 /**
- * Makes a waiting segue_app_dispatch return, or else the next one not wait. Safe in a signal handler, as long as nobody
- * releases the app meanwhile: it takes no lock, allocates nothing, keeps errno, and leaves no message if it fails.
+ * Makes a waiting segue_app_dispatch return; if none waits, the next one does not wait. Safe in a signal handler, as
+ * long as no thread releases the app meanwhile: takes no lock, allocates nothing, keeps errno, leaves no message if it
+ * fails.
  */
 segue_status segue_app_wake(segue_app *app);
 /**
- * A descriptor that is readable while segue_app_dispatch has something to do: for poll, asyncio, GLib, Qt. It stays
- * the library's: do not read or close it. Errors: INVALID_STATE (not open; delivery by thread).
+ * Gets a descriptor that is readable while segue_app_dispatch has something to do: for poll, asyncio, GLib, Qt. It
+ * belongs to the library: do not read or close it. Errors: INVALID_STATE (not open; delivery by thread).
  */
 segue_status segue_app_fd(segue_app *app, int *fd);
 
-/** Says that the app came to the foreground (its current activity is then the frontmost) or went to the background (it is saved): R2.5. */
+/**
+ * Reports that the app came to the foreground (its current activity is then the frontmost) or went to the background
+ * (its current activity is saved): R2.5.
+ */
 segue_status segue_app_set_foreground(segue_app *app, bool foreground);
 
 typedef int32_t segue_connection;
-/** looking for a hub, or becoming it; offers known so far stay listed for a while */
+/** looking for a hub, or becoming it; known offers stay listed for some seconds */
 #define SEGUE_CONNECTION_SEARCHING 0
-/** registered with a hub, and every offer that it knew of has been told */
+/** registered with a hub, and all offers that the hub knew at that time have arrived */
 #define SEGUE_CONNECTION_READY 1
 /**
- * Whether the app is connected, and, if not, why not. It goes on trying: at once when something changes, else after 1, 2, 4 ... 16 s.
+ * Tells whether the app is connected, and if not, why. The app retries: at once when something changes, otherwise after
+ * 1, 2, 4 ... 16 s.
  *   connection  out
- *   problem     out: what kept it from being READY last, as far as it is known: SYSTEM (the system refuses something),
- *               UNSAFE_FOLDER, CONNECTION_UNAVAILABLE, UNSUPPORTED_VERSION, MALFORMED (what the hub said); SEGUE_OK if nothing did
+ *   problem     out: the last known cause for not being READY: SYSTEM (the system refused something), UNSAFE_FOLDER,
+ *               CONNECTION_UNAVAILABLE, UNSUPPORTED_VERSION, MALFORMED (what the hub sent); SEGUE_OK if there is none
  *   message     out, owned: free with segue_free; one line about the problem; NULL if there is none
  */
 segue_status segue_app_get_connection(const segue_app *app, segue_connection *connection, segue_status *problem,
                                       char **message, size_t *message_length);
 
 /**
- * The offers that this app could continue (R2.6), frontmost first.
- *   offers    out, may be NULL if capacity is 0: that many are written at most, each owned: release with segue_offer_release
- *   count     out, required: how many there are
+ * Lists the offers that this app could continue (R2.6), frontmost first.
+ *   offers    out, may be NULL if capacity is 0: at most capacity of them, each owned: release with segue_offer_release
+ *   count     out, required: the number of offers
  */
 segue_status segue_app_get_offers(const segue_app *app, segue_offer **offers, size_t capacity, size_t *count);
 
 /**
- * The state of an app for people: identity, hub, offers, continuations, recent events.
+ * Describes the state of an app for people: identity, hub, offers, continuations, recent events.
  *   text  out, owned: free with segue_free
  */
 segue_status segue_app_describe(const segue_app *app, char **text, size_t *length);
@@ -883,29 +917,29 @@ segue_status segue_app_describe(const segue_app *app, char **text, size_t *lengt
 #define SEGUE_LINK_ANY_USER 1
 
 /**
- * Called where the app's callbacks run: once when the two devices have met, with the name of the other and no error; and
- * once, last, with the error for which the link has ended (or could not be made), and no name.
+ * Runs where the app's callbacks run: once when the link is established, with the name of the other device and no
+ * error; and finally once with the error that ended the link (or prevented it), and no name.
  *   device_name  borrowed, or NULL
  *   error        borrowed, or NULL
- * Errors: CONNECTION_UNAVAILABLE (the connection broke, a hub or the app of the other side went), REMOTE_APPLICATION_TIMED_OUT (the
- * other end says nothing, or is no hub), UNSUPPORTED_VERSION, INVALID_STATE (both ends are the same device, or the same two
- * devices are linked by another connection: try again later, in case it ends), LIMIT_EXCEEDED (this app has 64 links),
- * MALFORMED, CANCELLED (this app was closed).
+ * Errors: CONNECTION_UNAVAILABLE (the connection broke, or a hub or the other side's app ended),
+ * REMOTE_APPLICATION_TIMED_OUT (the other end sends nothing, or is not a hub), UNSUPPORTED_VERSION, INVALID_STATE (both
+ * ends are the same device, or another connection links the two devices: retry later, in case that one ends),
+ * LIMIT_EXCEEDED (this app has 64 links), MALFORMED, CANCELLED (this app was closed).
  */
 typedef void (*segue_link_function)(void *context, segue_app *app, const char *device_name, size_t length,
                                     const segue_error *error);
 
 /**
- * Links this device with another over a connection that you supply, until it ends or the app closes: offers,
- * continuations and receipts pass between all apps of both, and on to devices that they are linked with. The other end
- * of the connection is given to segue_app_link there. A connection that breaks can be replaced by another: within 60 s
- * what was under way goes on where it was. A connection that both devices see alive is not replaced. So a program that keeps
- * a link makes the next one when one has ended, and waits longer each time that this fails.
- *   fd        owned by the library if the call succeeds, yours if not: a connected stream socket (Unix or TCP); it is made
- *             non-blocking and close-on-exec
+ * Links this device with another over a connection that you supply, until the connection ends or the app closes.
+ * Offers, continuations and receipts pass between all apps of both devices, and on to devices that those are linked
+ * with. Pass the other end of the connection to segue_app_link there. A broken connection can be replaced within 60 s:
+ * everything in progress resumes where it was. A connection that both devices consider alive is not replaced. So a
+ * program that maintains a link makes a new one when it has ended, and waits longer after each failure.
+ *   fd        owned by the library if the call succeeds, yours if not: a connected stream socket (Unix or TCP); it is
+ *             made non-blocking and close-on-exec
  *   flags     0, or SEGUE_LINK_ANY_USER: without it the other end must be a local process of this user, as `ssh -L` and
- *             `socat` are. Whoever is at the other end sees all offers of this device and can continue them: encrypt what
- *             leaves the machine
+ *             `socat` are. The other end sees all offers of this device and can continue them: encrypt what leaves the
+ *             machine
  *   function  may be NULL
  *   context   retained until destroy
  * Errors: INVALID_ARGUMENT (no connected stream socket; another user's, or not known whose), INVALID_STATE (the app is
@@ -915,15 +949,16 @@ segue_status segue_app_link(segue_app *app, int fd, uint32_t flags, segue_link_f
                             segue_destroy destroy);
 
 /**
- * What segue_activity_explain found: called once, where the app's callbacks run.
+ * Gets the result of segue_activity_explain; runs once, where the app's callbacks run.
  *   reasons  borrowed: an array, most fundamental first, of dictionaries {"reason": string such as "not current",
- *            "app": string, absent where it concerns all, "message": string}; empty: offered to every app there is
+ *            "app": string, absent if it concerns all apps, "message": string}; empty: every app gets the offer
  */
 typedef void (*segue_explain_function)(void *context, segue_app *app, const segue_value *reasons);
 
 /**
- * Answers "why is it not offered there?" (R6.5). Reasons that concern all: "invalidated", "not current", "expired",
- * "not eligible", "no hub", "no other app"; that concern one app: "not frontmost" (this one), "team differs", "type not declared".
+ * Answers "why is it not offered there?" (R6.5). Reasons that concern all apps: "invalidated", "not current",
+ * "expired", "not eligible", "no hub", "no other app"; reasons that concern one app: "not frontmost" (this one), "team
+ * differs", "type not declared".
  *   context  retained until destroy
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */
@@ -939,31 +974,32 @@ typedef int32_t segue_offer_event;
 #define SEGUE_OFFER_CHANGED 2
 #define SEGUE_OFFER_GONE 3
 
-/** An offer came, changed (title, version, order ...) or went (R2.7). offer  borrowed */
+/** An offer appeared, changed (title, version, order ...) or is gone (R2.7). offer  borrowed */
 typedef void (*segue_offer_function)(void *context, segue_app *app, segue_offer_event event, segue_offer *offer);
 /** The connection to the hub changed. */
 typedef void (*segue_connection_function)(void *context, segue_app *app, segue_connection connection);
 /**
- * A continuation begins; no data is there yet (R3.1). Return true if the app shows progress. Here, and only here, the
- * app may call segue_continuation_decline.
+ * A continuation begins; no data has arrived yet (R3.1). Return true if the app shows progress. Only this callback may
+ * call segue_continuation_decline.
  *   type, continuation  borrowed
  */
 typedef bool (*segue_will_continue_function)(void *context, segue_app *app, const char *type, size_t type_length,
                                              segue_continuation *continuation);
 /**
- * The activity is here: restore it (R3.4). It is a live object of this app: retain it to keep it (R3.12).
+ * The activity has arrived: restore it (R3.4). It is a live object of this app: retain it to keep it (R3.12).
  *   activity, continuation  borrowed
  */
 typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, segue_activity *activity,
                                                segue_continuation *continuation);
 /**
- * The continuation failed; nothing else follows (R3.2). Without this callback the error is logged (R3.13).
+ * The continuation failed; no other callback follows (R3.2). Without this callback the error is logged (R3.13).
  *   type, error, continuation  borrowed
  */
 typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
                                         const segue_error *error, segue_continuation *continuation);
 
 /**
+ * Creates a delegate for apps.
  *   context   retained until destroy
  *   delegate  out, required, owned: release with segue_app_delegate_release
  */
@@ -991,18 +1027,18 @@ segue_status segue_error_release(segue_error *error);
 
 /** The same for all offers of one activity. id  out: SEGUE_ID_SIZE bytes */
 segue_status segue_offer_get_id(const segue_offer *offer, uint8_t *id);
-/** Strings are out, owned: free with segue_free. A title may be absent: NULL. */
+/** Strings are out, owned: free with segue_free. The title is NULL if absent. */
 segue_status segue_offer_get_type(const segue_offer *offer, char **type, size_t *length);
 segue_status segue_offer_get_title(const segue_offer *offer, char **title, size_t *length);
 segue_status segue_offer_get_device_name(const segue_offer *offer, char **name, size_t *length);
 segue_status segue_offer_get_app_name(const segue_offer *offer, char **name, size_t *length);
 segue_status segue_offer_get_bundle_identifier(const segue_offer *offer, char **identifier, size_t *length);
 segue_status segue_offer_get_payload_version(const segue_offer *offer, uint32_t *version);
-/** Bytes of user_info, as it is now. */
+/** Bytes of the current user_info. */
 segue_status segue_offer_get_size_hint(const segue_offer *offer, uint64_t *bytes);
-/** Since it became current or its app came to the foreground. */
+/** Time since the activity became current or its app came to the foreground. */
 segue_status segue_offer_get_age_ms(const segue_offer *offer, uint64_t *age_ms);
-/** By this device's clock; SEGUE_NO_DATE if it does not expire. */
+/** The date by this device's clock; SEGUE_NO_DATE if the activity does not expire. */
 segue_status segue_offer_get_expiration_date(const segue_offer *offer, double *seconds);
 segue_status segue_offer_get_supports_continuation_streams(const segue_offer *offer, bool *supports);
 /** Adds a count. */
@@ -1019,33 +1055,41 @@ segue_status segue_offer_release(segue_offer *offer);
 typedef struct segue_restorable segue_restorable;
 
 /**
- * Continues an offer in this app. Cancels the app's continuation that is under way (R3.3). If this succeeds, will_continue comes, and then
- * exactly one of continue and did_fail.
+ * Continues an offer in this app, and cancels the app's current continuation, if any (R3.3). If the call succeeds,
+ * will_continue runs, and then exactly one of continue and did_fail.
  *   offer         borrowed
- *   timeout_ms    for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
+ *   timeout_ms    for the whole continuation; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   continuation  out, owned: release with segue_continuation_release
  * Errors: INVALID_STATE (not open), INVALIDATED (closed), INVALID_ARGUMENT (the timeout is over 3600000).
  */
 segue_status segue_app_continue(segue_app *app, segue_offer *offer, uint32_t timeout_ms,
                                 segue_continuation **continuation);
 
-/** Ends it: did_fail with USER_CANCELLED. Once it has ended: fine, and of no effect. */
+/** Ends the continuation: did_fail gets USER_CANCELLED. After its end the call succeeds and has no effect. */
 segue_status segue_continuation_cancel(segue_continuation *continuation);
-/** Inside will_continue: no payload moves; the origin sees the reason, did_fail gets DECLINED. reason  copied: 255 bytes at most. Later: INVALID_STATE. */
+/**
+ * Declines, inside will_continue only: no payload moves, the origin sees the reason, and did_fail gets DECLINED.
+ *   reason  copied: at most 255 bytes
+ * Errors: INVALID_STATE (will_continue has returned).
+ */
 segue_status segue_continuation_decline(segue_continuation *continuation, const char *reason, size_t length);
 /**
- * The restoration handler: inside continue, or later; once (else INVALID_STATE). Each object's function runs where the app's
- * callbacks run, in order. Called before the answer (return value or segue_continuation_complete), it counts for the outcome.
+ * The restoration handler: call it inside continue or later, at most once. Each object's function runs where the app's
+ * callbacks run, in order. If called before the answer (return value or segue_continuation_complete), the results of
+ * the functions count for the outcome.
  *   restorables  retained: count handles
  * Errors: INVALID_STATE (before continue, or a second time); INVALIDATED (the app is closed).
  */
 segue_status segue_continuation_restore(segue_continuation *continuation, segue_restorable *const *restorables,
                                         size_t count);
-/** The later answer to continue. Without one the deadline answers: the origin's receipt says failed. A second one: INVALID_STATE. */
+/**
+ * Answers continue later. If the deadline passes without an answer, the origin's receipt says failed.
+ * Errors: INVALID_STATE (answered before).
+ */
 segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
 /** id  out: SEGUE_ID_SIZE bytes, the same at both ends */
 segue_status segue_continuation_get_id(const segue_continuation *continuation, uint8_t *id);
-/** Bytes of the payload: total is 0 until it is known. Once the continuation has ended, the last figures. */
+/** Bytes of the payload: total is 0 until it is known. After the end of the continuation, the last figures. */
 segue_status segue_continuation_get_progress(const segue_continuation *continuation, uint64_t *received,
                                              uint64_t *total);
 /** offer  out, required, owned: release with segue_offer_release */
@@ -1059,7 +1103,7 @@ segue_status segue_continuation_release(segue_continuation *continuation);
 typedef bool (*segue_restore_state_function)(void *context, segue_activity *activity);
 
 /**
- * An object to hand to segue_continuation_restore.
+ * Creates an object for segue_continuation_restore.
  *   function    required
  *   context     retained until destroy
  *   restorable  out, required, owned: release with segue_restorable_release
@@ -1070,43 +1114,46 @@ segue_status segue_restorable_create(segue_restore_state_function function, void
 segue_status segue_restorable_release(segue_restorable *restorable);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * 9. Streams and requests: for what is too large for user_info, or takes time (R7)
+ * 9. Streams and requests: for data that is too large for user_info, or takes time (R7)
  *
- *   receiver: segue_activity_ask_stream -> stream -> segue_stream_open     origin: did_receive_stream -> segue_stream_open
+ *   receiver: segue_activity_ask_stream -> stream -> segue_stream_open
+ *   origin:   did_receive_stream -> segue_stream_open
  *
- * A stream joins the two sides of a continuation: what one writes the other reads, both ways at the same time. Opened, it
- * is an ordinary blocking descriptor of yours: read, write, poll and shutdown it, give it to an event loop, close it. Who
- * reads slowly stops who writes. What you write before the other side has opened its end waits, as far as a socket's buffer goes.
+ * A stream connects the two sides of a continuation: what one writes the other reads, in both directions at the same
+ * time. Once opened it is an ordinary blocking descriptor that you own: read, write, poll and shutdown it, add it to an
+ * event loop, close it. A slow reader blocks the writer. Until the other side opens its end, your bytes wait in the
+ * socket's buffer.
  *
- * ENDING. Say how you end, then close: segue_stream_finish (all is written) or segue_stream_abort (with a number of yours).
- * shutdown(fd, SHUT_WR) is as good as segue_stream_finish as long as the descriptor stays open until the other side has read
- * the end. A bare close is an abort with the code 0. To the kernel all of these look the same, and the same as a crash: so
- * when read has returned 0 or an error, ask segue_stream_ask_result whether you have got all.
+ * ENDING. State how you end, then close: segue_stream_finish (all is written) or segue_stream_abort (with a code of
+ * yours). shutdown(fd, SHUT_WR) is equivalent to segue_stream_finish if the descriptor stays open until the other side
+ * has read the end. A bare close is an abort with code 0. The kernel reports all of these, and a crash, in the same
+ * way: so when read has returned 0 or an error, call segue_stream_ask_result to find out whether the data is complete.
  *
- * DISTANCE. On one device the two ends are those of one socket pair. On a link between devices the hubs carry the bytes, 256 KiB
- * at a time in each direction, through cuts of up to 60 s; if the link is gone for longer, or an app that carries a hub
- * closes or dies, the stream is broken at both ends, never ended. The calls are the same.
+ * BETWEEN DEVICES. On one device the stream is a socket pair. On a link between devices the hubs forward the bytes, up
+ * to 256 KiB in flight per direction, and bridge cuts of up to 60 s. If the link is gone for longer, or an app that
+ * carries a hub closes or dies, the stream is broken at both ends, never ended. The calls are the same.
  *
- *   receiver: segue_activity_request -> response       origin: on_request -> segue_request_respond
+ *   receiver: segue_activity_request -> response
+ *   origin:   on_request -> segue_request_respond
  *
- * A REQUEST is the common case in one call: some bytes to the app where the activity lives, and some bytes back, whole or
- * not at all, within a deadline. Many may be under way at a time; they are answered in any order.
+ * A REQUEST is the common case in one call: bytes to the origin, and bytes back, whole or not at all, within a
+ * deadline. Many requests can be in progress at a time; they are answered in any order.
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
- * Called once, where the app's callbacks run.
+ * Gets the stream; runs once, where the app's callbacks run.
  *   activity  borrowed
  *   stream    borrowed: retain it, and open it; or NULL
  *   error     borrowed, or NULL
  * Errors: INVALID_STATE (the activity does not support streams; its app takes none), HANDOFF_FAILED (the activity was
- * invalidated), CONNECTION_UNAVAILABLE (its app, or a hub, is gone), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED, CANCELLED
- * (this app was closed).
+ * invalidated), CONNECTION_UNAVAILABLE (its app, or a hub, is gone), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED,
+ * CANCELLED (this app was closed).
  */
 typedef void (*segue_stream_function)(void *context, segue_activity *activity, segue_stream *stream,
                                       const segue_error *error);
 
 /**
- * Asks the app where a continued activity comes from for a stream; as often as you like, for as many streams (R7.1).
+ * Asks the origin of a continued activity for a stream. Each call asks for another stream (R7.1).
  *   timeout_ms  for the answer; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
  *   context     retained until destroy
@@ -1117,31 +1164,35 @@ segue_status segue_activity_ask_stream(segue_activity *activity, uint32_t timeou
                                        void *context, segue_destroy destroy);
 
 /**
- * Opens your end; once (else INVALID_STATE).
+ * Opens your end, at most once (else INVALID_STATE).
  *   fd  out, required, owned: a connected stream socket, blocking, close-on-exec; close it with close
  */
 segue_status segue_stream_open(segue_stream *stream, int *fd);
-/** All is written: shuts the descriptor down for writing, and says so. You can still read. Errors: INVALID_STATE (not open). */
+/**
+ * States that all is written, and shuts the descriptor down for writing. You can still read.
+ * Errors: INVALID_STATE (not open).
+ */
 segue_status segue_stream_finish(segue_stream *stream);
 /**
- * Gives it up, open or not: the other side reads its end, and hears the code, also if it was finished before, unless the other
- * side has been told that it ended. Close the descriptor, if you have it.
+ * Aborts the stream, open or not: the other side reads its end and gets the code, even after segue_stream_finish,
+ * unless the other side was already told that the stream ended. Close the descriptor if you have opened it.
  */
 segue_status segue_stream_abort(segue_stream *stream, uint32_t code);
 
 typedef int32_t segue_stream_result;
-/** the other side has written all, and you have read it */
+/** the other side has written all of its data, and you have read it */
 #define SEGUE_STREAM_ENDED 1
-/** it gave up, with the code; or closed its end without a word (0) */
+/** the other side aborted, with the code; or closed its end without stating how it ended (code 0) */
 #define SEGUE_STREAM_ABORTED 2
-/** its process, or the way to it, is gone */
+/** the other side's process, or the connection to it, is gone */
 #define SEGUE_STREAM_BROKEN 3
 
-/** Called once, where the app's callbacks run, within 1 s. stream  borrowed; code  of segue_stream_abort, else 0 */
+/** Runs once, where the app's callbacks run, within 1 s. stream  borrowed; code  of segue_stream_abort, else 0 */
 typedef void (*segue_stream_result_function)(void *context, segue_stream *stream, segue_stream_result result,
                                              uint32_t code);
 /**
- * Tells how the other side has ended, once read has returned 0 or an error: before you close the descriptor, or after (R7.3).
+ * Asks how the other side has ended, after read has returned 0 or an error, before or after you close the descriptor
+ * (R7.3).
  *   function  required
  *   context   retained until destroy
  * Errors: INVALID_STATE (not open; the other side has not ended), INVALIDATED (the app is closed).
@@ -1150,151 +1201,156 @@ segue_status segue_stream_ask_result(segue_stream *stream, segue_stream_result_f
                                      segue_destroy destroy);
 /** Adds a count. */
 segue_status segue_stream_retain(segue_stream *stream);
-/** Takes a count; NULL is fine. The last one of a stream that was not opened aborts it; one that was goes on. */
+/** Takes a count; NULL is fine. The last one aborts a stream that was not opened; an opened stream continues. */
 segue_status segue_stream_release(segue_stream *stream);
 
 /**
- * Called once, where the app's callbacks run, at the latest at the deadline.
+ * Gets the answer; runs once, where the app's callbacks run, at the latest at the deadline.
  *   activity  borrowed
  *   bytes     borrowed: the answer; may be NULL if length is 0
  *   error     borrowed, or NULL: there is an answer
- * Errors: DECLINED (the origin's app refused, with this reason), INVALID_STATE (it answers no requests), HANDOFF_FAILED (the
- * activity was invalidated; it did not answer), CONNECTION_UNAVAILABLE (its app, or a hub, is gone: whether it has acted
- * on the request is not known), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED (the request is more than the origin takes,
- * the answer more than this app takes, this app has 128 requests under way, or the origin has 16 of the largest of this
- * app or 64 of all), USER_CANCELLED (segue_request_cancel), CANCELLED (this app was closed).
+ * Errors: DECLINED (the origin refused, with this reason), INVALID_STATE (the origin answers no requests),
+ * HANDOFF_FAILED (the activity was invalidated; the origin released the request unanswered), CONNECTION_UNAVAILABLE
+ * (the origin, or a hub, is gone; the origin may have acted on the request), REMOTE_APPLICATION_TIMED_OUT,
+ * LIMIT_EXCEEDED (the request is larger than the origin accepts, the answer larger than this app accepts, this app has
+ * 128 requests in progress, or the origin holds 16 requests of the largest size from this app, or 64 from all),
+ * USER_CANCELLED (segue_request_cancel), CANCELLED (this app was closed).
  */
 typedef void (*segue_response_function)(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
                                         const segue_error *error);
 /**
- * Asks the app where a continued activity comes from (R7.5).
- *   bytes       copied: length of them, SEGUE_LIMIT_REQUEST at most; may be NULL if length is 0
- *   timeout_ms  for the whole of the answer; 0: SEGUE_LIMIT_CONTINUATION_MS
+ * Sends a request to the origin of a continued activity (R7.5).
+ *   bytes       copied: at most SEGUE_LIMIT_REQUEST of them; may be NULL if length is 0
+ *   timeout_ms  until the whole answer has arrived; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
  *   context     retained until destroy
- *   request     out, owned: release with segue_request_release, at any time; the request goes on
- * Errors: INVALID_STATE (it was not continued; its app is not open), INVALIDATED, LIMIT_EXCEEDED (more bytes than may be
- * sent), INVALID_ARGUMENT (the timeout is over 3600000).
+ *   request     out, owned: release with segue_request_release, at any time; the request continues
+ * Errors: INVALID_STATE (it was not continued; its app is not open), INVALIDATED, LIMIT_EXCEEDED (more bytes than may
+ * be sent), INVALID_ARGUMENT (the timeout is over 3600000).
  */
 segue_status segue_activity_request(segue_activity *activity, const uint8_t *bytes, size_t length, uint32_t timeout_ms,
                                     segue_response_function function, void *context, segue_destroy destroy,
                                     segue_request **request);
 /**
- * Waits for the answer no longer: the callback gets USER_CANCELLED. If it has run, nothing happens. The origin is not told;
- * what it answers is dropped. Errors: INVALID_STATE (another app's request).
+ * Stops waiting for the answer: the callback gets USER_CANCELLED. After the callback has run, this has no effect. The
+ * origin is not told; its answer is dropped. Errors: INVALID_STATE (another app's request).
  */
 segue_status segue_request_cancel(segue_request *request);
 /**
- * Answers another app's request. Too late is fine, and of no effect.
- *   bytes  copied: length of them, SEGUE_LIMIT_REQUEST at most; may be NULL if length is 0
- * Errors: INVALID_STATE (this app's own request; the second time); LIMIT_EXCEEDED: it is still to be answered.
+ * Answers another app's request. Too late, it succeeds and has no effect.
+ *   bytes  copied: at most SEGUE_LIMIT_REQUEST of them; may be NULL if length is 0
+ * Errors: INVALID_STATE (this app's own request; answered before); LIMIT_EXCEEDED (the request still needs an answer).
  */
 segue_status segue_request_respond(segue_request *request, const uint8_t *bytes, size_t length);
 /**
  * Refuses another app's request, which gets DECLINED.
- *   reason  copied: UTF-8, 255 bytes at most
- * Errors: INVALID_STATE (this app's own request; the second time), LIMIT_EXCEEDED, INVALID_ARGUMENT.
+ *   reason  copied: UTF-8, at most 255 bytes
+ * Errors: INVALID_STATE (this app's own request; answered before), LIMIT_EXCEEDED, INVALID_ARGUMENT.
  */
 segue_status segue_request_refuse(segue_request *request, const char *reason, size_t length);
 /** Adds a count. */
 segue_status segue_request_retain(segue_request *request);
-/** Takes a count; NULL is fine. The last one of another app's request that was not answered fails it. */
+/** Takes a count; NULL is fine. The last one fails another app's request that has no answer. */
 segue_status segue_request_release(segue_request *request);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * 10. Attachments: files of any size that go with an activity (R7.6)
+ * 10. Attachments: files of any size that belong to an activity (R7.6)
  *
- *   origin: segue_activity_attach_file       receiver: segue_activity_get_attachments, segue_activity_fetch_attachment
+ *   origin:   segue_activity_attach_file
+ *   receiver: segue_activity_get_attachments, segue_activity_fetch_attachment
  *
- * Names and sizes travel with the activity; the bytes when the receiver fetches them, as often as it likes, for as long as it
- * holds the activity and the origin has not invalidated it (what is on its way then still arrives). An origin that lets go in
- * was_continued leaves nothing to fetch: fetch first, then complete the continuation. The origin's app has nothing to do: the
- * library sends. Each attachment that is on its way has a thread at either end. One of 4 MiB or more that comes as
- * bytes has a second thread at the receiver. All signals are blocked in them.
+ * Names and sizes travel with the activity. The bytes follow when the receiver fetches them, as often as it likes,
+ * while it holds the activity and until the origin invalidates it (transfers in progress then still complete). If the
+ * origin invalidates in was_continued, nothing is left to fetch: fetch first, then complete the continuation. The
+ * origin's app does nothing: its library sends. Each transfer has a thread at either end. If the bytes are sent and
+ * there are 4 MiB or more of them, the receiver uses a second thread. All signals are blocked in these threads.
  *
- * What arrives is what was attached, or an error: a file that is written to after it was attached (its size or the time of its
- * last change say so) does not arrive. Attach it again then. It may be renamed or deleted. Into a file on the same device the
- * kernel copies, from a read-only descriptor that the origin hands over; all else comes as bytes, and SHA-256 is compared over
- * the whole. What breaks on the way, or is silent for 10 s, is asked for again, for up to SEGUE_LIMIT_TRANSFER_RESUME_MS, and
- * goes on where it was.
+ * What arrives is what was attached, or an error. A file that was written to after it was attached (its size or
+ * modification time differ) does not arrive: attach it again. It may be renamed or deleted. Into a file on the same
+ * device the kernel copies, from a read-only descriptor of the origin; otherwise the bytes are sent, and both sides
+ * compare the SHA-256 of the whole. A transfer that breaks, or is silent for 10 s, is retried for up to
+ * SEGUE_LIMIT_TRANSFER_RESUME_MS, and resumes where it was.
  *
- * SHA-256 is OpenSSL's: the first call that attaches or fetches loads libcrypto.so.3 (else SYSTEM).
+ * SHA-256 comes from OpenSSL: the first call that attaches or fetches loads libcrypto.so.3 (else SYSTEM).
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
- * Attaches a file, in place of what has that name. It counts as a change of the activity (R1.7), 64 are the most.
- *   name  copied: 1...255 bytes of UTF-8 that may name a file in any folder: without "/", not "." or ".."
- *   path  copied: opened now, and read when somebody fetches it
+ * Attaches a file, in place of an attachment of the same name. Counts as a change of the activity (R1.7); at most 64.
+ *   name  copied: 1...255 bytes of UTF-8 that are valid as a file name: without "/", not "." or ".."
+ *   path  copied: opened now, and read when a receiver fetches it
  * Errors: INVALID_ARGUMENT (the name; no regular file that can be read), SYSTEM, LIMIT_EXCEEDED.
  */
 segue_status segue_activity_attach_file(segue_activity *activity, const char *name, size_t name_length,
                                         const char *path, size_t path_length);
-/** The same of a regular file that is open for reading. fd stays yours; its offset is not used. */
+/** Attaches a regular file that is open for reading. fd stays yours; its offset is not used. Otherwise the same. */
 segue_status segue_activity_attach_fd(segue_activity *activity, const char *name, size_t name_length, int fd);
 /**
- * The same of bytes in memory.
- *   bytes  copied, into a file in memory; may be NULL if length is 0; 1 GiB at most
+ * Attaches bytes. Otherwise the same.
+ *   bytes  copied, into a file in memory; may be NULL if length is 0; at most 1 GiB
  */
 segue_status segue_activity_attach_bytes(segue_activity *activity, const char *name, size_t name_length,
                                          const uint8_t *bytes, size_t length);
 /**
- * Takes an attachment away. What is on its way still arrives.
+ * Removes an attachment. Transfers in progress still complete.
  *   name  copied
  * Errors: NOT_FOUND.
  */
 segue_status segue_activity_remove_attachment(segue_activity *activity, const char *name, size_t name_length);
 /**
- * What is attached. A continued activity that is offered on names what it came with, and has it only if it is attached anew.
- *   attachments  out, required, owned: release with segue_value_release; a dictionary {name: bytes}, empty if there is nothing
+ * Lists the attachments. When a continued activity is offered again, it still lists its attachments, but they can be
+ * fetched only if this app attaches them again.
+ *   attachments  out, required, owned: release with segue_value_release; a dictionary {name: bytes}, empty if there is
+ *                none
  */
 segue_status segue_activity_get_attachments(const segue_activity *activity, segue_value **attachments);
 
 /**
- * So much has come; where the app's callbacks run, 10 times a second at most, never more than one waiting. The whole is told
- * once, last, and only if it is there: before fetched, without an error.
+ * Reports progress where the app's callbacks run: at most ten calls per second and one queued. On success a final call
+ * with received == total precedes fetched.
  *   activity  borrowed
  */
 typedef void (*segue_progress_function)(void *context, segue_activity *activity, uint64_t received, uint64_t total);
 /**
- * The end, once, where the app's callbacks run.
+ * Reports the end of a transfer; runs once, where the app's callbacks run.
  *   activity  borrowed
- *   error     borrowed, or NULL: it is there, whole
- * Errors: NOT_FOUND (it is not attached any more), HANDOFF_FAILED (it was changed after it had been attached; the origin cannot
- * read it; the activity was invalidated), MALFORMED (the digests differ), SYSTEM (disk full, file too large, ...),
- * LIMIT_EXCEEDED (the origin sends 64), CONNECTION_UNAVAILABLE (the origin, or the way to it, is gone), USER_CANCELLED
- * (segue_transfer_cancel), CANCELLED (this app was closed).
+ *   error     borrowed, or NULL: the attachment is complete
+ * Errors: NOT_FOUND (no longer attached), HANDOFF_FAILED (the file was changed after it had been attached; the origin
+ * cannot read it; the activity was invalidated), MALFORMED (the digests differ), SYSTEM (disk full, file too large,
+ * ...), LIMIT_EXCEEDED (the origin sends 64), CONNECTION_UNAVAILABLE (the origin, or the connection to it, is gone),
+ * USER_CANCELLED (segue_transfer_cancel), CANCELLED (this app was closed).
  */
 typedef void (*segue_fetched_function)(void *context, segue_activity *activity, const segue_error *error);
 /**
- * Fetches an attachment of a continued activity into a file, which replaces what has that name when all of it is on the disk,
- * and not before. Until then, and after an error, there is nothing (where a file system has no files without a name, a hidden
- * one beside it, which only the death of this process can leave).
+ * Fetches an attachment of a continued activity into a file. The file replaces an existing one of that name only when
+ * all of it is on the disk. Until then, and after an error, no new file exists (on a file system without unnamed files,
+ * a hidden file beside it, which is left over only if this process is killed).
  *   name      copied
  *   path      copied: its folder is opened now
  *   progress  may be NULL
  *   fetched   required
  *   context   retained until destroy
- *   transfer  out, owned: release with segue_transfer_release, at any time; it goes on
+ *   transfer  out, owned: release with segue_transfer_release, at any time; the transfer continues
  * Errors: NOT_FOUND (segue_activity_get_attachments), INVALID_STATE (it was not continued; its app is not open),
- * INVALIDATED, LIMIT_EXCEEDED (this app fetches 64), INVALID_ARGUMENT (path is a folder), SYSTEM (no such folder; no OpenSSL).
+ * INVALIDATED, LIMIT_EXCEEDED (this app fetches 64), INVALID_ARGUMENT (path is a folder), SYSTEM (no such folder; no
+ * OpenSSL).
  */
 segue_status segue_activity_fetch_attachment(segue_activity *activity, const char *name, size_t name_length,
                                              const char *path, size_t path_length, segue_progress_function progress,
                                              segue_fetched_function fetched, void *context, segue_destroy destroy,
                                              segue_transfer **transfer);
 /**
- * The same into what is open for writing: a file, a pipe, a socket. What was written before an error stays written.
- *   fd        stays yours, and may be closed; while nobody reads it, the transfer waits
+ * Fetches into a file, pipe or socket that is open for writing. Bytes written before an error stay written.
+ *   fd        stays yours, and may be closed; the transfer waits while its reader is slow
  *   progress  may be NULL
  *   fetched   required
  *   context   retained until destroy
- *   transfer  out, owned: release with segue_transfer_release, at any time; it goes on
+ *   transfer  out, owned: release with segue_transfer_release, at any time; the transfer continues
  */
 segue_status segue_activity_fetch_attachment_to_fd(segue_activity *activity, const char *name, size_t name_length,
                                                    int fd, segue_progress_function progress,
                                                    segue_fetched_function fetched, void *context, segue_destroy destroy,
                                                    segue_transfer **transfer);
-/** Ends it: USER_CANCELLED, and nothing is left of it. If it has ended: fine, and of no effect. */
+/** Ends the transfer with USER_CANCELLED and leaves nothing behind. After its end this has no effect. */
 segue_status segue_transfer_cancel(segue_transfer *transfer);
 /** Adds a count. */
 segue_status segue_transfer_retain(segue_transfer *transfer);
@@ -1304,85 +1360,89 @@ segue_status segue_transfer_release(segue_transfer *transfer);
 /* ------------------------------------------------------------------------------------------------------------------
  * 11. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
  *
- * A fleet has a clock and a network of its own, and moves only when you move it: no socket, no thread, no waiting. An app
- * on one of its devices is a segue_app like any other, made by segue_fleet_device_create_app in place of
- * segue_app_create; all functions of this header work on it unchanged, so the code that you test needs no change. What
- * differs: its callbacks run inside segue_fleet_step, _run and _advance (and segue_app_dispatch, which moves the fleet
- * until a callback of that app has run, its timeout being time of the fleet), whatever delivery was set. A program with a loop
- * of its own calls segue_app_fd, and from then on the app's callbacks run inside segue_app_dispatch only: the descriptor
- * is readable while one is due. Attachments, and what goes through the descriptors of its streams, travel when the fleet
- * moves, so a blocking read of what has yet to come never returns. Its clock begins on 2023-11-14.
+ * A fleet has its own clock and network, and advances only when you call it: no socket, no thread, no waiting. An app
+ * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of
+ * segue_app_create. All functions of this header work on it, so the code under test needs no change. The differences:
+ * callbacks run inside segue_fleet_step, _run and _advance, whatever delivery was set, and inside segue_app_dispatch,
+ * which advances the fleet until a callback of that app has run, with a timeout in the fleet's time. A program with its
+ * own loop calls segue_app_fd; from then on the app's callbacks run inside segue_app_dispatch only, and the descriptor
+ * is readable while one is due. Attachments and the bytes of streams travel when the fleet advances, so a blocking read
+ * of bytes that have not arrived never returns. The clock begins on 2023-11-14.
  *
  *     segue_fleet_create(7, &fleet);
  *     segue_fleet_add_device(fleet, "phone", SEGUE_NUL_TERMINATED, &phone);
  *     segue_fleet_add_device(fleet, "laptop", SEGUE_NUL_TERMINATED, &laptop);
  *     segue_fleet_device_create_app(phone, "com.example.notes", SEGUE_NUL_TERMINATED, &app);
  *     start_my_editor(app);                           // sets its delegate, opens it, makes an activity current
- *     segue_fleet_run(fleet, NULL);                   // until nothing is under way
+ *     segue_fleet_run(fleet, NULL);                   // until nothing is in progress
  *     segue_fleet_device_partition(phone, laptop);
  *     segue_fleet_advance(fleet, 32000, NULL);        // 32 s later, at once
- *     segue_fleet_check(fleet, &violation, NULL);     // NULL: every promise of this library was kept
+ *     segue_fleet_check(fleet, &violation, NULL);     // NULL: no invariant of this library was violated
  *
- * The same seed and the same calls give the same trace, byte for byte, on every machine. The engines inside are those of
- * the real thing; simulated is what they stand on: processes, hub election (its steps take the same time), clocks, and
- * the network. Between devices bytes travel as over TCP: your app sees a lost, doubled or overtaken segment as the time
- * that it costs, a partition as silence, and an end anywhere in the bytes. All fleet functions may be called from any
- * thread, and from callbacks too, but those that move the fleet: BUSY.
+ * The same seed and the same calls give the same trace, byte for byte, on every machine. The engines are those of the
+ * product. Processes, hub election (with the same timing), clocks and the network are simulated. Between devices bytes
+ * travel as over TCP: a lost, duplicated or reordered segment costs time, a partition is silence, and a connection can
+ * end after any byte. All fleet functions may be called from any thread, and from callbacks, except those that advance
+ * the fleet (BUSY).
  * --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct segue_fleet segue_fleet;
 typedef struct segue_fleet_device segue_fleet_device;
 
 /**
- * A fleet without devices.
- *   seed   all chance comes from it: delays, what is lost, the names of things
+ * Creates a fleet without devices.
+ *   seed   all randomness comes from it: delays, losses, identifiers
  *   fleet  out, required, owned: release with segue_fleet_release
  */
 segue_status segue_fleet_create(uint64_t seed, segue_fleet **fleet);
 /** Adds a count. */
 segue_status segue_fleet_retain(segue_fleet *fleet);
-/** Takes a count; NULL is fine. Its devices and apps keep it. */
+/** Takes a count; NULL is fine. Devices and apps keep their fleet alive. */
 segue_status segue_fleet_release(segue_fleet *fleet);
 
 /**
- * A device with power, on which nothing runs. It is linked with all others, unless segue_fleet_set_linking says no.
- *   name    copied: not empty, 255 bytes at most, of no other device of the fleet
+ * Adds a device that is switched on and runs no app. It is linked with all others, unless segue_fleet_set_linking is
+ * false.
+ *   name    copied: not empty, at most 255 bytes, unique in the fleet
  *   device  out, required, owned: release with segue_fleet_device_release
  * Errors: INVALID_ARGUMENT; LIMIT_EXCEEDED (65536 devices).
  */
 segue_status segue_fleet_add_device(segue_fleet *fleet, const char *name, size_t length, segue_fleet_device **device);
-/** Whether devices that are added from now on are linked with all that there are; true at first. False: for a star, say. */
+/** Sets whether devices added from now on are linked with all existing ones; true by default. False: e.g. a star. */
 segue_status segue_fleet_set_linking(segue_fleet *fleet, bool all);
-/** How long bytes are under way between two devices: 5...20 ms at first. Errors: INVALID_ARGUMENT (over 10000; least above most). */
+/** Sets the delay between devices; 5...20 ms by default. Errors: INVALID_ARGUMENT (over 10000; least above most). */
 segue_status segue_fleet_set_delay(segue_fleet *fleet, uint32_t least_ms, uint32_t most_ms);
-/** Probabilities of 0...1 that a segment between two devices is lost, comes twice, is overtaken: 0 at first. Errors: INVALID_ARGUMENT. */
+/**
+ * Sets the probabilities, 0...1, that a segment between two devices is lost, duplicated or reordered; 0 by default.
+ * Errors: INVALID_ARGUMENT.
+ */
 segue_status segue_fleet_set_faults(segue_fleet *fleet, double loss, double duplication, double reordering);
 /** Ends all partitions. */
 segue_status segue_fleet_heal(segue_fleet *fleet);
 
 /**
- * Does what is next, and moves the clock there.
- *   stepped  out: false if there is nothing that could happen
- * Errors: BUSY (another thread moves the fleet, or this is one of its callbacks).
+ * Executes the next event, and sets the clock to its time.
+ *   stepped  out: false if there is no event
+ * Errors: BUSY (another thread advances the fleet, or this is one of its callbacks).
  */
 segue_status segue_fleet_step(segue_fleet *fleet, bool *stepped);
 /**
- * Steps until nothing is under way: no bytes, no callback, nobody looking for a hub. What only waits for its time (a
- * deadline, a lazy save) waits on: segue_fleet_advance gets there.
- *   steps  out: how many it took
- * Errors: BUSY; LIMIT_EXCEEDED (something is under way after 10,000,000 steps).
+ * Steps until nothing is in progress: no bytes in flight, no callback due, no app looking for a hub. Timers (a
+ * deadline, a lazy save) do not count as progress: segue_fleet_advance reaches them.
+ *   steps  out: the number of steps
+ * Errors: BUSY; LIMIT_EXCEEDED (not at rest after 10,000,000 steps).
  */
 segue_status segue_fleet_run(segue_fleet *fleet, size_t *steps);
 /**
- * Steps until so many milliseconds of the fleet's time have passed.
- *   milliseconds  86400000 (a day) at most
- *   steps         out: how many it took
+ * Steps until that much of the fleet's time has passed.
+ *   milliseconds  at most 86400000 (a day)
+ *   steps         out: the number of steps
  * Errors: BUSY, INVALID_ARGUMENT.
  */
 segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t milliseconds, size_t *steps);
 /**
- * Waits, in real time, until something is under way again: another thread has answered (SEGUE_REPLY_LATER), called a function of
- * an app, or written to a stream. Then move the fleet on:
+ * Waits, in real time, until there is work again: another thread has answered (SEGUE_REPLY_LATER), called a function of
+ * an app, or written to a stream. Then run the fleet again:
  *
  *     while (segue_fleet_run(fleet, NULL), !done) { segue_fleet_wait(fleet, 5000, &busy); assert(busy || done); }
  *
@@ -1391,55 +1451,58 @@ segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t milliseconds, size
  * Errors: BUSY (another thread waits, or this is a callback that the fleet runs), SYSTEM.
  */
 segue_status segue_fleet_wait(segue_fleet *fleet, uint32_t timeout_ms, bool *busy);
-/** Milliseconds since the fleet began. */
+/** Milliseconds since the fleet was created, in its own time. */
 segue_status segue_fleet_get_time_ms(const segue_fleet *fleet, uint64_t *time_ms);
 
 /**
- * What happened, a line an event: seconds, device/app, what. Of a very long one the last 32 MiB or more.
+ * Gets the trace, one line per event: seconds, device/app, what happened. Of a very long trace the last 32 MiB or more.
  *   text  out, owned: free with segue_free
  */
 segue_status segue_fleet_get_trace(const segue_fleet *fleet, char **text, size_t *length);
 /** FNV-1a, 64 bits, of the whole trace: to compare two runs. */
 segue_status segue_fleet_get_trace_hash(const segue_fleet *fleet, uint64_t *hash);
 /**
- * Looks whether this library has kept its promises, which the fleet watches at each step: each will_continue followed by
- * exactly one of continue and did_fail (R3.2), one receipt an attempt, every end within its deadline, no offer
- * that outlives its activity, all devices of one opinion 2 s after the last fault (32 s after a silent one), bounded queues.
- *   violation  out, owned: free with segue_free; the first promise that was broken, with the seed; NULL: none
+ * Reports whether an invariant of this library was violated. The fleet checks after each step: each will_continue is
+ * followed by exactly one of continue and did_fail (R3.2), one receipt per attempt, every end within its deadline, no
+ * offer outlives its activity, all devices agree within 2 s of the last fault (32 s of a silent one), bounded queues.
+ *   violation  out, owned: free with segue_free; the first violation, with the seed; NULL: none
  */
 segue_status segue_fleet_check(const segue_fleet *fleet, char **violation, size_t *length);
 
 /**
- * Fills a fleet that has no devices with a random life out of its seed: apps that offer, continue, misbehave, crash, are
- * stopped and cut off; then all of it is healed, given time and closed. This is how the library tests itself.
+ * Fills a fleet that has no devices with a random workload from its seed: apps offer, continue, misbehave, crash, are
+ * stopped and cut off; then all faults heal, time passes, and all apps close. The library tests itself in this way.
  *   devices, apps, events  1...64, 1...256 at a time, 0...100000
  * Errors: INVALID_ARGUMENT, INVALID_STATE (has devices), BUSY, LIMIT_EXCEEDED (never comes to rest).
  */
 segue_status segue_fleet_play(segue_fleet *fleet, size_t devices, size_t apps, size_t events);
 
-/** The process of an app dies (SIGKILL): no callback, no goodbye; the app is closed then. Errors: INVALID_ARGUMENT (not of this fleet), INVALID_STATE (not open). */
+/**
+ * Kills the process of an app (SIGKILL): no callback runs, no goodbye is sent; afterwards the app is closed.
+ * Errors: INVALID_ARGUMENT (not of this fleet), INVALID_STATE (not open).
+ */
 segue_status segue_fleet_kill_app(segue_fleet *fleet, segue_app *app);
-/** The process of an app is stopped (SIGSTOP), or goes on (SIGCONT). Errors: as segue_fleet_kill_app. */
+/** Stops the process of an app (SIGSTOP), or continues it (SIGCONT). Errors: as for segue_fleet_kill_app. */
 segue_status segue_fleet_set_app_stopped(segue_fleet *fleet, segue_app *app, bool stopped);
 
 /**
- * An app on this device, in a process of its own, not open yet: as by segue_app_create.
+ * Creates an app on this device, in a process of its own, not open yet, like segue_app_create.
  *   bundle_identifier  copied: 1...255 bytes of UTF-8
  *   app                out, required, owned: release with segue_app_release
  */
 segue_status segue_fleet_device_create_app(segue_fleet_device *device, const char *bundle_identifier, size_t length,
                                            segue_app **app);
-/** The power goes: its apps are closed without a callback, and other devices hear nothing, not even that. */
+/** Cuts the power: the device's apps are closed without a callback, and other devices get no notice, only silence. */
 segue_status segue_fleet_device_crash(segue_fleet_device *device);
-/** The power is back; nothing runs on it yet. */
+/** Restores the power; no app runs on the device yet. */
 segue_status segue_fleet_device_restart(segue_fleet_device *device);
 /**
- * The two devices do not hear each other any more, and nobody tells them, until segue_fleet_heal.
+ * Drops everything between the two devices, without notice to either, until segue_fleet_heal.
  *   other  borrowed, may be NULL: all others
  * Errors: INVALID_ARGUMENT (of another fleet, the same device).
  */
 segue_status segue_fleet_device_partition(segue_fleet_device *device, segue_fleet_device *other);
-/** Links two devices, or takes the link away, of which both hear. other  borrowed. Errors: INVALID_ARGUMENT. */
+/** Links two devices, or removes the link, which both devices notice. other  borrowed. Errors: INVALID_ARGUMENT. */
 segue_status segue_fleet_device_set_linked(segue_fleet_device *device, segue_fleet_device *other, bool linked);
 /** Adds a count. */
 segue_status segue_fleet_device_retain(segue_fleet_device *device);
