@@ -1,27 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of Tests/runtime, built against the shipped library, and an app that is told what to do."""
+"""An app that is told what to do: a running participant.c."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from programs import Program
-
-ROOT = Path(__file__).resolve().parents[1]
-LIBRARY = Path(os.environ.get("SEGUE_LIBRARY", ROOT / "lib" / "libsegue.so.0")).resolve()
-C = ("cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{ROOT}/include")
-
-
-def build(source: Path, folder: Path) -> Path:
-    """The program that a C file is."""
-    program = folder / source.stem
-    command = [*C, source, "-o", program, LIBRARY, f"-Wl,-rpath,{LIBRARY.parent}"]
-    subprocess.run([str(part) for part in command], check=True)
-    return program
 
 
 class Participant:

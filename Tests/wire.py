@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import re
 import socket
 import struct
@@ -13,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import cbor2
+from project import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "protocol.md").read_text()
 PATIENCE = 10  # seconds for what takes milliseconds
 HEAD_SIZE = 8
@@ -27,39 +29,44 @@ MESSAGES = {
 FRAMES = {name: int(number) for number, name in re.findall(r"^\| (\d) \| (\w+) \|", PAGE, re.MULTILINE)}
 OUTCOMES = {name: int(number) for name, number in re.findall(r"^([a-z]+) = (\d)$", PAGE, re.MULTILINE)}
 NAMES = {number: name for name, number in MESSAGES.items()}
+KINDS = {number: name for name, number in FRAMES.items()}
+CARRIERS = ("message", "transfer")  # frames that carry a message
 PROTOCOL = int(re.findall(r"^Version of the protocol: (\d+)", PAGE, re.MULTILINE)[0])
 
-MESSAGE, DATA, END, RESET, CREDIT = (FRAMES[name] for name in ("message", "data", "end", "reset", "credit"))
-TRANSFER = FRAMES["transfer"]
-HELLO, WELCOME, GOODBYE, PING, PONG = (MESSAGES[name] for name in ("hello", "welcome", "goodbye", "ping", "pong"))
-PUT, WITHDRAW, OFFER, GONE, READY = (MESSAGES[name] for name in ("put", "withdraw", "offer", "gone", "ready"))
-FETCH, STATE, REFUSED, OUTCOME = (MESSAGES[name] for name in ("fetch", "state", "refused", "outcome"))
-NOTED, VANISHED = MESSAGES["noted"], MESSAGES["vanished"]
 LIMIT_EXCEEDED, UNSUPPORTED_VERSION = 10, 17  # statuses of segue.h
 TYPE = "com.example.editing"
 
 
-def frame(kind: int, body: bytes = b"", channel: int = 0) -> bytes:
-    return struct.pack(">II", kind << 24 | len(body), channel) + body
+def frame(kind: str | int, body: bytes = b"", channel: int = 0) -> bytes:
+    """A frame by its name, or by its number."""
+    number = FRAMES[kind] if isinstance(kind, str) else kind
+    return struct.pack(">II", number << 24 | len(body), channel) + body
 
 
-def message(*fields: object) -> bytes:
-    return frame(MESSAGE, cbor2.dumps(list(fields)))
+def message(name: str | int, *elements: object, kind: str = "message") -> bytes:
+    """A message by its name, or by a number that may have none, in a frame of a kind."""
+    return frame(kind, cbor2.dumps([MESSAGES[name] if isinstance(name, str) else name, *elements]))
+
+
+def end(channel: int, count: int) -> bytes:
+    """The channel is complete, and had `count` bytes."""
+    return frame("end", struct.pack(">Q", count), channel)
 
 
 def hello(name: str = "stranger", team: str = "T", types: tuple[str, ...] = (TYPE,), chooser: bool = False) -> bytes:
-    return message(HELLO, PROTOCOL, PROTOCOL, uuid.uuid4(), f"com.example.{name}", name, team, list(types), chooser)
+    app = [f"com.example.{name}", name, team, list(types), chooser]
+    return message("hello", PROTOCOL, PROTOCOL, uuid.uuid4(), *app)
 
 
 def offer(title: str = "absurd", **other: object) -> bytes:
     fields = {"id": uuid.uuid4(), "type": TYPE, "title": title, "version": 0, "size": 0, "age": 0, "remaining": None}
     fields |= {"streams": False, "origin": uuid.uuid4(), "app": "Fake", "bundle": "com.example.fake"}
     fields |= {"device": "fake", "rank": 1} | other
-    return message(OFFER, *fields.values())
+    return message("offer", *fields.values())
 
 
 class Connection:
-    """One end of a connection, with bytes as they come."""
+    """One end of a connection: bytes, frames and messages, by the page's names."""
 
     def __init__(self, connected: socket.socket):
         self.socket = connected
@@ -77,6 +84,18 @@ class Connection:
     def send(self, *parts: bytes) -> None:
         self.socket.sendall(b"".join(parts))
 
+    def send_message(self, name: str, *elements: object) -> None:
+        self.send(message(name, *elements))
+
+    def send_state(self, continuation: uuid.UUID, receiver: uuid.UUID, state: bytes) -> None:
+        """Answers a fetch, on channel 1."""
+        parts = [message("state", continuation, receiver, 1, len(state), False), frame("data", state, 1)]
+        self.send(*parts, end(1, len(state)))
+
+    def transfer(self, descriptor: socket.socket, name: str, *elements: object) -> None:
+        """Sends a message with a descriptor."""
+        socket.send_fds(self.socket, [message(name, *elements, kind="transfer")], [descriptor.fileno()])
+
     def read(self, count: int) -> bytes:
         while len(self._bytes) < count:
             more, descriptors, _, _ = socket.recv_fds(self.socket, 65536, 1)
@@ -87,20 +106,37 @@ class Connection:
         head, self._bytes = self._bytes[:count], self._bytes[count:]
         return head
 
-    def next_frame(self) -> tuple[int, int, bytes]:
+    def next_frame(self) -> tuple[str, int, bytes]:
         """Its kind, channel and body."""
         head, channel = struct.unpack(">II", self.read(HEAD_SIZE))
-        return head >> 24, channel, self.read(head & 0xFFFFFF)
+        return KINDS[head >> 24], channel, self.read(head & 0xFFFFFF)
 
-    def receive(self) -> list:
-        """The next message, frames of other kinds passed over; EOFError when the other side has closed."""
+    def next_message(self) -> tuple[str, list[Any]]:
+        """Passes over credit that comes before it."""
+        kind, channel, body = self.next_frame()
+        while kind == "credit":
+            kind, channel, body = self.next_frame()
+        assert (kind in CARRIERS, channel) == (True, 0), f"not a message but a frame {kind} on channel {channel}"
+        number, *elements = cbor2.loads(body)
+        return NAMES[number], elements
+
+    def expect(self, name: str) -> list[Any]:
+        """Returns the elements of the next message, which has to be this one."""
+        came, elements = self.next_message()
+        assert came == name, f"{name} was expected, not {came} {elements}"
+        return elements
+
+    def receive(self) -> list[Any]:
+        """The next message, its name first, frames of other kinds passed over; EOFError when the other side closes."""
         while True:
             kind, _, body = self.next_frame()
-            if kind in (MESSAGE, TRANSFER):
-                return cbor2.loads(body)
+            if kind in CARRIERS:
+                number, *elements = cbor2.loads(body)
+                return [NAMES[number], *elements]
 
-    def receive_kind(self, kind: int) -> list:
-        while (found := self.receive())[0] != kind:
+    def receive_kind(self, name: str) -> list[Any]:
+        """The next message of that name; others are passed over."""
+        while (found := self.receive())[0] != name:
             pass
         return found
 
@@ -122,70 +158,22 @@ class Connection:
         self.socket.close()
 
 
-class Wire:
-    """One end of a connection, by the page's names."""
-
-    def __init__(self, connected: socket.socket):
-        self.connection = Connection(connected)
-        self.socket = connected
-
-    def frame(self, kind: str, channel: int = 0, body: bytes = b"") -> None:
-        self.connection.send(frame(FRAMES[kind], body, channel))
-
-    def send(self, name: str, *elements: Any) -> None:
-        self.connection.send(message(MESSAGES[name], *elements))
-
-    def end(self, channel: int, count: int) -> None:
-        """The channel is complete, and had so many bytes."""
-        self.frame("end", channel, struct.pack(">Q", count))
-
-    def transfer(self, descriptor: socket.socket, name: str, *elements: Any) -> None:
-        """A message with a descriptor."""
-        body = cbor2.dumps([MESSAGES[name], *elements])
-        socket.send_fds(self.socket, [frame(TRANSFER, body)], [descriptor.fileno()])
-
-    def next_frame(self) -> tuple[str, int, bytes]:
-        number, channel, body = self.connection.next_frame()
-        return next(name for name, known in FRAMES.items() if known == number), channel, body
-
-    def next_message(self) -> tuple[str, list[Any]]:
-        """Credit that comes before it is passed over."""
-        kind, channel, body = self.next_frame()
-        while kind == "credit":
-            kind, channel, body = self.next_frame()
-        if kind not in ("message", "transfer") or channel != 0:
-            raise AssertionError(f"a message was expected, not a frame {kind} on channel {channel}")
-        number, *elements = cbor2.loads(body)
-        return NAMES[number], elements
-
-    def expect(self, name: str) -> list[Any]:
-        """The elements of the next message, which has to be this one."""
-        came, elements = self.next_message()
-        if came != name:
-            raise AssertionError(f"{name} was expected, not {came} {elements}")
-        return elements
-
-    def ended(self) -> bool:
-        """Reads what still comes, up to the end."""
-        try:
-            while True:
-                self.connection.read(1)
-        except EOFError:
-            return True
-
-    def close(self) -> None:
-        self.socket.close()
-
-
 class FakeHub:
     """A hub's socket under a generation's name."""
 
-    def __init__(self, folder: Path, generation: int = 1):
+    def __init__(self, folder: Path, generation: int = 1, locked: bool = False):
         self.path = folder / f"hub.{generation}"
+        self._lock = None
+        if locked:
+            self._lock = os.open(folder / f"hub.{generation}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._listening = socket.socket(socket.AF_UNIX)
-        self._listening.bind(str(self.path))
+        # It listens before it has its name, as the page asks for.
+        before = folder / f"hub.{generation}.{os.getpid()}"
+        self._listening.bind(str(before))
         self._listening.listen(64)
-        self._listening.settimeout(10)
+        self._listening.settimeout(PATIENCE)
+        before.rename(self.path)
         self._accepted: list[Connection] = []
 
     @property
@@ -210,3 +198,5 @@ class FakeHub:
         for connection in self._accepted:
             connection.close()
         self._listening.close()
+        if self._lock is not None:
+            os.close(self._lock)

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from project import C, build, run
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent)]
-from participants import C, build  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +19,5 @@ def built() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="segue-faults-") as folder:
         for source in (HERE / "faults.c", HERE.parent / "runtime" / "participant.c"):
             build(source, Path(folder))
-        shim = [*C, "-shared", "-fPIC", HERE / "shim.c", "-o", f"{folder}/shim.so", "-ldl"]
-        subprocess.run([str(part) for part in shim], check=True)
+        run(*C, "-shared", "-fPIC", HERE / "shim.c", "-o", f"{folder}/shim.so", "-ldl")
         yield Path(folder)

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from participants import Participant, participant
+from programs import programs
+from project import build
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE)]
-from participants import Participant, build, participant  # noqa: E402
-from programs import programs  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -23,13 +22,6 @@ def built() -> Iterator[Path]:
         for source in HERE.glob("*.c"):
             build(source, Path(folder))
         yield Path(folder)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """The runtime folder of one test."""
-    with tempfile.TemporaryDirectory(prefix="segue-run-") as path:
-        yield Path(path)
 
 
 @pytest.fixture

@@ -10,12 +10,9 @@ import socket
 import uuid
 from pathlib import Path
 
-import cbor2
 import pytest
-from wire import HELLO, MESSAGES, PING, PROTOCOL, PUT, READY, TRANSFER, TYPE, Connection, frame, hello, message
+from wire import PROTOCOL, TYPE, Connection, hello, message
 
-ATTACH, DETACHED = MESSAGES["attach"], MESSAGES["detached"]
-STREAM, STREAM_ANSWER = MESSAGES["stream"], MESSAGES["streamAnswer"]
 MALFORMED, TIMED_OUT = 7, 22
 SECRET, ACTIVITY = uuid.uuid4(), uuid.uuid4()
 ORIGIN = uuid.UUID(bytes=hashlib.sha256(SECRET.bytes).digest()[:16])
@@ -34,7 +31,7 @@ def connect(hub, folder: Path):
     def to_hub(*greeting: bytes) -> Connection:
         opened.append(Connection.to(folder / "hub.1"))
         opened[-1].send(*greeting)
-        opened[-1].receive_kind(READY)
+        opened[-1].receive_kind("ready")
         return opened[-1]
 
     yield to_hub
@@ -45,20 +42,20 @@ def connect(hub, folder: Path):
 @pytest.fixture
 def origin(connect) -> Connection:
     """An app that offers an activity with streams."""
-    greeting = cbor2.dumps([HELLO, PROTOCOL, PROTOCOL, SECRET, "com.example.origin", "origin", "T", [], False])
-    put = message(PUT, ACTIVITY, TYPE, "one", 0, 0, 0, None, True, 1)
-    return connect(frame(0, greeting), put)
+    greeting = message("hello", PROTOCOL, PROTOCOL, SECRET, "com.example.origin", "origin", "T", [], False)
+    put = message("put", ACTIVITY, TYPE, "one", 0, 0, 0, None, True, 1)
+    return connect(greeting, put)
 
 
-def stream(id: uuid.UUID) -> list[object]:
-    return [STREAM, id, uuid.uuid4(), ORIGIN, ACTIVITY, uuid.uuid4(), 0, None]
+def stream(id: uuid.UUID, kind: str = "transfer") -> bytes:
+    return message("stream", id, uuid.uuid4(), ORIGIN, ACTIVITY, uuid.uuid4(), 0, None, kind=kind)
 
 
 def ask(connection: Connection, id: uuid.UUID) -> socket.socket:
     """Asks for a stream, in which the name of the stream is written. Gives the end that is here."""
     near, far = socket.socketpair()
     near.send(id.bytes)
-    send(connection, frame(TRANSFER, cbor2.dumps(stream(id))), far)
+    send(connection, stream(id), far)
     far.close()
     return near
 
@@ -70,7 +67,7 @@ def send(connection: socket.socket, data: bytes, *descriptors: socket.socket) ->
 
 def take(origin: Connection) -> tuple[uuid.UUID, list[object]]:
     """The next stream that it is asked for, if it came with the right descriptor."""
-    asked = origin.receive_kind(STREAM)
+    asked = origin.receive_kind("stream")
     with socket.socket(fileno=origin.descriptors.pop(0)) as end:
         assert end.recv(100) == asked[1].bytes
     assert not origin.descriptors
@@ -78,7 +75,7 @@ def take(origin: Connection) -> tuple[uuid.UUID, list[object]]:
 
 
 def answer(origin: Connection, asked: list[object]) -> None:
-    origin.send(message(STREAM_ANSWER, *asked[1:5], 0, 0, ""))
+    origin.send(message("streamAnswer", *asked[1:5], 0, 0, ""))
 
 
 def status(answer: list[object]) -> object:
@@ -89,34 +86,34 @@ def test_a_stream_without_a_descriptor_takes_no_other_one(connect, origin):
     """R7.1: it is refused at the hub; who comes next gets the own one."""
     thief, honest = connect(hello("thief")), connect(hello("honest"))
     for _ in range(3):
-        thief.send(message(*stream(uuid.uuid4())))
-        assert status(thief.receive_kind(STREAM_ANSWER)) == MALFORMED
+        thief.send(stream(uuid.uuid4(), kind="message"))
+        assert status(thief.receive_kind("streamAnswer")) == MALFORMED
         id = uuid.uuid4()
         with ask(honest, id):
             came, asked = take(origin)
             assert came == id
             answer(origin, asked)
-            assert status(honest.receive_kind(STREAM_ANSWER)) == 0
+            assert status(honest.receive_kind("streamAnswer")) == 0
 
 
 def test_a_link_without_a_descriptor_is_refused(connect):
     asker = connect(hello())
-    asker.send(message(ATTACH, 7))
-    assert asker.receive_kind(DETACHED)[:3] == [DETACHED, 7, MALFORMED]
+    asker.send(message("attach", 7))
+    assert asker.receive_kind("detached")[:3] == ["detached", 7, MALFORMED]
 
 
 @pytest.mark.parametrize("what", ["none", "none with the first byte", "with no message"])
 def test_a_descriptor_at_another_place_ends_the_connection(connect, what):
     peer = connect(hello())
     near, far = socket.socketpair()
-    whole = frame(TRANSFER, cbor2.dumps(stream(uuid.uuid4())))
+    whole = stream(uuid.uuid4())
     with near, far:
         if what == "none":
             peer.send(whole)
         elif what == "none with the first byte":
             peer.send(whole[:1])
         else:
-            send(peer, message(PING, 1), far)
+            send(peer, message("ping", 1), far)
     assert peer.is_closed_within(2.0)
 
 
@@ -127,8 +124,8 @@ def test_more_than_one_with_a_message_are_closed_and_the_message_is_refused(conn
     for _ in range(20):
         near, far = socket.socketpair()
         with near, far:
-            send(peer, frame(TRANSFER, cbor2.dumps(stream(uuid.uuid4()))), near, far, far)
-        assert status(peer.receive_kind(STREAM_ANSWER)) != 0
+            send(peer, stream(uuid.uuid4()), near, far, far)
+        assert status(peer.receive_kind("streamAnswer")) != 0
     assert len(os.listdir(f"/proc/{hub.pid}/fd")) == before
 
 
@@ -145,9 +142,9 @@ def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(conn
             ends.append(ask(asker, id))
     refused = set()
     for asker in askers:
-        asker.send(message(PING, 5))
-        while (heard := asker.receive())[0] != 5:
-            if heard[0] == STREAM_ANSWER:
+        asker.send(message("ping", 5))
+        while (heard := asker.receive())[0] != "pong":
+            if heard[0] == "streamAnswer":
                 assert status(heard) == TIMED_OUT
                 refused.add(heard[1])
     assert len(refused) == len(asked) - OF_AN_ORIGIN
@@ -156,7 +153,7 @@ def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(conn
         came, message_ = take(origin)
         assert came not in refused
         answer(origin, message_)
-        heard = asked.pop(came).receive_kind(STREAM_ANSWER)
+        heard = asked.pop(came).receive_kind("streamAnswer")
         assert (heard[1], status(heard)) == (came, 0)
     assert asked.keys() == refused
     # All is in step.
@@ -166,7 +163,7 @@ def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(conn
         came, message_ = take(origin)
         assert came == id
         answer(origin, message_)
-        assert status(asker.receive_kind(STREAM_ANSWER)) == 0
+        assert status(asker.receive_kind("streamAnswer")) == 0
     assert len(os.listdir(f"/proc/{hub.pid}/fd")) == before
     for end in ends:
         end.close()
@@ -175,10 +172,10 @@ def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(conn
 def test_one_asker_leaves_room_for_others(connect, origin):
     greedy, other = connect(hello("greedy")), connect(hello("other"))
     with_ends = [ask(greedy, uuid.uuid4()) for _ in range(OF_AN_ASKER + 1)]
-    assert status(greedy.receive_kind(STREAM_ANSWER)) == TIMED_OUT
+    assert status(greedy.receive_kind("streamAnswer")) == TIMED_OUT
     with_ends.append(ask(other, uuid.uuid4()))
     for _ in range(OF_AN_ASKER + 1):
         answer(origin, take(origin)[1])
-    assert status(other.receive_kind(STREAM_ANSWER)) == 0
+    assert status(other.receive_kind("streamAnswer")) == 0
     for end in with_ends:
         end.close()

@@ -15,28 +15,7 @@ from pathlib import Path
 import cbor2
 import pytest
 from programs import ProgramError
-from wire import (
-    DATA,
-    END,
-    FETCH,
-    GOODBYE,
-    HELLO,
-    MESSAGE,
-    OFFER,
-    PING,
-    PONG,
-    PROTOCOL,
-    PUT,
-    READY,
-    STATE,
-    UNSUPPORTED_VERSION,
-    WELCOME,
-    WITHDRAW,
-    FakeHub,
-    frame,
-    message,
-    offer,
-)
+from wire import FRAMES, PROTOCOL, UNSUPPORTED_VERSION, FakeHub, end, frame, message, offer
 
 
 @pytest.fixture
@@ -60,8 +39,8 @@ def beat(lock: Path) -> None:
 
 def greeted(hub: FakeHub):
     connection = hub.accept()
-    assert connection.receive()[0] == HELLO
-    connection.send(message(WELCOME, PROTOCOL, 1, "fake"))
+    assert connection.receive()[0] == "hello"
+    connection.send(message("welcome", PROTOCOL, 1, "fake"))
     return connection
 
 
@@ -70,11 +49,11 @@ def test_a_proper_fake_hub_is_believed(start, fake):
     hub = fake()
     app = start("app")
     connection = greeted(hub)
-    connection.send(offer("one"), message(READY))
+    connection.send(offer("one"), message("ready"))
     app.hears("appeared one")
     app.ready()
     app.tell("offer mine")
-    assert connection.receive_kind(PUT)[3] == "mine"
+    assert connection.receive_kind("put")[3] == "mine"
 
 
 def test_an_older_hub_is_replaced(start, fake, folder):
@@ -82,7 +61,7 @@ def test_an_older_hub_is_replaced(start, fake, folder):
     app = start("app")
     connection = hub.accept()
     connection.receive()
-    connection.send(message(WELCOME, 0, 3, "old"))
+    connection.send(message("welcome", 0, 3, "old"))
     app.hears("connection ready", 2.0)
     assert (folder / "hub.4").exists()
 
@@ -93,7 +72,7 @@ def test_a_newer_hub_is_not_replaced_but_waited_for(start, fake, folder):
     app = start("app")
     connection = hub.accept()
     connection.receive()
-    connection.send(message(GOODBYE, UNSUPPORTED_VERSION, "too old"))
+    connection.send(message("goodbye", UNSUPPORTED_VERSION, "too old"))
     assert connection.is_closed_within(2.0)
     assert hub.connections_within(1.5) == 0
     assert not (folder / "hub.4").exists()
@@ -101,7 +80,7 @@ def test_a_newer_hub_is_not_replaced_but_waited_for(start, fake, folder):
     (folder / "coming").mkdir(mode=0o700)
     higher = FakeHub(folder / "coming", 4)
     (folder / "coming" / "hub.4").rename(folder / "hub.4")
-    greeted(higher).send(message(READY))
+    greeted(higher).send(message("ready"))
     app.hears("connection ready", 1.0)
     higher.close()
 
@@ -119,13 +98,13 @@ def test_what_an_app_says_last_is_heard_although_the_socket_is_full(start, fake)
     hub = fake()
     app = start("app")
     connection = greeted(hub)
-    connection.send(message(READY))
+    connection.send(message("ready"))
     app.ready().ask("offer one", "offered")
     app.ask("flood 3000", "changed all")
     app.tell("close").hears("will_save")
     with pytest.raises(ProgramError, match="did not say"):
         app.hears("closed", 0.1)
-    assert connection.receive_kind(WITHDRAW)
+    assert connection.receive_kind("withdraw")
     app.hears("closed", 2.0)
 
 
@@ -136,12 +115,12 @@ def test_a_hub_that_is_busy_is_waited_for(start, fake, folder):
     (folder / "hub.1.lock").write_text("")
     app = start("app")
     connection = hub.accept()
-    assert connection.receive()[0] == HELLO
+    assert connection.receive()[0] == "hello"
     silent = time.monotonic()
     while time.monotonic() < silent + 1.5:
         beat(folder / "hub.1.lock")
         assert hub.connections_within(0.1) == 0
-    connection.send(message(WELCOME, PROTOCOL, 1, "fake"), message(READY))
+    connection.send(message("welcome", PROTOCOL, 1, "fake"), message("ready"))
     app.ready()
     assert not (folder / "hub.2").exists()
     app.tell("offer one")
@@ -155,7 +134,7 @@ def test_a_hub_that_is_busy_is_waited_for(start, fake, folder):
 def test_a_hub_that_falls_silent_is_replaced_when_something_is_to_be_said(start, fake, folder):
     hub = fake()
     app = start("app")
-    greeted(hub).send(message(READY))
+    greeted(hub).send(message("ready"))
     app.ready().tell("offer one")
     app.hears("connection searching", 3.0)
     app.hears("connection ready", 3.0)
@@ -212,11 +191,11 @@ class ManyHubs:
             hub.close()
 
 
-WELCOMED = message(WELCOME, PROTOCOL, 1, "fake")
+WELCOMED = message("welcome", PROTOCOL, 1, "fake")
 GOODBYES = {
-    "goodbye": message(GOODBYE, 21, "not today"),
-    "welcome and goodbye": WELCOMED + message(GOODBYE, 21, "not today"),
-    "welcome, ready and goodbye": WELCOMED + message(READY) + message(GOODBYE, 21, "not today"),
+    "goodbye": message("goodbye", 21, "not today"),
+    "welcome and goodbye": WELCOMED + message("goodbye", 21, "not today"),
+    "welcome, ready and goodbye": WELCOMED + message("ready") + message("goodbye", 21, "not today"),
     "welcome and the end": WELCOMED,
     "welcome and nonsense": WELCOMED + b"\xff" * 8,
 }
@@ -255,12 +234,12 @@ def test_hubs_that_outrun_each_other_are_not_followed_for_ever_at_once(start, fo
 
 NONSENSE = {
     "noise": random.Random(4).randbytes(4096),
-    "half a frame": message(READY)[:5],
-    "a frame of 16 MiB": bytes([MESSAGE, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]) + b"x" * 100,
+    "half a frame": message("ready")[:5],
+    "a frame of 16 MiB": bytes([FRAMES["message"], 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]) + b"x" * 100,
     "a frame of 4 GB": b"\xff" * 8 + b"x" * 100,
-    "a bomb of arrays": frame(MESSAGE, b"\x81" * 60000),
-    "data of no channel": frame(DATA, b"x", channel=2),
-    "no array": frame(MESSAGE, cbor2.dumps("welcome")),
+    "a bomb of arrays": frame("message", b"\x81" * 60000),
+    "data of no channel": frame("data", b"x", channel=2),
+    "no array": frame("message", cbor2.dumps("welcome")),
 }
 
 
@@ -272,7 +251,7 @@ def test_a_hub_that_talks_nonsense_is_left(start, fake, bytes_, welcomed):
     app = start("app")
     if welcomed:
         connection = greeted(hub)
-        connection.send(message(READY))
+        connection.send(message("ready"))
         app.ready()
     else:
         connection = hub.accept()
@@ -296,9 +275,9 @@ ABSURD = {
     "an absurd rank": offer(rank=2**64 - 1),
     "no time left": offer(remaining=0),
     "a title that is no text": offer(title=b"\xff"),
-    "state that nobody asked for": message(STATE, uuid.uuid4(), uuid.uuid4(), 2, 2**64 - 1, False),
+    "state that nobody asked for": message("state", uuid.uuid4(), uuid.uuid4(), 2, 2**64 - 1, False),
     "a kind of the future": message(4711, {}),
-    "an offer that stops short": message(OFFER, uuid.uuid4()),
+    "an offer that stops short": message("offer", uuid.uuid4()),
 }
 
 
@@ -308,7 +287,7 @@ def test_absurd_messages_harm_nobody(start, fake, bytes_):
     hub = fake()
     app = start("app")
     connection = greeted(hub)
-    connection.send(message(READY))
+    connection.send(message("ready"))
     app.ready()
     connection.send(bytes_)
     connection.close()
@@ -324,7 +303,7 @@ def test_an_offer_expires_though_its_hub_does_not_say_so(start, fake):
     """A18: the date is the receiver's to keep, too."""
     hub = fake()
     app = start("app")
-    greeted(hub).send(offer("kept", remaining=60_000), offer("short", remaining=300), message(READY))
+    greeted(hub).send(offer("kept", remaining=60_000), offer("short", remaining=300), message("ready"))
     app.hears("appeared short")
     app.hears("gone short", 3.0)
     app.ask("list", "offers 1 kept")
@@ -335,12 +314,12 @@ def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(start, fa
     hub = fake()
     app = start("app")
     connection = greeted(hub)
-    connection.send(offer("one"), message(READY))
+    connection.send(offer("one"), message("ready"))
     app.hears("appeared one")
     name = app.ask("continue one/1500", "continuation (.*)")[2]
     began = time.monotonic()
-    connection.receive_kind(FETCH)
-    connection.send(message(PONG, connection.receive_kind(PING)[1]))
+    connection.receive_kind("fetch")
+    connection.send(message("pong", connection.receive_kind("ping")[1]))
     app.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 5.0)
     assert 1.0 < time.monotonic() - began < 3.0
 
@@ -350,12 +329,12 @@ def test_state_that_lies_about_its_size_fails(start, fake):
     hub = fake()
     app = start("app")
     connection = greeted(hub)
-    connection.send(offer("one"), message(READY))
+    connection.send(offer("one"), message("ready"))
     app.hears("appeared one")
     for channel, (size, body) in enumerate([(4, b"toolong"), (9, b"short"), (4, b"evil"), (2**64 - 1, b"x")], start=1):
         name = app.ask("continue one", "continuation (.*)")[2]
-        to = connection.receive_kind(11)
+        to = connection.receive_kind("fetch")
         assert to[1] == uuid.UUID(name)
-        state = message(STATE, to[1], uuid.uuid4(), 2 * channel, size, False)
-        connection.send(state, frame(DATA, body, 2 * channel), frame(END, len(body).to_bytes(8, "big"), 2 * channel))
+        state = message("state", to[1], uuid.uuid4(), 2 * channel, size, False)
+        connection.send(state, frame("data", body, 2 * channel), end(2 * channel, len(body)))
         app.hears(f"did_fail {name} (HANDOFF_FAILED|USER_INFO_TOO_LARGE) .*")

@@ -49,7 +49,7 @@ def test_who_reaches_the_socket_all_the_same_is_hung_up_on(start, folder):
     # The same, as the hub's own user, is let in.
     own = Connection.to(folder / "hub.1")
     own.send(hello("own"))
-    assert own.receive()[0] == 2
+    assert own.receive()[0] == "welcome"
     own.close()
     folder.chmod(0o700)
     hub.end()

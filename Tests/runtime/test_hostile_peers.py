@@ -15,31 +15,15 @@ from pathlib import Path
 import cbor2
 import pytest
 from wire import (
-    CREDIT,
-    DATA,
-    END,
-    FETCH,
-    GOODBYE,
-    HELLO,
+    FRAMES,
     LIMIT_EXCEEDED,
-    MESSAGE,
-    NOTED,
-    OFFER,
-    OUTCOME,
+    MESSAGES,
     OUTCOMES,
-    PING,
-    PONG,
     PROTOCOL,
-    PUT,
-    READY,
-    REFUSED,
-    RESET,
-    STATE,
     TYPE,
     UNSUPPORTED_VERSION,
-    WELCOME,
-    WITHDRAW,
     Connection,
+    end,
     frame,
     hello,
     message,
@@ -84,7 +68,7 @@ def test_who_ends_without_reading_is_gone(start, connect):
     stranger = connect(hello())
     stranger.socket.recv(1, socket.MSG_PEEK)
     hub.program.signal(signal.SIGSTOP)
-    stranger.send(message(PUT, uuid.uuid4(), TYPE, "last word", 0, 0, 0, None, False, 1))
+    stranger.send(message("put", uuid.uuid4(), TYPE, "last word", 0, 0, 0, None, False, 1))
     stranger.close()
     hub.program.signal(signal.SIGCONT)
     viewer.hears("appeared last word", 3.0)
@@ -97,26 +81,26 @@ def memory(pid: int) -> int:
     return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
 
-HUGE = bytes([MESSAGE, 0xFF, 0xFF, 0xFF]) + b"\0\0\0\0"
+HUGE = bytes([FRAMES["message"], 0xFF, 0xFF, 0xFF]) + b"\0\0\0\0"
 GARBAGE = {
     "noise": random.Random(1).randbytes(4096),
     "zeros": bytes(4096),
     "text": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "a frame of 16 MiB": HUGE + b"x" * 1000,
     "a frame of 4 GB": b"\xff\xff\xff\xff" + b"\0\0\0\0" + b"x" * 1000,
-    "no CBOR": frame(MESSAGE, b"\xff" * 100),
-    "an empty message": frame(MESSAGE, b""),
-    "no array": frame(MESSAGE, cbor2.dumps({"hello": 1})),
-    "an empty array": frame(MESSAGE, cbor2.dumps([])),
-    "a bomb of arrays": frame(MESSAGE, b"\x81" * 60000),
-    "a count that lies": frame(MESSAGE, b"\x9b\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
-    "another first message": message(PING, 1),
-    "a message on a channel": frame(MESSAGE, cbor2.dumps([PING, 1]), channel=3),
-    "data of no channel": frame(DATA, b"x", channel=1),
+    "no CBOR": frame("message", b"\xff" * 100),
+    "an empty message": frame("message", b""),
+    "no array": frame("message", cbor2.dumps({"hello": 1})),
+    "an empty array": frame("message", cbor2.dumps([])),
+    "a bomb of arrays": frame("message", b"\x81" * 60000),
+    "a count that lies": frame("message", b"\x9b\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+    "another first message": message("ping", 1),
+    "a message on a channel": frame("message", cbor2.dumps([MESSAGES["ping"], 1]), channel=3),
+    "data of no channel": frame("data", b"x", channel=1),
     "hello of many types": hello(types=tuple(f"t{number}" for number in range(2000))),
     "hello with a long name": hello(name="n" * 5000),
-    "hello of wrong kinds": message(HELLO, "1", 1.5, b"", 1, 2, 3, {}, None),
-    "negative version": message(HELLO, -1, -1, uuid.uuid4(), "a", "a", "a", [TYPE], False),
+    "hello of wrong kinds": message("hello", "1", 1.5, b"", 1, 2, 3, {}, None),
+    "negative version": message("hello", -1, -1, uuid.uuid4(), "a", "a", "a", [TYPE], False),
 }
 
 
@@ -128,7 +112,7 @@ def test_garbage_ends_the_connection_that_sent_it(pair, connect, bytes_):
 
 def a_put(**other: object) -> bytes:
     fields = {"id": uuid.uuid4(), "type": TYPE, "title": "x", "version": 0, "size": 0, "age": 0, "remaining": None}
-    return message(PUT, *(fields | {"streams": False, "activation": 1} | other).values())
+    return message("put", *(fields | {"streams": False, "activation": 1} | other).values())
 
 
 MISUSE = {
@@ -140,20 +124,20 @@ MISUSE = {
     "put that remains absurdly": a_put(remaining=2**64 - 1),
     "put of an absurd size": a_put(size=2**64 - 1),
     "put of an absurd activation": a_put(activation=2**64 - 1),
-    "put of wrong kinds": message(PUT, 1, 2, 3, 4, 5, 6, 7, 8, 9),
-    "put that stops short": message(PUT, uuid.uuid4()),
-    "state on a channel of the other side": message(STATE, uuid.uuid4(), uuid.uuid4(), 2, 10, False),
-    "state on channel 0": message(STATE, uuid.uuid4(), uuid.uuid4(), 0, 10, False),
-    "state of 2^64 bytes": message(STATE, uuid.uuid4(), uuid.uuid4(), 1, 2**64 - 1, False),
-    "state on channel 2^40": message(STATE, uuid.uuid4(), uuid.uuid4(), 2**40, 1, False),
-    "fetch for an absurd time": message(FETCH, uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 2**64 - 1, None),
-    "credit without end": frame(CREDIT, b"\xff" * 4, channel=2) * 1000,
-    "end of no channel": frame(END, bytes(8), channel=7),
-    "reset of no channel": frame(RESET, b"", channel=2**32 - 1),
-    "an outcome of no kind": message(OUTCOME, uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 99, 2**63, "", None),
+    "put of wrong kinds": message("put", 1, 2, 3, 4, 5, 6, 7, 8, 9),
+    "put that stops short": message("put", uuid.uuid4()),
+    "state on a channel of the other side": message("state", uuid.uuid4(), uuid.uuid4(), 2, 10, False),
+    "state on channel 0": message("state", uuid.uuid4(), uuid.uuid4(), 0, 10, False),
+    "state of 2^64 bytes": message("state", uuid.uuid4(), uuid.uuid4(), 1, 2**64 - 1, False),
+    "state on channel 2^40": message("state", uuid.uuid4(), uuid.uuid4(), 2**40, 1, False),
+    "fetch for an absurd time": message("fetch", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 2**64 - 1, None),
+    "credit without end": frame("credit", b"\xff" * 4, channel=2) * 1000,
+    "end of no channel": frame("end", bytes(8), channel=7),
+    "reset of no channel": frame("reset", b"", channel=2**32 - 1),
+    "an outcome of no kind": message("outcome", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), 99, 2**63, "", None),
     "a kind that is not known": message(4711, "from the future"),
-    "data after the highest of all channels": message(STATE, uuid.uuid4(), uuid.uuid4(), 2**32 - 1, 1, False)
-    + frame(DATA, b"x", channel=3),
+    "data after the highest of all channels": message("state", uuid.uuid4(), uuid.uuid4(), 2**32 - 1, 1, False)
+    + frame("data", b"x", channel=3),
     "noise": random.Random(2).randbytes(4096),
 }
 
@@ -162,9 +146,12 @@ MISUSE = {
 def test_an_app_that_misbehaves_harms_itself_only(pair, connect, bytes_):
     """A9: it may be dismissed or not; the fixture sees whether the others are served."""
     peer = connect(hello())
-    peer.receive_kind(READY)
-    peer.send(bytes_, message(PING, 1))
+    peer.receive_kind("ready")
+    peer.send(bytes_, message("ping", 1))
     peer.is_closed_within(0.05)
+
+
+KINDS = "fetch", "state", "refused", "outcome", "noted", "put", "withdraw", "welcome", "goodbye", "offer"
 
 
 def test_random_messages_after_a_proper_hello(pair, connect):
@@ -173,12 +160,12 @@ def test_random_messages_after_a_proper_hello(pair, connect):
     known: list[uuid.UUID] = []
     for _ in range(100):
         peer = connect(hello(chooser=chance.random() < 0.5))
-        peer.receive_kind(READY)
+        peer.receive_kind("ready")
         known = [*known[-20:], uuid.UUID(int=chance.getrandbits(128))]
         parts = [0, 1, 2, 4, 2**32, 2**64 - 1, -1, 1.5, "", "x", TYPE, "t" * 2000, b"\0", None, True, [], {}, *known]
         for _ in range(50):
             fields = [chance.choice(parts) for _ in range(chance.randint(0, 10))]
-            kind = chance.choice([FETCH, STATE, REFUSED, OUTCOME, NOTED, PUT, WITHDRAW, WELCOME, GOODBYE, OFFER, 17])
+            kind = chance.choice([*KINDS, 17])
             try:
                 peer.send(message(kind, *fields), frame(chance.randint(1, 4), b"abcd", chance.randint(0, 5)))
             except (BrokenPipeError, ConnectionResetError):
@@ -212,7 +199,7 @@ def test_who_never_reads_costs_no_memory(pair, connect):
     """R2.8: it would hear the last state; 100,000 changes are not kept for it."""
     hub, editor = pair
     peer = connect(hello(chooser=True))
-    peer.receive_kind(READY)
+    peer.receive_kind("ready")
     editor.ask("flood 2000", "changed all")
     before = memory(hub.pid)
     editor.ask("flood 100000", "changed all", 60.0)
@@ -222,7 +209,7 @@ def test_who_never_reads_costs_no_memory(pair, connect):
     # It reads at last: it learns how things are now.
     titles = []
     while not titles or titles[-1] != "change 100000":
-        titles.append(peer.receive_kind(OFFER)[3])
+        titles.append(peer.receive_kind("offer")[3])
     assert len(titles) < 10_000
 
 
@@ -230,10 +217,10 @@ def test_who_asks_and_never_reads_is_given_up(pair, connect):
     """A8: a million questions whose answers nobody takes cost bounded memory."""
     hub, _ = pair
     peer = connect(hello())
-    peer.receive_kind(READY)
+    peer.receive_kind("ready")
     peer.socket.settimeout(2.0)
     before = memory(hub.pid)
-    questions = message(PING, 1) * 10_000
+    questions = message("ping", 1) * 10_000
     with pytest.raises((BrokenPipeError, ConnectionResetError, TimeoutError)):
         for _ in range(100):
             peer.send(questions)
@@ -244,13 +231,13 @@ def test_an_activity_that_it_may_not_see_is_not_given(pair, connect):
     """R6.2: an app of another team that knows the names gets nothing, nor is the origin asked."""
     _, editor = pair
     chooser = connect(hello("dock", chooser=True))
-    seen = chooser.receive_kind(OFFER)
+    seen = chooser.receive_kind("offer")
     activity, origin = seen[1], seen[9]
     stranger = connect(hello("spy", team="OTHER"))
-    stranger.receive_kind(READY)
+    stranger.receive_kind("ready")
     continuation = uuid.uuid4()
-    stranger.send(message(FETCH, continuation, origin, activity, 1000, None))
-    refused = stranger.receive_kind(REFUSED)
+    stranger.send(message("fetch", continuation, origin, activity, 1000, None))
+    refused = stranger.receive_kind("refused")
     assert refused[1] == continuation
     assert not any("will_save" in line for line in editor.events())
 
@@ -262,13 +249,12 @@ def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
     name = hub.ask("continue one", "continuation (.*)")[2]
     editor.hears("will_save")
     forger = connect(hello("forger"))
-    forger.receive_kind(READY)
+    forger.receive_kind("ready")
     continuation, anyone = uuid.UUID(name), uuid.uuid4()
-    end = frame(END, (4).to_bytes(8, "big"), 1)
-    forged = message(STATE, continuation, anyone, 1, 4, False) + frame(DATA, b"evil", 1) + end
-    refusal = message(REFUSED, continuation, anyone, 20, "forged")
-    forger.send(forged, refusal, message(NOTED, continuation, anyone), message(PING, 7))
-    forger.receive_kind(5)
+    forged = message("state", continuation, anyone, 1, 4, False) + frame("data", b"evil", 1) + end(1, 4)
+    refusal = message("refused", continuation, anyone, 20, "forged")
+    forger.send(forged, refusal, message("noted", continuation, anyone), message("ping", 7))
+    forger.receive_kind("pong")
     assert not any(f"continue {name}" in line or "did_fail" in line for line in hub.events() if "will" not in line)
     editor.tell("saved", "on_save yes")
     hub.hears(f"continue {name} .*")
@@ -277,7 +263,7 @@ def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
 
 def seen_by_a_chooser(connect) -> tuple[uuid.UUID, uuid.UUID]:
     """The activity that is offered, and its origin."""
-    seen = connect(hello("dock", chooser=True)).receive_kind(OFFER)
+    seen = connect(hello("dock", chooser=True)).receive_kind("offer")
     return seen[1], seen[9]
 
 
@@ -287,22 +273,22 @@ def test_nothing_is_restored_that_was_not_sent(pair, connect, team):
     _, editor = pair
     activity, origin = seen_by_a_chooser(connect)
     liar = connect(hello("liar", team=team))
-    liar.receive_kind(READY)
+    liar.receive_kind("ready")
     for name in ("restored", "unknown"):
-        liar.send(message(OUTCOME, uuid.uuid4(), origin, activity, OUTCOMES[name], 0, "", None))
-        liar.receive_kind(NOTED)
+        liar.send(message("outcome", uuid.uuid4(), origin, activity, OUTCOMES[name], 0, "", None))
+        liar.receive_kind("noted")
     # Who asks for it, and has restored it before it is sent, has failed; who may not see it has not even asked.
     editor.ask("on_save later", "on_save later")
     editor.tell("dirty")
     asked = uuid.uuid4()
-    liar.send(message(FETCH, asked, origin, activity, 10_000, None))
+    liar.send(message("fetch", asked, origin, activity, 10_000, None))
     if team == "T":
         editor.hears("will_save")
-    liar.send(message(OUTCOME, asked, origin, activity, OUTCOMES["restored"], 0, "", None))
+    liar.send(message("outcome", asked, origin, activity, OUTCOMES["restored"], 0, "", None))
     if team == "T":
         editor.hears(f"ended {asked.hex} failed .*")
-    liar.send(message(PING, 7))
-    liar.receive_kind(5)
+    liar.send(message("ping", 7))
+    liar.receive_kind("pong")
     assert not any("restored" in line or "was_continued" in line for line in editor.events())
     editor.tell("saved", "on_save yes")
 
@@ -313,8 +299,8 @@ def test_nobody_becomes_another_app(pair, connect):
     _, origin = seen_by_a_chooser(connect)
     for _ in range(100):
         connect(
-            message(HELLO, PROTOCOL, PROTOCOL, origin, "com.example.editor", "editor", "T", [TYPE], False)
-        ).receive_kind(READY)
+            message("hello", PROTOCOL, PROTOCOL, origin, "com.example.editor", "editor", "T", [TYPE], False)
+        ).receive_kind("ready")
     assert not any("connection" in line for line in editor.events())
 
 
@@ -326,10 +312,10 @@ def test_fetches_that_nobody_reads_do_not_hold_the_origin(pair, connect, size):
     activity, origin = seen_by_a_chooser(connect)
     for number in range(10):
         greedy = connect(hello(f"greedy{number}"))
-        greedy.receive_kind(READY)
-        fetches = [message(FETCH, uuid.uuid4(), origin, activity, 3_600_000, None) for _ in range(100)]
-        greedy.send(*fetches, message(PING, 7))
-        greedy.receive_kind(REFUSED)
+        greedy.receive_kind("ready")
+        fetches = [message("fetch", uuid.uuid4(), origin, activity, 3_600_000, None) for _ in range(100)]
+        greedy.send(*fetches, message("ping", 7))
+        greedy.receive_kind("refused")
     time.sleep(1.2)  # those that stand still give way after a second
     name = hub.ask("continue one", "continuation (.*)")[2]
     hub.hears(f"continue {name} .*")
@@ -346,8 +332,8 @@ def test_one_process_does_not_take_all_descriptors(pair, connect, start):
         with contextlib.suppress(BrokenPipeError):
             peer.send(hello(f"flood{number}"))
         answer = peer.receive()
-        turned_away += answer[0] == GOODBYE
-        assert answer[0] == WELCOME or answer[1] == LIMIT_EXCEEDED, answer
+        turned_away += answer[0] == "goodbye"
+        assert answer[0] == "welcome" or answer[1] == LIMIT_EXCEEDED, answer
     assert turned_away == 300
     assert len(list(Path(f"/proc/{hub.pid}/fd").iterdir())) < 150
     newcomer = start("newcomer")
@@ -364,12 +350,12 @@ def test_an_app_that_does_not_dispatch_costs_no_memory(connect, start):
     held.ask("hold", "held")
     before = memory(held.pid)
     peer = connect(hello("flood"))
-    peer.receive_kind(READY)
+    peer.receive_kind("ready")
     for number in range(20_000):
-        attempt = message(OUTCOME, uuid.uuid4(), origin, activity, OUTCOMES["declined"], 14, "r" * 1000, None)
-        peer.send(attempt, a_put(title="t" * 1000), message(PING, number))
+        attempt = message("outcome", uuid.uuid4(), origin, activity, OUTCOMES["declined"], 14, "r" * 1000, None)
+        peer.send(attempt, a_put(title="t" * 1000), message("ping", number))
         if number % 100 == 99:
-            while peer.receive_kind(PONG)[1] != number:
+            while peer.receive_kind("pong")[1] != number:
                 pass
     peer.send(a_put(title="last"))
     hub.hears("appeared last", 60.0)
@@ -386,16 +372,16 @@ def test_nobody_speaks_for_the_offer_of_another(pair, connect):
     """A13: an offer's name is taken, and only its app withdraws it."""
     hub, _ = pair
     chooser = connect(hello("dock", chooser=True))
-    activity = chooser.receive_kind(OFFER)[1]
+    activity = chooser.receive_kind("offer")[1]
     forger = connect(hello("forger"))
-    forger.receive_kind(READY)
-    forger.send(a_put(id=activity, title="forged"), message(WITHDRAW, activity), message(PING, 7))
-    forger.receive_kind(5)
+    forger.receive_kind("ready")
+    forger.send(a_put(id=activity, title="forged"), message("withdraw", activity), message("ping", 7))
+    forger.receive_kind("pong")
     hub.ask("list", "offers 1 one")
 
 
 def test_an_app_of_another_protocol_is_told_so(pair, connect):
     """A14, as far as there is one version: there is nothing to fall back to."""
-    peer = connect(message(HELLO, 99, 98, uuid.uuid4(), "com.example.new", "new", "T", [TYPE], False))
-    assert peer.receive_kind(GOODBYE)[1] == UNSUPPORTED_VERSION
+    peer = connect(message("hello", 99, 98, uuid.uuid4(), "com.example.new", "new", "T", [TYPE], False))
+    assert peer.receive_kind("goodbye")[1] == UNSUPPORTED_VERSION
     assert peer.is_closed_within(1.0)

@@ -32,12 +32,12 @@ class MadeUp:
         near, far = socket.socketpair()
         near.settimeout(wire.PATIENCE)
         self.link = app.link(far)
-        self.wire = wire.Wire(near)
+        self.connection = wire.Connection(near)
         self.secret = uuid.uuid4()
-        self.wire.send("link", wire.PROTOCOL, wire.PROTOCOL, hub, "made up")
-        self.wire.expect("link")
-        self.wire.send("resume", self.secret, list(sessions))
-        self.their_secret, self.sessions = self.wire.expect("resume")
+        self.connection.send_message("link", wire.PROTOCOL, wire.PROTOCOL, hub, "made up")
+        self.connection.expect("link")
+        self.connection.send_message("resume", self.secret, list(sessions))
+        self.their_secret, self.sessions = self.connection.expect("resume")
 
 
 def higher() -> uuid.UUID:
@@ -53,9 +53,9 @@ def test_links_that_are_cut_by_the_hundred_cost_little(app: segue.App) -> None:
     before = resident()
     for _ in range(300):
         made = MadeUp(app, higher())
-        assert made.wire.expect("proceed") == [None, 0]
-        made.wire.expect("route")
-        made.wire.close()
+        assert made.connection.expect("proceed") == [None, 0]
+        made.connection.expect("route")
+        made.connection.close()
         app.dispatch(0)
     assert resident() - before < MEMORY
 
@@ -63,19 +63,19 @@ def test_links_that_are_cut_by_the_hundred_cost_little(app: segue.App) -> None:
 def test_a_name_takes_no_link_over_and_a_secret_does_once_the_other_has_lost_it(app: segue.App) -> None:
     hub = higher()
     true = MadeUp(app, hub)
-    true.wire.expect("proceed")
-    true.wire.expect("route")
+    true.connection.expect("proceed")
+    true.connection.expect("route")
     liar = MadeUp(app, hub, uuid.uuid4(), False)
-    assert liar.wire.expect("proceed") == [None, 0]
+    assert liar.connection.expect("proceed") == [None, 0]
     keeper = MadeUp(app, hub, true.their_secret, True)
-    assert keeper.wire.expect("goodbye")[0] == 4
-    true.wire.send("ping", 7)
-    while (came := true.wire.next_message())[0] != "pong":
+    assert keeper.connection.expect("goodbye")[0] == 4
+    true.connection.send_message("ping", 7)
+    while (came := true.connection.next_message())[0] != "pong":
         pass  # it is still told of an offer
     assert came[1] == [7]
     again = MadeUp(app, hub, true.their_secret, False)
-    assert again.wire.expect("proceed")[0] == true.secret
-    assert true.wire.ended()
+    assert again.connection.expect("proceed")[0] == true.secret
+    assert true.connection.is_closed_within(wire.PATIENCE)
 
 
 def test_an_app_has_64_links(app: segue.App) -> None:

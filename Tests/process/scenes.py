@@ -1,27 +1,23 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the library does to its process, and to one that was forked from it.
+"""What the library does to its process, and to one that was forked from it: `scenes.py SCENE FOLDER` runs one of them.
 
-Each test runs in a process of its own, with the shipped library and nothing else that starts threads.
+Each scene runs in a process of its own, with the shipped library and nothing else that starts threads.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import resource
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
-import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = os.environ.get("SEGUE_LIBRARY", str(ROOT / "lib" / "libsegue.so.0"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from project import HEADER, LIBRARY, TABLE
+
 NUL_TERMINATED = ctypes.c_size_t(-1)
 OK, INVALID_ARGUMENT, FORKED, SYSTEM = 0, 1, 12, 13
 VALUES = ("segue_value_", "segue_writer_", "segue_reader_", "segue_dictionary_", "segue_array_")  # work after fork
@@ -30,7 +26,7 @@ CONNECTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_i
 
 
 def load() -> ctypes.CDLL:
-    return ctypes.CDLL(LIBRARY)
+    return ctypes.CDLL(str(LIBRARY))
 
 
 def open_app(segue: ctypes.CDLL, folder: str) -> ctypes.c_void_p:
@@ -135,8 +131,7 @@ def a_forked_child_is_told_so(folder: str) -> None:
     assert segue.segue_value_decode(b"\xf6", ctypes.c_size_t(1), ctypes.byref(value)) == OK
     assert segue.segue_value_encode(value, ctypes.byref(memory), None) == OK
     app = open_app(segue, folder)
-    table = json.loads((ROOT / "bindings" / "segue-api.json").read_text())
-    fallible = [item for item in table["functions"] if "segue_status" in declared(item["name"])]
+    fallible = [item for item in TABLE["functions"] if "segue_status" in declared(item["name"])]
     assert len(fallible) > 150
 
     def child() -> None:
@@ -265,7 +260,7 @@ def bytes_over_the_limit_of_files_are_an_error(folder: str) -> None:
 
 def declared(name: str) -> str:
     """The return type in the header, which the signature table has no need of."""
-    header = (ROOT / "include" / "segue.h").read_text()
+    header = HEADER.read_text()
     place = header.index(f" {name}(") if f" {name}(" in header else header.index(f"*{name}(")
     return header[header.rindex("\n", 0, place) + 1 : place]
 
@@ -299,56 +294,5 @@ SCENES = [
 ]
 
 
-class Manners(unittest.TestCase):
-    def scene(self, body: Callable[[str], None], **environment: str) -> subprocess.CompletedProcess[str]:
-        with tempfile.TemporaryDirectory(prefix="segue-process-") as folder:
-            return subprocess.run(
-                [sys.executable, __file__, "--scene", body.__name__, folder],
-                env={**{name: value for name, value in os.environ.items() if name != "SEGUE_LOG"}, **environment},
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
-
-    def succeeds(self, body: Callable[[str], None]) -> None:
-        done = self.scene(body)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
-
-    def test_loading_leaves_the_process_alone(self) -> None:
-        self.succeeds(loading_leaves_the_process_alone)
-
-    def test_opening_starts_one_thread_with_all_signals_blocked(self) -> None:
-        self.succeeds(opening_starts_one_thread_with_all_signals_blocked)
-
-    def test_a_forked_child_is_told_so(self) -> None:
-        self.succeeds(a_forked_child_is_told_so)
-
-    def test_a_fork_while_threads_make_values_is_no_deadlock(self) -> None:
-        self.succeeds(a_fork_while_threads_make_values_is_no_deadlock)
-
-    def test_a_fork_of_a_process_without_an_app_can_have_one(self) -> None:
-        self.succeeds(a_fork_of_a_process_without_an_app_can_have_one)
-
-    def test_memory_that_is_not_there_is_an_error(self) -> None:
-        self.succeeds(memory_that_is_not_there_is_an_error)
-
-    def test_bytes_over_the_limit_of_files_are_an_error(self) -> None:
-        self.succeeds(bytes_over_the_limit_of_files_are_an_error)
-
-    def test_a_fork_before_the_first_call_is_another_process(self) -> None:
-        self.succeeds(a_fork_before_the_first_call_is_another_process)
-
-    def test_the_log_says_nothing_unless_asked(self) -> None:
-        self.succeeds(the_log_says_nothing_unless_asked)
-
-    def test_SEGUE_LOG_asks_for_the_log(self) -> None:
-        done = self.scene(the_log_says_nothing_unless_asked, SEGUE_LOG="debug")
-        self.assertEqual((done.returncode, done.stdout), (0, ""))
-        self.assertRegex(done.stderr, r"(?m)\Asegue: (error|info|debug): ")
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--scene"]:
-        next(body for body in SCENES if body.__name__ == sys.argv[2])(sys.argv[3])
-    else:
-        unittest.main(verbosity=2)
+    next(scene for scene in SCENES if scene.__name__ == sys.argv[1])(sys.argv[2])

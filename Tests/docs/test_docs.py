@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the pages in docs/ together with what they speak of: names, rule numbers, limits, statuses and links exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import project
+import pytest
+import segue
+from project import ROOT
+
+HEADER = project.HEADER.read_text()
+# What is committed, or about to be.
+FILES = subprocess.run(
+    ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+    cwd=ROOT,
+    capture_output=True,
+    text=True,
+    check=True,
+).stdout.split()
+PAGES = [ROOT / name for name in FILES if name.endswith(".md") and (ROOT / name).is_file()]
+NUMBERS = dict(re.findall(r"^#define SEGUE_LIMIT_(\w+) (\d+)$", HEADER, re.MULTILINE))
+RULE = re.compile(r"\bR(\d+\.\d+)\b")
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()
+
+
+def names(text: str) -> set[str]:
+    """What stands in code font, tables and all."""
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+LIMITS = re.findall(r"^\| `SEGUE_LIMIT_(\w+)` \|.*\| (\d+) \|(.*)\|$", page("handoff.md"), re.MULTILINE)
+CLAIMS = re.findall(r"^\| (?!claim|--)(.+) \| (.+) \|$", (ROOT / "SECURITY.md").read_text(), re.MULTILINE)
+every_page = pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+
+
+def texts(paths: Iterable[str]) -> dict[str, str]:
+    """Returns the files that are there, by name."""
+    return {name: (ROOT / name).read_text(errors="replace") for name in paths if (ROOT / name).is_file()}
+
+
+# Names
+
+
+def test_every_member_of_nsuseractivity_is_in_the_page():
+    listed = (ROOT / "Tests/docs/nsuseractivity.txt").read_text().splitlines()
+    members = {line for line in listed if line and not line.startswith("#")}
+    assert len(members) > 60
+    first_cells = re.findall(r"^\| ([^|]+) \|", page("from-nsuseractivity.md"), re.MULTILINE)
+    assert members <= names("\n".join(first_cells))
+
+
+@pytest.fixture(scope="module")
+def declared() -> set[str]:
+    """Names of the header, and those that something reads: variables of the environment and the like."""
+    others = texts(name for name in FILES if not name.endswith(".md")).values()
+    found = set(re.findall(r"\bsegue_\w+|\bSEGUE_\w+", HEADER))
+    return found | {name for text in others for name in re.findall(r"\bSEGUE_\w+", text)}
+
+
+@every_page
+def test_every_c_name_in_a_page_is_in_the_header(path, declared):
+    named = set(re.findall(r"(?<![\w/.-])(?:segue|SEGUE)_\w+", path.read_text()))
+    assert {name for name in named - declared if not name.endswith("_")} == set()
+
+
+def test_every_python_name_in_the_page_is_in_the_package():
+    found = 0
+    for name in names(page("from-nsuseractivity.md")):
+        head, _, attribute = name.partition(".")
+        if re.fullmatch(r"[A-Z]\w*(\.\w+)?", name) and not name.startswith(("NS", "SEGUE", "UI", "CF")):
+            found += 1
+            assert hasattr(segue, head), name
+            assert not attribute or hasattr(getattr(segue, head), attribute), name
+    assert found > 40
+
+
+# Rules, limits, statuses
+
+
+def test_every_rule_that_is_named_anywhere_exists():
+    rules = set(re.findall(r"^- \*\*R(\d+\.\d+)\*\*", page("handoff.md"), re.MULTILINE))
+    assert len(rules) > 60
+    read = texts(name for name in FILES if Path(name).suffix in (".md", ".swift", ".h", ".c", ".py", ""))
+    unknown = {name: set(RULE.findall(text)) - rules for name, text in read.items() if ROOT / name != Path(__file__)}
+    assert {name: numbers for name, numbers in unknown.items() if numbers} == {}
+
+
+def test_every_limit_has_a_row():
+    assert {name for name, _, _ in LIMITS} == set(NUMBERS)
+
+
+@pytest.mark.parametrize(("name", "value", "span"), LIMITS, ids=[name for name, _, _ in LIMITS])
+def test_the_limits_are_those_of_the_library(name, value, span):
+    assert getattr(segue.limits, name.lower()) == int(value)
+    comment = re.search(rf"/\*\*([^*]*)\*/\n#define SEGUE_LIMIT_{name} ", HEADER)
+    assert comment is not None
+    settable = re.search(r"settable (\d+)\.\.\.(\d+)", comment[1])
+    assert re.findall(r"\d+", span) == (list(settable.groups()) if settable else [])
+
+
+def test_every_status_has_a_row_with_what_to_do():
+    rows = set(re.findall(r"^\| `(\w+)` \|", page("troubleshooting.md"), re.MULTILINE))
+    assert rows == set(re.findall(r"^#define SEGUE_ERROR_(\w+) ", HEADER, re.MULTILINE))
+
+
+# Suites
+
+
+def test_every_suite_has_a_row():
+    rows = "\n".join(re.findall(r"^\| (`[^|]*) \|", (ROOT / "Tests/README.md").read_text(), re.MULTILINE))
+    suites = re.findall(
+        r'^    Suite\(\s*"(\w[\w-]*)"(.*?)\),$', (ROOT / "Tests/run").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert len(suites) > 30
+    tested = {name for name, rest in suites if not re.search(r'"(fuzz|soak)"', rest) and "group=" not in rest}
+    assert tested == names(rows)
+
+
+# Security
+
+
+def test_the_table_has_claims():
+    assert len(CLAIMS) > 10
+
+
+@pytest.fixture(scope="module")
+def tests() -> dict[str, str]:
+    return texts(name for name in FILES if name.startswith(("Tests/", "bindings/")))
+
+
+@pytest.mark.parametrize(("claim", "held"), CLAIMS)
+def test_every_test_that_holds_a_claim_exists(claim, held, tests):
+    """And every claim of the table has one."""
+    assert names(held)
+    text = "\n".join(text for name, text in tests.items() if not name.endswith(".md"))
+    for name in names(held) - set(tests):
+        assert re.search(rf"\b(def|struct|class) {re.escape(name)}\b", text), name
+
+
+# Links
+
+
+@every_page
+def test_every_link_to_a_file_or_heading_of_ours_leads_there(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", path.read_text()):
+        link, _, anchor = (target[0] or target[1]).partition("#")
+        if ":" in link:
+            continue
+        there = (path.parent / link) if link else path
+        assert there.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings], link
+
+
+@every_page
+def test_no_page_names_a_path_of_one_machine(path):
+    assert re.findall(r"(?<![\w.])/(?:home|root|work)/\w+", path.read_text()) == []

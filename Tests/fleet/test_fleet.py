@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plays random lives of the virtual fleet against the shipped library: no seed may break a promise.
+
+The seeds that once did, and 10,000 more, on all processors, within 90 s; and 100 lives of other shapes, from a first
+seed that is drawn and printed. SEGUE_SEEDS=N plays N in place of the 10,000, from a first seed that is drawn; no limit.
+
+A seed that breaks a promise is printed; write it into regressions.txt with what was wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import resource
+import subprocess
+
+import pytest
+from project import ROOT, build
+
+PROGRAM = ROOT / ".build" / "fleet" / "stories"  # stays, for perf record
+SEEDS = 10_000
+SHAPES = 100  # lives of other shapes
+WITHIN = 90.0  # seconds of each processor: others may use them too
+LINES = (ROOT / "Tests/fleet/regressions.txt").read_text().splitlines()
+REGRESSIONS = [line.split()[0] for line in LINES if line and not line.startswith("#")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs():
+    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+    for name in ("stories", "polling"):
+        build(ROOT / "Tests" / "fleet" / f"{name}.c", PROGRAM.parent, "-O2")
+
+
+def start(first: int, count: int, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([PROGRAM, str(first), str(count), *words], stdout=subprocess.PIPE, text=True)
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    """What a process prints; what it finds broken is shown at once."""
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("BROKEN"):
+            print(line, end="", flush=True)
+    process.stdout.close()
+    process.wait()
+    return "".join(lines)
+
+
+def processor_time() -> float:
+    """Of all programs that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def test_a_program_with_a_loop_and_threads_needs_no_change():
+    """R11.1: its callbacks run in its loop, and the fleet waits for what its threads do."""
+    ended = subprocess.run([PROGRAM.with_name("polling")], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, "as in a device\n"), ended.stderr
+
+
+@pytest.mark.parametrize("seed", REGRESSIONS)
+def test_a_seed_that_broke_a_promise_once_does_not_any_more(seed):
+    number, *shape = seed.split("/")
+    assert "1 seeds, 0 broken" in finish(start(int(number), 1, *shape))
+
+
+def test_two_processes_hash_alike():
+    one, other = (finish(process) for process in [start(0, 100, "hashes"), start(0, 100, "hashes")])
+    hashes = re.findall(r"^\d+ [0-9a-f]{16}$", one, re.MULTILINE)
+    assert len(hashes) == 100
+    assert hashes == re.findall(r"^\d+ [0-9a-f]{16}$", other, re.MULTILINE)
+
+
+def test_no_shape_breaks_a_promise():
+    """From one device to 36, from one app to 72, and as many links as there are pairs."""
+    first = random.randrange(1 << 48)
+    each = SHAPES // 2
+    print(f"shapes {first} ... {first + SHAPES - 1}", flush=True)
+    for process in [start(first, each, "shapes"), start(first + each, each, "shapes")]:
+        assert f"{each} seeds, 0 broken" in finish(process)
+
+
+def test_no_seed_breaks_a_promise():
+    chosen = os.environ.get("SEGUE_SEEDS")
+    seeds = int(chosen) if chosen else SEEDS
+    first = random.randrange(1 << 48) if chosen else 1_000
+    workers = os.cpu_count() or 1
+    print(f"seeds {first} ... {first + seeds - 1}, {workers} processes", flush=True)
+    before = processor_time()
+    each = -(-seeds // workers)
+    shares = [(first + index * each, min(each, seeds - index * each)) for index in range(workers)]
+    shares = [share for share in shares if share[1] > 0]
+    processes = [start(*share) for share in shares]
+    reports = [finish(process) for process in processes]
+    took = (processor_time() - before) / workers
+    print(f"{seeds} seeds in {took:.0f} s of each processor", flush=True)
+    for report, (share, process) in zip(reports, zip(shares, processes, strict=True), strict=True):
+        assert process.returncode == 0, report[-2000:]
+        assert f"{share[1]} seeds, 0 broken" in report, share
+    if not chosen:
+        assert took < WITHIN

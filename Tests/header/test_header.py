@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares include/segue.h, the shipped library and the signature table with each other. `accept` takes a change."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from interface import ACCEPTED, FUNCTIONS, HERE, stub
+from project import HEADER, INCLUDE, LIBRARY, ROOT, TABLE, run
+
+SIZE_LIMIT = 1_000_000  # bytes
+SYMBOLS = (HERE / "symbols.txt").read_text().split()
+WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
+LINKS = """
+#include <segue.h>
+#include <stdio.h>
+typedef void (*function)(void);
+static function const functions[] = {%s};
+int main(void) {
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) count += functions[i] != NULL;
+    printf("%%zu %%d\\n", count, segue_version() == SEGUE_VERSION);
+    return 0;
+}
+"""
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(("compiler", "standard", "suffix"), [("cc", "c99", "c"), ("c++", "c++17", "cpp")])
+def test_the_header_compiles(tmp_path, compiler, standard, suffix):
+    source = write(tmp_path, f"header.{suffix}", "#include <segue.h>\nint main(void) { return SEGUE_OK; }\n")
+    run(compiler, f"-std={standard}", *WARNINGS, "-I", INCLUDE, "-fsyntax-only", source)
+
+
+def test_every_declared_function_links(tmp_path):
+    addresses = ", ".join(f"(function)({name})" for name in FUNCTIONS)
+    source = write(tmp_path, "links.c", LINKS % addresses)
+    program = tmp_path / "links"
+    run("cc", "-std=c99", "-Wall", "-Werror", "-I", INCLUDE, source, LIBRARY, "-o", program)
+    assert run(program, LD_LIBRARY_PATH=str(LIBRARY.parent)) == f"{len(FUNCTIONS)} 1\n"
+
+
+def test_the_library_exports_the_committed_symbols_and_no_others():
+    exported = run("nm", "-D", "--defined-only", LIBRARY).splitlines()
+    names = sorted(line.split()[-1].partition("@")[0] for line in exported if not line.endswith(" SEGUE_0"))
+    assert names == SYMBOLS
+    assert all(line.endswith("SEGUE_0") for line in exported), exported
+
+
+def test_the_table_is_what_the_header_gives():
+    run(ROOT / "bindings" / "api")
+    declared = re.findall(r"^(?!typedef)\w[\w ]*[ *](segue_\w+)\(", HEADER.read_text(), re.MULTILINE)
+    assert declared == FUNCTIONS
+
+
+def test_the_compiler_agrees_with_constants_and_layouts_of_the_table(tmp_path):
+    claims = []
+    for item in TABLE["constants"]:
+        name, value = item["name"], item["value"]
+        claims.append(f"{name} != {name}" if value == "nan" else f"{name} == {value}ULL")
+    for layout in TABLE["structs"]:
+        claims.append(f"sizeof({layout['name']}) == {layout['size']}")
+        claims.append(f"_Alignof({layout['name']}) == {layout['alignment']}")
+        for field in layout["fields"]:
+            claims.append(f"offsetof({layout['name']}, {field['name']}) == {field['offset']}")
+            claims.append(f"sizeof((({layout['name']} *)0)->{field['name']}) == {field['size']}")
+    checks = "\n".join(f'    if (!({claim})) puts("{claim}");' for claim in claims)
+    source = write(tmp_path, "claims.c", f"#include <segue.h>\n#include <stdio.h>\nint main(void) {{\n{checks}\n}}\n")
+    program = tmp_path / "claims"
+    run("cc", "-std=c11", "-w", "-I", INCLUDE, source, "-o", program)
+    assert run(program) == ""
+
+
+def test_the_interface_is_the_accepted_one(tmp_path):
+    done = subprocess.run(
+        ["abidiff", "--no-default-suppression", ACCEPTED, stub(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"\n{done.stdout}{done.stderr}\nMeant? Tests/header/accept"
+
+
+def test_the_library_needs_the_system_and_libuv_only():
+    dynamic = run("readelf", "-d", LIBRARY)
+    needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic))
+    assert needed - {"libm.so.6"} == {"libuv.so.1", "libc.so.6"}
+    assert re.findall(r"\(SONAME\).*\[(.+)\]", dynamic) == [TABLE["library"]]
+    assert "NODELETE" in dynamic
+
+
+def test_the_library_is_small():
+    assert LIBRARY.stat().st_size <= SIZE_LIMIT

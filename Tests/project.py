@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the suites share: where the project and the library are, and how C programs are built against it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+INCLUDE = ROOT / "include"
+HEADER = INCLUDE / "segue.h"
+LIBRARY = Path(os.environ.get("SEGUE_LIBRARY", ROOT / "lib" / "libsegue.so.0")).resolve()
+TABLE = json.loads((ROOT / "bindings" / "segue-api.json").read_text())
+C = ("cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{INCLUDE}")
+
+
+def run(*command: str | Path, **environment: str) -> str:
+    """Returns the output of a command that has to succeed."""
+    done = subprocess.run(
+        [str(part) for part in command], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def build(source: Path, folder: Path, *options: str) -> Path:
+    """Builds the program that a C file is; later options win."""
+    program = folder / source.stem
+    run(*C, *options, source, "-o", program, LIBRARY, f"-Wl,-rpath,{LIBRARY.parent}")
+    return program

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library's apps at a hub of ours, which they use, leave, or prefer to their own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from documents import TYPE, document
+from native import TEAM
+from wire import PATIENCE, PROTOCOL, FakeHub
+
+
+@pytest.fixture
+def hub(folder: Path) -> Iterator[Callable[[int], FakeHub]]:
+    """hub(N): a hub of generation N that holds its lock."""
+    hubs: list[FakeHub] = []
+
+    def listen(generation: int) -> FakeHub:
+        hubs.append(FakeHub(folder, generation, locked=True))
+        return hubs[-1]
+
+    yield listen
+    for each in hubs:
+        each.close()
+
+
+def test_apps_of_the_library_use_it_and_take_over_when_it_is_gone(hub, native, folder):
+    ours = hub(1)
+    app = native(TYPE)
+    peer = ours.accept()
+    version, minimum, _, bundle, _, team, types, chooser = peer.expect("hello")
+    assert minimum <= PROTOCOL <= version
+    assert (bundle, team, types, chooser) == ("com.example.native", TEAM, [TYPE], False)
+    peer.send_message("welcome", PROTOCOL, 1, "device")
+    offer = [uuid.uuid4(), TYPE, "By a hub in Python", 0, 0, 0, None, False]
+    peer.send_message("offer", *offer, uuid.uuid4(), "App", "com.example.app", "device", 1)
+    peer.send_message("ready")
+    app.until(("appeared", "By a hub in Python"))
+    app.until("ready")
+
+    _, activity = app.offer_document(document("Mine"))
+    put = peer.expect("put")
+    assert (put[0], put[1], put[2]) == (activity, TYPE, "Mine")
+    peer.close()
+    ours.listening.close()  # its lock stays, as that of a process that hangs
+    app.seen.clear()
+    app.until("ready")
+    assert (folder / "hub.2").exists()
+
+
+def test_a_hub_that_never_welcomes_is_left_behind(hub, native, folder):
+    ours = hub(1)
+    app = native()
+    peer = ours.accept()
+    peer.expect("hello")
+    app.until("ready")
+    assert peer.is_closed_within(PATIENCE)
+    assert (folder / "hub.2").exists()
+
+
+def test_a_higher_generation_replaces_the_hub_of_the_library(hub, native, register):
+    app = native()
+    app.until("ready")
+    former, _ = register()
+    former.expect("ready")
+    ours = hub(9)
+    assert former.expect("goodbye")[0] == 21
+    assert former.is_closed_within(PATIENCE)
+    peer = ours.accept()
+    peer.expect("hello")
+    app.seen.clear()
+    peer.send_message("welcome", PROTOCOL, 9, "device")
+    peer.send_message("ready")
+    app.until("ready")

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the demo as it is meant and broken in each way: the last line and the exit status have to say how it ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+DEMO = Path(__file__).resolve().parent / "run"
+CONTINUED = r"demo: continued com\.example\.notes\.editing from C \(pid \d+\) in Python \(pid \d+\) in [\d.]+ ms: "
+
+
+def ends(breaking: str, status: int, outcome: str) -> float:
+    """Checks how it ends; returns the milliseconds it took until then."""
+    done = subprocess.run(
+        [DEMO], env={**os.environ, "DEMO_BREAK": breaking}, capture_output=True, text=True, timeout=120
+    )
+    last = done.stdout.rstrip("\n").rpartition("\n")[2]
+    assert re.search(f"^{CONTINUED}{outcome}$", last), done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
+    assert done.stderr == ""
+    return float(last.split(" ms: ")[0].rpartition(" ")[2])
+
+
+def test_all_is_well():
+    ends("", 0, "restored")
+
+
+def test_the_origin_is_killed_and_the_receiver_knows_within_two_seconds():
+    """R3.2, R3.14"""
+    assert ends("kill", 1, r"failed \(CONNECTION_UNAVAILABLE\)") < 2000
+
+
+def test_the_receiver_declines_with_a_reason():
+    """R3.7"""
+    ends("decline", 1, r"declined \(no window is free\)")
+
+
+def test_the_payload_is_too_new_for_the_receiver():
+    """R1.9, R3.7"""
+    ends("old-version", 1, r"declined \(payload version 2, this viewer reads up to 1\)")
