@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pytest fixture `segue_fleet`: a virtual fleet that keeps Segue to its promises. On failure it shows its trace."""
+"""The pytest fixture `segue_fleet`: a virtual fleet that checks Segue's invariants. On failure it shows its trace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def segue_fleet(request: pytest.FixtureRequest) -> Iterator[segue.Fleet]:
-    """A `segue.Fleet` of the test's own. Its apps are closed at the end, and broken promises fail the test."""
+    """A `segue.Fleet` for one test. It closes its apps at the end; a violated invariant fails the test."""
     import segue
 
     fleet = segue.Fleet(_seed(request))

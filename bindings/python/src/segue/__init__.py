@@ -8,8 +8,8 @@
             activity = await app.continue_(event.offer)
             print(activity.title, activity.user_info["line"])
 
-An app says what its user is doing (`Activity`); any other app of the same team can continue it. `include/segue.h` is
-the manual of the concepts; here stands what is particular to Python.
+An app states what its user is doing (`Activity`); any other app of the same team can continue it. `include/segue.h` is
+the manual of the concepts; these docstrings describe what is particular to Python.
 """
 
 from __future__ import annotations

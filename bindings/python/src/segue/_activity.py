@@ -51,7 +51,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is wrong with an activity (R1.14)."""
+    """A problem of an activity (R1.14)."""
 
     path: str
     """As in "user_info/tags"."""
@@ -73,17 +73,17 @@ class Reason:
 class Activity(ActivityCallbacks, _native.Handle):
     """What the user is doing: type, title, state, web page.
 
-    While it is current, its app keeps it; otherwise it is invalidated when you let go of it (R1.15).
+    While it is current, its app keeps it; otherwise it is invalidated when you drop the last reference (R1.15).
 
     Callbacks are methods of a subclass, or functions given to a decorator (`@activity.on_will_save`):
-        on_will_save()                 bring it up to date: somebody continues it, or it is time (R2.2)
-        on_was_continued(receipt)      another app continued it and restored all (R3.6)
+        on_will_save()                 bring the activity up to date: a save is due (R2.2)
+        on_was_continued(receipt)      another app continued it and restored everything (R3.6)
         on_continuation_ended(receipt) an attempt ended, whatever its outcome
-        on_did_receive_stream(stream)  who continued it wants a stream (R7.1)
-        on_request(data)               who continued it asks for something (R7.5): the bytes that it gives are the
-                                       answer; what it raises, the other side hears as DeclinedError
-    Each may be `async def` under asyncio, or give a future: the library then waits for it. Where an activity has no
-    callback of a name, that of its app is called, with the activity as the first argument (`@app.on_will_save`).
+        on_did_receive_stream(stream)  a receiver asks for a stream (R7.1)
+        on_request(data)               a receiver sends a request (R7.5): returns the bytes of the answer; an exception
+                                       reaches the receiver as DeclinedError
+    Each may be `async def` under asyncio, or return a future: the library then waits for it. If the activity has no
+    callback of a name, the app's runs, with the activity as the first argument (`@app.on_will_save`).
     """
 
     _noun = "activity"
@@ -122,40 +122,40 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @classmethod
     def decode(cls, app: App | None, document: ReadableBuffer) -> Activity:
-        """An activity from the bytes of `encode`: every property, a new identifier, clean."""
+        """Decodes an activity from the bytes of `encode`: every property, a new identifier, clean."""
         data = _arguments.data(document, "document")
         owner = _owner(app)
         return _of(app, _native.created(library.segue_activity_decode, owner, data, len(data)), owned=True)
 
     def encode(self) -> bytes:
-        """The activity document: self-describing deterministic CBOR. Runs no callback."""
+        """Encodes the activity document: self-describing deterministic CBOR. Runs no callback."""
         return _native.take_bytes(library.segue_activity_encode, self._handle) or b""
 
     def describe(self) -> str:
-        """The activity document in CBOR diagnostic notation, for people."""
+        """Describes the activity document in CBOR diagnostic notation, for people."""
         return _native.take_text(library.segue_activity_describe, self._handle) or ""
 
     def validate(self) -> list[Problem]:
-        """All that is wrong with it, at once; empty if all is well."""
+        """Lists all problems of the activity at once; empty if there are none."""
         found = taken(_native.take_handle(library.segue_activity_validate, self._handle))
         return [Problem(each["path"], Status(each["status"]), each["message"]) for each in found]
 
     # ---- its life ----
 
     def become_current(self) -> None:
-        """Offered from now on, in place of the app's former current activity (R1.11)."""
+        """Offers the activity from now on, in place of the app's former current activity (R1.11)."""
         self._check_names()
         library.segue_activity_become_current(self._handle)
         if self._app is not None:
             self._app._current = self
 
     def resign_current(self) -> None:
-        """No longer offered; may become current again. It is saved first."""
+        """Saves the activity and stops offering it; it may become current again."""
         library.segue_activity_resign_current(self._handle)
         self._let_go()
 
     def invalidate(self) -> None:
-        """Never offered again: what is offered of it vanishes everywhere."""
+        """Withdraws every offer of the activity, for ever."""
         library.segue_activity_invalidate(self._handle)
         self._let_go()
 
@@ -165,12 +165,12 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def is_current(self) -> bool:
-        """Whether it is its app's current activity."""
+        """Whether this is its app's current activity."""
         return _native.take_bool(library.segue_activity_get_current, self._handle)
 
     @property
     def is_valid(self) -> bool:
-        """Whether it has not been invalidated."""
+        """Whether the activity has not been invalidated."""
         return _native.take_bool(library.segue_activity_get_valid, self._handle)
 
     def explain(self) -> Pending[list[Reason]]:
@@ -189,21 +189,21 @@ class Activity(ActivityCallbacks, _native.Handle):
         return answer
 
     def stream(self, timeout: float | None = None) -> Pending[Stream]:
-        """Asks the app where this activity was continued from for a stream (R7.1); as often as you like."""
+        """Asks the origin of this continued activity for a stream (R7.1). Each call asks for another one."""
         if self._app is None:
             raise InvalidStateError("the activity has no app")
         return _stream.ask(self, self._app, timeout)
 
     def streams(self, timeout: float | None = None) -> _stream.Streams:
-        """A stream, opened: what the other side writes, and what it reads. Await it, or use it in a block, whose end
-        says that all is written unless it raises: `async with activity.streams() as (reader, writer)`."""
+        """Asks for a stream and opens it, as a reader and a writer. Await it, or use it in a block, whose end states
+        that all is written unless it raises: `async with activity.streams() as (reader, writer)`."""
         return _stream.Streams(lambda: self.stream(timeout))
 
     def request(self, data: ReadableBuffer = b"", timeout: float | None = None) -> Pending[bytes]:
-        """Asks the app where this activity was continued from (R7.5): the answer of its `on_request`, within `timeout`
-        seconds (20 as a rule). As many at a time as you like, up to 128. Giving it up cancels it.
+        """Sends a request to the origin of this activity (R7.5). The result is the answer of its `on_request`,
+        within `timeout` seconds (20 by default). Up to 128 can be in progress. Cancelling the await cancels it.
 
-        Raises: DeclinedError if the other side refused or raised, with what it said.
+        Raises: DeclinedError if the other side refused or raised, with its reason.
         """
         if self._app is None:
             raise InvalidStateError("the activity has no app")
@@ -212,32 +212,32 @@ class Activity(ActivityCallbacks, _native.Handle):
     # ---- attachments ----
 
     def attach(self, name: str, content: _attachment.Content) -> None:
-        """Attaches something of any size (R7.6), in place of what has that name.
+        """Attaches a file or bytes of any size (R7.6), in place of an attachment of the same name.
 
-        name: one that a file can have
-        content: a path (str or Path), an open file, a descriptor, a BytesIO, or bytes. A file is read when
-            somebody fetches it; if it is written to until then, it is not sent: attach it again
+        name: valid as a file name
+        content: a path (str or Path), an open file, a descriptor, a BytesIO, or bytes. A file is read when a
+            receiver fetches it; if it is changed before that, it is not sent: attach it again
         """
         _attachment.attach(self, name, content)
 
     def remove_attachment(self, name: str) -> None:
-        """Takes an attachment away. What is on its way still arrives."""
+        """Removes an attachment. Transfers in progress still complete."""
         _attachment.remove(self, name)
 
     @property
     def attachments(self) -> dict[str, int]:
-        """The names of what is attached, and how many bytes each has."""
+        """The names of the attachments, and the bytes of each."""
         sizes: dict[str, int] = taken(_native.take_handle(library.segue_activity_get_attachments, self._handle))
         return sizes
 
     def fetch_attachment(
         self, name: str, to: _attachment.Target, *, progress: _attachment.Progress | None = None
     ) -> Pending[None]:
-        """Fetches an attachment from the app where this activity was continued from (R7.6). Giving it up cancels it.
+        """Fetches an attachment from the origin of this continued activity (R7.6). Cancelling the await cancels it.
 
-        to: a path, where the file is when all of it is there, and not before; or an open file, or descriptor; or a
-            BytesIO, which gets all of it at once, where it stands
-        progress: called with the bytes so far and in all, 10 times a second at most
+        to: a path, where the file appears once it is complete; or an open file or descriptor; or a BytesIO, which gets
+            all bytes at once, at its current position
+        progress: called with the bytes received and in total, at most ten times per second
         """
         if self._app is None:
             raise InvalidStateError("the activity has no app")
@@ -247,22 +247,22 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def app(self) -> App | None:
-        """The app that it belongs to; None: it can never be offered."""
+        """The app that the activity belongs to; None: it can never be offered."""
         return self._app
 
     @property
     def id(self) -> UUID:
-        """The identifier under which it is offered."""
+        """The identifier under which the activity is offered."""
         return _native.take_id(library.segue_activity_get_id, self._handle)
 
     @property
     def type(self) -> str:
-        """What kind of activity it is, as the apps that continue it declare it (R1.1)."""
+        """The activity type, as declared by the apps that can continue it (R1.1)."""
         return _native.take_text(library.segue_activity_get_type, self._handle) or ""
 
     @property
     def title(self) -> str | None:
-        """What people see, up to 1 KiB."""
+        """The title for people, up to 1 KiB."""
         return _native.take_text(library.segue_activity_get_title, self._handle)
 
     @title.setter
@@ -272,7 +272,7 @@ class Activity(ActivityCallbacks, _native.Handle):
     @property
     def user_info(self) -> UserInfo:
         """The app's state: a mapping that reads from and writes to the activity; empty if absent. Assigning a dict
-        replaces all of it, None clears it."""
+        replaces everything, None clears it."""
         return UserInfo(self)
 
     @user_info.setter
@@ -280,7 +280,7 @@ class Activity(ActivityCallbacks, _native.Handle):
         set_user_info(self._handle, entries)
 
     def add_user_info_entries(self, entries: Mapping[Any, Any]) -> None:
-        """Merges entries in; for the same key the new value wins (R1.10)."""
+        """Merges entries; for the same key the new value wins (R1.10)."""
         self.user_info._add(entries)
 
     @property
@@ -303,7 +303,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def target_content_identifier(self) -> str | None:
-        """Setting it does not set needs_save (R1.7)."""
+        """An identifier of the content. Setting it does not set needs_save (R1.7)."""
         return _native.take_text(library.segue_activity_get_target_content_identifier, self._handle)
 
     @target_content_identifier.setter
@@ -312,7 +312,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def persistent_identifier(self) -> str | None:
-        """Names it among those that are kept for search; up to 255 bytes."""
+        """The name of the activity among those saved for search; up to 255 bytes."""
         return _native.take_text(library.segue_activity_get_persistent_identifier, self._handle)
 
     @persistent_identifier.setter
@@ -321,7 +321,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def required_user_info_keys(self) -> frozenset[str] | None:
-        """The minimum kept when it is saved for search; None: all keys (R1.3)."""
+        """The keys kept at least when the activity is saved for search; None: all keys (R1.3)."""
         keys = taken(_native.take_handle(library.segue_activity_get_required_user_info_keys, self._handle))
         return None if keys is None else frozenset(keys)
 
@@ -331,7 +331,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def keywords(self) -> frozenset[str]:
-        """Words by which search finds it."""
+        """Words by which search finds the activity."""
         return frozenset(taken(_native.take_handle(library.segue_activity_get_keywords, self._handle)) or ())
 
     @keywords.setter
@@ -340,7 +340,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def needs_save(self) -> bool:
-        """Whether on_will_save shall run before the next snapshot (R2.3)."""
+        """Whether on_will_save runs before the next snapshot (R2.3)."""
         return _native.take_bool(library.segue_activity_get_needs_save, self._handle)
 
     @needs_save.setter
@@ -349,7 +349,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def expiration_date(self) -> datetime | Timestamp | None:
-        """Past this date it is neither offered nor found (R1.6). Set it with a time zone."""
+        """Past this date the activity is neither offered nor found (R1.6). Set a date with a time zone."""
         seconds = _native.take_double(library.segue_activity_get_expiration_date, self._handle)
         return None if seconds != seconds else date_of(seconds)
 
@@ -360,7 +360,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def supports_continuation_streams(self) -> bool:
-        """Whether who continues it may ask for streams (R7.1)."""
+        """Whether receivers may ask for streams (R7.1)."""
         return _native.take_bool(library.segue_activity_get_supports_continuation_streams, self._handle)
 
     @supports_continuation_streams.setter
@@ -371,7 +371,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def payload_version(self) -> int:
-        """The app's own version of its user_info layout; travels in the offer (R1.9)."""
+        """The app's own version of its user_info layout; the offer carries it (R1.9)."""
         return _native.take_uint32(library.segue_activity_get_payload_version, self._handle)
 
     @payload_version.setter
@@ -381,7 +381,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def eligible_for_handoff(self) -> bool:
-        """True at first; False: never offered (R1.8)."""
+        """Whether the activity may be offered; True by default (R1.8)."""
         return self._eligible(_HANDOFF)
 
     @eligible_for_handoff.setter
@@ -390,7 +390,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def eligible_for_search(self) -> bool:
-        """Whether it may be kept for search (R1.8)."""
+        """Whether the activity may be saved for search (R1.8)."""
         return self._eligible(_SEARCH)
 
     @eligible_for_search.setter
@@ -399,7 +399,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def eligible_for_public_indexing(self) -> bool:
-        """Whether what is public of it may be indexed (R1.8)."""
+        """Whether the activity may be indexed publicly (R1.8)."""
         return self._eligible(_PUBLIC_INDEXING)
 
     @eligible_for_public_indexing.setter
@@ -408,7 +408,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def eligible_for_prediction(self) -> bool:
-        """Whether it may be suggested (R1.8)."""
+        """Whether the activity may be suggested to the user (R1.8)."""
         return self._eligible(_PREDICTION)
 
     @eligible_for_prediction.setter
@@ -417,7 +417,7 @@ class Activity(ActivityCallbacks, _native.Handle):
 
     @property
     def continued_from(self) -> Origin | None:
-        """Where it came from, if it is a continued one (R3.12)."""
+        """Where a continued activity came from; None for others (R3.12)."""
         origin = taken(_native.take_handle(library.segue_activity_get_continued_from, self._handle))
         return None if origin is None else Origin(**{name: origin[name] for name in Origin.__dataclass_fields__})
 

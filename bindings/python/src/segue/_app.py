@@ -58,16 +58,16 @@ _MOST_POLL_MS = (1 << 31) - 1
 
 
 class Connection(enum.IntEnum):
-    """Of an app to the device's hub."""
+    """The state of an app's connection to the device's hub."""
 
     SEARCHING = 0
     """Looking for a hub, or becoming it."""
     READY = 1
-    """Registered, and every offer that the hub knew of has been told."""
+    """Registered, and all offers that the hub knew at that time have arrived."""
 
 
 class App(AppCallbacks, _native.Handle):
-    """One open of the library: identifier, team, the activity types that it can continue.
+    """One open of the library: identifier, team, the activity types that the app can continue.
 
         with segue.App("com.example.notes") as app:          # or: async with
             activity = segue.Activity(app, "com.example.notes.editing", title="Shopping list")
@@ -75,19 +75,19 @@ class App(AppCallbacks, _native.Handle):
             app.run()                                        # or dispatch(), or await something
 
     Callbacks are methods of a subclass, or functions given to a decorator (`@app.on_continue`):
-        on_offer(kind, offer)                  an offer came, changed or went (R2.7)
+        on_offer(kind, offer)                  an offer appeared, changed or is gone (R2.7)
         on_connection(connection)              the connection to the hub changed
         on_will_continue(type, continuation)   a continuation begins (R3.1); True: the app shows progress
-        on_continue(activity, continuation)    the activity is here (R3.4); False: not handled
-        on_did_fail(type, error, continuation) it failed; nothing else follows (R3.2)
-    and, for all of its activities that have none of their own of that name, continued ones too (R3.12):
-        on_will_save(activity)                   bring it up to date: somebody continues it, or it is time (R2.2)
-        on_was_continued(activity, receipt)      another app continued it and restored all (R3.6)
+        on_continue(activity, continuation)    the activity has arrived (R3.4); False: not handled
+        on_did_fail(type, error, continuation) the continuation failed; no other callback follows (R3.2)
+    and, for every activity of the app that has no callback of that name itself, continued ones too (R3.12):
+        on_will_save(activity)                   bring the activity up to date: a save is due (R2.2)
+        on_was_continued(activity, receipt)      another app continued it and restored everything (R3.6)
         on_continuation_ended(activity, receipt) an attempt ended, whatever its outcome
-        on_did_receive_stream(activity, stream)  who continued it wants a stream (R7.1)
-        on_request(activity, data)               who continued it asks for something (R7.5)
-    They run inside `dispatch`, which raises what they raise. Under asyncio the loop dispatches, and each of them may
-    be `async def`; errors go to the logger `segue` and to the loop's exception handler.
+        on_did_receive_stream(activity, stream)  a receiver asks for a stream (R7.1)
+        on_request(activity, data)               a receiver sends a request (R7.5)
+    Callbacks run inside `dispatch`, which raises what they raise. Under asyncio the loop dispatches, and callbacks may
+    be `async def`; their errors go to the logger `segue` and to the loop's exception handler.
     """
 
     _noun = "app"
@@ -113,16 +113,16 @@ class App(AppCallbacks, _native.Handle):
         device: FleetDevice | None = None,
     ):
         """
-        name: what people call it; else the bundle identifier
-        team: apps of one team continue each other's activities (R6.2); else the app is a team of its own
-        types: the activity types that it can continue
-        chooser: sees the offers of all of the user's apps (R2.6)
+        name: the name for people; by default the bundle identifier
+        team: apps of one team can continue each other's activities (R6.2); by default the app is its own team
+        types: the activity types that the app can continue
+        chooser: whether the app sees the offers of all apps of the user (R2.6)
         delivery: "host": callbacks run inside dispatch; "thread": on a thread of the library
         runtime_folder: the folder of the hub's sockets, in place of the environment's: for tests
-        offers_frontmost_only: if the hub is here, the device offers its frontmost activity only (R1.12)
-        save_policy: "when_pulled": on_will_save runs each time that somebody continues; "when_needed": only if
+        offers_frontmost_only: if this app carries the hub, the device offers its frontmost activity only (R1.12)
+        save_policy: "when_pulled": on_will_save runs each time that an activity is continued; "when_needed": only if
             needs_save is set, as Apple does (R2.9)
-        device: the device of a virtual fleet that it is on, for tests; its callbacks run when the fleet moves
+        device: a device of a virtual fleet, for tests; the app's callbacks then run when the fleet advances
         """
         if _arguments.text(delivery, "delivery").decode() not in _DELIVERIES:
             raise InvalidArgumentError(f"delivery is {delivery!r}, not 'host' or 'thread'")
@@ -175,7 +175,7 @@ class App(AppCallbacks, _native.Handle):
     # ---- its life ----
 
     def open(self) -> None:
-        """Finds the device's hub, or becomes it, in the background; `ready()` tells when."""
+        """Opens the app. Finds the device's hub, or becomes it, in the background; `ready()` waits for that."""
         self._check_names()
         library.segue_app_open(self._handle)
         self._opened = True
@@ -186,9 +186,9 @@ class App(AppCallbacks, _native.Handle):
             self._fd = self.fileno()
 
     def close(self) -> None:
-        """Saves and withdraws the current activity, ends its continuations, and leaves. A second call is fine.
+        """Closes the app: saves and withdraws the current activity, ends continuations. A second call has no effect.
 
-        Callbacks that end something run before it returns, none afterwards; what they raise is raised at the end.
+        Pending callbacks that end something run before it returns, none afterwards. It raises what they raise.
         """
         stopped, self._stopped = self._stopped, True
         if self._opened and not self._closed and not self._delivers_by_thread:
@@ -236,17 +236,17 @@ class App(AppCallbacks, _native.Handle):
             await asyncio.gather(*late, return_exceptions=True)
 
     def set_foreground(self, foreground: bool) -> None:
-        """Says that the app came to the foreground or went to the background (R2.5)."""
+        """Reports that the app came to the foreground or went to the background (R2.5)."""
         library.segue_app_set_foreground(self._handle, _arguments.truth(foreground, "foreground"))
 
     # ---- running callbacks ----
 
     def dispatch(self, timeout: float | None = None) -> int:
-        """Runs the callbacks that are due, waiting for the first of them; gives their number.
+        """Runs the callbacks that are due, after waiting for the first of them; returns their number.
 
         timeout: seconds; 0: do not wait; None: wait for ever
-        0 means that the time is up, or that `wake` was called. Raises what a callback raised. Ctrl-C works. Of several
-        threads that dispatch one does at a time; the others wait for their turn.
+        Returns 0 if the time is up, or `wake` was called. Raises what a callback raised. Ctrl-C works. If several
+        threads dispatch, one does so at a time; the others wait for their turn.
         """
         return self._dispatch_until(lambda: False, timeout)
 
@@ -307,18 +307,18 @@ class App(AppCallbacks, _native.Handle):
             self._stopped = self._closed
 
     def stop(self) -> None:
-        """Makes `run` return, or else the next one not begin; from a callback, a signal handler, or another thread."""
+        """Makes `run` return, or the next `run` return at once. For callbacks, signal handlers and other threads."""
         self._stopped = True
         self.wake()
 
     def wake(self) -> None:
-        """Makes a waiting `dispatch` return, or else the next one not wait."""
+        """Makes a waiting `dispatch` return; if none waits, the next one does not wait."""
         self._woken = True
         library.segue_app_wake(self._handle)
         self._turns.tell()
 
     def fileno(self) -> int:
-        """A descriptor that is readable while `dispatch` has something to do, for your own loop. Do not read it."""
+        """Returns a descriptor that is readable while `dispatch` has something to do. Do not read from it."""
         return _native.take_int32(library.segue_app_fd, self._handle)
 
     def attach(self) -> None:
@@ -364,13 +364,13 @@ class App(AppCallbacks, _native.Handle):
 
     @property
     def connection(self) -> Connection:
-        """Whether the app is registered with a hub; if not, `connection_problem` may know why."""
+        """Whether the app is registered with a hub; if not, `connection_problem` may say why."""
         return Connection(self._connection_state()[0])
 
     @property
     def connection_problem(self) -> Error | None:
-        """What the system or the hub refused last, as far as it is known; None if nothing, or once the app is ready. It
-        goes on trying: at once when something changes, else every 16 s."""
+        """The last known cause for not being ready; None if there is none, or the app is ready. The app retries at
+        once when something changes, otherwise every 16 s."""
         _, status, message = self._connection_state()
         return error_of(status, message or "") if status else None
 
@@ -384,7 +384,7 @@ class App(AppCallbacks, _native.Handle):
         return connection.value, problem.value, message
 
     def ready(self) -> Pending[None]:
-        """Done when the app is registered with a hub and knows its offers: `await app.ready()`, or `.wait(5)`."""
+        """Waits until the app is registered with a hub and knows its offers: `await app.ready()`, or `.wait(5)`."""
         readiness = Readiness(self)
         self._readinesses.add(readiness)
         if self.connection == Connection.READY:
@@ -393,7 +393,7 @@ class App(AppCallbacks, _native.Handle):
 
     @property
     def offers(self) -> list[Offer]:
-        """What this app could continue (R2.6), frontmost first."""
+        """The offers that this app could continue (R2.6), frontmost first."""
         capacity = 16
         while True:
             handles = (_table.Handle * capacity)()
@@ -405,7 +405,7 @@ class App(AppCallbacks, _native.Handle):
             capacity = count.value + 16
 
     async def offer_events(self) -> AsyncIterator[OfferEvent]:
-        """The offers there are, as appeared, frontmost first, and then what happens to offers, until the app closes."""
+        """Yields the current offers as appeared, frontmost first, and then every event, until the app closes."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[OfferEvent | None] = asyncio.Queue()
 
@@ -441,9 +441,9 @@ class App(AppCallbacks, _native.Handle):
             self._listeners.remove(listen)
 
     def continue_(self, offer: Offer, timeout: float | None = None) -> Continuation:
-        """Continues an offer in this app, in place of one under way (R3.3): `activity = await app.continue_(offer)`.
+        """Continues an offer in this app, and cancels its current continuation (R3.3): `await app.continue_(offer)`.
 
-        timeout: seconds for all of it; None: the limit `continuation_ms`
+        timeout: seconds for the whole continuation; None: the limit `continuation_ms`
         """
         asked = _arguments.instance(offer, Offer, "offer")._handle
         most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
@@ -457,18 +457,18 @@ class App(AppCallbacks, _native.Handle):
     def link(self, connection: socket.socket, *, any_user: bool = False) -> Link:
         """Links this device with the one at the other end of a connected socket, which becomes the library's.
 
-        any_user: the other end need not be a local process of this user. Whoever is there sees all offers of this
-            device and can continue them: encrypt what leaves the machine, for example with `ssh -L`
+        any_user: the other end need not be a local process of this user. It sees all offers of this device and can
+            continue them: encrypt what leaves the machine, for example with `ssh -L`
         """
         return link(self, connection, any_user)
 
     @property
     def current_activity(self) -> Activity | None:
-        """What the app offers."""
+        """The activity that the app offers."""
         return self._current if self._current is not None and self._current.is_current else None
 
     def describe(self) -> str:
-        """Its state for people: identity, hub, offers, continuations, recent events."""
+        """Describes the state of the app for people: identity, hub, offers, continuations, recent events."""
         return _native.take_text(library.segue_app_describe, self._handle) or ""
 
     # ---- its callbacks ----

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attachments: files of any size that go with an activity (R7.6)."""
+"""Attachments: files of any size that belong to an activity (R7.6)."""
 
 from __future__ import annotations
 

@@ -101,30 +101,32 @@ class AppCallbacks(Hooked):
         def on_request(self, handler: Handler2[Activity, bytes], /, *args: Any, **kwargs: Any) -> Any: ...
         def on_request(self, *args: Any, **kwargs: Any) -> Any: ...
     else:
-        on_offer = hook("kind", "offer", doc="An offer came, changed or went (R2.7).")
+        on_offer = hook("kind", "offer", doc="An offer appeared, changed or is gone (R2.7).")
         on_connection = hook("connection", doc="The connection to the hub changed.")
         on_will_continue = hook(
             "type",
             "continuation",
-            doc="A continuation begins (R3.1). True: the app shows progress. Declining is possible here, at once.",
+            doc="A continuation begins (R3.1). True: the app shows progress. Only this callback may decline, at once.",
         )
-        on_continue = hook("activity", "continuation", doc="The activity is here (R3.4). False: not handled.")
-        on_did_fail = hook("type", "error", "continuation", doc="A continuation failed; nothing else follows (R3.2).")
+        on_continue = hook("activity", "continuation", doc="The activity has arrived (R3.4). False: not handled.")
+        on_did_fail = hook(
+            "type", "error", "continuation", doc="A continuation failed; no other callback follows (R3.2)."
+        )
         on_will_save = hook(
             "activity",
-            doc="Bring it up to date: it is continued, or it is time (R2.2). If it raises, the save has failed.",
+            doc="Brings the activity up to date: a save is due (R2.2). If it raises, the save has failed.",
         )
         on_was_continued = hook(
             "activity",
             "receipt",
-            doc="Another app continued it and restored all (R3.6). It may invalidate, to move it.",
+            doc="Another app continued it and restored everything (R3.6). May invalidate the activity, to move it.",
         )
         on_continuation_ended = hook("activity", "receipt", doc="An attempt ended, whatever its outcome.")
-        on_did_receive_stream = hook("activity", "stream", doc="Who continued it wants a stream (R7.1).")
+        on_did_receive_stream = hook("activity", "stream", doc="A receiver asks for a stream (R7.1).")
         on_request = hook(
             "activity",
             "data",
-            doc="Who continued it asks for something (R7.5). It gives the answer, or raises a DeclinedError.",
+            doc="A receiver sends a request (R7.5). Returns the answer, or raises a DeclinedError.",
         )
 
 
@@ -164,14 +166,15 @@ class ActivityCallbacks(Hooked):
         def on_request(self, *args: Any, **kwargs: Any) -> Any: ...
     else:
         on_will_save = hook(
-            doc="Bring it up to date: it is continued, or it is time (R2.2). If it raises, the save has failed."
+            doc="Brings the activity up to date: a save is due (R2.2). If it raises, the save has failed."
         )
         on_was_continued = hook(
-            "receipt", doc="Another app continued it and restored all (R3.6). It may invalidate, to move it."
+            "receipt",
+            doc="Another app continued it and restored everything (R3.6). May invalidate the activity, to move it.",
         )
         on_continuation_ended = hook("receipt", doc="An attempt ended, whatever its outcome.")
-        on_did_receive_stream = hook("stream", doc="Who continued it wants a stream (R7.1).")
+        on_did_receive_stream = hook("stream", doc="A receiver asks for a stream (R7.1).")
         on_request = hook(
             "data",
-            doc="Who continued it asks for something (R7.5). It gives the answer, or raises a DeclinedError.",
+            doc="A receiver sends a request (R7.5). Returns the answer, or raises a DeclinedError.",
         )

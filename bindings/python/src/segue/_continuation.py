@@ -28,7 +28,7 @@ RestoreState = Callable[[Activity], Any]
 class Restorable(_native.Handle):
     """An object (a window, a document) that restores itself from an activity; see `Continuation.restore`.
 
-    restore_state: called with the activity; False: it could not
+    restore_state: called with the activity; False: not restored
     """
 
     _noun = "restorable"
@@ -57,8 +57,8 @@ class Continuation(_native.Handle, Pending[Activity]):
 
         activity = await app.continue_(offer)       # asyncio; or app.continue_(offer).wait()
 
-    In an app without `on_continue`, taking the result so answers "handled". To answer only when the work is done (the
-    origin learns of a failure then), use a block; it answers "handled" unless it raises:
+    In an app without `on_continue`, taking the result in this way answers "handled". To answer only after the work is
+    done, so that the origin learns of a failure, use a block. It answers "handled" unless it raises:
 
         async with app.continue_(offer) as activity: ...        # or: with
     """
@@ -74,12 +74,12 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     @property
     def id(self) -> UUID:
-        """The same at both ends."""
+        """The identifier of the attempt, the same at both ends."""
         return _native.take_id(library.segue_continuation_get_id, self._handle)
 
     @property
     def offer(self) -> Offer:
-        """What is being continued."""
+        """The offer that is being continued."""
         return _native.wrap(Offer, _native.created(library.segue_continuation_get_offer, self._handle), owned=True)
 
     @property
@@ -90,20 +90,21 @@ class Continuation(_native.Handle, Pending[Activity]):
         return received.value, total.value
 
     def cancel(self) -> None:
-        """Ends it with UserCancelledError. Once it has ended: of no effect."""
+        """Ends the continuation with UserCancelledError. After its end this has no effect."""
         library.segue_continuation_cancel(self._handle)
         if self._unanswered:
             self._unanswered = False
             self.complete(False)
 
     def decline(self, reason: str) -> None:
-        """Inside `on_will_continue`, and only there: no payload moves, and the origin sees the reason (R3.7)."""
+        """Declines, inside `on_will_continue` only: no payload moves, and the origin sees the reason (R3.7)."""
         data = _arguments.text(reason, "reason")
         library.segue_continuation_decline(self._handle, data, len(data))
 
     def restore(self, restorables: Iterable[Restorable | RestoreState | Any]) -> None:
-        """The restoration handler (R3.4): inside `on_continue` or later, once. Each object is a `Restorable`, has a
-        method `restore_state(activity)`, or is such a function. Called before the answer, it counts for the outcome."""
+        """The restoration handler (R3.4): call it inside `on_continue` or later, at most once. Each object is a
+        `Restorable`, has a method `restore_state(activity)`, or is such a function. If called before the answer, the
+        results count for the outcome."""
         if not isinstance(restorables, Iterable) or isinstance(restorables, (str, bytes)):
             raise _arguments.wrong("restorables", restorables, "several objects")
         made = [_restorable_of(each) for each in restorables]
@@ -113,7 +114,7 @@ class Continuation(_native.Handle, Pending[Activity]):
         library.segue_continuation_restore(self._handle, handles, len(made))
 
     def complete(self, handled: bool) -> None:
-        """The answer, where nobody else gives it: not if `on_continue` does, nor if the result was taken."""
+        """Answers, if neither `on_continue` has answered nor the result was taken."""
         library.segue_continuation_complete(self._handle, _arguments.truth(handled, "handled"))
 
     def _state(self) -> str:

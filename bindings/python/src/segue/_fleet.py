@@ -26,7 +26,7 @@ _TURNS = 8
 
 
 class Fleet(_native.Handle):
-    """Devices, a clock and a network of their own, which move only when you move them (R11.1).
+    """Virtual devices with their own clock and network, which advance only when you call them (R11.1).
 
         with segue.Fleet(seed=7) as fleet:
             phone, laptop = fleet.add_device("phone"), fleet.add_device("laptop")
@@ -43,13 +43,13 @@ class Fleet(_native.Handle):
     _noun = "fleet"
 
     def __init__(self, seed: int = 0):
-        """seed: 0...2^64-1; all chance comes from it."""
+        """seed: 0...2^64-1; all randomness comes from it."""
         self.seed = seed = _arguments.integer(seed, 0, (1 << 64) - 1, "seed")
         self._apps: list[App] = []
         super().__init__(_native.created(library.segue_fleet_create, seed))
 
     def add_device(self, name: str) -> FleetDevice:
-        """A device on which nothing runs, linked with all others (but see `set_linking`)."""
+        """Adds a device that runs no app, linked with all others (but see `set_linking`)."""
         data = _arguments.text(name, "name")
         handle = _native.created(library.segue_fleet_add_device, self._handle, data, len(data))
         return FleetDevice(self, name, handle)
@@ -57,7 +57,7 @@ class Fleet(_native.Handle):
     # ---- the network ----
 
     def set_linking(self, all: bool) -> None:
-        """Whether devices that are added from now on are linked with all that there are. False: for a star, say."""
+        """Sets whether devices added from now on are linked with all existing ones. False: for a star, say."""
         library.segue_fleet_set_linking(self._handle, _arguments.truth(all, "all"))
 
     def set_network(
@@ -68,7 +68,7 @@ class Fleet(_native.Handle):
         duplication: float = 0.0,
         reordering: float = 0.0,
     ) -> None:
-        """How bytes travel between devices.
+        """Sets how bytes travel between devices.
 
         delay: the least and the most, in seconds
         loss, duplication, reordering: probabilities of 0...1; they cost time, since bytes travel as over TCP
@@ -82,7 +82,7 @@ class Fleet(_native.Handle):
         library.segue_fleet_set_faults(self._handle, *probabilities)
 
     def partition(self, device: FleetDevice, other: FleetDevice | None = None) -> None:
-        """The two devices do not hear each other any more, and nobody tells them. None: all others."""
+        """Drops everything between the two devices, without notice to either. None: all other devices."""
         far = None if other is None else _arguments.instance(other, FleetDevice, "other")._handle
         library.segue_fleet_device_partition(_arguments.instance(device, FleetDevice, "device")._handle, far)
 
@@ -91,11 +91,11 @@ class Fleet(_native.Handle):
         library.segue_fleet_heal(self._handle)
 
     def link(self, device: FleetDevice, other: FleetDevice) -> None:
-        """Links two devices, as `set_linking(True)` does by itself."""
+        """Links two devices; with `set_linking(True)` that is done automatically."""
         self._link(device, other, True)
 
     def unlink(self, device: FleetDevice, other: FleetDevice) -> None:
-        """Takes a link away, of which both devices hear."""
+        """Removes a link, which both devices notice."""
         self._link(device, other, False)
 
     def _link(self, device: FleetDevice, other: FleetDevice, linked: bool) -> None:
@@ -109,32 +109,32 @@ class Fleet(_native.Handle):
 
     @property
     def time(self) -> float:
-        """Seconds since the fleet began."""
+        """Seconds since the fleet was created, in its own time."""
         return _native.take_uint64(library.segue_fleet_get_time_ms, self._handle) / 1000
 
     def step(self) -> bool:
-        """Does what is next, and moves the clock there. False: there is nothing."""
+        """Executes the next event, and sets the clock to its time. False: there is no event."""
         stepped = _table.Bool()
         library.segue_fleet_step(self._handle, byref(stepped))
         self._moved()
         return stepped.value
 
     def run(self) -> int:
-        """Steps until nothing is under way; gives the number of steps. What only waits for its time waits on."""
+        """Steps until nothing is in progress; returns the number of steps. Timers do not count as progress."""
         steps = _table.Size()
         library.segue_fleet_run(self._handle, byref(steps))
         self._moved()
         return steps.value
 
     def advance(self, seconds: float) -> int:
-        """Steps until so many seconds of the fleet have passed, at once; gives the number of steps."""
+        """Steps until that many seconds of the fleet's time have passed; returns the number of steps."""
         steps = _table.Size()
         library.segue_fleet_advance(self._handle, _arguments.milliseconds(seconds, "seconds", _DAY_MS), byref(steps))
         self._moved()
         return steps.value
 
     def wait(self, seconds: float) -> bool:
-        """Waits, in real time, until another thread has answered, called or written: something is under way again.
+        """Waits, in real time, until another thread has answered, called or written, so that there is work again.
 
         False: the time is up.
         """
@@ -143,11 +143,11 @@ class Fleet(_native.Handle):
         return busy.value
 
     async def until(self, awaitable: Awaitable[_T], timeout: float = 60.0, patience: float = 0.0) -> _T:
-        """Awaits something while the fleet moves, for async handlers: `await fleet.until(app.continue_(offer))`.
+        """Awaits something while the fleet advances, for async handlers: `await fleet.until(app.continue_(offer))`.
 
-        patience: real seconds for what other threads do; the time of the fleet stands still meanwhile
+        patience: real seconds to wait for other threads; the fleet's time stands still meanwhile
 
-        Raises: TimeoutError if it is not there after `timeout` seconds of the fleet.
+        Raises: TimeoutError if there is no result after `timeout` seconds of the fleet.
         """
         task = asyncio.ensure_future(awaitable)
         end = self.time + timeout
@@ -171,23 +171,23 @@ class Fleet(_native.Handle):
     # ---- processes ----
 
     def kill(self, app: App) -> None:
-        """The process of an app dies: no callback, no goodbye."""
+        """Kills the process of an app: no callback runs, no goodbye is sent."""
         library.segue_fleet_kill_app(self._handle, _arguments.instance(app, App, "app")._handle)
         self._died(app)
 
     def stop(self, app: App) -> None:
-        """The process of an app is stopped, as by SIGSTOP, until `resume`."""
+        """Stops the process of an app, as SIGSTOP does, until `resume`."""
         library.segue_fleet_set_app_stopped(self._handle, _arguments.instance(app, App, "app")._handle, True)
 
     def resume(self, app: App) -> None:
-        """The process goes on."""
+        """Continues a stopped process."""
         library.segue_fleet_set_app_stopped(self._handle, _arguments.instance(app, App, "app")._handle, False)
 
     # ---- what happened ----
 
     @property
     def trace(self) -> str:
-        """A line an event: seconds, device/app, what."""
+        """The trace, one line per event: seconds, device/app, what happened."""
         return _native.take_text(library.segue_fleet_get_trace, self._handle) or ""
 
     @property
@@ -197,7 +197,7 @@ class Fleet(_native.Handle):
 
     @property
     def violation(self) -> str | None:
-        """The first promise of the library that was broken: a bug of Segue, please report it. None: none."""
+        """The first violated invariant of the library, a bug of Segue: please report it. None if there is none."""
         return _native.take_text(library.segue_fleet_check, self._handle)
 
     def check(self) -> None:
@@ -207,7 +207,7 @@ class Fleet(_native.Handle):
             raise AssertionError(f"{violation}\n{self.trace}")
 
     def play(self, devices: int = 5, apps: int = 10, events: int = 200) -> None:
-        """Fills a fleet that has no devices with a random life out of its seed: how the library tests itself."""
+        """Fills a fleet that has no devices with a random workload from its seed: how the library tests itself."""
         counts = {"devices": devices, "apps": apps, "events": events}
         sizes = [_arguments.integer(count, 0, 1 << 32, name) for name, count in counts.items()]
         library.segue_fleet_play(self._handle, *sizes)
@@ -215,7 +215,7 @@ class Fleet(_native.Handle):
     # ---- its end ----
 
     def close(self) -> None:
-        """Closes the apps. A second call is fine."""
+        """Closes the apps. A second call has no effect."""
         apps, self._apps = self._apps, []
         for app in apps:
             app.close()
@@ -260,7 +260,7 @@ class FleetDevice(_native.Handle):
     @overload
     def add_app(self, bundle_identifier: str, kind: type[_A], **options: Any) -> _A: ...
     def add_app(self, bundle_identifier: str, kind: type[App] = App, **options: Any) -> App:
-        """An app in a process of its own, opened; the fleet closes it.
+        """Creates and opens an app in a process of its own; the fleet closes it.
 
         kind: App, or your subclass of it
         options: those of `App`
@@ -270,13 +270,13 @@ class FleetDevice(_native.Handle):
         return app
 
     def crash(self) -> None:
-        """The power goes: its apps are closed without a callback, and other devices hear nothing, not even that."""
+        """Cuts the power: the apps are closed without a callback, and other devices get no notice, only silence."""
         library.segue_fleet_device_crash(self._handle)
         for app in [app for app in self.fleet._apps if app.device is self]:
             self.fleet._died(app)
 
     def restart(self) -> None:
-        """The power is back; nothing runs yet."""
+        """Restores the power; no app runs yet."""
         library.segue_fleet_device_restart(self._handle)
 
     def __repr__(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of this process that can be read and, some of them, set."""
+"""Limits of this process that can be read and, some of them, set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._native import library
 
 
 class _Limit:
-    """One number of the library."""
+    """One limit of the library."""
 
     def __init__(self, number: int, doc: str):
         self._number = number
@@ -27,7 +27,7 @@ class _Limit:
 
 
 class Limits:
-    """The limits of this process (handoff.md section 9). Times apply to apps that open afterwards, sizes at once."""
+    """The limits of this process (handoff.md section 9). Times apply to apps that open later, sizes at once."""
 
     advised_payload = _Limit(1, "bytes: a payload above it is reported as a diagnostic")
     user_info = _Limit(2, "bytes of encoded user_info; settable 1024...16777216")

@@ -18,8 +18,8 @@ _ANY_USER = 1
 
 
 class Link(Pending[str]):
-    """A link of this device with another, made by `app.link(socket)`: `await link` gives the other device's name as
-    soon as the two have met, or raises why they have not.
+    """A link of this device with another, made by `app.link(socket)`: `await link` returns the other device's name as
+    soon as the link is established, or raises the error that prevented it.
 
         link = app.link(connection)
         print("linked with", await link)

@@ -21,7 +21,7 @@ SONAME = "libsegue.so.0"
 
 
 class LibraryError(ImportError):
-    """libsegue.so.0 was not found, or is not the one that this package was made for."""
+    """libsegue.so.0 was not found, or does not match this package."""
 
 
 class Library:
@@ -307,14 +307,14 @@ destroy = _table.DESTROY(_destroy)
 
 
 def live_handles() -> int:
-    """How many handles are alive in this process: for leak checks in tests."""
+    """Counts the live handles of this process, for leak checks in tests."""
     count = c_size_t()
     library.segue_debug_live_handles(byref(count))
     return count.value
 
 
 def live_contexts() -> int:
-    """How many callbacks are registered: for leak checks in tests."""
+    """Counts the registered callbacks, for leak checks in tests."""
     return len(_contexts)
 
 

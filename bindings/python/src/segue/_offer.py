@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offers: what travels ahead of an activity."""
+"""Offers: small descriptions of activities that other apps get."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Offer(_native.Handle):
 
     @property
     def title(self) -> str | None:
-        """Its title."""
+        """The title of the activity."""
         return _native.take_text(library.segue_offer_get_title, self._handle)
 
     @property
     def device_name(self) -> str:
-        """The device that it is on, as people call it."""
+        """The name of the origin's device, for people."""
         return _native.take_text(library.segue_offer_get_device_name, self._handle) or ""
 
     @property
     def app_name(self) -> str:
-        """The app that offers it, as people call it."""
+        """The name of the origin, for people."""
         return _native.take_text(library.segue_offer_get_app_name, self._handle) or ""
 
     @property
     def bundle_identifier(self) -> str:
-        """The identifier of that app."""
+        """The bundle identifier of the origin."""
         return _native.take_text(library.segue_offer_get_bundle_identifier, self._handle) or ""
 
     @property
@@ -60,23 +60,23 @@ class Offer(_native.Handle):
 
     @property
     def size_hint(self) -> int:
-        """Bytes of the last snapshot, 0 if there is none yet."""
+        """The bytes of the last snapshot, 0 if there is none yet."""
         return _native.take_uint64(library.segue_offer_get_size_hint, self._handle)
 
     @property
     def age(self) -> float:
-        """Seconds since it became current or its app came to the foreground."""
+        """Seconds since the activity became current or its app came to the foreground."""
         return _native.take_uint64(library.segue_offer_get_age_ms, self._handle) / 1000
 
     @property
     def expiration_date(self) -> datetime | Timestamp | None:
-        """By this device's clock; None if it does not expire."""
+        """The date by this device's clock; None if the activity does not expire."""
         seconds = _native.take_double(library.segue_offer_get_expiration_date, self._handle)
         return None if seconds != seconds else date_of(seconds)
 
     @property
     def supports_continuation_streams(self) -> bool:
-        """Whether who continues it may ask for streams (R7.1)."""
+        """Whether receivers may ask for streams (R7.1)."""
         return _native.take_bool(library.segue_offer_get_supports_continuation_streams, self._handle)
 
     @property
@@ -118,7 +118,7 @@ class OfferEventKind(enum.IntEnum):
 
 
 class OfferEvent(NamedTuple):
-    """An offer came, changed or went."""
+    """An offer appeared, changed or is gone."""
 
     kind: OfferEventKind
     offer: Offer

@@ -20,8 +20,8 @@ _T = TypeVar("_T")
 
 
 class Pending(Unique, Generic[_T]):
-    """A result that comes later: `await` it under asyncio, or `wait` for it; as often as you like, and from several
-    tasks and threads. When the last task that awaits it is cancelled, it is given up."""
+    """A result that comes later: `await` it under asyncio, or `wait` for it, repeatedly and from several tasks and
+    threads. It is cancelled when the last task that awaits it is cancelled."""
 
     def __init__(self, app: App):
         self._prepare(app)
@@ -44,17 +44,17 @@ class Pending(Unique, Generic[_T]):
 
     @property
     def done(self) -> bool:
-        """Whether the result, or the error, is there."""
+        """Whether the result or the error has arrived."""
         return self._ended.is_set()
 
     def cancel(self) -> None:
-        """Gives it up, for all who wait: they get a `UserCancelledError`. Once the result is there: of no effect."""
+        """Cancels the operation: all who wait get a `UserCancelledError`. After the result this has no effect."""
         self._end(None, UserCancelledError("it was given up"))
 
     def wait(self, timeout: float | None = None) -> _T:
-        """The result. Runs the app's callbacks meanwhile, unless a loop, another thread or the library's does.
+        """Returns the result. Runs the app's callbacks meanwhile, unless a loop or another thread does.
 
-        Raises: TimeoutError if it is not there after `timeout` seconds; it goes on then.
+        Raises: TimeoutError if it has not arrived after `timeout` seconds; the operation continues.
         """
         self._wait_until_ended(timeout)
         return self._taken()

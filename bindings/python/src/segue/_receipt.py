@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receipts: what the origin learns of an attempt in the end."""
+"""Receipts: how an attempt ended, for the origin."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Receipt:
 
     outcome: Outcome
     status: int
-    """`Status.OK` if restored, else why not."""
+    """`Status.OK` if restored, otherwise the cause."""
     reason: str
     """The reason or error in words; may be empty."""
     device_name: str
@@ -42,9 +42,9 @@ class Receipt:
     continuation_id: UUID
     """The same at both ends."""
     date: datetime | Timestamp
-    """When the outcome was known here."""
+    """The date at which the origin learned the outcome."""
     stale: bool
-    """Whether an older snapshot was handed over because will_save did not answer (R2.4)."""
+    """Whether an older snapshot was handed over, because will_save failed or did not answer in time (R2.4)."""
 
 
 def receipt_of(handle: int) -> Receipt:

@@ -33,8 +33,8 @@ class Stream(_native.Handle):
         with stream as connection: ...                  # a connected, blocking socket
         async with stream as (reader, writer): ...      # asyncio
 
-    The end of the block says that all is written, unless it raises: then the stream is aborted. So is one that is let
-    go of before its end was said, opened or not.
+    The end of the block states that all is written; a block that raises aborts the stream. Dropping a stream, opened or
+    not, aborts it, unless its end was stated before.
     """
 
     _noun = "stream"
@@ -46,17 +46,17 @@ class Stream(_native.Handle):
     _writer: weakref.ref[StreamWriter] | None = None
 
     def open(self) -> socket.socket:
-        """A connected, blocking socket of yours. Say `finish` or `abort` before you close it, else it is an abort; or
-        use `with stream as connection`, which does that."""
+        """Opens the stream as a connected, blocking socket that you own. Call `finish` or `abort` before you close it
+        (closing alone is an abort), or use `with stream as connection`, which does that."""
         connection = socket.socket(fileno=_native.created_fd(library.segue_stream_open, self._handle))
         self._is_open = True
         return connection
 
     async def open_streams(self) -> tuple[StreamReader, StreamWriter]:
-        """The two directions for asyncio. The reader raises `StreamAbortedError` and `StreamBrokenError` where the
-        other side did not end cleanly. Closing the writer ends this side cleanly, unless an exception is on its way
-        (`finally: writer.close()`); `writer.abort(code)` never does. A writer that nobody holds is
-        aborted, and its reader with it."""
+        """Opens the two directions for asyncio. The reader raises `StreamAbortedError` or `StreamBrokenError` if the
+        other side did not end cleanly. Closing the writer ends this side cleanly, unless an exception is being raised
+        (`finally: writer.close()`). `writer.abort(code)` aborts, and so does dropping the last reference to the writer;
+        the reader is then aborted, too."""
         loop = asyncio.get_running_loop()
         reader = StreamReader(self, loop)
         protocol = _Protocol(reader)
@@ -120,18 +120,18 @@ class Stream(_native.Handle):
                 self.abort()
 
     def finish(self) -> None:
-        """All is written: shuts the socket down for writing, and says so. You can still read."""
+        """States that all is written, and shuts the socket down for writing. You can still read."""
         library.segue_stream_finish(self._handle)
         self._said = True
 
     def abort(self, code: int = 0) -> None:
-        """Gives it up, open or not; the other side reads its end, and hears the code."""
+        """Aborts the stream, open or not: the other side reads its end, and gets the code."""
         library.segue_stream_abort(self._handle, _arguments.integer(code, 0, 0xFFFF_FFFF, "code"))
         self._said = True
 
     def result(self) -> Pending[None]:
-        """How the other side has ended, once you have read its end: done within a second. Raises `StreamAbortedError`
-        or `StreamBrokenError` unless it had written all (R7.3)."""
+        """Tells how the other side ended, after you have read its end: within a second. Raises `StreamAbortedError` or
+        `StreamBrokenError` unless the other side had written all (R7.3)."""
         answer: Pending[None] = Pending(self._app)
         waiting = _Waiting(self._app, answer)
         context = _native.new_context(lambda: waiting)
@@ -145,7 +145,7 @@ class Stream(_native.Handle):
 
 
 class StreamReader(Unique, asyncio.StreamReader):
-    """What the other side writes."""
+    """Reads what the other side writes."""
 
     def __init__(self, stream: Stream, loop: asyncio.AbstractEventLoop):
         super().__init__(loop=loop)
@@ -166,13 +166,13 @@ class StreamReader(Unique, asyncio.StreamReader):
             super().feed_eof()
 
     def feed_eof(self) -> None:
-        """The end was read: what it means is asked, and then raised or told."""
+        """Handles the end: asks how the other side ended, and then raises or reports it."""
         self._end()
 
 
 class StreamWriter(Unique, asyncio.StreamWriter):
-    """What the other side reads. Closing it, or `write_eof`, says that all is written; closing it while an exception is
-    on its way, or letting go of it, aborts the stream."""
+    """Writes what the other side reads. Closing it, or `write_eof`, states that all is written. Closing it while an
+    exception is being raised, or dropping it, aborts the stream."""
 
     def __init__(
         self,
@@ -190,11 +190,11 @@ class StreamWriter(Unique, asyncio.StreamWriter):
         """An exception that is none of this stream's: it was opened while that was handled."""
 
     def write_eof(self) -> None:
-        """No more follows; the other direction stays open. It is said as soon as all that waits has been written."""
+        """States that no more follows, once all pending bytes are written. The other direction stays open."""
         self._finish(closing=False)
 
     def close(self) -> None:
-        """Says that all is written, once it is; while an exception is on its way, aborts."""
+        """Closes once all pending bytes are written, and states that all is written; on an exception, aborts."""
         error = sys.exc_info()[1]
         if error is None or error is self._handled or self._ending is not None:
             self._finish(closing=True)
@@ -202,13 +202,13 @@ class StreamWriter(Unique, asyncio.StreamWriter):
             self._give_up()
 
     async def wait_closed(self) -> None:
-        """Returns when all is written and the end was said."""
+        """Returns when all is written and the end was stated."""
         if self._ending is not None:
             await self._ending
         await super().wait_closed()
 
     def abort(self, code: int = 0) -> None:
-        """Ends it at once, both ways: the other side's reader raises `StreamAbortedError` with the code."""
+        """Aborts both directions at once: the other side's reader raises `StreamAbortedError` with the code."""
         self._stream.abort(code)
         self.transport.abort()
 
@@ -294,8 +294,8 @@ class _Asking:
 
 
 class Streams:
-    """What `activity.streams()` gives: `reader, writer = await activity.streams()`; or a block, whose end says that all
-    is written unless it raises: `async with activity.streams() as (reader, writer)`."""
+    """The result of `activity.streams()`: `reader, writer = await activity.streams()`; or a block, whose end states
+    that all is written unless it raises: `async with activity.streams() as (reader, writer)`."""
 
     def __init__(self, ask: Callable[[], Pending[Stream]]):
         self._ask = ask

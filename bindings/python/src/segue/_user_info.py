@@ -41,11 +41,12 @@ _outputs: list[_Outputs] = []
 
 
 class UserInfo(Unique, MutableMapping[Any, Any]):
-    """The state in an activity. Each reading asks the activity, each assignment goes into it.
+    """The state in an activity. Every read comes from the activity, every assignment goes to it.
 
-    Keys are exact: 1, 1.0 and True are three (R1.2). What is read from here cannot be changed, since that would be
-    lost: a list raises TypeError. Assign it anew (`info["tags"] += ["new"]`), or change it at any depth in
-    `with activity.user_info.editing() as entries: entries["tags"].append("new")`. `copy()` gives what you can change.
+    Keys are exact: 1, 1.0 and True are three keys (R1.2). Values that are read from here are read-only, because changes
+    to them would be lost: changing a list raises TypeError. Assign a new value (`info["tags"] += ["new"]`), or change
+    it at any depth in `with activity.user_info.editing() as entries: entries["tags"].append("new")`. `copy()` returns a
+    copy that you can change.
     """
 
     __slots__ = ("_activity",)
@@ -54,16 +55,16 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         self._activity = activity
 
     def copy(self) -> Mapping[Any, Any]:
-        """All of it at once: a dict, or a `Map` if a dict cannot hold it."""
+        """Returns all entries: a dict, or a `Map` if a dict cannot represent them."""
         data = self._encoding()
         entries: Mapping[Any, Any] = {} if data is None else decode(data)
         return entries
 
     @contextmanager
     def editing(self) -> Iterator[dict[Any, Any]]:
-        """A dict to change, at any depth; at the end of the block it becomes the user_info, unless the block raised.
+        """Gives a dict to change, at any depth. It becomes the user_info at the end of the block, unless that raises.
 
-        Raises: UnsupportedValueError if a dict cannot hold it (copy() gives a `Map` then).
+        Raises: UnsupportedValueError if a dict cannot represent the entries (copy() then returns a `Map`).
         """
         entries = self.copy()
         if not isinstance(entries, dict):
@@ -72,7 +73,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         self._activity.user_info = entries
 
     def update(self, *others: Any, **entries: Any) -> None:
-        """Merges entries in, in one call (R1.10)."""
+        """Merges entries in one call (R1.10)."""
         exact = len(others) == 1 and not entries and isinstance(others[0], Mapping)
         merged = others[0] if exact else dict(*others, **entries)
         if merged:
@@ -92,13 +93,13 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         return values
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """The value of the key, which is `default` from now on if there was none."""
+        """Returns the value of the key, after setting it to `default` if there was none."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def pop(self, key: Any, *default: Any) -> Any:
-        """The value, which is yours to change: it is here no more."""
+        """Removes the entry and returns its value, which you can change."""
         entry = self._find(key)
         if entry is None:
             if default:

@@ -42,13 +42,13 @@ def taken(handle: int | None) -> Any:
 
 
 def encode_value(value: Any) -> bytes:
-    """The deterministic CBOR (RFC 8949 section 4.2.1) of a value; equal bytes, equal values."""
+    """Encodes a value as deterministic CBOR (RFC 8949 section 4.2.1). Equal values give equal bytes."""
     with value_of(value) as handle:
         return encoding_of(handle)
 
 
 def decode_value(cbor: ReadableBuffer) -> Any:
-    """The value of one CBOR item, deterministic or not.
+    """Decodes the value of one CBOR item, deterministic or not.
 
     Raises: MalformedError, UnsupportedValueError (with the offset), LimitExceededError.
     """
@@ -57,6 +57,6 @@ def decode_value(cbor: ReadableBuffer) -> Any:
 
 
 def describe_value(value: Any) -> str:
-    """A value in CBOR diagnostic notation (RFC 8949 section 8), for people."""
+    """Describes a value in CBOR diagnostic notation (RFC 8949 section 8), for people."""
     with value_of(value) as handle:
         return _native.take_text(library.segue_value_describe, handle) or ""

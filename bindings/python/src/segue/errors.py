@@ -51,7 +51,7 @@ _FOUNDATION_CODES = {
 
 
 class Error(Exception):
-    """Something that the library refused, or a continuation that failed."""
+    """The library refused something, or a continuation failed."""
 
     status: int
     """The status, a `Status` where this version knows it."""
@@ -104,7 +104,7 @@ class ArgumentTypeError(InvalidArgumentError, TypeError):
 
 
 class InvalidHandleError(Error, RuntimeError):
-    """The object behind this one is gone."""
+    """The library's object behind this Python object is gone."""
 
     default_status = Status.INVALID_HANDLE
 
@@ -134,7 +134,7 @@ class UnsupportedValueError(Error, TypeError):
 
 
 class MalformedError(Error, ValueError):
-    """Bytes that are not what they should be."""
+    """The bytes are malformed."""
 
     default_status = Status.MALFORMED
 
@@ -158,7 +158,7 @@ class LimitExceededError(Error, ValueError):
 
 
 class BusyError(Error, RuntimeError):
-    """Not from inside a callback, or another thread is in the same call."""
+    """The call is not allowed inside a callback, or another thread is in the same call."""
 
     default_status = Status.BUSY
 
@@ -200,7 +200,7 @@ class UnsupportedVersionError(Error):
 
 
 class HandoffFailedError(Error):
-    """The continuation failed for a reason of the other side."""
+    """The continuation failed on the other side."""
 
     default_status = Status.HANDOFF_FAILED
 
@@ -212,7 +212,7 @@ class ConnectionUnavailableError(Error, ConnectionError):
 
 
 class RemoteApplicationTimedOutError(Error, TimeoutError):
-    """The origin did not answer within its time."""
+    """The origin did not answer in time."""
 
     default_status = Status.REMOTE_APPLICATION_TIMED_OUT
 
@@ -239,13 +239,13 @@ def error_of(status: int, message: str) -> Error:
 
 
 class StreamError(Error):
-    """A stream ended before the other side had written all (R7.3)."""
+    """A stream ended before the other side had written all of its data (R7.3)."""
 
     default_status = Status.HANDOFF_FAILED
 
 
 class StreamAbortedError(StreamError, HandoffFailedError, ConnectionAbortedError):
-    """The other side gave the stream up, or closed it without a word (code 0)."""
+    """The other side aborted the stream, or closed it without stating how it ended (code 0)."""
 
     abort_code: int
 
@@ -255,7 +255,7 @@ class StreamAbortedError(StreamError, HandoffFailedError, ConnectionAbortedError
 
 
 class StreamBrokenError(StreamError, ConnectionUnavailableError, ConnectionResetError):
-    """The process of the other side, or the way to it, is gone."""
+    """The process of the other side, or the connection to it, is gone."""
 
     default_status = Status.CONNECTION_UNAVAILABLE
 

@@ -13,7 +13,7 @@ def attach(app: App, context: Any = None) -> Callable[[], None]:
     """Lets a GLib main loop dispatch an open app from now on. Errors of callbacks go to the logger `segue`.
 
     context: a GLib.MainContext; None: the default one
-    Gives a function that detaches; closing the app detaches too.
+    Returns a function that detaches; closing the app detaches too.
     """
     from gi.repository import GLib
 

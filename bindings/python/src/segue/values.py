@@ -14,10 +14,10 @@ from . import _arguments
 
 
 class URL:
-    """An absolute URL inside user_info: a kind of its own, equal to no string.
+    """An absolute URL inside user_info: a kind of its own, not equal to any string.
 
-    It is no `str`: as keys, a URL and a string of the same text are two, and `cbor2` writes a subclass of `str` as
-    text. `str(url)` is its text, kept byte for byte.
+    It is not a `str`: a URL and a string of the same text are two different keys, and `cbor2` writes a subclass of
+    `str` as text. `str(url)` is its text, kept byte for byte.
     """
 
     __slots__ = ("_text",)
@@ -42,7 +42,7 @@ class URL:
 
 
 class Timestamp:
-    """A date in seconds since 1970-01-01T00:00:00Z: read where a `datetime` cannot hold it (years 1 to 9999)."""
+    """A date in seconds since 1970-01-01T00:00:00Z, for dates outside the range of `datetime` (years 1 to 9999)."""
 
     __slots__ = ("_seconds",)
 
@@ -51,7 +51,7 @@ class Timestamp:
 
     @property
     def seconds(self) -> float:
-        """Since 1970, in UTC; may be fractional, or negative."""
+        """Seconds since 1970, in UTC; may be fractional, or negative."""
         return self._seconds
 
     def __repr__(self) -> str:
@@ -68,9 +68,9 @@ class Timestamp:
 
 
 class Map(Mapping[Any, Any]):
-    """A dictionary whose keys a `dict` cannot tell apart, or that is itself a key (R1.2).
+    """A dictionary whose keys a `dict` cannot distinguish, or that is itself a key (R1.2).
 
-    1, 1.0 and True are three keys. Immutable and ordered. Lookup is by exact value: of the same kind, strings as UTF-8.
+    1, 1.0 and True are three keys. Immutable and ordered. Keys match by exact value: same kind, strings as UTF-8.
     """
 
     __slots__ = ("_identity", "_index", "_pairs")
@@ -113,7 +113,7 @@ class Map(Mapping[Any, Any]):
 
 
 class Set(Collection[Any]):
-    """A set whose elements a `frozenset` cannot tell apart, such as {1, 1.0}. Immutable, ordered, exact like `Map`."""
+    """A set whose elements a `frozenset` cannot distinguish, such as {1, 1.0}. Immutable, ordered, exact like `Map`."""
 
     __slots__ = ("_elements", "_index")
 
