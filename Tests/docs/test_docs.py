@@ -164,3 +164,10 @@ def test_every_link_to_a_file_or_heading_of_ours_leads_there(path):
 @every_page
 def test_no_page_names_a_path_of_one_machine(path):
     assert re.findall(r"(?<![\w.])/(?:home|root|work)/\w+", path.read_text()) == []
+
+
+def test_the_index_lists_every_page_once():
+    listed = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", page("README.md"), re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    here = {str(path.relative_to(ROOT / "docs")) for path in PAGES if path.is_relative_to(ROOT / "docs")}
+    assert here - {"README.md"} <= set(listed)
