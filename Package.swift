@@ -70,6 +70,7 @@ let package = Package(
         .systemLibrary(name: "CFFI", path: "Tests/CFFI", pkgConfig: "libffi"),
         .testTarget(name: "ABITests", dependencies: ["CFFI"]),
         .testTarget(name: "EngineTests", dependencies: ["SegueEngine"]),
+        .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),
       ])

@@ -35,6 +35,7 @@ public final class Fleet {
   private var underWay = 0
 
   // What agreement is judged by: Agreement.swift.
+  /// Processes that are stopped, and devices that admit no hub.
   var stalledCount = 0
   /// Uptime until which devices may differ.
   var disturbedUntil: Int64 = 0
@@ -207,13 +208,17 @@ public final class Fleet {
       }
     case .accept(let hub, let number):
       guard hub.isAlive, !hub.process.postpones(event) else { return false }
+      hub.process.directory.accepted(hub)
       hub.accept(number)
-    case .seek(let process, let minimum, let search):
-      guard process.seeks(search), !process.postpones(event) else { return false }
-      process.device.seek(process, minimum: minimum)
-    case .hubAppeared(let process):
+    case .seek(let process, let search):
       guard process.isAlive, !process.postpones(event) else { return false }
-      process.learnOfHub(process.device.highest)
+      process.seek(search)
+    case .election(let process, let at):
+      guard process.isAlive, !process.postpones(event), process.directory.takeTimer(at) else { return false }
+      process.tickElection()
+    case .folderChanged(let process):
+      guard process.isAlive, !process.postpones(event) else { return false }
+      process.folderChanged()
     case .join(let link): link.first.joined(link)
     case .callbacks(let process):
       guard process.isAlive, !process.postpones(event) else { return false }
@@ -244,14 +249,15 @@ public final class Fleet {
     }
     switch connection.owners[end] {
     case .app(let process):
-      guard !process.postpones(event), let segment = connection.take(at: end) else { return false }
-      segment.bytes.isEmpty ? process.lost() : process.receive(segment)
+      guard !process.postpones(event) else { return false }
+      process.receive()
     case .hub(let hub, let number):
       guard !hub.process.postpones(event) else {
         connection.leaveUnread(end)
         return false
       }
       guard let segment = connection.take(at: end) else { return false }
+      hub.process.directory.beat(hub)
       segment.bytes.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
     case nil:
       // Nobody is there any more: whoever writes is told so.

@@ -18,13 +18,24 @@ public final class FleetDevice {
   }
 
   private(set) var processes: [FleetProcess] = []
-  /// Those that run, the latest last; all but that one are about to step down.
+  /// Those that run; all but the one that counts are about to step down.
   private(set) var hubs: [FleetHub] = []
-  /// Of the latest hub that there has been.
-  private(set) var highest: UInt64 = 0
   private(set) var links: [DeviceLink] = []
+  /// Where its hubs stand; nil: it was removed.
+  private(set) var folder: FleetFolder?
   /// Whether a process can be the hub: where it would stand, it may not be able to write.
-  var admitsHubs = true
+  var admitsHubs = true {
+    didSet {
+      guard admitsHubs != oldValue else { return }
+      fleet.stalledCount += admitsHubs ? -1 : 1
+      fleet.disturb(for: Self.refusalTime + Fleet.agreementTime)
+    }
+  }
+  /// Connections that may wait for a hub to accept them.
+  var backlogLimit = 4096
+
+  /// Milliseconds after which a process tries again what the system has refused, at most.
+  private static let refusalTime: Int64 = 16_000
 
   init(_ name: String, _ index: Int, of fleet: Fleet) {
     self.name = name
@@ -36,7 +47,7 @@ public final class FleetDevice {
   public var now: Moment { clock.now }
 
   /// The hub that counts.
-  var hub: FleetHub? { hubs.last.flatMap { $0.generation == highest ? $0 : nil } }
+  var hub: FleetHub? { folder?.hub }
 
   // MARK: Processes
 
@@ -69,7 +80,8 @@ public final class FleetDevice {
       // One that had not begun.
       processes.removeAll { $0 === process }
     }
-    highest = 0
+    // It was in memory.
+    folder = nil
     fleet.disturb(for: Fleet.silenceTime)
   }
 
@@ -84,60 +96,69 @@ public final class FleetDevice {
 
   // MARK: Hubs
 
-  func hubLives(_ generation: UInt64) -> Bool {
-    hubs.contains { $0.generation == generation && !$0.process.isStalled }
+  /// The folder at its path, which is made if need be.
+  func openFolder() -> FleetFolder {
+    let opened = folder ?? FleetFolder()
+    folder = opened
+    return opened
   }
 
-  /// A process connects to the hub of the highest generation, or becomes it.
-  func seek(_ process: FleetProcess, minimum: UInt64) {
-    if let hub, hub.generation >= minimum { return connect(process, to: hub) }
-    guard admitsHubs else { return process.seekLater() }
-    startHub(max(minimum, highest + 1), in: process)
+  /// The folder is removed with all that is in it, or only what is in it.
+  func removeFolder(isKept: Bool) {
+    guard let removed = folder else { return }
+    fleet.trace(name, isKept ? "has its folder emptied" : "loses its folder")
+    removed.removeAll()
+    if !isKept { folder = nil }
+    changed(removed)
   }
 
-  private func connect(_ process: FleetProcess, to hub: FleetHub) {
+  /// Something has come to a folder or gone: the processes that watch it learn of it.
+  func changed(_ folder: FleetFolder) {
+    fleet.disturb(for: Fleet.agreementTime)
+    for process in processes where process.directory.folder === folder {
+      fleet.push(.folderChanged(process), at: fleet.clock.uptime + fleet.random.within(0, 2))
+    }
+  }
+
+  /// Connects a process to a hub, which learns of it when it looks.
+  func connect(_ process: FleetProcess, to hub: FleetHub) -> Connection {
     let number = hub.takeNumber()
     let connection = Connection(.app(process), .hub(hub, number))
-    // The system takes the connection for the hub, which learns of it when it looks.
     hub.add(connection, end: 1, as: number)
+    hub.process.directory.queued(hub)
     fleet.push(.accept(hub, number), at: fleet.clock.uptime)
-    process.connected(connection, generation: hub.generation)
+    return connection
   }
 
   /// Somebody connects to the hub, and says nothing.
   /// - Returns: whether the hub has it still; nil: there is no hub.
   func connectMute() -> (() -> Bool)? {
     guard let hub else { return nil }
-    let number = hub.takeNumber()
     let process = FleetProcess("\(name)/mute", on: self, offersFrontmostOnly: false)
-    hub.add(Connection(.app(process), .hub(hub, number)), end: 1, as: number)
-    fleet.push(.accept(hub, number), at: fleet.clock.uptime)
+    let connection = connect(process, to: hub)
     return {
-      withExtendedLifetime(process) { hub.isConnected(number) }
+      withExtendedLifetime(process) { connection.owners[1] != nil }
     }
   }
 
-  private func startHub(_ generation: UInt64, in process: FleetProcess) {
-    let former = process.hub
-    highest = generation
+  func makeHub(_ generation: UInt64, in process: FleetProcess, offersFrontmostOnly: Bool) -> FleetHub {
     let engine = HubEngine(
       HubIdentity(id: fleet.random.identifier(), deviceName: name), generation: generation,
-      offersFrontmostOnly: process.offersFrontmostOnly, now)
-    let hub = FleetHub(engine, generation, in: process)
-    former?.stepDown()
-    process.hub = hub
+      offersFrontmostOnly: offersFrontmostOnly, now)
+    return FleetHub(engine, generation, in: process)
+  }
+
+  /// A hub listens.
+  func started(_ hub: FleetHub) {
     hubs.append(hub)
-    fleet.trace(name, "starts hub", text: "\(generation) in \(process.name)")
+    fleet.trace(name, "starts hub", text: "\(hub.generation) in \(hub.process.name)")
     fleet.disturb(for: Fleet.agreementTime)
-    connect(process, to: hub)
-    for other in processes where other !== process {
-      fleet.push(.hubAppeared(other), at: fleet.clock.uptime + fleet.random.within(0, 2))
-    }
     joinAll()
   }
 
   func ended(_ hub: FleetHub) {
     hubs.removeAll { $0 === hub }
+    hub.process.directory.released(hub)
     fleet.disturb(for: Fleet.agreementTime)
   }
 

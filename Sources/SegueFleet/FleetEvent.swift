@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 
@@ -11,10 +12,12 @@ enum FleetEvent {
   case socket(FleetSocket)
   /// A hub learns that an app has connected.
   case accept(FleetHub, HubEngine.PeerNumber)
-  /// A process looks for its hub.
-  case seek(FleetProcess, minimum: UInt64, search: UInt64)
-  /// A process learns that there is a hub of a higher generation.
-  case hubAppeared(FleetProcess)
+  /// A process looks for its hub; nil: for the first time.
+  case seek(FleetProcess, HubSearch?)
+  /// Time has come for the election in a process.
+  case election(FleetProcess, Int64)
+  /// A process learns that something has come to the folder of its device, or gone.
+  case folderChanged(FleetProcess)
   /// An attempt to link two devices has come through.
   case join(DeviceLink)
   /// An app is to be told something.
@@ -35,7 +38,7 @@ enum FleetEvent {
   /// Whether it is something under way, not something that only waits for its time.
   var isUnderWay: Bool {
     switch self {
-    case .arrival, .socket, .accept, .seek, .hubAppeared, .join, .callbacks: true
+    case .arrival, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks: true
     case .duplicate, .deadline, .hubDeadline, .wake, .resume, .overdue, .audit, .auditAll: false
     }
   }

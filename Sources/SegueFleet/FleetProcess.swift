@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueWire
@@ -11,21 +12,21 @@ public final class FleetProcess {
   unowned(unsafe) let fleet: Fleet
   /// Outlives the process: it leaves before it goes. Nil: it has not begun, or has left.
   public private(set) unowned(unsafe) var program: (any FleetProgram)?
-  public private(set) var engine: AppEngine?
+  /// Nil: it has not begun, or has left.
+  public private(set) var driver: AppDriver?
   private let clock: DeviceClock
-  var search = HubSearch()
   /// The host is to be told something and has yet to look: no promise of ours is late then.
   public var awaitsDispatch = false
 
-  /// The connection to the hub, and the hub's generation.
-  private(set) var connection: Connection?
-  private(set) var generation: UInt64?
+  /// Where its device's hubs stand, as it sees it. Opened when it begins.
+  private(set) lazy var directory = FleetDirectory(self, on: device)
+  /// Nil: it has not begun, or has left.
+  private var election: HubElection?
+  /// The latest connection to a hub.
+  private var connection: Connection?
   /// The hub, if it runs here.
   var hub: FleetHub?
-  let offersFrontmostOnly: Bool
-
-  /// Rises with each search for a hub: those under way are then of no interest any more.
-  private var searches: UInt64 = 0
+  public let offersFrontmostOnly: Bool
 
   /// Stopped, as by SIGSTOP: what happens to it waits.
   private(set) var isStalled = false
@@ -49,8 +50,9 @@ public final class FleetProcess {
     self.offersFrontmostOnly = offersFrontmostOnly
   }
 
+  public var engine: AppEngine? { driver?.engine }
   public var now: Moment { clock.now }
-  public var isAlive: Bool { engine != nil }
+  public var isAlive: Bool { driver != nil }
   /// It takes part in what happens.
   var isAwake: Bool { isAlive && !isStalled }
 
@@ -59,11 +61,12 @@ public final class FleetProcess {
   /// The app opens: it looks for the hub.
   public func begin(_ program: any FleetProgram, _ engine: AppEngine) {
     self.program = program
-    self.engine = engine
+    driver = AppDriver(engine, in: directory)
+    election = HubElection(in: directory)
     fleet.trace(name, "opens")
     // It has to be told of what there is.
     fleet.disturb(for: Fleet.agreementTime)
-    seek(minimum: 1, after: 0)
+    queue(nil)
   }
 
   /// The app has closed; what it had to say goes out, and the hub with it.
@@ -71,9 +74,11 @@ public final class FleetProcess {
     guard isAlive else { return }
     fleet.trace(name, "closes")
     flush()
+    let (election, generation) = (election, hub?.generation)
     end()
-    hub?.close()
+    election?.end()
     device.remove(self)
+    if let generation, device.processes.isEmpty { directory.removeFiles(upTo: generation) }
   }
 
   /// It dies without a word, in the middle of what it does.
@@ -101,10 +106,11 @@ public final class FleetProcess {
 
   private func end() {
     fleet.noteDeparture(self)
-    connection?.close(0, fleet)
+    driver?.abandon()
+    driver = nil
     connection = nil
-    generation = nil
-    engine = nil
+    election?.remove(self)
+    election = nil
     program = nil
     isStalled = false
     waiting = []
@@ -116,7 +122,8 @@ public final class FleetProcess {
     connection?.dissolve()
     connection = nil
     hub = nil
-    engine = nil
+    driver = nil
+    election = nil
     program = nil
     waiting = []
     closeSockets()
@@ -206,18 +213,25 @@ public final class FleetProcess {
 
   // MARK: The engine
 
-  /// To be called after each call of the engine: bytes go out, the next deadline is set, a hub that will not do is left.
+  /// To be called after each call of the engine, before what it has for the app is taken: bytes go out, and a hub that is
+  /// of no use is left.
+  public func drain() {
+    guard let driver else { return }
+    let departure = driver.drain(now)
+    checkQueue()
+    if let departure { queue(departure.search) }
+  }
+
+  /// To be called then: the next deadline is set.
   /// - Parameter hasCallbacks: the app is to be told something.
   public func settle(hasCallbacks: Bool) {
-    guard let engine else { return }
-    let fleet = fleet
-    flush(engine, fleet)
+    guard let driver else { return }
+    let (engine, fleet) = (driver.engine, fleet)
     if hasCallbacks, !hasCallbacksQueued {
       hasCallbacksQueued = true
       fleet.push(.callbacks(self), at: fleet.clock.uptime)
     }
-    if let complaint = engine.takeComplaint() { heed(complaint) }
-    setDeadline(engine, fleet)
+    setDeadline(driver, fleet)
     fleet.noteOffer(of: self, engine)
     fleet.check(self, engine)
   }
@@ -227,8 +241,8 @@ public final class FleetProcess {
     program?.runCallbacks()
   }
 
-  private func setDeadline(_ engine: AppEngine, _ fleet: Fleet) {
-    guard let next = engine.nextDeadline, deadline.map({ next < $0 }) ?? true else { return }
+  private func setDeadline(_ driver: AppDriver, _ fleet: Fleet) {
+    guard let next = driver.nextDeadline, deadline.map({ next < $0 }) ?? true else { return }
     deadline = next
     fleet.push(.deadline(self, next), at: next)
   }
@@ -249,90 +263,59 @@ public final class FleetProcess {
 
   // MARK: The hub
 
-  func receive(_ segment: Connection.Segment) {
-    search.heard()
+  /// Something has come from the hub, or its end.
+  func receive() {
     program?.tell { engine, now in
-      engine.receive(segment.bytes, with: segment.descriptor, now)
+      driver?.receive(now)
       takeStreams(engine)
     }
   }
 
   /// The writer's buffer has room again.
-  func flush() { if let engine { flush(engine, fleet) } }
-
-  private func flush(_ engine: AppEngine, _ fleet: Fleet) {
-    guard let link = engine.link, link.hasOutput, let connection else { return }
-    while link.takeOutput({ connection.write($0, link.outgoingDescriptor, from: 0, fleet) }) {}
-    if Fleet.isOverfull(link) { fleet.reportOverfull(link, of: self) }
+  func flush() {
+    driver?.flush(now)
+    checkQueue()
   }
 
-  func connected(_ connection: Connection, generation: UInt64) {
-    drop()
-    self.connection = connection
-    self.generation = generation
-    search.connected(now)
-    program?.tell { $0.connected($1) }
+  private func checkQueue() {
+    if let link = driver?.engine.link, Fleet.isOverfull(link) { fleet.reportOverfull(link, of: self) }
   }
 
-  func isConnected(by connection: Connection) -> Bool { self.connection === connection }
-
-  /// The hub has closed the connection.
-  func lost() {
-    let generation = generation ?? 0
-    let wasWelcome = engine?.hubGeneration != nil
-    leaveHub()
-    follow(search.lost(generation, wasWelcome: wasWelcome, now) { device.hubLives(generation) })
+  /// The process looks for a hub in a moment.
+  /// - Parameter search: how; nil: for the first time.
+  private func queue(_ search: HubSearch?) {
+    fleet.push(.seek(self, search), at: fleet.clock.uptime + fleet.random.within(0, 2))
   }
 
-  /// The device has a hub of a higher generation.
-  func learnOfHub(_ highest: UInt64) {
-    if let hub, hub.generation < highest { hub.stepDown() }
-    if let generation {
-      guard generation < highest else { return }
-      leaveHub()
-    }
-    seek(minimum: highest, after: 0)
+  func seek(_ search: HubSearch?) {
+    let uptime = fleet.clock.uptime
+    if let search { election?.follow(search, for: self, uptime) } else { election?.add(self, uptime) }
   }
 
-  private func heed(_ complaint: HubComplaint) {
-    let generation = generation ?? 0
-    let wasWelcome = engine?.hubGeneration != nil
-    let step = search.heed(complaint, generation, wasWelcome: wasWelcome, now) { device.hubLives(generation) }
-    if case .wait = step {
-      engine?.waitForHub(now)
-    } else {
-      leaveHub()
-    }
-    follow(step)
+  func folderChanged() { election?.directoryChanged(fleet.clock.uptime) }
+
+  /// The time that the election has set has come.
+  func tickElection() { election?.tick(fleet.clock.uptime) }
+}
+
+extension FleetProcess: HubSeeker {
+  public var hubGeneration: UInt64? { driver?.generation }
+
+  public func prepare() throws(SegueError) {}
+
+  public func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
+    // The directory makes no other.
+    connection = unsafeDowncast(hub, to: ConnectionEnd.self).connection
+    program?.tell { driver?.connected(hub, generation: generation, $1) }
   }
 
-  private func leaveHub() {
-    drop()
-    program?.tell { $0.disconnected($1) }
+  public func disconnect() {
+    program?.tell { driver?.disconnect($1) }
   }
 
-  private func drop() {
-    connection?.close(0, fleet)
-    connection = nil
-    generation = nil
+  public func backlogFull(at generation: UInt64) -> HubSearch {
+    driver?.backlogFull(at: generation, now) ?? .retry(generation, after: 0)
   }
 
-  private func follow(_ step: HubSearch.Step) {
-    switch step {
-    case .wait: break
-    case .seek(let minimum, let time): seek(minimum: minimum, after: time)
-    case .seekLater(let time): seek(minimum: 1, after: time)
-    }
-  }
-
-  /// There is no hub, and it cannot be one.
-  func seekLater() { seek(minimum: 1, after: 50) }
-
-  private func seek(minimum: UInt64, after time: Int64) {
-    searches += 1
-    fleet.push(
-      .seek(self, minimum: minimum, search: searches), at: fleet.clock.uptime + time + fleet.random.within(0, 2))
-  }
-
-  func seeks(_ search: UInt64) -> Bool { isAlive && search == searches && connection == nil }
+  public func couldNotConnect(_ error: SegueError) -> Int64 { driver?.couldNotConnect(error) ?? 0 }
 }

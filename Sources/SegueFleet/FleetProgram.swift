@@ -1,8 +1,8 @@
 import SegueEngine
 import SegueModel
 
-/// What runs in a process of a fleet: an app with its engine. The fleet calls it; it calls `FleetProcess.settle` after
-/// each call of its engine.
+/// What runs in a process of a fleet: an app with its engine. The fleet calls it; it calls `FleetProcess.drain` and
+/// `settle` after each call of its engine.
 public protocol FleetProgram: ActivitySource {
   /// Calls the engine, unless it is gone, and does what follows.
   func tell(_ call: (AppEngine, Moment) -> Void)

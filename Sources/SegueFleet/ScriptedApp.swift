@@ -286,6 +286,7 @@ final class ScriptedApp: FleetProgram {
   func tell(_ call: (AppEngine, Moment) -> Void) {
     guard let engine else { return }
     call(engine, process.now)
+    process.drain()
     if due.isEmpty { due = engine.takeDeliveries() } else { due += engine.takeDeliveries() }
     process.settle(hasCallbacks: !due.isEmpty)
   }

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = ROOT / "Tests" / "mutants" / "written.toml"
 EQUIVALENT = ROOT / "Tests" / "mutants" / "equivalent.toml"
-MODULES = ("SegueModel", "SegueWire", "SegueEngine")
+MODULES = ("SegueModel", "SegueWire", "SegueEngine", "SegueDriver")
 
 
 @dataclass

@@ -193,7 +193,6 @@ extension Story {
     let device = scene.viewer.process.device
     guard let hub = hubApp(device, scene), let from = continued(scene) else { return }
     device.admitsHubs = false
-    fleet.disturb(for: 2 * Fleet.agreementTime)
     hub.process.kill()
     fleet.advance(100)
     let id = begin(scene)
@@ -208,7 +207,8 @@ extension Story {
     fleet.advance(200)
     claim(scene.viewer.offers.isEmpty, scene.viewer, "R2.8: what nobody may offer any more is still seen")
     device.admitsHubs = true
-    fleet.advance(Fleet.agreementTime)
+    // It was refused after 0, 1 and 3 s, and is asked for again after 7 s.
+    fleet.advance(4_000 + Fleet.agreementTime)
     // For so long that nobody knows any more who is on its way to the next.
     expectAnswer(scene, number, nil, .connectionUnavailable)
     checkOffer(scene.id, of: scene.origin)

@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueEngine
 import SegueFleet
 import SegueModel
@@ -33,9 +34,13 @@ public class App: Handled {
   private var activities: [Identifier: LiveActivity] = [:]
   private var current: LiveActivity?
 
+  // The connection to the hub: App+Hub.swift.
   var gate: Gate?
-  /// The connection to the hub: Connecting.swift.
-  var connection = Connection()
+  /// Nil: it is not open, or is of a fleet.
+  var driver: AppDriver?
+  var socket: AppSocket?
+  /// On the library thread, from when the device takes the app in until it lets it go.
+  var watch: Watch?
 
   // What the host is to be told.
   var due = DueQueue<HostTask>()
@@ -204,7 +209,7 @@ public class App: Handled {
     settle()
     runDue(all: true)
     dispatcher.leave()
-    sayLastWords()
+    flushBeforeClose()
     unlockAndLog()
 
     leave()
@@ -236,6 +241,8 @@ public class App: Handled {
     requests = []
     due = DueQueue<HostTask>()
     engine = nil
+    driver = nil
+    socket = nil
     gate = nil
     device = nil
     state = .closed
@@ -268,15 +275,23 @@ public class App: Handled {
       // if it closes the app itself, it keeps it.
       deliveryThread = try Thread { [unowned(unsafe) self] in self.deliverUntilClosed() }
     }
-    device = try Library.shared.open(self)
+    let device = try Library.shared.open(self)
+    driver = device.driver(of: engine)
+    self.device = device
     self.gate = gate
   }
 
   /// Nothing of it happens on the device when this returns. Called without the lock.
   func leave() { if let device { Library.shared.close(self, of: device) } }
 
-  /// The engine was called: what it has for its hub goes out, and its next deadline is set.
-  func settleConnection(_ engine: AppEngine) { settleSocket(engine) }
+  /// The engine was called: what it has for its hub goes out.
+  func drain() { drainDriver() }
+
+  /// The engine was called, and all that is due is known: its next deadline is set.
+  func setDeadline() {
+    gate?.setDeadline(driver?.nextDeadline)
+    if !due.isEmpty { signalDue() }
+  }
 
   /// The host is to be told something.
   func signalDue() { if !dispatcher.isRunningHere { wakeUp.signal(isAwaited: dispatcher.isWaiting) } }
@@ -359,7 +374,7 @@ public class App: Handled {
   public var connectionState: (isReady: Bool, problem: SegueError?) {
     monitor.lock()
     defer { monitor.unlock() }
-    guard let engine, engine.isReady else { return (false, connection.problem) }
+    guard let engine, engine.isReady else { return (false, (process?.driver ?? driver)?.problem) }
     return (true, nil)
   }
 
@@ -416,6 +431,7 @@ public class App: Handled {
   /// After each call of the engine: bytes go out, deliveries become due, the next deadline is set.
   func settle() {
     guard let engine else { return }
+    drain()
     takeDeliveries(engine)
     let offered = engine.currentActivity
     if current?.id != offered {
@@ -423,7 +439,7 @@ public class App: Handled {
       current = offered.flatMap { activities[$0] }
       current?.setCurrent(true)
     }
-    settleConnection(engine)
+    setDeadline()
   }
 
   /// A new name, without the lock.

@@ -132,22 +132,21 @@ extension App {
   /// whatever the number stands for; and what is read afterwards is the socket that there is by then, without waiting.
   private func waitForSomething(milliseconds: Int32) throws(SegueError) {
     dispatcher.isWaiting = true
-    showSocket()
+    socket?.isLent = true
     var descriptors = [
       pollfd(fd: wakeUp.fd, events: Int16(POLLIN), revents: 0),
       pollfd(
-        fd: connection.socket, events: Int16(POLLIN) | (connection.isWaitingToWrite ? Int16(POLLOUT) : 0), revents: 0),
+        fd: socket?.fd ?? -1, events: Int16(POLLIN) | (socket?.isFull ?? false ? Int16(POLLOUT) : 0), revents: 0),
     ]
     unlockAndLog()
     let number = poll(&descriptors, 2, milliseconds) < 0 ? linux_errno() : 0
     monitor.lock()
     dispatcher.isWaiting = false
-    if number != 0, number != EINTR {
-      showSocket()
-      throw .system("waiting for something to do", number)
-    }
+    // Not before it was read, else the library thread would wake up for the same bytes.
+    defer { socket?.isLent = false }
+    if number != 0, number != EINTR { throw .system("waiting for something to do", number) }
     if descriptors[0].revents != 0 { wakeUp.foundReadable() }
-    if descriptors[1].revents != 0 { pumpLocked() } else { showSocket() }
+    if descriptors[1].revents != 0 { pumpLocked() }
   }
 
   /// Runs what is due now (all: and what comes of it), each without the lock.

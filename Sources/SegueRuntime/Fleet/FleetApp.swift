@@ -126,7 +126,8 @@ public final class FleetApp: App {
     monitor.unlock()
   }
 
-  override func settleConnection(_ engine: AppEngine) { signalDue() }
+  override func drain() { running?.drain() }
+  override func setDeadline() { signalDue() }
 
   override func signalDue() {
     running?.awaitsDispatch = isPolled && !due.isEmpty

@@ -1,8 +1,9 @@
+import SegueEngine
 import SegueModel
 
-/// What an app does when its hub is of no use to it: whether it is patient, or looks for another. How hubs are found is
-/// its owner's affair (docs/decisions/numbered-generations.md).
-public struct HubSearch {
+/// Decides what an app does when its hub is of no use to it: whether it is patient, or looks for another. How hubs are
+/// found is for `HubElection`.
+struct HubFailoverPolicy {
   /// Times that a hub turns an app away before it looks for another: about as long as it waits for a silent one.
   private static let refusalLimit = 10
   /// Milliseconds before an app asks a hub again that has turned it away.
@@ -36,22 +37,18 @@ public struct HubSearch {
   /// How often in a row a hub that does not answer was given more time.
   private var extensions = 0
 
-  public enum Step: Sendable {
+  enum Step {
     /// Gives the hub as long again (`AppEngine.waitForHub`).
-    case wait
-    /// Looks for a hub of this generation at least, and becomes it if there is none; after so many milliseconds.
-    case seek(minimum: UInt64, after: Int64)
-    /// Looks again after so many milliseconds, or as soon as there is a hub of a higher generation.
-    case seekLater(Int64)
+    case keep
+    /// Leaves the hub.
+    case leave(HubSearch)
   }
 
-  public init() {}
-
   /// The hub has shown a sign of life.
-  public mutating func heard() { extensions = 0 }
+  mutating func heard() { extensions = 0 }
 
   /// It is another hub.
-  public mutating func connected(_ now: Moment) {
+  mutating func connected(_ now: Moment) {
     extensions = 0
     failures = 0
     connectedAt = now.uptime
@@ -59,7 +56,7 @@ public struct HubSearch {
 
   /// The system refused what is needed to find a hub, or to be one.
   /// - Returns: milliseconds after which it is tried again.
-  public mutating func failed() -> Int64 {
+  mutating func failed() -> Int64 {
     failures += 1
     return min(Self.failureTime << Int64(min(failures - 1, 10)), Self.longestFailureTime)
   }
@@ -67,41 +64,41 @@ public struct HubSearch {
   /// The hub has closed the connection: it ends, or has no room. One that is there and turns us away again and again is
   /// no better than one that says nothing.
   /// - Parameter hubLives: whether it has served anybody of late.
-  public mutating func lost(
+  mutating func lost(
     _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
-  ) -> Step {
+  ) -> HubSearch {
     if wasWelcome && now.uptime - connectedAt >= Self.usefulTime || generation != refusing { refusals = 0 }
     refusing = generation
     refusals += 1
     if refusals <= 1 { return seek(minimum: 1, now) }
     if refusals < Self.refusalLimit || refusals < Self.refusalLimit * Self.extensionLimit && hubLives() {
-      return .seekLater(Self.refusalTime)
+      return .retry(generation, after: Self.refusalTime)
     }
     refusals = 0
     return seek(minimum: generation + 1, now)
   }
 
   /// The engine wants another hub. Unless the step is to wait, the connection to this one is to be given up.
-  public mutating func heed(
-    _ complaint: HubComplaint, _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
+  mutating func handle(
+    _ fault: HubComplaint, _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
   ) -> Step {
-    switch complaint {
+    switch fault {
     case .silent:
       if extensions < Self.extensionLimit, hubLives() {
         extensions += 1
-        return .wait
+        return .keep
       }
-      return seek(minimum: generation + 1, now)
-    case .nonsense, .older: return seek(minimum: generation + 1, now)
+      return .leave(seek(minimum: generation + 1, now))
+    case .nonsense, .older: return .leave(seek(minimum: generation + 1, now))
     case .refused(let error):
-      if error.status == .unsupportedVersion { return .seekLater(Self.versionTime) }
-      if error.status == .limitExceeded, !wasWelcome { return .seekLater(Self.crowdedTime) }
-      return lost(generation, wasWelcome: wasWelcome, now, hubLives: hubLives)
+      if error.status == .unsupportedVersion { return .leave(.retry(generation, after: Self.versionTime)) }
+      if error.status == .limitExceeded, !wasWelcome { return .leave(.retry(generation, after: Self.crowdedTime)) }
+      return .leave(lost(generation, wasWelcome: wasWelcome, now, hubLives: hubLives))
     }
   }
 
   /// Hubs that go one after another are followed at once, but not for ever: others may make them go.
-  private mutating func seek(minimum: UInt64, _ now: Moment) -> Step {
+  private mutating func seek(minimum: UInt64, _ now: Moment) -> HubSearch {
     paidUntil = max(paidUntil, now.uptime) + Self.pace
     return .seek(minimum: minimum, after: max(0, paidUntil - now.uptime - Int64(Self.burst) * Self.pace))
   }

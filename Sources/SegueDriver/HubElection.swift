@@ -1,0 +1,233 @@
+import SegueModel
+
+/// Finds the hub of a device for the apps of one process, or makes this process the hub
+/// (docs/decisions/numbered-generations.md).
+public final class HubElection {
+  /// Milliseconds to wait for another process that is about to run a generation.
+  private static let openingTime: Int64 = 500
+  /// Milliseconds from when the directory, or what is in it, is seen to be gone until it is made again: who deletes it is
+  /// not to find something new in it.
+  private static let removalTime: Int64 = 100
+  /// Milliseconds after which a directory that cannot be made is tried again.
+  private static let removalRetryTime: Int64 = 2_000
+  /// Generations that an app tries at once before it waits.
+  private static let stepLimit = 8
+
+  private let directory: any HubDirectory
+  private var apps: [any HubSeeker] = []
+  private var hub: (any ElectedHub)?
+  private var waiting: [Waiting] = []
+  /// Uptime at which it looks whether the directory is there again.
+  private var movesAt: Int64?
+
+  /// An app that waits for a hub.
+  private struct Waiting {
+    let app: any HubSeeker
+    /// A hub of this generation will do.
+    let awaited: UInt64
+    /// If none has come at this uptime, the app looks for one of generation `next` at least.
+    let at: Int64
+    let next: UInt64
+  }
+
+  public init(in directory: any HubDirectory) { self.directory = directory }
+
+  // MARK: Apps
+
+  /// Finds a hub for an app from now on.
+  public func add(_ app: any HubSeeker, _ now: Int64) {
+    apps.append(app)
+    seek(app, minimum: 1, now)
+  }
+
+  public func remove(_ app: any HubSeeker) {
+    apps.removeAll { $0 === app }
+    stopWaiting(app)
+  }
+
+  /// Sends what the hub of this process is to say because an app has gone.
+  public func flushHub() { hub?.flush() }
+
+  /// Ends the hub: the process has no app left that needs it.
+  public func end() {
+    waiting = []
+    hub?.close()
+    hub = nil
+  }
+
+  /// Does what an app wants after it has left its hub.
+  public func follow(_ search: HubSearch, for app: any HubSeeker, _ now: Int64) {
+    switch search {
+    case .seek(let minimum, let time):
+      if time <= 0 { seek(app, minimum: minimum, now) } else { wait(app, next: minimum, in: time, now) }
+    case .retry(let generation, let time): wait(app, for: generation + 1, next: 1, in: time, now)
+    }
+  }
+
+  /// Connects an app to the hub of the highest generation, which must be `minimum` at least; if there is none, this
+  /// process becomes it.
+  private func seek(_ app: any HubSeeker, minimum: UInt64, _ now: Int64) {
+    guard isMember(app) else { return }
+    stopWaiting(app)
+    // The app may have found one since it asked.
+    if let generation = app.hubGeneration, generation >= minimum { return }
+    do throws(SegueError) {
+      try directory.watch()
+      try app.prepare()
+      if !directory.isInPlace { try reopen(now) }
+      try connect(app, minimum, now)
+    } catch {
+      directory.log(.error, "\(error.message)")
+      // Not before: a hub that comes and goes because each process fails in the same way would keep all of them busy.
+      wait(app, next: minimum, in: app.couldNotConnect(error), now)
+    }
+  }
+
+  private func connect(_ app: any HubSeeker, _ minimum: UInt64, _ now: Int64) throws(SegueError) {
+    var minimum = minimum
+    var isNewHub = false
+    do throws(SegueError) {
+      for _ in 0..<Self.stepLimit {
+        let highest = directory.highestGeneration
+        if highest >= minimum {
+          switch try directory.connect(to: highest) {
+          case .connected(let connection): return try app.connected(to: connection, generation: highest)
+          case .backlogFull: return queue(app.backlogFull(at: highest), for: app, now)
+          case .nobody: minimum = highest + 1
+          }
+        } else if minimum > directory.lastGeneration {
+          try directory.removeLastGeneration()
+          minimum = 1
+        } else {
+          guard try becomeHub(minimum) else {
+            return wait(app, for: minimum, next: minimum + 1, in: Self.openingTime, now)
+          }
+          isNewHub = true
+        }
+      }
+      throw SegueError(.system, "\(directory.path): no hub can be reached there, not even one of this process")
+    } catch {
+      // Others are better off without a hub that cannot even be reached from here.
+      if isNewHub {
+        hub?.close()
+        hub = nil
+      }
+      throw error
+    }
+  }
+
+  /// False: another process is about to.
+  private func becomeHub(_ generation: UInt64) throws(SegueError) -> Bool {
+    let isFrontmostOnly = apps.contains { $0.offersFrontmostOnly }
+    guard let host = try directory.becomeHub(generation, offersFrontmostOnly: isFrontmostOnly) else { return false }
+    hub?.stepDown()
+    hub = host
+    directory.log(.info, "this process is the hub of generation \(generation) in \(directory.path)")
+    stepDownIfSuperseded()
+    return true
+  }
+
+  // MARK: Waiting
+
+  private func isMember(_ app: any HubSeeker) -> Bool { apps.contains { $0 === app } }
+
+  private func stopWaiting(_ app: any HubSeeker) { waiting.removeAll { $0.app === app } }
+
+  /// Follows as soon as the present call has returned.
+  private func queue(_ search: HubSearch, for app: any HubSeeker, _ now: Int64) {
+    switch search {
+    case .seek(let minimum, let time): wait(app, next: minimum, in: time, now)
+    case .retry: follow(search, for: app, now)
+    }
+  }
+
+  /// - Parameter awaited: a hub of this generation ends the wait.
+  private func wait(_ app: any HubSeeker, for awaited: UInt64 = .max, next: UInt64, in time: Int64, _ now: Int64) {
+    guard isMember(app) else { return }
+    stopWaiting(app)
+    waiting.append(Waiting(app: app, awaited: awaited, at: now + time, next: next))
+    directory.lookSoon()
+    setTimer()
+  }
+
+  private func setTimer() {
+    let next = waiting.map { $0.at }.min()
+    directory.setTimer(movesAt.map { min($0, next ?? $0) } ?? next)
+  }
+
+  /// To be called when the timer has run down.
+  public func tick(_ now: Int64) {
+    if let movesAt, movesAt <= now { move(now) }
+    for one in waiting where one.at <= now { seek(one.app, minimum: one.next, now) }
+    setTimer()
+  }
+
+  // MARK: Changes in the directory
+
+  /// To be called when a generation may have come or gone.
+  public func directoryChanged(_ now: Int64) {
+    if isLost {
+      movesAt = movesAt ?? now + Self.removalTime
+      return setTimer()
+    }
+    stepDownIfSuperseded()
+    let highest = directory.highestGeneration
+    for app in apps {
+      guard let generation = app.hubGeneration, generation < highest else { continue }
+      app.disconnect()
+      seek(app, minimum: highest, now)
+    }
+    let sought = waiting
+    for one in sought where one.awaited <= highest { seek(one.app, minimum: one.awaited, now) }
+  }
+
+  private func stepDownIfSuperseded() {
+    guard let hub, directory.highestGeneration > hub.generation else { return }
+    directory.log(.info, "the hub of generation \(hub.generation) steps down")
+    hub.stepDown()
+    self.hub = nil
+  }
+
+  /// Others cannot find the hub any more that an app of this process, or all, are at.
+  private var isLost: Bool {
+    guard directory.isInPlace, hub?.isNamed ?? true else { return true }
+    let highest = directory.highestGeneration
+    return apps.contains { $0.hubGeneration.map { $0 > highest } ?? false }
+  }
+
+  /// Goes where the others are, or will come.
+  private func move(_ now: Int64) {
+    movesAt = nil
+    guard isLost else { return directoryChanged(now) }
+    if directory.isInPlace {
+      leaveHubs()
+    } else {
+      do throws(SegueError) {
+        try reopen(now)
+      } catch {
+        // The hub that there is goes on until there is a place for another.
+        directory.log(.error, "\(error.message)")
+        movesAt = now + Self.removalRetryTime
+        return
+      }
+    }
+    for app in apps { seek(app, minimum: 1, now) }
+  }
+
+  /// Makes the directory again, or finds the one that has been made by others.
+  private func reopen(_ now: Int64) throws(SegueError) {
+    try directory.reopen()
+    directory.log(.info, "\(directory.path) was removed, and is there again")
+    leaveHubs()
+    // Those that are not at a hub now look for one.
+    waiting = apps.map { Waiting(app: $0, awaited: 1, at: now, next: 1) }
+    try directory.watch()
+    setTimer()
+  }
+
+  private func leaveHubs() {
+    hub?.stepDown()
+    hub = nil
+    for app in apps where app.hubGeneration != nil { app.disconnect() }
+  }
+}

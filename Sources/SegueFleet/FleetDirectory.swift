@@ -1,0 +1,110 @@
+import SegueDriver
+import SegueEngine
+import SegueModel
+
+/// The place of a device's hubs, as a process of the fleet sees it.
+final class FleetDirectory: HubDirectory {
+  /// Outlives it.
+  private unowned(unsafe) let process: FleetProcess
+  private unowned(unsafe) let device: FleetDevice
+  private unowned(unsafe) let fleet: Fleet
+  /// As it was opened; another may be at its path by now.
+  private(set) var folder: FleetFolder
+  /// Uptime for which the timer is set, as far as that is in the queue.
+  private var timer: Int64?
+  /// A hub that this process has locked and will list when it goes on.
+  private var unlisted: FleetHub?
+
+  init(_ process: FleetProcess, on device: FleetDevice) {
+    self.process = process
+    self.device = device
+    fleet = device.fleet
+    folder = device.openFolder()
+  }
+
+  var path: String { device.name }
+  var isInPlace: Bool { device.folder === folder }
+  var highestGeneration: UInt64 { folder.highest(for: process)?.generation ?? 0 }
+  var lastGeneration: UInt64 { .max }
+
+  func heartbeatAge(_ generation: UInt64) -> Int64? {
+    folder.place(generation)?.beatAt.map { fleet.clock.uptime - $0 }
+  }
+
+  func connect(to generation: UInt64) throws(SegueError) -> HubContact {
+    guard let place = folder.place(generation), let hub = place.hub else { return .nobody }
+    guard place.backlog < device.backlogLimit else {
+      fleet.trace(process.name, "finds the backlog full")
+      return .backlogFull
+    }
+    return .connected(ConnectionEnd(device.connect(process, to: hub), 0, fleet))
+  }
+
+  func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
+    guard device.admitsHubs else { throw SegueError(.system, "\(device.name): no hub can be made there") }
+    guard !folder.isLocked(generation) else { return nil }
+    let hub = device.makeHub(generation, in: process, offersFrontmostOnly: offersFrontmostOnly)
+    let place = folder.lock(for: hub)
+    process.hub = hub
+    place.beatAt = fleet.clock.uptime
+    list(hub)
+    return hub
+  }
+
+  private func list(_ hub: FleetHub) {
+    guard let place = folder.place(of: hub) else { return }
+    folder.list(place)
+    device.started(hub)
+    device.changed(folder)
+  }
+
+  func isNamed(_ hub: FleetHub) -> Bool { folder.place(of: hub) != nil }
+
+  /// The hub of this process has served somebody.
+  func beat(_ hub: FleetHub) { folder.place(of: hub)?.beatAt = fleet.clock.uptime }
+
+  /// A connection waits for the hub of this process to accept it.
+  func queued(_ hub: FleetHub) { folder.place(of: hub)?.backlog += 1 }
+  /// The hub of this process has accepted a connection.
+  func accepted(_ hub: FleetHub) { folder.place(of: hub)?.backlog -= 1 }
+
+  /// The hub of this process has ended.
+  func released(_ hub: FleetHub) { folder.release(hub) }
+
+  /// The hub of this process ended in order, and nobody needs to learn from its dead socket that it did.
+  func removeFiles(upTo generation: UInt64) {
+    folder.remove(upTo: generation)
+    device.changed(folder)
+  }
+
+  func removeLastGeneration() throws(SegueError) {
+    folder.remove(upTo: lastGeneration)
+    device.changed(folder)
+  }
+
+  func reopen() throws(SegueError) { folder = device.openFolder() }
+
+  /// The fleet tells of it anyway.
+  func watch() throws(SegueError) {}
+  func lookSoon() {}
+
+  func setTimer(_ uptime: Int64?) {
+    guard let uptime, timer.map({ uptime < $0 }) ?? true else { return }
+    timer = uptime
+    fleet.push(.election(process, uptime), at: max(uptime, fleet.clock.uptime))
+  }
+
+  /// False: the timer was set anew meanwhile.
+  func takeTimer(_ at: Int64) -> Bool {
+    guard timer == at else { return false }
+    timer = nil
+    return true
+  }
+
+  func log(_ severity: Severity, _ message: DiagnosticText) {}
+}
+
+extension FleetHub: ElectedHub {
+  var isNamed: Bool { process.directory.isNamed(self) }
+  func flush() { settle() }
+}

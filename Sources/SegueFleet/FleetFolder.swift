@@ -1,0 +1,62 @@
+/// The runtime folder of a device of a fleet: generations of hubs, with their locks, sockets and heartbeats.
+final class FleetFolder {
+  /// What a generation has in the folder.
+  final class Place {
+    let generation: UInt64
+    /// Runs the generation, and holds its lock; nil: what is left of it is dead.
+    fileprivate(set) var hub: FleetHub?
+    /// Whether others find its socket.
+    fileprivate(set) var isListed = false
+    /// Connections that the hub has yet to accept.
+    var backlog = 0
+    /// Uptime at which the hub last served somebody; nil: it never has.
+    var beatAt: Int64?
+
+    fileprivate init(_ generation: UInt64, _ hub: FleetHub) {
+      self.generation = generation
+      self.hub = hub
+    }
+  }
+
+  /// In ascending order of their generations.
+  private var places: [Place] = []
+
+  /// - Parameter process: sees also a hub of its own that does not listen yet.
+  func highest(for process: FleetProcess) -> Place? { places.last { $0.isListed || $0.hub?.process === process } }
+
+  func place(_ generation: UInt64) -> Place? { places.first { $0.generation == generation } }
+
+  func place(of hub: FleetHub) -> Place? { places.first { $0.hub === hub } }
+
+  /// The hub that counts; nil: there is none, or nobody listens any more.
+  var hub: FleetHub? { places.last { $0.isListed }?.hub }
+
+  func isLocked(_ generation: UInt64) -> Bool { place(generation)?.hub != nil }
+
+  /// A hub locks its generation, which is not locked.
+  func lock(for hub: FleetHub) -> Place {
+    places.removeAll { $0.generation == hub.generation }
+    let place = Place(hub.generation, hub)
+    places.insert(place, at: places.firstIndex { $0.generation > hub.generation } ?? places.count)
+    return place
+  }
+
+  /// A hub listens: it removes what older generations have left.
+  func list(_ place: Place) {
+    guard places.contains(where: { $0 === place }) else { return }
+    place.isListed = true
+    places.removeAll { $0.generation < place.generation }
+  }
+
+  /// A hub is gone. Its socket stays, and nobody listens there.
+  func release(_ hub: FleetHub) {
+    guard let place = place(of: hub) else { return }
+    place.hub = nil
+    if !place.isListed { places.removeAll { $0 === place } }
+  }
+
+  /// Removes the files of a generation, and of older ones.
+  func remove(upTo generation: UInt64) { places.removeAll { $0.generation <= generation } }
+
+  func removeAll() { places = [] }
+}

@@ -1,0 +1,120 @@
+import CLinux
+import SegueDriver
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// An app and its hub; mostly on the library thread.
+extension App: HubSeeker {
+  public var hubGeneration: UInt64? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return driver?.generation
+  }
+
+  public var offersFrontmostOnly: Bool { settings.offersFrontmostOnly }
+
+  /// Begins to listen to the socket and the deadlines, unless it has begun.
+  public func prepare() throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard let gate, let device, watch == nil else { return }
+    watch = try Watch(gate.fd, on: device.loop) { [unowned(unsafe) self] _, _ in
+      // `end` closes the watch before this object goes.
+      self.monitor.lock()
+      self.pumpLocked()
+      self.unlockAndLog()
+    }
+  }
+
+  public func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
+    // The directory of this process makes no other.
+    let socket = unsafeDowncast(hub, to: AppSocket.self)
+    monitor.lock()
+    defer { unlockAndLog() }
+    guard let driver, let gate else { return socket.close() }
+    driver.disconnect(now)
+    do throws(SegueError) {
+      try socket.enter(gate, isLent: dispatcher.isWaiting)
+    } catch {
+      socket.close()
+      throw error
+    }
+    self.socket = socket
+    driver.connected(socket, generation: generation, now)
+    settle()
+    // A host that waits for the former socket takes the new one.
+    wakeUp.kick(if: dispatcher.isWaiting)
+  }
+
+  public func disconnect() {
+    monitor.lock()
+    driver?.disconnect(now)
+    wakeUp.kick(if: dispatcher.isWaiting)
+    settle()
+    unlockAndLog()
+  }
+
+  public func backlogFull(at generation: UInt64) -> HubSearch {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return driver?.backlogFull(at: generation, now) ?? .retry(generation, after: 0)
+  }
+
+  public func couldNotConnect(_ error: SegueError) -> Int64 {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return driver?.couldNotConnect(error) ?? 0
+  }
+
+  /// Nothing of it happens on the library thread after this.
+  func end() {
+    monitor.lock()
+    driver?.flush(now)
+    watch?.close()
+    watch = nil
+    driver?.disconnect(now)
+    wakeUp.kick(if: dispatcher.isWaiting)
+    unlockAndLog()
+  }
+
+  /// Writes what the app has still to say before it closes, if the hub reads. Not on the library thread, where a hub
+  /// of this process reads. Called with the lock, which it gives up while it waits.
+  func flushBeforeClose() {
+    let deadline = Clock.uptime + AppDriver.lastWordsTime
+    while let obstacle = driver?.obstacle {
+      let uptime = Clock.uptime
+      guard uptime < deadline else { return }
+      var descriptor = pollfd(fd: socket?.fd ?? -1, events: 0, revents: 0)
+      var end = deadline
+      switch obstacle {
+      case .full: descriptor.events = Int16(POLLOUT)
+      case .refused(let at): end = min(end, at)
+      }
+      unlockAndLog()
+      // The number may be closed meanwhile, and even be another's: then it returns too early or too late, no more.
+      poll(&descriptor, 1, Int32(clamping: max(0, end - uptime)))
+      monitor.lock()
+      driver?.flush(now)
+    }
+  }
+
+  /// The socket or the deadline is due. Called with the lock.
+  func pumpLocked() {
+    guard let engine else { return }
+    let now = self.now
+    gate?.clearDeadline(now.uptime)
+    driver?.receive(now)
+    takeStreams(engine)
+    if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
+    settle()
+  }
+
+  /// The engine was called: what it has for the hub goes out, and a hub that is of no use is left. Called with the lock.
+  func drainDriver() {
+    guard let departure = driver?.drain(now) else { return }
+    if let problem = departure.problem { logs.append((.info, DiagnosticText(of: problem.message))) }
+    wakeUp.kick(if: dispatcher.isWaiting)
+    device?.onLoop { [self] device in device.election.follow(departure.search, for: self, Clock.uptime) }
+  }
+}

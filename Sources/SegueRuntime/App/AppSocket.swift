@@ -1,0 +1,59 @@
+import SegueDriver
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// The app's end of the connection to its hub. The library thread watches it by way of the app's gate, unless a host
+/// thread waits for it. Guarded by the app's lock.
+final class AppSocket: ByteConnection {
+  /// Negative: it is closed.
+  private(set) var fd: Int32
+  private var gate: Gate?
+  private(set) var isFull = false
+  /// A host thread waits for it in place of the library thread.
+  var isLent = false {
+    didSet { show() }
+  }
+
+  /// - Parameter fd: is its own from now on.
+  init(_ fd: Int32) { self.fd = fd }
+
+  deinit { close() }
+
+  /// Has a gate show it.
+  func enter(_ gate: Gate, isLent: Bool) throws(SegueError) {
+    try gate.setSocket(fd)
+    self.gate = gate
+    self.isLent = isLent
+  }
+
+  private func show() { gate?.show(reading: !isLent, writing: isFull && !isLent) }
+
+  func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
+    switch Socket.read(fd, atMost: limit, { bytes, came in body(bytes, came.takeDescriptor()) }) {
+    case .full: .full
+    case .drained: .drained
+    case .closed: .closed
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
+    switch Socket.write(bytes, descriptor, to: fd) {
+    case .bytes(let count): .bytes(count)
+    case .refused: .refused
+    }
+  }
+
+  func watch(reading: Bool, writing: Bool) {
+    isFull = writing
+    show()
+  }
+
+  func close() {
+    guard fd >= 0 else { return }
+    gate?.dropSocket()
+    gate = nil
+    Descriptors.close(fd)
+    fd = -1
+  }
+}

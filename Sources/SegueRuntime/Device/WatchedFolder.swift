@@ -1,0 +1,75 @@
+import SegueDriver
+import SegueModel
+import SegueTransport
+
+/// The runtime folder as the place of a device's hubs. All but `folder` and `heartbeatAge` is for the library thread.
+final class WatchedFolder: HubDirectory {
+  private let lock = Lock()
+  /// Guarded by `lock`; replaced if it was removed.
+  private var currentFolder: RuntimeFolder
+  private let loop: Loop
+  private var watcher: FolderWatcher
+  private let timer: LoopTimer
+  /// Owns this object; nil: it has not started.
+  private unowned(unsafe) var election: HubElection?
+
+  init(_ folder: RuntimeFolder, on loop: Loop) throws(SegueError) {
+    currentFolder = folder
+    self.loop = loop
+    watcher = FolderWatcher(folder)
+    timer = try LoopTimer()
+  }
+
+  func start(for election: HubElection) throws(SegueError) {
+    self.election = election
+    // `close` comes before this object goes.
+    try timer.start(on: loop) { [unowned(unsafe) self] in self.election?.tick(Clock.uptime) }
+  }
+
+  func close() {
+    timer.close()
+    watcher.close()
+  }
+
+  /// From any thread.
+  var folder: RuntimeFolder { lock.withLock { currentFolder } }
+
+  func heartbeatAge(_ generation: UInt64) -> Int64? { folder.heartbeatAge(generation) }
+
+  var path: String { folder.path }
+  var isInPlace: Bool { folder.isInPlace }
+  var highestGeneration: UInt64 { folder.highestGeneration() }
+  var lastGeneration: UInt64 { RuntimeFolder.lastGeneration }
+
+  func connect(to generation: UInt64) throws(SegueError) -> HubContact {
+    switch try folder.visit(generation) {
+    case .connected(let socket): .connected(AppSocket(socket))
+    case .nobody: .nobody
+    case .crowded: .backlogFull
+    }
+  }
+
+  func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
+    try HubHost(generation, in: folder, on: loop, offersFrontmostOnly: offersFrontmostOnly)
+  }
+
+  func removeLastGeneration() throws(SegueError) { try folder.removeLastGeneration() }
+
+  func reopen() throws(SegueError) {
+    let new = try RuntimeFolder(path)
+    lock.withLock { currentFolder = new }
+    watcher.close()
+    watcher = FolderWatcher(new)
+  }
+
+  func watch() throws(SegueError) {
+    // `close` closes it before this object goes.
+    try watcher.start(on: loop) { [unowned(unsafe) self] in self.election?.directoryChanged(Clock.uptime) }
+  }
+
+  func lookSoon() { watcher.lookSoon() }
+  func setTimer(_ uptime: Int64?) { timer.set(uptime) }
+  func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
+}
+
+extension HubHost: ElectedHub {}

@@ -1,0 +1,72 @@
+import SegueModel
+import Testing
+
+@testable import SegueDriver
+
+/// When an app follows its hub, waits for it, or looks for another (docs/protocol.md, "Leaving a hub").
+@Suite struct HubFailoverPolicyTests {
+  private var policy = HubFailoverPolicy()
+
+  private func at(_ uptime: Int64) -> Moment { Moment(uptime: uptime, date: 0) }
+
+  private func delay(_ search: HubSearch) -> Int64? {
+    if case .seek(_, let time) = search { time } else { nil }
+  }
+
+  private func delay(_ step: HubFailoverPolicy.Step) -> Int64? {
+    if case .leave(let search) = step { delay(search) } else { nil }
+  }
+
+  @Test mutating func aHubThatGoesIsFollowedAtOnce() {
+    for generation: UInt64 in 1...20 {
+      policy.connected(at(0))
+      #expect(delay(policy.lost(generation, wasWelcome: true, at(1)) { false }) == 0)
+    }
+  }
+
+  @Test mutating func hubsThatOutrunEachOtherAreFollowedAtAPace() {
+    var now: Int64 = 0
+    for generation: UInt64 in 1...200 {
+      policy.connected(at(now))
+      now += delay(policy.handle(.nonsense, generation, wasWelcome: true, at(now)) { true }) ?? 0
+    }
+    // 20 at once, the others 200 ms apart.
+    #expect(now == 180 * 200)
+    // After a quiet time they are followed at once again.
+    now += 5_000
+    #expect(delay(policy.handle(.older, 500, wasWelcome: true, at(now)) { true }) == 0)
+  }
+
+  @Test(arguments: [true, false]) mutating func aHubThatIsOfNoUseIsReplaced(_ wasWelcome: Bool) {
+    var visits = 0
+    for uptime in stride(from: Int64(0), to: 100_000, by: 50) {
+      policy.connected(at(uptime))
+      visits += 1
+      if case .seek(minimum: 2, _) = policy.lost(1, wasWelcome: wasWelcome, at(uptime), hubLives: { false }) { break }
+    }
+    #expect(visits == 10)
+  }
+
+  @Test mutating func aHubThatWasOfUseIsNoneThatRefuses() {
+    for second: Int64 in 1...50 {
+      policy.connected(at(second * 1000))
+      #expect(delay(policy.lost(1, wasWelcome: true, at(second * 1000 + 1000)) { false }) == 0)
+    }
+  }
+
+  @Test mutating func whatTheSystemRefusesIsAskedForMoreAndMoreRarely() {
+    #expect((0..<7).map { _ in policy.failed() } == [1_000, 2_000, 4_000, 8_000, 16_000, 16_000, 16_000])
+    policy.connected(at(0))
+    #expect(policy.failed() == 1_000)
+  }
+
+  @Test mutating func `an app whose process has too many connections waits (section 9)`() {
+    for _ in 0..<100 {
+      let step = policy.handle(
+        .refused(SegueError(.limitExceeded, "")), 1, wasWelcome: false, at(0), hubLives: { false })
+      guard case .leave(.retry(1, _)) = step else {
+        return #expect(Bool(false), "it would take over, and have no more room")
+      }
+    }
+  }
+}
