@@ -29,8 +29,8 @@ static int run_once(const struct scenario *scenario, long n, int variant) {
   fault_arm(0, 0);
   /* libuv opens a pipe with its first loop, which stays. */
   opening();
-  release_side(&origin);
-  origin = fresh;
+  close_participant(&origin);
+  origin = (struct participant){0};
   int descriptors = count_entries("/proc/self/fd");
   double began = milliseconds();
   /* If an answer is lost with its connection, the origin knows no more by then (R3.6). */
@@ -38,8 +38,8 @@ static int run_once(const struct scenario *scenario, long n, int variant) {
   fault_arm(n, variant);
   scenario->run();
   long calls = fault_calls();
-  release_side(&receiver);
-  release_side(&origin);
+  close_participant(&receiver);
+  close_participant(&origin);
   bool fired = fault_fired();
   fault_arm(0, 0);
   size_t handles = 0;

@@ -3,30 +3,30 @@
 #ifndef SCENARIOS_H
 #define SCENARIOS_H
 
-#include "cast.h"
+#include "pair.h"
 
 static void opening(void) {
-  open_side(&origin, "com.example.one");
+  open_one(&origin, "com.example.one");
   AWAIT(origin.ready, 1);
 }
 
 static void opening_by_thread(void) {
-  origin.by_thread = true;
+  delivery = SEGUE_DELIVER_THREAD;
   opening();
 }
 
 static void opening_again(void) {
   for (int i = 0; i < 3; i++) {
     opening();
-    release_side(&origin);
-    origin = fresh;
+    close_participant(&origin);
+    origin = (struct participant){0};
   }
 }
 
 static void offering(void) { open_both(); }
 
 static void offering_by_thread(void) {
-  origin.by_thread = receiver.by_thread = true;
+  delivery = SEGUE_DELIVER_THREAD;
   open_both();
 }
 
@@ -49,7 +49,7 @@ static void continuing(void) {
 }
 
 static void continuing_by_thread(void) {
-  origin.by_thread = receiver.by_thread = true;
+  delivery = SEGUE_DELIVER_THREAD;
   continuing();
 }
 
@@ -62,8 +62,8 @@ static void continuing_twice(void) {
 }
 
 static void continuing_much(void) {
-  open_side(&receiver, "com.example.receiver");
-  open_side(&origin, "com.example.origin");
+  open_one(&receiver, "com.example.receiver");
+  open_one(&origin, "com.example.origin");
   OK(segue_activity_create(origin.app, TYPE, NUL, &origin.activity));
   OK(segue_activity_set_delegate(origin.activity, origin.watcher));
   static uint8_t cbor[200 * 1024 + 8] = {0xa1, 0x61, 'd', 0x5a, 0, 3, 0x20, 0};
@@ -80,7 +80,7 @@ static void continuing_much(void) {
 }
 
 static void answering_later(void) {
-  origin.save_reply = receiver.continue_reply = SEGUE_REPLY_LATER;
+  origin.saves_later = receiver.answers_later = true;
   open_both();
   segue_continuation *continuation = begin();
   for (int attempt = 0; receiver.arrived == 0; attempt++) {
@@ -113,7 +113,7 @@ static void restoring(void) {
 
 static void not_handling(void) {
   open_both();
-  receiver.continue_reply = SEGUE_REPLY_NO;
+  receiver.refuses = true;
   OK(segue_continuation_release(begin()));
   double end = milliseconds() + PATIENCE;
   while (origin.ended + receiver.failed == 0 && milliseconds() < end)
@@ -133,7 +133,7 @@ static void declining(void) {
 }
 
 static void cancelling(void) {
-  origin.save_reply = SEGUE_REPLY_LATER;
+  origin.saves_later = true;
   open_both();
   segue_continuation *continuation = begin();
   AWAIT(receiver.announced, 1);
@@ -144,11 +144,11 @@ static void cancelling(void) {
 }
 
 static void replacing(void) {
-  origin.save_reply = SEGUE_REPLY_LATER;
+  origin.saves_later = true;
   open_both();
   OK(segue_continuation_release(begin()));
   AWAIT(receiver.announced, 1);
-  origin.save_reply = SEGUE_REPLY_YES;
+  origin.saves_later = false;
   OK(segue_continuation_release(begin()));
   AWAIT(receiver.failed, 1);
   AWAIT(receiver.announced, 2);
@@ -162,11 +162,11 @@ static void replacing(void) {
 }
 
 static void origin_closing(void) {
-  origin.save_reply = SEGUE_REPLY_LATER;
+  origin.saves_later = true;
   open_both();
   OK(segue_continuation_release(begin()));
   AWAIT(receiver.announced, 1);
-  close_side(&origin);
+  close_app(&origin);
   AWAIT(receiver.gone, 1);
   double end = milliseconds() + PATIENCE;
   while (receiver.arrived + receiver.failed == 0 && milliseconds() < end)
@@ -176,16 +176,16 @@ static void origin_closing(void) {
 }
 
 static void receiver_closing(void) {
-  origin.save_reply = SEGUE_REPLY_LATER;
+  origin.saves_later = true;
   open_both();
   OK(segue_continuation_release(begin()));
   AWAIT(receiver.announced, 1);
-  close_side(&receiver);
+  close_app(&receiver);
   REQUIRE(receiver.failed == 1 && receiver.arrived == 0);
 }
 
 static void invalidating(void) {
-  origin.save_reply = SEGUE_REPLY_LATER;
+  origin.saves_later = true;
   open_both();
   OK(segue_continuation_release(begin()));
   AWAIT(receiver.announced, 1);
@@ -197,7 +197,7 @@ static void invalidating(void) {
 
 static void not_saving(void) {
   OK(segue_limit_set(SEGUE_LIMIT_SAVE_MS, 30));
-  origin.save_reply = SEGUE_REPLY_LATER;
+  origin.saves_later = true;
   open_both();
   OK(segue_continuation_release(begin()));
   AWAIT(receiver.failed, 1);

@@ -3,47 +3,30 @@
  * the command line; it says nothing and ends with 0, or says what is wrong. */
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 
-#include "side.h"
+#include "../participant.h"
 
-static struct side origin, receiver;
+static struct participant origin, receiver;
 
 /** An origin with delivery by thread that offers what the receiver, with host delivery, sees. */
 static segue_activity *open_both(void) {
-  open_side(&receiver, "com.example.receiver", SEGUE_DELIVER_HOST);
-  open_side(&origin, "com.example.origin", SEGUE_DELIVER_THREAD);
+  open_participant(&receiver, "com.example.receiver", SEGUE_DELIVER_HOST);
+  open_participant(&origin, "com.example.origin", SEGUE_DELIVER_THREAD);
   dispatch_until(&receiver, &receiver.ready, 1);
   segue_activity *activity = offer(&origin, "one");
-  dispatch_until(&receiver, &receiver.offers, 1);
+  dispatch_until(&receiver, &receiver.appeared, 1);
   return activity;
-}
-
-static segue_continuation *begin(void) {
-  segue_offer *seen = NULL;
-  size_t count = 0;
-  OK(segue_app_get_offers(receiver.app, &seen, 1, &count));
-  REQUIRE(count == 1);
-  segue_continuation *continuation;
-  OK(segue_app_continue(receiver.app, seen, 0, &continuation));
-  OK(segue_offer_release(seen));
-  return continuation;
-}
-
-static bool restore_nothing(void *context, segue_activity *activity) {
-  (void)context, (void)activity;
-  return true;
 }
 
 /* Objects that are handed over when the app is closed are not restored, and let go of: exactly once. */
 static void restoring_after_close(void) {
   segue_activity *activity = open_both();
-  segue_continuation *continuation = begin();
-  dispatch_until(&receiver, &receiver.continued, 1);
+  segue_continuation *continuation = continue_first(&receiver);
+  dispatch_until(&receiver, &receiver.arrived, 1);
   OK(segue_app_close(receiver.app));
-  static struct side object;
+  static struct participant object;
   segue_restorable *restorable;
-  OK(segue_restorable_create(restore_nothing, &object, destroyed, &restorable));
+  OK(segue_restorable_create(restore, &object, destroyed, &restorable));
   for (int i = 0; i < 2; i++)
     REQUIRE(segue_continuation_restore(continuation, &restorable, 1) == SEGUE_ERROR_INVALIDATED);
   REQUIRE(object.destroyed == 0);
@@ -51,8 +34,8 @@ static void restoring_after_close(void) {
   REQUIRE(object.destroyed == 1);
   OK(segue_continuation_release(continuation));
   OK(segue_activity_release(activity));
-  close_side(&receiver);
-  close_side(&origin);
+  close_participant(&receiver);
+  close_participant(&origin);
   REQUIRE(object.destroyed == 1);
 }
 
@@ -62,16 +45,16 @@ static void closing_between_arrival_and_continue(void) {
     memset(&origin, 0, sizeof origin);
     memset(&receiver, 0, sizeof receiver);
     segue_activity *activity = open_both();
-    segue_continuation *continuation = begin();
+    segue_continuation *continuation = continue_first(&receiver);
     dispatch_until(&receiver, &receiver.announced, 1);
     uint64_t received = 0, total = 0;
     while (total == 0 || received < total) /* it comes without dispatch */
       OK(segue_continuation_get_progress(continuation, &received, &total));
-    close_side(&receiver);
-    REQUIRE(receiver.continued == 0 && receiver.failed == 1);
+    close_participant(&receiver);
+    REQUIRE(receiver.arrived == 0 && receiver.failed == 1);
     OK(segue_continuation_release(continuation));
     OK(segue_activity_release(activity));
-    close_side(&origin);
+    close_participant(&origin);
   }
 }
 
@@ -99,23 +82,23 @@ static void ending_after_a_move(void) {
   OK(segue_activity_delegate_on_was_continued(delegate, move));
   OK(segue_activity_delegate_on_continuation_ended(delegate, count_end));
   OK(segue_activity_set_delegate(activity, delegate));
-  segue_continuation *continuation = begin();
-  dispatch_until(&receiver, &receiver.continued, 1);
+  segue_continuation *continuation = continue_first(&receiver);
+  dispatch_until(&receiver, &receiver.arrived, 1);
   wait_until(&ended, 1);
   REQUIRE(moved == 1 && ended == 1);
   OK(segue_continuation_release(continuation));
   OK(segue_activity_delegate_release(delegate));
   OK(segue_activity_release(activity));
-  close_side(&receiver);
-  close_side(&origin);
+  close_participant(&receiver);
+  close_participant(&origin);
   REQUIRE(ended == 1);
 }
 
 /* Once a continuation has ended, its progress is what it was. */
 static void progress_after_the_end(void) {
   segue_activity *activity = open_both();
-  segue_continuation *continuation = begin();
-  dispatch_until(&receiver, &receiver.continued, 1);
+  segue_continuation *continuation = continue_first(&receiver);
+  dispatch_until(&receiver, &receiver.arrived, 1);
   for (int i = 0; i < 2; i++) {
     uint64_t received = 0, total = 0;
     OK(segue_continuation_get_progress(continuation, &received, &total));
@@ -124,8 +107,8 @@ static void progress_after_the_end(void) {
   }
   OK(segue_continuation_release(continuation));
   OK(segue_activity_release(activity));
-  close_side(&receiver);
-  close_side(&origin);
+  close_participant(&receiver);
+  close_participant(&origin);
 }
 
 /* R1.7: will_save is answered by another thread, perhaps at the moment at which it returns "later". What changes after
@@ -139,14 +122,14 @@ static void *answer(void *save) {
 
 static segue_reply saved_by_another(void *context, segue_activity *activity, segue_save *save) {
   (void)activity;
-  ((struct side *)context)->announced++; /* before the answer, which is what the test waits for */
+  ((struct participant *)context)->announced++; /* before the answer, which is what the test waits for */
   OK(segue_save_retain(save));
   REQUIRE(pthread_create(&answering, NULL, answer, save) == 0);
   return SEGUE_REPLY_LATER;
 }
 
 static void answering_will_save_elsewhere(void) {
-  static struct side saver;
+  static struct participant saver;
   segue_activity_delegate *delegate;
   OK(segue_activity_delegate_create(&saver, destroyed, &delegate));
   OK(segue_activity_delegate_on_will_save(delegate, saved_by_another));
@@ -154,8 +137,8 @@ static void answering_will_save_elsewhere(void) {
   OK(segue_activity_set_delegate(activity, delegate));
   for (int i = 1; i <= 300; i++) {
     OK(segue_activity_set_needs_save(activity, true));
-    OK(segue_continuation_release(begin()));
-    dispatch_until(&receiver, &receiver.continued, i);
+    OK(segue_continuation_release(continue_first(&receiver)));
+    dispatch_until(&receiver, &receiver.arrived, i);
     pthread_join(answering, NULL);
     bool needs_save = true;
     OK(segue_activity_get_needs_save(activity, &needs_save));
@@ -167,8 +150,8 @@ static void answering_will_save_elsewhere(void) {
   REQUIRE(saver.announced == 300);
   OK(segue_activity_release(activity));
   OK(segue_activity_delegate_release(delegate));
-  close_side(&receiver);
-  close_side(&origin);
+  close_participant(&receiver);
+  close_participant(&origin);
   REQUIRE(saver.destroyed == 1); /* the last callback may have returned no sooner */
 }
 
@@ -209,7 +192,7 @@ static void closing_each_other(void) {
 
 /* The same, where each callback lets go of the last handle of the other app: both close in the end. */
 static void release_the_other(void *context, segue_app *app, segue_connection connection) {
-  struct side *self = context;
+  struct participant *self = context;
   (void)app;
   if (connection != SEGUE_CONNECTION_READY)
     return;
@@ -220,27 +203,27 @@ static void release_the_other(void *context, segue_app *app, segue_connection co
 
 static void releasing_each_other(void) {
   pthread_barrier_init(&inside, NULL, 2);
-  struct side *sides[2] = {&origin, &receiver};
+  struct participant *apps[2] = {&origin, &receiver};
   for (int i = 0; i < 2; i++) {
-    OK(segue_app_create("com.example.mutual", NUL, &sides[i]->app));
-    OK(segue_app_set_delivery(sides[i]->app, SEGUE_DELIVER_THREAD));
-    OK(segue_app_delegate_create(sides[i], destroyed, &sides[i]->delegate));
-    OK(segue_app_delegate_on_connection(sides[i]->delegate, release_the_other));
-    OK(segue_app_set_delegate(sides[i]->app, sides[i]->delegate));
+    OK(segue_app_create("com.example.mutual", NUL, &apps[i]->app));
+    OK(segue_app_set_delivery(apps[i]->app, SEGUE_DELIVER_THREAD));
+    OK(segue_app_delegate_create(apps[i], destroyed, &apps[i]->delegate));
+    OK(segue_app_delegate_on_connection(apps[i]->delegate, release_the_other));
+    OK(segue_app_set_delegate(apps[i]->app, apps[i]->delegate));
   }
   for (int i = 0; i < 2; i++)
-    OK(segue_app_open(sides[i]->app));
+    OK(segue_app_open(apps[i]->app));
   for (int i = 0; i < 2; i++)
-    wait_until(&sides[i]->ready, 1);
+    wait_until(&apps[i]->ready, 1);
   for (int i = 0; i < 2; i++)
-    OK(segue_app_delegate_release(sides[i]->delegate));
+    OK(segue_app_delegate_release(apps[i]->delegate));
   for (int i = 0; i < 2; i++)
-    wait_until(&sides[i]->destroyed, 1);
+    wait_until(&apps[i]->destroyed, 1);
 }
 
 /* A signal handler leaves errno as it was, also if the descriptor is as readable as can be, or the handle is none. */
 static void waking_keeps_errno(void) {
-  open_side(&receiver, "com.example.waking", SEGUE_DELIVER_HOST);
+  open_participant(&receiver, "com.example.waking", SEGUE_DELIVER_HOST);
   int fd = -1;
   OK(segue_app_fd(receiver.app, &fd));
   uint64_t most = UINT64_MAX - 1;
@@ -254,7 +237,7 @@ static void waking_keeps_errno(void) {
   REQUIRE(errno == EILSEQ && good == SEGUE_OK && bad == SEGUE_ERROR_INVALID_HANDLE);
   segue_last_error(after, sizeof after);
   REQUIRE(strcmp(before, after) == 0);
-  close_side(&receiver);
+  close_participant(&receiver);
 }
 
 int main(int count, char **arguments) {

@@ -4,26 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <locale.h>
-#include <segue.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#define NUL SEGUE_NUL_TERMINATED
-#define REQUIRE(condition)                                                                                             \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      char message[SEGUE_MESSAGE_SIZE] = "";                                                                           \
-      segue_last_error(message, sizeof message);                                                                       \
-      fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, message);                                    \
-      exit(1);                                                                                                         \
-    }                                                                                                                  \
-  } while (0)
-#define OK(call) REQUIRE((call) == SEGUE_OK)
+#include "../require.h"
 
 extern char **environ;
 

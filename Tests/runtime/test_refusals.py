@@ -5,10 +5,13 @@ closing returns."""
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from participants import Participant, participant
+from programs import programs
 
 CALLS = (
     *("accept4", "bind", "connect", "epoll_create1", "epoll_ctl", "eventfd2", "fchmod", "fchmodat", "flock"),
@@ -23,22 +26,42 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def is_calm(pid: int, seconds: float = 1.0) -> bool:
-    before = cpu_seconds(pid)
-    time.sleep(seconds)
-    return cpu_seconds(pid) - before < 0.2 * seconds
+def busy_ones(pids: list[int], seconds: float = 1.0) -> set[int]:
+    """Those that use the processor for more than a fifth of a time in which they have nothing to do."""
+    before = {pid: cpu_seconds(pid) for pid in pids}
+    time.sleep(seconds)  # what nothing happens in is what is measured
+    return {pid for pid in pids if cpu_seconds(pid) - before[pid] > 0.2 * seconds}
 
 
-@pytest.mark.parametrize("delivery", [(), ("--thread",)], ids=["host", "thread"])
+DELIVERIES = {"host": (), "thread": ("--thread",)}
+
+
+@pytest.fixture(scope="module")
+def refused(built):
+    """refused[call, delivery]: an app to which the system refuses a call, what it said of opening, and whether it is
+    calm. Each has a folder of its own; they are watched all at once."""
+    apps = {}
+    with tempfile.TemporaryDirectory(prefix="segue-run-") as folder, programs() as run:
+        for number, (call, delivery) in enumerate((call, delivery) for call in CALLS for delivery in DELIVERIES):
+            place = Path(folder, str(number))
+            place.mkdir(mode=0o700)
+            under, options = [built / "refuse", call], DELIVERIES[delivery]
+            command = participant(built / "participant", "app", *options, under=under, SEGUE_RUNTIME_DIR=str(place))
+            apps[call, delivery] = Participant(run("app", command))
+        said = {key: app.hears("error .*segue_app_open.*|open")[0] for key, app in apps.items()}
+        busy = busy_ones([app.pid for key, app in apps.items() if said[key].endswith(" open")])
+        yield {key: (app, said[key], app.pid not in busy) for key, app in apps.items()}
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_that_is_refused_is_an_error_or_does_no_harm(start, built, call, delivery):
-    app = start("app", *delivery, under=[built / "refuse", call])
-    said = app.hears("error .*segue_app_open.*|open")[0]
+def test_a_call_that_is_refused_is_an_error_or_does_no_harm(refused, call, delivery):
+    app, said, is_calm = refused[call, delivery]
     if not said.endswith(" open"):
         assert "SYSTEM" in said, said
         assert app.program.wait() == 3
         return
-    assert is_calm(app.pid), call
+    assert is_calm, call
     state = app.ask("connection", r"is (\w+): (\w+) (.*)")
     if state[2] == "searching" and call != "timerfd_settime":
         assert state[3] != "OK" and state[4] != "-", state[0]
@@ -52,7 +75,7 @@ def test_what_cannot_be_connected_to_is_no_reason_to_be_the_hub(start, built, fo
     hub, viewer = start("hub").ready(), start("viewer").ready()
     app = start("app", under=[built / "refuse", "connect"])
     app.hears("open")
-    assert is_calm(app.pid)
+    assert not busy_ones([app.pid])
     said = app.ask("connection", "is searching: SYSTEM .*")[0]
     assert "hub.1" in said and "Operation not permitted" in said
     assert viewer.ask("connection", "is ready: OK -")

@@ -2,42 +2,45 @@
 /* Threads, callbacks and the ends of things, in one process that is hub, origin and receiver at once. Each test is
  * named on the command line; it says nothing and ends with 0, or says what is wrong. */
 #include <poll.h>
-#include <pthread.h>
-#include <segue.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "side.h"
+#include "../participant.h"
 
 /* Calls inside callbacks: all are allowed but close and dispatch. */
+static segue_status in_callback[4];
+
+static void call_inside(segue_app *app) {
+  segue_activity *activity;
+  in_callback[0] = segue_app_close(app);
+  in_callback[1] = segue_app_dispatch(app, 0, NULL);
+  in_callback[2] = segue_activity_create(app, TYPE, NUL, &activity);
+  in_callback[3] = segue_activity_become_current(activity);
+  OK(segue_activity_release(activity));
+}
+
 static void calls_inside_callbacks(void) {
   static const segue_delivery deliveries[] = {SEGUE_DELIVER_HOST, SEGUE_DELIVER_THREAD};
   for (int i = 0; i < 2; i++) {
-    static struct side sides[2];
-    struct side *self = &sides[i];
-    self->calls_inside = true;
-    open_side(self, "com.example.inside", deliveries[i]);
+    static struct participant apps[2];
+    struct participant *self = &apps[i];
+    self->connected = call_inside;
+    open_participant(self, "com.example.inside", deliveries[i]);
     if (deliveries[i] == SEGUE_DELIVER_HOST)
       dispatch_until(self, &self->ready, 1);
     else
       wait_until(&self->ready, 1);
-    REQUIRE(self->in_callback[0] == SEGUE_ERROR_BUSY && self->in_callback[1] == SEGUE_ERROR_BUSY);
-    REQUIRE(self->in_callback[2] == SEGUE_OK && self->in_callback[3] == SEGUE_OK);
-    close_side(self);
+    REQUIRE(in_callback[0] == SEGUE_ERROR_BUSY && in_callback[1] == SEGUE_ERROR_BUSY);
+    REQUIRE(in_callback[2] == SEGUE_OK && in_callback[3] == SEGUE_OK);
+    close_participant(self);
   }
 }
 
 /* Delivery by a thread of the app's own: it is no thread of ours, and always the same. */
 static void delivery_by_thread(void) {
-  static struct side origin, receiver;
-  open_side(&origin, "com.example.origin", SEGUE_DELIVER_THREAD);
-  open_side(&receiver, "com.example.receiver", SEGUE_DELIVER_THREAD);
+  static struct participant origin, receiver;
+  open_participant(&origin, "com.example.origin", SEGUE_DELIVER_THREAD);
+  open_participant(&receiver, "com.example.receiver", SEGUE_DELIVER_THREAD);
   int fd = -1;
   REQUIRE(segue_app_fd(origin.app, &fd) == SEGUE_ERROR_INVALID_STATE && fd == -1);
   REQUIRE(segue_app_dispatch(origin.app, 0, NULL) == SEGUE_ERROR_INVALID_STATE);
@@ -45,21 +48,16 @@ static void delivery_by_thread(void) {
   pthread_t first = receiver.thread;
   REQUIRE(!pthread_equal(first, pthread_self()));
   segue_activity *activity = offer(&origin, "one");
-  wait_until(&receiver.offers, 1);
+  wait_until(&receiver.appeared, 1);
   for (int i = 1; i <= 20; i++) {
-    segue_offer *seen = NULL;
-    size_t count = 0;
-    OK(segue_app_get_offers(receiver.app, &seen, 1, &count));
-    REQUIRE(count == 1);
-    OK(segue_app_continue(receiver.app, seen, 0, NULL));
-    OK(segue_offer_release(seen));
-    wait_until(&receiver.continued, i);
+    OK(segue_continuation_release(continue_first(&receiver)));
+    wait_until(&receiver.arrived, i);
     REQUIRE(pthread_equal(first, receiver.thread));
   }
   REQUIRE(receiver.announced == 20 && receiver.failed == 0);
   OK(segue_activity_release(activity));
-  close_side(&receiver);
-  close_side(&origin);
+  close_participant(&receiver);
+  close_participant(&origin);
 }
 
 struct dispatching {
@@ -94,8 +92,8 @@ static void on_alarm(int number) {
 }
 
 static void waking(void) {
-  static struct side self;
-  open_side(&self, "com.example.waking", SEGUE_DELIVER_HOST);
+  static struct participant self;
+  open_participant(&self, "com.example.waking", SEGUE_DELIVER_HOST);
   dispatch_until(&self, &self.ready, 1);
   struct dispatching waiter;
   pthread_t thread = wait_elsewhere(&waiter, self.app);
@@ -112,18 +110,18 @@ static void waking(void) {
   setitimer(ITIMER_REAL, &soon, NULL);
   OK(segue_app_dispatch(self.app, -1, &delivered));
   REQUIRE(delivered == 0);
-  close_side(&self);
+  close_participant(&self);
 }
 
 /* Close makes a thread that waits in dispatch return, and waits for it. */
 static void closing_while_another_waits(void) {
   for (int i = 0; i < 20; i++) {
-    struct side *self = calloc(1, sizeof *self);
-    open_side(self, "com.example.closing", SEGUE_DELIVER_HOST);
+    struct participant *self = calloc(1, sizeof *self);
+    open_participant(self, "com.example.closing", SEGUE_DELIVER_HOST);
     dispatch_until(self, &self->ready, 1);
     struct dispatching waiter;
     pthread_t thread = wait_elsewhere(&waiter, self->app);
-    close_side(self);
+    close_participant(self);
     pthread_join(thread, NULL);
     REQUIRE(waiter.status == SEGUE_OK || waiter.status == SEGUE_ERROR_INVALIDATED);
     free(self);
@@ -137,19 +135,19 @@ static bool readable(int fd, int timeout) {
 
 /* The descriptor is readable while there is something to dispatch, and only then. */
 static void descriptor(void) {
-  static struct side origin, receiver;
-  open_side(&receiver, "com.example.receiver", SEGUE_DELIVER_HOST);
+  static struct participant origin, receiver;
+  open_participant(&receiver, "com.example.receiver", SEGUE_DELIVER_HOST);
   int fd = -1;
   OK(segue_app_fd(receiver.app, &fd));
   REQUIRE(readable(fd, 5000));
   dispatch_until(&receiver, &receiver.ready, 1);
   REQUIRE(!readable(fd, 0));
-  open_side(&origin, "com.example.origin", SEGUE_DELIVER_THREAD);
+  open_participant(&origin, "com.example.origin", SEGUE_DELIVER_THREAD);
   segue_activity *activity = offer(&origin, "one");
   for (int i = 0; i < 3; i++) {
     REQUIRE(readable(fd, 5000)); /* it stays so until dispatch */
   }
-  dispatch_until(&receiver, &receiver.offers, 1);
+  dispatch_until(&receiver, &receiver.appeared, 1);
   REQUIRE(!readable(fd, 0));
   size_t delivered = 1;
   OK(segue_app_dispatch(receiver.app, 0, &delivered));
@@ -159,14 +157,14 @@ static void descriptor(void) {
   OK(segue_app_dispatch(receiver.app, 0, &delivered));
   REQUIRE(delivered == 0 && !readable(fd, 0));
   OK(segue_activity_release(activity));
-  close_side(&origin);
-  close_side(&receiver);
+  close_participant(&origin);
+  close_participant(&receiver);
 }
 
 /* Timeouts of dispatch are kept. */
 static void timeouts(void) {
-  static struct side self;
-  open_side(&self, "com.example.timeouts", SEGUE_DELIVER_HOST);
+  static struct participant self;
+  open_participant(&self, "com.example.timeouts", SEGUE_DELIVER_HOST);
   dispatch_until(&self, &self.ready, 1);
   struct timespec before, after;
   clock_gettime(CLOCK_MONOTONIC, &before);
@@ -175,21 +173,21 @@ static void timeouts(void) {
   clock_gettime(CLOCK_MONOTONIC, &after);
   long took = (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000;
   REQUIRE(delivered == 0 && took >= 49 && took < 500);
-  close_side(&self);
+  close_participant(&self);
 }
 
 /* The last handle of an app goes inside one of its callbacks: it closes once that has returned. */
 static void release_inside(void *context, segue_app *app, segue_connection connection) {
   (void)connection;
-  ((struct side *)context)->ready++;
+  ((struct participant *)context)->ready++;
   OK(segue_app_release(app));
 }
 
 static void last_release_inside_a_callback(void) {
   static const segue_delivery deliveries[] = {SEGUE_DELIVER_HOST, SEGUE_DELIVER_THREAD};
   for (int i = 0; i < 2; i++) {
-    static struct side sides[2];
-    struct side *self = &sides[i];
+    static struct participant apps[2];
+    struct participant *self = &apps[i];
     OK(segue_app_create("com.example.release", NUL, &self->app));
     OK(segue_app_set_delivery(self->app, deliveries[i]));
     OK(segue_app_delegate_create(self, destroyed, &self->delegate));
@@ -208,19 +206,20 @@ static void last_release_inside_a_callback(void) {
 
 /* A delegate that is released is detached: its context goes, and nothing of it runs any more (R1.15). */
 static void released_delegate(void) {
-  static struct side self;
-  open_side(&self, "com.example.detached", SEGUE_DELIVER_HOST);
+  static struct participant self;
+  open_participant(&self, "com.example.detached", SEGUE_DELIVER_HOST);
   OK(segue_app_delegate_release(self.delegate));
   REQUIRE(self.destroyed == 1);
   OK(segue_app_dispatch(self.app, 100, NULL));
   REQUIRE(self.ready == 0 && self.destroyed == 1);
   OK(segue_app_release(self.app));
   REQUIRE(self.destroyed == 1);
+  OK(segue_activity_delegate_release(self.watcher));
 }
 
 /* The busiest: threads that do everything at once to the same two apps, while one of them closes them. */
 struct party {
-  struct side origin, receiver;
+  struct participant origin, receiver;
   atomic_bool over;
 };
 
@@ -325,8 +324,8 @@ static void *gets(void *context) {
 }
 
 static void properties_from_all_threads(void) {
-  static struct side self;
-  open_side(&self, "com.example.shared", SEGUE_DELIVER_THREAD);
+  static struct participant self;
+  open_participant(&self, "com.example.shared", SEGUE_DELIVER_THREAD);
   shared = offer(&self, "a");
   OK(segue_activity_set_persistent_identifier(shared, "a", NUL));
   OK(segue_activity_set_webpage_url(shared, "https://a/", NUL));
@@ -336,7 +335,7 @@ static void properties_from_all_threads(void) {
   for (int i = 0; i < WRITERS + READERS; i++)
     pthread_join(threads[i], NULL);
   OK(segue_activity_release(shared));
-  close_side(&self);
+  close_participant(&self);
 }
 
 static void *dispatches(void *context) {
@@ -359,8 +358,8 @@ static void *wakes(void *context) {
 static void all_at_once(int rounds, long milliseconds) {
   for (int round = 0; round < rounds; round++) {
     struct party *party = calloc(1, sizeof *party);
-    open_side(&party->origin, "com.example.origin", SEGUE_DELIVER_HOST);
-    open_side(&party->receiver, "com.example.receiver", SEGUE_DELIVER_THREAD);
+    open_participant(&party->origin, "com.example.origin", SEGUE_DELIVER_HOST);
+    open_participant(&party->receiver, "com.example.receiver", SEGUE_DELIVER_THREAD);
     void *(*const roles[])(void *) = {edits, edits, continues, dispatches, dispatches, wakes};
     pthread_t threads[6];
     for (int i = 0; i < 6; i++)
@@ -374,16 +373,16 @@ static void all_at_once(int rounds, long milliseconds) {
     party->over = true;
     for (int i = 0; i < 6; i++)
       pthread_join(threads[i], NULL);
-    close_side(&party->receiver);
-    close_side(&party->origin);
+    close_participant(&party->receiver);
+    close_participant(&party->origin);
     /* R3.2: whatever raced, all that was announced has ended, once. */
-    REQUIRE(party->receiver.announced == party->receiver.continued + party->receiver.failed);
+    REQUIRE(party->receiver.announced == party->receiver.arrived + party->receiver.failed);
     free(party);
   }
 }
 
 static void *dispatch_for_ever(void *context) {
-  struct side *self = context;
+  struct participant *self = context;
   for (;;) {
     segue_app_dispatch(self->app, -1, NULL);
     pthread_testcancel();
@@ -393,9 +392,9 @@ static void *dispatch_for_ever(void *context) {
 
 /* pthread_cancel takes effect when the call returns: the app is nobody's then, and can be used and closed. */
 static void cancelled_in_dispatch(void) {
-  static struct side side;
+  static struct participant side;
   for (int i = 0; i < 50; i++) {
-    open_side(&side, "com.example.cancelled", SEGUE_DELIVER_HOST);
+    open_participant(&side, "com.example.cancelled", SEGUE_DELIVER_HOST);
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, dispatch_for_ever, &side) == 0);
     if (i % 2 == 0)
@@ -405,8 +404,8 @@ static void cancelled_in_dispatch(void) {
     void *result = NULL;
     REQUIRE(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
     REQUIRE(segue_app_dispatch(side.app, 0, NULL) == SEGUE_OK);
-    close_side(&side);
-    side = (struct side){0};
+    close_participant(&side);
+    side = (struct participant){0};
   }
 }
 
