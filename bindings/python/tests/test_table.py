@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from segue import Connection, OfferEventKind, Outcome, Status, _activity, _app, _log, _native, _table
+from segue import (
+    Connection,
+    OfferEventKind,
+    Outcome,
+    Status,
+    _activity,
+    _activity_delegate,
+    _app,
+    _log,
+    _native,
+    _table,
+)
 from segue._limits import Limits, _Limit
 
 API = json.loads((ROOT / "bindings" / "segue-api.json").read_text())
@@ -97,7 +108,7 @@ def test_each_other_constant_is_that_of_the_header() -> None:
     assert {"host": CONSTANTS["SEGUE_DELIVER_HOST"], "thread": CONSTANTS["SEGUE_DELIVER_THREAD"]} == _app._DELIVERIES
     replies = (_app._REPLY_NO, _app._REPLY_YES, _app._REPLY_LATER)
     assert replies == tuple(CONSTANTS[f"SEGUE_REPLY_{name}"] for name in ("NO", "YES", "LATER"))
-    assert replies[1:] == (_activity._REPLY_YES, _activity._REPLY_LATER)
+    assert replies[1:] == (_activity_delegate._REPLY_YES, _activity_delegate._REPLY_LATER)
     levels = (_log._ERROR, _log._INFO, _log._DEBUG)
     assert levels == tuple(CONSTANTS[f"SEGUE_LOG_{name}"] for name in ("ERROR", "INFO", "DEBUG"))
     eligible = (_activity._HANDOFF, _activity._SEARCH, _activity._PUBLIC_INDEXING, _activity._PREDICTION)

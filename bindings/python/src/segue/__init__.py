@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from . import errors
 from ._activity import Activity, Origin, Problem, Reason
-from ._app import App, Connection
+from ._app import App
+from ._connection import Connection
 from ._continuation import Continuation, Restorable
 from ._fleet import Fleet, FleetDevice
 from ._limits import Limits, limits

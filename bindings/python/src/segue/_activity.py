@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
-import weakref
 from collections.abc import Iterable, Mapping
 from ctypes import byref
 from dataclasses import dataclass
@@ -14,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
 from . import _arguments, _attachment, _native, _request, _stream, _table
-from ._callbacks import ActivityCallbacks
+from ._activity_callbacks import ActivityCallbacks
+from ._activity_delegate import make_delegate, takes_of
 from ._codec import date_of, seconds_of
-from ._hooks import is_hooked, is_later
+from ._hooks import is_hooked
 from ._native import library, release
-from ._pending import Pending
-from ._receipt import Outcome, receipt_of
+from ._pending import Pending, expected
 from ._stream import Stream
 from ._unique import shown
 from ._user_info import UserInfo, set_user_info
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
     from ._app import App
 
-_REPLY_YES, _REPLY_LATER = 1, 2
 _HANDOFF, _SEARCH, _PUBLIC_INDEXING, _PREDICTION = 1, 2, 3, 4
 
 
@@ -125,7 +122,7 @@ class Activity(ActivityCallbacks, _native.Handle):
         """Decodes an activity from the bytes of `encode`: every property, a new identifier, clean."""
         data = _arguments.data(document, "document")
         owner = _owner(app)
-        return _of(app, _native.created(library.segue_activity_decode, owner, data, len(data)), owned=True)
+        return activity_of(app, _native.created(library.segue_activity_decode, owner, data, len(data)), owned=True)
 
     def encode(self) -> bytes:
         """Encodes the activity document: self-describing deterministic CBOR. Runs no callback."""
@@ -178,21 +175,16 @@ class Activity(ActivityCallbacks, _native.Handle):
         if self._app is None:
             raise InvalidStateError("the activity has no app")
         answer: Pending[list[Reason]] = Pending(self._app)
-        asked = _Asked(self._app, answer)
-        context = _native.new_context(lambda: asked)
-        self._app._expect(answer)
-        try:
+        context = _native.new_context(lambda: answer)
+        with expected(answer):
             library.segue_activity_explain(self._handle, _explained, context, _native.destroy)
-        except BaseException:
-            self._app._answered(answer)
-            raise
         return answer
 
     def stream(self, timeout: float | None = None) -> Pending[Stream]:
         """Asks the origin of this continued activity for a stream (R7.1). Each call asks for another one."""
         if self._app is None:
             raise InvalidStateError("the activity has no app")
-        return _stream.ask(self, self._app, timeout)
+        return _stream.ask(self._handle, self._app, timeout)
 
     def streams(self, timeout: float | None = None) -> _stream.Streams:
         """Asks for a stream and opens it, as a reader and a writer. Await it, or use it in a block, whose end states
@@ -207,7 +199,7 @@ class Activity(ActivityCallbacks, _native.Handle):
         """
         if self._app is None:
             raise InvalidStateError("the activity has no app")
-        return _request.ask(self, self._app, data, timeout)
+        return _request.ask(self._handle, self._app, data, timeout)
 
     # ---- attachments ----
 
@@ -218,11 +210,11 @@ class Activity(ActivityCallbacks, _native.Handle):
         content: a path (str or Path), an open file, a descriptor, a BytesIO, or bytes. A file is read when a
             receiver fetches it; if it is changed before that, it is not sent: attach it again
         """
-        _attachment.attach(self, name, content)
+        _attachment.attach(self._handle, name, content)
 
     def remove_attachment(self, name: str) -> None:
         """Removes an attachment. Transfers in progress still complete."""
-        _attachment.remove(self, name)
+        _attachment.remove(self._handle, name)
 
     @property
     def attachments(self) -> dict[str, int]:
@@ -241,7 +233,7 @@ class Activity(ActivityCallbacks, _native.Handle):
         """
         if self._app is None:
             raise InvalidStateError("the activity has no app")
-        return _attachment.fetch(self, self._app, name, to, progress)
+        return _attachment.fetch(self._handle, self._app, name, to, progress)
 
     # ---- its properties ----
 
@@ -482,6 +474,10 @@ class Activity(ActivityCallbacks, _native.Handle):
         if handler is not None and self._app is not None:
             self._app._finish_later(handler(*arguments))
 
+    def _activity(self, handle: int) -> Activity:
+        """The activity that a callback of its delegate is about."""
+        return self
+
     def __del__(self, release: Callable[[str, int], None] = release) -> None:
         if self._delegate is not None:
             release("segue_activity_delegate_release", self._delegate)
@@ -497,115 +493,14 @@ def _owner(app: App | None) -> int | None:
     return app._handle
 
 
-def _of(app: App | None, handle: int, owned: bool) -> Activity:
+def activity_of(app: App | None, handle: int, owned: bool) -> Activity:
     """The activity of a handle."""
     return _native.wrap(Activity, handle, owned, _app=app, _handlers={})
 
 
-def takes_of(owner: Activity | App) -> tuple[bool, ...]:
-    """Whether its delegate is asked to save, for streams, and for requests: for these a callback makes a difference."""
-    return tuple(owner._handler(name) is not None for name in ("on_will_save", "on_did_receive_stream", "on_request"))
-
-
-def make_delegate(owner: Activity | App, takes: tuple[bool, ...]) -> int:
-    """A delegate that calls the handlers of an activity, or those of an app for each of its activities."""
-    context = _native.new_context(weakref.ref(owner))
-    delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
-    library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
-    library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
-    if takes[0]:
-        library.segue_activity_delegate_on_will_save(delegate, _will_save)
-    if takes[1]:
-        library.segue_activity_delegate_on_did_receive_stream(delegate, _did_receive_stream)
-    if takes[2]:
-        library.segue_activity_delegate_on_request(delegate, _requested)
-    return delegate
-
-
-def _activity_of(owner: Activity | App, handle: int) -> Activity:
-    """The activity that a callback of such a delegate is about."""
-    return owner if isinstance(owner, Activity) else owner._activity(handle)
-
-
-class _Save(_native.Handle):
-    """The later answer to will_save."""
-
-    _noun = "save"
-
-
-class _Asked:
-    """Waits for the answer of segue_activity_explain."""
-
-    def __init__(self, app: App, answer: Pending[list[Reason]]):
-        self.app = app
-        self.answer = answer
-
-    def _failed(self, error: BaseException) -> None:
-        self.answer._end(None, error)
-
-
-@_native.trampoline(_table.WILL_SAVE, default=_REPLY_YES)
-def _will_save(owner: Activity | App, told: int, save: int) -> int:
-    activity = _activity_of(owner, told)
-    handler = activity._handler("on_will_save")
-    app = activity._app
-    if handler is None or app is None:
-        return _REPLY_YES
-    saving = _native.wrap(_Save, save, owned=False)
-
-    def saved(value: Any, error: BaseException | None) -> None:
-        if error is None:
-            library.segue_save_complete(saving._handle)
-        else:
-            library.segue_save_fail(saving._handle)
-
-    try:
-        result = handler()
-        if not is_later(result):
-            return _REPLY_YES
-        app._later(result, saved)
-    except BaseException as error:
-        app._failed(error)
-        library.segue_save_fail(saving._handle)
-    return _REPLY_LATER
-
-
-@_native.trampoline(_table.RECEIPT)
-def _was_continued(owner: Activity | App, told: int, receipt: int) -> None:
-    activity, heard = _activity_of(owner, told), receipt_of(receipt)
-    try:
-        activity._notify("on_was_continued", heard)
-    finally:
-        # Here, since the library tells an activity nothing that was invalidated meanwhile.
-        activity._notify("on_continuation_ended", heard)
-
-
-@_native.trampoline(_table.RECEIPT)
-def _continuation_ended(owner: Activity | App, told: int, receipt: int) -> None:
-    heard = receipt_of(receipt)
-    if heard.outcome != Outcome.RESTORED:  # else it came with on_was_continued
-        _activity_of(owner, told)._notify("on_continuation_ended", heard)
-
-
-@_native.trampoline(_table.DID_RECEIVE_STREAM)
-def _did_receive_stream(owner: Activity | App, told: int, stream: int) -> None:
-    activity = _activity_of(owner, told)
-    handler = activity._handler("on_did_receive_stream")
-    if handler is not None and activity._app is not None:
-        _stream.serve(activity._app, handler, stream)
-
-
-@_native.trampoline(_table.REQUEST)
-def _requested(owner: Activity | App, told: int, request: int, data: int | None, length: int) -> None:
-    activity = _activity_of(owner, told)
-    handler = activity._handler("on_request")
-    if handler is not None and activity._app is not None:
-        _request.serve(activity._app, handler, request, b"" if data is None else ctypes.string_at(data, length))
-
-
 @_native.trampoline(_table.EXPLAIN)
-def _explained(asked: _Asked, _: int, reasons: int) -> None:
+def _explained(answer: Pending[list[Reason]], _: int, reasons: int) -> None:
     _native.library.segue_value_retain(reasons)
     found = [Reason(each["reason"], each["message"], each.get("app")) for each in taken(reasons)]
-    asked.app._answered(asked.answer)
-    asked.answer._end(found)
+    answer._app._answered(answer)
+    answer._end(found)

@@ -4,25 +4,21 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-import enum
-import inspect
-import select
 import socket
-import threading
-import time
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Iterable
-from contextlib import suppress
 from ctypes import byref, c_int32
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
 from . import _arguments, _native, _table
-from ._activity import Activity, _of, make_delegate, takes_of
-from ._callbacks import AppCallbacks
+from ._activity import Activity, activity_of
+from ._activity_delegate import make_delegate, takes_of
+from ._app_callbacks import AppCallbacks
+from ._connection import Connection
 from ._continuation import Continuation, continuation_of
+from ._dispatch import Dispatcher, running_loop
 from ._hooks import is_later
 from ._limits import limits
 from ._link import Link, link
@@ -30,15 +26,11 @@ from ._log import follow_logger, logger
 from ._native import library
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending, Readiness
-from ._turns import Turns
 from ._unique import shown
 from .errors import (
-    BusyError,
     CancelledError,
     Error,
     InvalidArgumentError,
-    InvalidatedError,
-    InvalidStateError,
     error_of,
 )
 
@@ -53,20 +45,9 @@ _SAVE_POLICIES = {"when_pulled": 0, "when_needed": 1}
 _REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
 _MOST_MILLISECONDS = 3_600_000
 """The most that segue_app_continue takes."""
-_MOST_POLL_MS = (1 << 31) - 1
-"""The most that poll(2) takes."""
 
 
-class Connection(enum.IntEnum):
-    """The state of an app's connection to the device's hub."""
-
-    SEARCHING = 0
-    """Looking for a hub, or becoming it."""
-    READY = 1
-    """Registered, and all offers that the hub knew at that time have arrived."""
-
-
-class App(AppCallbacks, _native.Handle):
+class App(Dispatcher, AppCallbacks):
     """One open of the library: identifier, team, the activity types that the app can continue.
 
         with segue.App("com.example.notes") as app:          # or: async with
@@ -90,13 +71,10 @@ class App(AppCallbacks, _native.Handle):
     be `async def`; their errors go to the logger `segue` and to the loop's exception handler.
     """
 
-    _noun = "app"
     _delegate: int | None = None
     _activity_delegate: int | None = None
     _activities_take: tuple[bool, ...] = ()
     """What that has callbacks for."""
-    _opened = False
-    _closed = False
 
     def __init__(
         self,
@@ -138,8 +116,6 @@ class App(AppCallbacks, _native.Handle):
         self._handlers = {}
         self._identifier = bundle_identifier
         self.device = device
-        self._delivers_by_thread = delivery == "thread" and device is None
-        self._failures: list[BaseException] = []
         self._current: Activity | None = None
         self._delegated: weakref.WeakSet[Activity] = weakref.WeakSet()
         """Activities that have a delegate of their own."""
@@ -147,16 +123,12 @@ class App(AppCallbacks, _native.Handle):
         self._expected: set[Pending[Any]] = set()
         self._readinesses: weakref.WeakSet[Readiness] = weakref.WeakSet()
         self._listeners: list[Callable[[OfferEvent | None], None]] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._tasks: set[asyncio.Future[Any]] = set()
-        self._detach: Callable[[], None] | None = None
-        self._stopped = False
-        self._woken = False
-        self._turns = Turns()
         super().__init__(
             _native.created(library.segue_app_create, identifier, len(identifier))
             if device is None
-            else _native.created(library.segue_fleet_device_create_app, device._handle, identifier, len(identifier))
+            else _native.created(library.segue_fleet_device_create_app, device._handle, identifier, len(identifier)),
+            delivers_by_thread=delivery == "thread" and device is None,
+            is_simulated=device is not None,
         )
         self._set_text(library.segue_app_set_name, "name", name)
         self._set_text(library.segue_app_set_team_identifier, "team", team)
@@ -178,27 +150,17 @@ class App(AppCallbacks, _native.Handle):
         """Opens the app. Finds the device's hub, or becomes it, in the background; `ready()` waits for that."""
         self._check_names()
         library.segue_app_open(self._handle)
-        self._opened = True
+        self._begin()
         _native.close_at_exit(self)
         if self.device is not None:
             self.device.fleet._apps.append(self)
-        elif not self._delivers_by_thread:
-            self._fd = self.fileno()
 
     def close(self) -> None:
         """Closes the app: saves and withdraws the current activity, ends continuations. A second call has no effect.
 
         Pending callbacks that end something run before it returns, none afterwards. It raises what they raise.
         """
-        stopped, self._stopped = self._stopped, True
-        if self._opened and not self._closed and not self._delivers_by_thread:
-            library.segue_app_wake(self._handle)
-        try:
-            library.segue_app_close(self._handle)
-        except BusyError:
-            self._stopped = stopped
-            raise
-        self._closed = True
+        self._end_now(lambda: library.segue_app_close(self._handle))
         if self.device is not None and self in self.device.fleet._apps:
             self.device.fleet._apps.remove(self)
         self._left()
@@ -221,144 +183,17 @@ class App(AppCallbacks, _native.Handle):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._cancel_tasks()
         try:
             self.close()
         finally:  # handlers that closing has called, such as an async on_will_save
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=limits.save_ms / 1000)
-            late = list(self._tasks)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            await self._cancel_tasks()
 
     def set_foreground(self, foreground: bool) -> None:
         """Reports that the app came to the foreground or went to the background (R2.5)."""
         library.segue_app_set_foreground(self._handle, _arguments.truth(foreground, "foreground"))
-
-    # ---- running callbacks ----
-
-    def dispatch(self, timeout: float | None = None) -> int:
-        """Runs the callbacks that are due, after waiting for the first of them; returns their number.
-
-        timeout: seconds; 0: do not wait; None: wait for ever
-        Returns 0 if the time is up, or `wake` was called. Raises what a callback raised. Ctrl-C works. If several
-        threads dispatch, one does so at a time; the others wait for their turn.
-        """
-        return self._dispatch_until(lambda: False, timeout)
-
-    def _dispatch_until(self, until: Callable[[], bool], timeout: float | None) -> int:
-        """Dispatches, or waits while another thread does; `until` says that there is nothing to wait for any more."""
-        timeout = _arguments.patience(timeout)
-        if self.device is not None:
-            return self._dispatch_in_fleet(timeout)
-        may_wait = self._opened and not self._closed and not self._delivers_by_thread
-        if not may_wait or self._turns.holder == threading.get_ident() or _native.is_forked():
-            return self._dispatch_due()
-        end = None if timeout is None else time.monotonic() + max(0.0, timeout)
-
-        def need_not() -> bool:
-            return self._woken or until()
-
-        while self._turns.take(need_not, None if end is None else end - time.monotonic()):
-            try:
-                left = None if end is None else max(0.0, (end - time.monotonic()) * 1000)
-                if need_not():
-                    left = 0
-                if left != 0:
-                    # The wait is Python's, so that signal handlers run meanwhile.
-                    poll = select.poll()
-                    poll.register(self._fd, select.POLLIN)
-                    poll.poll(None if left is None else min(left, _MOST_POLL_MS))
-                delivered = self._dispatch_due()
-            finally:
-                self._turns.give()
-            if delivered or left == 0:
-                self._woken = False
-                return delivered
-        self._woken = False
-        return 0
-
-    def _dispatch_in_fleet(self, timeout: float | None) -> int:
-        """Moves the fleet until a callback has run. The timeout is of its time."""
-        delivered = _table.Size()
-        left = None if timeout is None else _arguments.milliseconds(max(0.0, timeout), "timeout", 1 << 63)
-        most = -1 if left is None else min(left, _MOST_POLL_MS)
-        library.segue_app_dispatch(self._handle, most, byref(delivered))
-        _native.release_deferred()
-        self._raise_failure()
-        if timeout is None and not delivered.value and not self._woken:
-            raise InvalidStateError("nothing happens in the fleet any more that this app could wait for")
-        self._woken = False
-        return delivered.value
-
-    def run(self) -> None:
-        """Runs callbacks until `stop` or `close`."""
-        try:
-            while not self._stopped:
-                self._dispatch_until(lambda: self._stopped, None)
-        except InvalidatedError:
-            if not self._stopped:  # else another thread closes it
-                raise
-        finally:
-            self._stopped = self._closed
-
-    def stop(self) -> None:
-        """Makes `run` return, or the next `run` return at once. For callbacks, signal handlers and other threads."""
-        self._stopped = True
-        self.wake()
-
-    def wake(self) -> None:
-        """Makes a waiting `dispatch` return; if none waits, the next one does not wait."""
-        self._woken = True
-        library.segue_app_wake(self._handle)
-        self._turns.tell()
-
-    def fileno(self) -> int:
-        """Returns a descriptor that is readable while `dispatch` has something to do. Do not read from it."""
-        return _native.take_int32(library.segue_app_fd, self._handle)
-
-    def attach(self) -> None:
-        """Lets the running asyncio loop dispatch from now on; `async with` does it. Closing detaches."""
-        loop = asyncio.get_running_loop()
-        if self._loop is not None or self._detach is not None:
-            raise InvalidStateError("the app is attached to a loop already")
-        self._loop = loop
-        if self.device is None and not self._delivers_by_thread:
-            loop.add_reader(self._fd, self._dispatch_reporting)
-            self._detach = lambda: _remove_reader(loop, self._fd)
-
-    def _dispatch_due(self) -> int:
-        delivered = _table.Size()
-        library.segue_app_dispatch(self._handle, 0, byref(delivered))
-        _native.release_deferred()
-        self._raise_failure()
-        return delivered.value
-
-    def _dispatch_reporting(self) -> None:
-        """For loops: errors of callbacks do not end the loop."""
-        if not self._turns.take_now():
-            return  # another thread does it
-        try:
-            self._dispatch_due()
-        except Exception as error:
-            self._report(error)
-        finally:
-            self._turns.give()
-
-    @property
-    def _runs_itself(self) -> bool:
-        """Whether callbacks run without a call of `dispatch` in this thread."""
-        if self._delivers_by_thread:
-            return True
-        if self._loop is not None:
-            if _running_loop() is self._loop:
-                raise InvalidStateError("waiting would stop the loop that dispatches: use await")
-            return True
-        return False
 
     # ---- offers ----
 
@@ -410,7 +245,7 @@ class App(AppCallbacks, _native.Handle):
         queue: asyncio.Queue[OfferEvent | None] = asyncio.Queue()
 
         def listen(event: OfferEvent | None) -> None:
-            if _running_loop() is loop:
+            if running_loop() is loop:
                 queue.put_nowait(event)
             else:
                 loop.call_soon_threadsafe(queue.put_nowait, event)
@@ -500,80 +335,12 @@ class App(AppCallbacks, _native.Handle):
             activity._hooked()
 
     def _activity(self, handle: int) -> Activity:
-        return _of(self, handle, owned=False)
+        return activity_of(self, handle, owned=False)
 
     def _notify(self, name: str, *arguments: Any) -> None:
         handler = self._handler(name)
         if handler is not None:
             self._finish_later(handler(*arguments))
-
-    def _finish_later(self, result: Any) -> None:
-        """For handlers whose answer nobody waits for."""
-        if is_later(result):
-            self._later(result, lambda value, error: None)
-
-    def _later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
-        """Calls `done` with what a handler's coroutine or future gave, or with what it raised."""
-        if isinstance(result, concurrent.futures.Future):
-            result.add_done_callback(lambda future: self._later_done(future, done))
-            return
-        loop = self._loop
-        if loop is None:
-            if inspect.iscoroutine(result):
-                result.close()
-            raise InvalidStateError("an async handler needs a loop: open the app with async with")
-
-        def start() -> None:
-            task = asyncio.ensure_future(result)
-            self._tasks.add(task)
-            task.add_done_callback(lambda future: self._later_done(future, done))
-
-        if _running_loop() is loop:
-            start()
-        else:
-            loop.call_soon_threadsafe(start)
-
-    def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], None]) -> None:
-        self._tasks.discard(future)
-        error = None if future.cancelled() else future.exception()
-        try:
-            if future.cancelled():
-                done(None, CancelledError("the handler was cancelled"))
-            else:
-                done(None if error is not None else future.result(), error)
-        except Exception as late:  # its app was closed, or its time was up
-            logger.debug("an answer came too late: %s", late)
-        if error is not None:
-            if self._loop is None and not self._delivers_by_thread:
-                self._failures.append(error)
-                self.wake()
-            else:
-                self._report(error)
-
-    def _failed(self, error: BaseException) -> None:
-        """A callback raised."""
-        if self._delivers_by_thread:
-            self._report(error)
-        else:
-            self._failures.append(error)
-
-    def _raise_failure(self) -> None:
-        if self._failures:
-            failures, self._failures = self._failures, []
-            for other in failures[1:]:
-                self._report(other)
-            raise failures[0]
-
-    def _report(self, error: BaseException) -> None:
-        """An error that no call can raise."""
-        logger.error("exception in a callback of %s", self, exc_info=error)
-        loop = self._loop
-        if loop is not None and not loop.is_closed():
-            context = {"message": f"exception in a callback of {self!r}", "exception": error}
-            if _running_loop() is loop:
-                loop.call_exception_handler(context)
-            else:
-                loop.call_soon_threadsafe(loop.call_exception_handler, context)
 
     def _expect(self, answer: Pending[Any]) -> None:
         self._expected.add(answer)
@@ -581,18 +348,12 @@ class App(AppCallbacks, _native.Handle):
     def _answered(self, answer: Pending[Any]) -> None:
         self._expected.discard(answer)
 
-    def _told(self) -> None:
-        """Something that was awaited has ended. A thread that waits for events looks, unless it is this one."""
-        self._turns.tell()
-        if self._turns.holder not in (None, threading.get_ident()) and not self._closed:
-            with suppress(Error):
-                library.segue_app_wake(self._handle)
+    def _time(self) -> float:
+        return super()._time() if self.device is None else self.device.fleet.time
 
     def _left(self) -> None:
         """Closed: nothing will come any more."""
-        if self._detach is not None:
-            self._detach()
-            self._detach = None
+        self._leave_loop()
         self._current = None
         expected, self._expected = self._expected, set()
         for answer in [*expected, *self._readinesses]:
@@ -608,10 +369,6 @@ class App(AppCallbacks, _native.Handle):
             continuation._end(None, CancelledError("the process of the app is gone"))
         self._left()
 
-    def _time(self) -> float:
-        """Seconds, by the clock that its timeouts are of."""
-        return time.monotonic() if self.device is None else self.device.fleet.time
-
     def _continued(self, activity: Activity, continuation: Continuation) -> int:
         self._continuations.discard(continuation)
         handler = self._handler("on_continue")
@@ -622,7 +379,7 @@ class App(AppCallbacks, _native.Handle):
         try:
             result = handler(activity, continuation)
             if is_later(result):
-                self._later(result, lambda value, error: _complete(continuation, activity, value, error))
+                self._run_later(result, lambda value, error: _complete(continuation, activity, value, error))
                 return _REPLY_LATER
         except BaseException as error:
             continuation._end(None, error)
@@ -671,18 +428,6 @@ class App(AppCallbacks, _native.Handle):
         super().__del__(release)
 
 
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-def _remove_reader(loop: asyncio.AbstractEventLoop, fd: int) -> None:
-    if not loop.is_closed():
-        loop.remove_reader(fd)
-
-
 def _complete(continuation: Continuation, activity: Activity, answer: Any, error: BaseException | None) -> None:
     """An async on_continue has answered."""
     try:
@@ -721,7 +466,5 @@ def _on_continue(app: App, _: int, activity: int, continuation: int) -> int:
 
 @_native.trampoline(_table.DID_FAIL)
 def _on_did_fail(app: App, _: int, type: int, length: int, error: int, continuation: int) -> None:
-    status = _native.take_int32(library.segue_error_get_status, error)
-    message = _native.take_text(library.segue_error_get_message, error) or ""
     attempt = continuation_of(app, continuation, owned=False)
-    app._did_fail(_native.read_text(type, length), error_of(status, message), attempt)
+    app._did_fail(_native.read_text(type, length), _native.error_from(error), attempt)

@@ -11,15 +11,12 @@ from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 from . import _arguments, _native, _table
+from ._host import Host
 from ._native import library
-from ._pending import Pending
-from .errors import error_of
+from ._pending import Pending, expected
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike, ReadableBuffer, StrOrBytesPath, StrPath
-
-    from ._activity import Activity
-    from ._app import App
 
     Content = Union[ReadableBuffer, StrPath, FileDescriptorLike, io.BytesIO]
     Target = Union[StrOrBytesPath, FileDescriptorLike, io.BytesIO]
@@ -55,24 +52,24 @@ class _Fetching(Pending[None]):
         self._stop()
 
 
-def attach(activity: Activity, name: str, content: Content) -> None:
+def attach(activity: int, name: str, content: Content) -> None:
     key = _arguments.text(name, "name")
     if isinstance(content, (str, os.PathLike)):
         path = _arguments.path(content, "content")
-        library.segue_activity_attach_file(activity._handle, key, len(key), path, len(path))
+        library.segue_activity_attach_file(activity, key, len(key), path, len(path))
     elif isinstance(content, int) or (hasattr(content, "fileno") and not isinstance(content, _IN_MEMORY)):
-        library.segue_activity_attach_fd(activity._handle, key, len(key), _descriptor(content, "content"))
+        library.segue_activity_attach_fd(activity, key, len(key), _descriptor(content, "content"))
     else:
         data = content.getvalue() if isinstance(content, io.BytesIO) else _arguments.data(content, "content")
-        library.segue_activity_attach_bytes(activity._handle, key, len(key), data, len(data))
+        library.segue_activity_attach_bytes(activity, key, len(key), data, len(data))
 
 
-def remove(activity: Activity, name: str) -> None:
+def remove(activity: int, name: str) -> None:
     key = _arguments.text(name, "name")
-    library.segue_activity_remove_attachment(activity._handle, key, len(key))
+    library.segue_activity_remove_attachment(activity, key, len(key))
 
 
-def fetch(activity: Activity, app: App, name: str, to: Target, progress: Progress | None) -> Pending[None]:
+def fetch(activity: int, app: Host, name: str, to: Target, progress: Progress | None) -> Pending[None]:
     fetching = _Fetching(app)
     fetching._progress = None if progress is None else _arguments.function(progress, "progress")
     key = _arguments.text(name, "name")
@@ -87,19 +84,15 @@ def fetch(activity: Activity, app: App, name: str, to: Target, progress: Progres
     context = _native.new_context(lambda: fetching)
     transfer = c_void_p()
     callbacks = (_progressed if progress is not None else _table.PROGRESS(), _fetched, context, _native.destroy)
-    app._expect(fetching)
-    try:
+    with expected(fetching):
         if path is not None:
             library.segue_activity_fetch_attachment(
-                activity._handle, key, len(key), path, len(path), *callbacks, byref(transfer)
+                activity, key, len(key), path, len(path), *callbacks, byref(transfer)
             )
         else:
             library.segue_activity_fetch_attachment_to_fd(
-                activity._handle, key, len(key), descriptor, *callbacks, byref(transfer)
+                activity, key, len(key), descriptor, *callbacks, byref(transfer)
             )
-    except BaseException:
-        app._answered(fetching)
-        raise
     fetching._transfer = _native.wrap(_Transfer, transfer.value or 0, owned=True)
     if fetching._error is not None:
         fetching._stop()  # `progress` has raised already, on another thread
@@ -146,5 +139,4 @@ def _fetched(fetching: _Fetching, _: int, error: int | None) -> None:
         if fetching._memory is not None:
             fetching._memory.fetched()
         return fetching._end(None)
-    status = _native.take_int32(library.segue_error_get_status, error)
-    fetching._end(None, error_of(status, _native.take_text(library.segue_error_get_message, error) or ""))
+    fetching._end(None, _native.error_from(error))

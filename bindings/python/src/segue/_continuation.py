@@ -8,19 +8,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from ctypes import byref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 from uuid import UUID
 
 from . import _arguments, _native, _table
 from ._activity import Activity
 from ._hooks import is_later
+from ._host import Host
 from ._native import library
 from ._offer import Offer
 from ._pending import Pending
 from .errors import Error
-
-if TYPE_CHECKING:
-    from ._app import App
 
 RestoreState = Callable[[Activity], Any]
 
@@ -45,7 +43,7 @@ class _Restoring:
 
     def __init__(self, restore_state: RestoreState):
         self.restore_state = restore_state
-        self.app: App | None = None
+        self.app: Host | None = None
 
     def _failed(self, error: BaseException) -> None:
         if self.app is not None:
@@ -166,7 +164,7 @@ class Continuation(_native.Handle, Pending[Activity]):
         super().__del__(release)
 
 
-def continuation_of(app: App, handle: int, owned: bool) -> Continuation:
+def continuation_of(app: Host, handle: int, owned: bool) -> Continuation:
     """The continuation of a handle. It may be known from a callback before segue_app_continue gives it."""
     with _native.known_lock:
         made = _native.wrap(Continuation, handle, owned)

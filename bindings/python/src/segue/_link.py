@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
 
 from . import _arguments, _native, _table
+from ._host import Host
 from ._native import library
-from ._pending import Pending
-from .errors import InvalidArgumentError, error_of
-
-if TYPE_CHECKING:
-    from ._app import App
+from ._pending import Pending, expected
+from .errors import InvalidArgumentError
 
 _ANY_USER = 1
 
@@ -29,7 +26,7 @@ class Link(Pending[str]):
     ended: Pending[Exception]
     """Done when the link has ended; the result is the error that says why."""
 
-    def __init__(self, app: App):
+    def __init__(self, app: Host):
         super().__init__(app)
         self.ended = Pending(app)
 
@@ -37,7 +34,7 @@ class Link(Pending[str]):
         self._app._failed(error)
 
 
-def link(app: App, connection: socket.socket, any_user: bool) -> Link:
+def link(app: Host, connection: socket.socket, any_user: bool) -> Link:
     descriptor = _arguments.instance(connection, socket.socket, "connection").fileno()
     any_user = _arguments.truth(any_user, "any_user")
     if descriptor < 0:
@@ -45,14 +42,8 @@ def link(app: App, connection: socket.socket, any_user: bool) -> Link:
     made = Link(app)
     context = _native.new_context(lambda: made)
     flags = _ANY_USER if any_user else 0
-    app._expect(made)
-    app._expect(made.ended)
-    try:
+    with expected(made, made.ended):
         library.segue_app_link(app._handle, descriptor, flags, _linked, context, _native.destroy)
-    except BaseException:
-        app._answered(made)
-        app._answered(made.ended)
-        raise
     connection.detach()  # the library's from now on
     return made
 
@@ -64,8 +55,6 @@ def _linked(link: Link, _: int, name: int | None, length: int, error: int | None
     if error is None:
         link._end(_native.read_text(name, length))
         return
-    status = _native.take_int32(library.segue_error_get_status, error)
-    message = _native.take_text(library.segue_error_get_message, error) or ""
     app._answered(link.ended)
-    link._end(None, error_of(status, message))
-    link.ended._end(error_of(status, message))
+    link._end(None, _native.error_from(error))
+    link.ended._end(_native.error_from(error))

@@ -256,6 +256,12 @@ def wrap(kind: type[_H], handle: int, owned: bool, **attributes: Any) -> _H:
         return made
 
 
+def error_from(handle: int | None) -> Error:
+    """The error of a handle that a callback borrows."""
+    status = take_int32(library.segue_error_get_status, handle or 0)
+    return error_of(status, take_text(library.segue_error_get_message, handle or 0) or "")
+
+
 # ---- contexts of callbacks ----
 
 Target = Callable[[], Any]

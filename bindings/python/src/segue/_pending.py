@@ -7,14 +7,12 @@ import asyncio
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from . import _arguments
+from ._host import Host
 from ._unique import Unique, shown
 from .errors import UserCancelledError
-
-if TYPE_CHECKING:
-    from ._app import App
 
 _T = TypeVar("_T")
 
@@ -23,10 +21,10 @@ class Pending(Unique, Generic[_T]):
     """A result that comes later: `await` it under asyncio, or `wait` for it, repeatedly and from several tasks and
     threads. It is cancelled when the last task that awaits it is cancelled."""
 
-    def __init__(self, app: App):
+    def __init__(self, app: Host):
         self._prepare(app)
 
-    def _prepare(self, app: App) -> None:
+    def _prepare(self, app: Host) -> None:
         self._app = app
         self._ended = threading.Event()
         self._result: Any = None
@@ -124,7 +122,25 @@ class Pending(Unique, Generic[_T]):
         for waiter in waiters:
             with suppress(RuntimeError):  # its loop is closed
                 waiter.get_loop().call_soon_threadsafe(_awake, waiter)
-        self._app._told()
+        self._app._wake_waiting()
+
+    def _failed(self, error: BaseException) -> None:
+        """The callback that brings the result has raised."""
+        self._app._answered(self)
+        self._end(None, error)
+
+
+@contextmanager
+def expected(*answers: Pending[Any]) -> Iterator[None]:
+    """For the call that asks: the app expects the answers, unless it raises."""
+    for each in answers:
+        each._app._expect(each)
+    try:
+        yield
+    except BaseException:
+        for each in answers:
+            each._app._answered(each)
+        raise
 
 
 class Readiness(Pending[None]):

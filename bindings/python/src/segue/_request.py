@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import _arguments, _native, _table
 from ._hooks import is_later
+from ._host import Host
 from ._native import library
-from ._pending import Pending
-from .errors import DeclinedError, error_of
+from ._pending import Pending, expected
+from .errors import DeclinedError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-
-    from ._activity import Activity
-    from ._app import App
 
 _REASON_SIZE = 255
 
@@ -52,25 +50,17 @@ class _Response(Pending[bytes]):
         if self._request is not None:
             library.segue_request_cancel(self._request._handle)
 
-    def _failed(self, error: BaseException) -> None:
-        self._app._answered(self)
-        self._end(None, error)
 
-
-def ask(activity: Activity, app: App, data: ReadableBuffer, timeout: float | None) -> Pending[bytes]:
+def ask(activity: int, app: Host, data: ReadableBuffer, timeout: float | None) -> Pending[bytes]:
     milliseconds = 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
     data = _arguments.data(data, "data")
     response = _Response(app)
     context = _native.new_context(lambda: response)
     request = c_void_p()
-    app._expect(response)
-    try:
+    with expected(response):
         library.segue_activity_request(
-            activity._handle, data, len(data), milliseconds, _responded, context, _native.destroy, byref(request)
+            activity, data, len(data), milliseconds, _responded, context, _native.destroy, byref(request)
         )
-    except BaseException:
-        app._answered(response)
-        raise
     if request.value is not None:
         response._request = _native.wrap(_Request, request.value, owned=True)
     return response
@@ -81,11 +71,10 @@ def _responded(response: _Response, _: int, data: int | None, length: int, error
     response._app._answered(response)
     if error is None:
         return response._end(b"" if data is None else ctypes.string_at(data, length))
-    status = _native.take_int32(library.segue_error_get_status, error)
-    response._end(None, error_of(status, _native.take_text(library.segue_error_get_message, error) or ""))
+    response._end(None, _native.error_from(error))
 
 
-def serve(app: App, handler: Any, handle: int, data: bytes) -> None:
+def serve(app: Host, handler: Any, handle: int, data: bytes) -> None:
     """Answers the request that a callback borrows with what a handler gives, now or later."""
     request = _native.wrap(_Request, handle, owned=False)
     try:
@@ -107,7 +96,7 @@ async def _serve_later(request: _Request, answer: Any) -> None:
         _refuse(request, error)
 
 
-def _serve_done(app: App, request: _Request, future: concurrent.futures.Future[Any]) -> None:
+def _serve_done(app: Host, request: _Request, future: concurrent.futures.Future[Any]) -> None:
     try:
         request.respond(future.result())
     except DeclinedError as error:

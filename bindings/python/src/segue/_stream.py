@@ -11,18 +11,15 @@ import weakref
 from collections.abc import Generator
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from . import _arguments, _native, _table
 from ._hooks import is_later
+from ._host import Host
 from ._native import library
-from ._pending import Pending
+from ._pending import Pending, expected
 from ._unique import Unique, shown
-from .errors import Error, StreamAbortedError, StreamBrokenError, error_of
-
-if TYPE_CHECKING:
-    from ._activity import Activity
-    from ._app import App
+from .errors import Error, StreamAbortedError, StreamBrokenError
 
 _ENDED, _ABORTED = 1, 2
 
@@ -38,7 +35,7 @@ class Stream(_native.Handle):
     """
 
     _noun = "stream"
-    _app: App
+    _app: Host
     _is_open = False
     _said = False
     """How this side ends was said."""
@@ -133,14 +130,9 @@ class Stream(_native.Handle):
         """Tells how the other side ended, after you have read its end: within a second. Raises `StreamAbortedError` or
         `StreamBrokenError` unless the other side had written all (R7.3)."""
         answer: Pending[None] = Pending(self._app)
-        waiting = _Waiting(self._app, answer)
-        context = _native.new_context(lambda: waiting)
-        self._app._expect(answer)
-        try:
+        context = _native.new_context(lambda: answer)
+        with expected(answer):
             library.segue_stream_ask_result(self._handle, _ended, context, _native.destroy)
-        except BaseException:
-            self._app._answered(answer)
-            raise
         return answer
 
 
@@ -271,28 +263,6 @@ class _Protocol(asyncio.StreamReaderProtocol):
         super().connection_lost(None)
 
 
-class _Waiting:
-    """Waits for the answer of segue_stream_ask_result, or of segue_activity_ask_stream."""
-
-    def __init__(self, app: App, answer: Pending[None]):
-        self.app = app
-        self.answer = answer
-
-    def _failed(self, error: BaseException) -> None:
-        self.app._answered(self.answer)
-        self.answer._end(None, error)
-
-
-class _Asking:
-    def __init__(self, app: App, answer: Pending[Stream]):
-        self.app = app
-        self.answer = answer
-
-    def _failed(self, error: BaseException) -> None:
-        self.app._answered(self.answer)
-        self.answer._end(None, error)
-
-
 class Streams:
     """The result of `activity.streams()`: `reader, writer = await activity.streams()`; or a block, whose end states
     that all is written unless it raises: `async with activity.streams() as (reader, writer)`."""
@@ -316,26 +286,21 @@ class Streams:
         await self._stream.__aexit__(kind, error, traceback)
 
 
-def ask(activity: Activity, app: App, timeout: float | None) -> Pending[Stream]:
+def ask(activity: int, app: Host, timeout: float | None) -> Pending[Stream]:
     milliseconds = 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
     answer: Pending[Stream] = Pending(app)
-    asking = _Asking(app, answer)
-    context = _native.new_context(lambda: asking)
-    app._expect(answer)
-    try:
-        library.segue_activity_ask_stream(activity._handle, milliseconds, _answered, context, _native.destroy)
-    except BaseException:
-        app._answered(answer)
-        raise
+    context = _native.new_context(lambda: answer)
+    with expected(answer):
+        library.segue_activity_ask_stream(activity, milliseconds, _answered, context, _native.destroy)
     return answer
 
 
-def stream_of(app: App, handle: int) -> Stream:
+def stream_of(app: Host, handle: int) -> Stream:
     """The stream that a callback borrows."""
     return _native.wrap(Stream, handle, owned=False, _app=app)
 
 
-def serve(app: App, handler: Any, handle: int) -> None:
+def serve(app: Host, handler: Any, handle: int) -> None:
     """Gives a handler the stream that a callback borrows. One that fails leaves no clean end."""
     stream = stream_of(app, handle)
 
@@ -346,27 +311,26 @@ def serve(app: App, handler: Any, handle: int) -> None:
     try:
         result = handler(stream)
         if is_later(result):
-            app._later(result, served)
+            app._run_later(result, served)
     except BaseException:
         stream._give_up()
         raise
 
 
 @_native.trampoline(_table.STREAM)
-def _answered(asking: _Asking, _: int, stream: int | None, error: int | None) -> None:
-    asking.app._answered(asking.answer)
+def _answered(answer: Pending[Stream], _: int, stream: int | None, error: int | None) -> None:
+    answer._app._answered(answer)
     if stream is not None:
-        return asking.answer._end(stream_of(asking.app, stream))
-    status = _native.take_int32(library.segue_error_get_status, error or 0)
-    asking.answer._end(None, error_of(status, _native.take_text(library.segue_error_get_message, error or 0) or ""))
+        return answer._end(stream_of(answer._app, stream))
+    answer._end(None, _native.error_from(error))
 
 
 @_native.trampoline(_table.STREAM_RESULT)
-def _ended(waiting: _Waiting, _: int, result: int, code: int) -> None:
-    waiting.app._answered(waiting.answer)
+def _ended(answer: Pending[None], _: int, result: int, code: int) -> None:
+    answer._app._answered(answer)
     if result == _ENDED:
-        waiting.answer._end(None)
+        answer._end(None)
     elif result == _ABORTED:
-        waiting.answer._end(None, StreamAbortedError(code))
+        answer._end(None, StreamAbortedError(code))
     else:
-        waiting.answer._end(None, StreamBrokenError())
+        answer._end(None, StreamBrokenError())

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
 from contextlib import contextmanager
 from ctypes import byref, c_size_t, c_void_p, string_at
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _arguments, _native
 from ._codec import decode, decode_pairs, encode
@@ -16,10 +16,6 @@ from ._unique import Unique
 from ._values import taken, value_of
 from .errors import NotFoundError, UnsupportedValueError, WrongKindError
 from .values import Map
-
-if TYPE_CHECKING:
-    from ._activity import Activity
-
 
 _get_cbor = library.unchecked("segue_activity_get_user_info_cbor")
 _set_cbor = library.unchecked("segue_activity_set_user_info_cbor")
@@ -51,7 +47,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
 
     __slots__ = ("_activity",)
 
-    def __init__(self, activity: Activity):
+    def __init__(self, activity: _native.Handle):
         self._activity = activity
 
     def copy(self) -> Mapping[Any, Any]:
@@ -70,7 +66,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         if not isinstance(entries, dict):
             raise UnsupportedValueError("a dict cannot tell its keys apart; see copy()")
         yield entries
-        self._activity.user_info = entries
+        set_user_info(self._activity._handle, entries)
 
     def update(self, *others: Any, **entries: Any) -> None:
         """Merges entries in one call (R1.10)."""
@@ -80,7 +76,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
             self._add(merged)
 
     def clear(self) -> None:
-        self._activity.user_info = {}
+        set_user_info(self._activity._handle, {})
 
     def items(self) -> ItemsView[Any, Any]:
         """The entries as they are now."""
@@ -129,7 +125,8 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         if key not in entries:
             raise KeyError(key)
         gone = Map(((key, None),))
-        self._activity.user_info = Map((name, value) for name, value in entries.pairs if name not in gone)
+        kept = Map((name, value) for name, value in entries.pairs if name not in gone)
+        set_user_info(self._activity._handle, kept)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.copy())

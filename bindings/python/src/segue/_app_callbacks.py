@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The callbacks of apps and activities, and what each is called with."""
+"""The callbacks of apps, and what each is called with."""
 
 from __future__ import annotations
 
@@ -8,32 +8,16 @@ from typing import TYPE_CHECKING, Any
 from ._hooks import Hooked, hook
 
 if TYPE_CHECKING:
-    from typing import Protocol, TypeVar, overload
+    from typing import overload
 
     from ._activity import Activity
-    from ._app import Connection
+    from ._connection import Connection
     from ._continuation import Continuation
+    from ._handlers import Handler1, Handler2, Handler3
     from ._offer import Offer, OfferEventKind
     from ._receipt import Receipt
     from ._stream import Stream
     from .errors import Error
-
-    A = TypeVar("A", contravariant=True)
-    B = TypeVar("B", contravariant=True)
-    C = TypeVar("C", contravariant=True)
-
-    # A callback can be a method of a subclass, which is called with what the first overload says, or a function that is
-    # given to a decorator, as in the second. A type checker compares such a method with both. The second is compatible
-    # with it nevertheless: a handler is an Any, too, and behind it stands (*args: Any, **kwargs: Any). Where nothing
-    # stands before that, what is decorated is only checked when it runs.
-    class Handler1(Protocol[A], Any):  # type: ignore[misc]
-        def __call__(self, a: A, /) -> Any: ...
-
-    class Handler2(Protocol[A, B], Any):  # type: ignore[misc]
-        def __call__(self, a: A, b: B, /) -> Any: ...
-
-    class Handler3(Protocol[A, B, C], Any):  # type: ignore[misc]
-        def __call__(self, a: A, b: B, c: C, /) -> Any: ...
 
 
 class AppCallbacks(Hooked):
@@ -125,56 +109,6 @@ class AppCallbacks(Hooked):
         on_did_receive_stream = hook("activity", "stream", doc="A receiver asks for a stream (R7.1).")
         on_request = hook(
             "activity",
-            "data",
-            doc="A receiver sends a request (R7.5). Returns the answer, or raises a DeclinedError.",
-        )
-
-
-class ActivityCallbacks(Hooked):
-    """The callbacks of an activity."""
-
-    if TYPE_CHECKING:
-
-        @overload
-        def on_will_save(self) -> Any: ...
-        @overload
-        def on_will_save(self, *args: Any, **kwargs: Any) -> Any: ...
-        def on_will_save(self, *args: Any, **kwargs: Any) -> Any: ...
-
-        @overload
-        def on_was_continued(self, receipt: Receipt, /) -> Any: ...
-        @overload
-        def on_was_continued(self, handler: Handler1[Receipt], /, *args: Any, **kwargs: Any) -> Any: ...
-        def on_was_continued(self, *args: Any, **kwargs: Any) -> Any: ...
-
-        @overload
-        def on_continuation_ended(self, receipt: Receipt, /) -> Any: ...
-        @overload
-        def on_continuation_ended(self, handler: Handler1[Receipt], /, *args: Any, **kwargs: Any) -> Any: ...
-        def on_continuation_ended(self, *args: Any, **kwargs: Any) -> Any: ...
-
-        @overload
-        def on_did_receive_stream(self, stream: Stream, /) -> Any: ...
-        @overload
-        def on_did_receive_stream(self, handler: Handler1[Stream], /, *args: Any, **kwargs: Any) -> Any: ...
-        def on_did_receive_stream(self, *args: Any, **kwargs: Any) -> Any: ...
-
-        @overload
-        def on_request(self, data: bytes, /) -> Any: ...
-        @overload
-        def on_request(self, handler: Handler1[bytes], /, *args: Any, **kwargs: Any) -> Any: ...
-        def on_request(self, *args: Any, **kwargs: Any) -> Any: ...
-    else:
-        on_will_save = hook(
-            doc="Brings the activity up to date: a save is due (R2.2). If it raises, the save has failed."
-        )
-        on_was_continued = hook(
-            "receipt",
-            doc="Another app continued it and restored everything (R3.6). May invalidate the activity, to move it.",
-        )
-        on_continuation_ended = hook("receipt", doc="An attempt ended, whatever its outcome.")
-        on_did_receive_stream = hook("stream", doc="A receiver asks for a stream (R7.1).")
-        on_request = hook(
             "data",
             doc="A receiver sends a request (R7.5). Returns the answer, or raises a DeclinedError.",
         )

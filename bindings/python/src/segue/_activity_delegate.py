@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the library calls for an activity: the handlers of its own, or those of its app for each of its activities."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import Any, Callable, Protocol
+
+from . import _native, _request, _stream, _table
+from ._hooks import is_later
+from ._native import library
+from ._receipt import Outcome, receipt_of
+
+_REPLY_YES, _REPLY_LATER = 1, 2
+
+
+class Owner(Protocol):
+    """An activity, or an app."""
+
+    def _handler(self, name: str) -> Callable[..., Any] | None: ...
+
+    def _activity(self, handle: int) -> Any:
+        """The activity that a callback is about."""
+
+    def _failed(self, error: BaseException) -> None: ...
+
+
+def takes_of(owner: Owner) -> tuple[bool, ...]:
+    """Whether its delegate is asked to save, for streams, and for requests: for these a callback makes a difference."""
+    return tuple(owner._handler(name) is not None for name in ("on_will_save", "on_did_receive_stream", "on_request"))
+
+
+def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> int:
+    """A delegate that calls the handlers of an activity, or those of an app for each of its activities."""
+    context = _native.new_context(weakref.ref(owner))
+    delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
+    library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
+    library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
+    if takes[0]:
+        library.segue_activity_delegate_on_will_save(delegate, _will_save)
+    if takes[1]:
+        library.segue_activity_delegate_on_did_receive_stream(delegate, _did_receive_stream)
+    if takes[2]:
+        library.segue_activity_delegate_on_request(delegate, _requested)
+    return delegate
+
+
+class _Save(_native.Handle):
+    """The later answer to will_save."""
+
+    _noun = "save"
+
+
+@_native.trampoline(_table.WILL_SAVE, default=_REPLY_YES)
+def _will_save(owner: Owner, told: int, save: int) -> int:
+    activity = owner._activity(told)
+    handler = activity._handler("on_will_save")
+    app = activity._app
+    if handler is None or app is None:
+        return _REPLY_YES
+    saving = _native.wrap(_Save, save, owned=False)
+
+    def saved(value: Any, error: BaseException | None) -> None:
+        if error is None:
+            library.segue_save_complete(saving._handle)
+        else:
+            library.segue_save_fail(saving._handle)
+
+    try:
+        result = handler()
+        if not is_later(result):
+            return _REPLY_YES
+        app._run_later(result, saved)
+    except BaseException as error:
+        app._failed(error)
+        library.segue_save_fail(saving._handle)
+    return _REPLY_LATER
+
+
+@_native.trampoline(_table.RECEIPT)
+def _was_continued(owner: Owner, told: int, receipt: int) -> None:
+    activity, heard = owner._activity(told), receipt_of(receipt)
+    try:
+        activity._notify("on_was_continued", heard)
+    finally:
+        # Here, since the library tells an activity nothing that was invalidated meanwhile.
+        activity._notify("on_continuation_ended", heard)
+
+
+@_native.trampoline(_table.RECEIPT)
+def _continuation_ended(owner: Owner, told: int, receipt: int) -> None:
+    heard = receipt_of(receipt)
+    if heard.outcome != Outcome.RESTORED:  # else it came with on_was_continued
+        owner._activity(told)._notify("on_continuation_ended", heard)
+
+
+@_native.trampoline(_table.DID_RECEIVE_STREAM)
+def _did_receive_stream(owner: Owner, told: int, stream: int) -> None:
+    activity = owner._activity(told)
+    handler = activity._handler("on_did_receive_stream")
+    if handler is not None and activity._app is not None:
+        _stream.serve(activity._app, handler, stream)
+
+
+@_native.trampoline(_table.REQUEST)
+def _requested(owner: Owner, told: int, request: int, data: int | None, length: int) -> None:
+    activity = owner._activity(told)
+    handler = activity._handler("on_request")
+    if handler is not None and activity._app is not None:
+        _request.serve(activity._app, handler, request, b"" if data is None else ctypes.string_at(data, length))

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where an app's callbacks run: in the thread that dispatches, in a loop, or on a thread of the library."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import inspect
+import select
+import threading
+import time
+from contextlib import suppress
+from ctypes import byref
+from typing import Any, Callable
+
+from . import _arguments, _native, _table
+from ._hooks import is_later
+from ._log import logger
+from ._native import library
+from ._turns import Turns
+from .errors import BusyError, CancelledError, Error, InvalidatedError, InvalidStateError
+
+_MOST_POLL_MS = (1 << 31) - 1
+"""The most that poll(2) takes."""
+
+
+class Dispatcher(_native.Handle):
+    """An app as far as running its callbacks goes, with what they raise and the tasks of async ones."""
+
+    _noun = "app"
+    _opened = False
+    _closed = False
+
+    def __init__(self, handle: int, delivers_by_thread: bool, is_simulated: bool):
+        """
+        is_simulated: it is in a virtual fleet, and dispatching moves that
+        """
+        self._delivers_by_thread = delivers_by_thread
+        self._is_simulated = is_simulated
+        self._failures: list[BaseException] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._detach: Callable[[], None] | None = None
+        self._stopped = False
+        self._woken = False
+        self._turns = Turns()
+        super().__init__(handle)
+
+    def _begin(self) -> None:
+        """The app is open."""
+        self._opened = True
+        if not self._is_simulated and not self._delivers_by_thread:
+            self._fd = self.fileno()
+
+    def _end_now(self, end: Callable[[], object]) -> None:
+        """Ends the app by a call, for which another thread that dispatches makes room; as it was if that is refused."""
+        stopped, self._stopped = self._stopped, True
+        if self._opened and not self._closed and not self._delivers_by_thread:
+            library.segue_app_wake(self._handle)
+        try:
+            end()
+        except BusyError:
+            self._stopped = stopped
+            raise
+        self._closed = True
+
+    def _leave_loop(self) -> None:
+        if self._detach is not None:
+            self._detach()
+            self._detach = None
+
+    async def _cancel_tasks(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def dispatch(self, timeout: float | None = None) -> int:
+        """Runs the callbacks that are due, after waiting for the first of them; returns their number.
+
+        timeout: seconds; 0: do not wait; None: wait for ever
+        Returns 0 if the time is up, or `wake` was called. Raises what a callback raised. Ctrl-C works. If several
+        threads dispatch, one does so at a time; the others wait for their turn.
+        """
+        return self._dispatch_until(lambda: False, timeout)
+
+    def _dispatch_until(self, until: Callable[[], bool], timeout: float | None) -> int:
+        """Dispatches, or waits while another thread does; `until` says that there is nothing to wait for any more."""
+        timeout = _arguments.patience(timeout)
+        if self._is_simulated:
+            return self._dispatch_in_fleet(timeout)
+        may_wait = self._opened and not self._closed and not self._delivers_by_thread
+        if not may_wait or self._turns.holder == threading.get_ident() or _native.is_forked():
+            return self._dispatch_due()
+        end = None if timeout is None else time.monotonic() + max(0.0, timeout)
+
+        def need_not() -> bool:
+            return self._woken or until()
+
+        while self._turns.take(need_not, None if end is None else end - time.monotonic()):
+            try:
+                left = None if end is None else max(0.0, (end - time.monotonic()) * 1000)
+                if need_not():
+                    left = 0
+                if left != 0:
+                    # The wait is Python's, so that signal handlers run meanwhile.
+                    poll = select.poll()
+                    poll.register(self._fd, select.POLLIN)
+                    poll.poll(None if left is None else min(left, _MOST_POLL_MS))
+                delivered = self._dispatch_due()
+            finally:
+                self._turns.give()
+            if delivered or left == 0:
+                self._woken = False
+                return delivered
+        self._woken = False
+        return 0
+
+    def _dispatch_in_fleet(self, timeout: float | None) -> int:
+        """Moves the fleet until a callback has run. The timeout is of its time."""
+        delivered = _table.Size()
+        left = None if timeout is None else _arguments.milliseconds(max(0.0, timeout), "timeout", 1 << 63)
+        most = -1 if left is None else min(left, _MOST_POLL_MS)
+        library.segue_app_dispatch(self._handle, most, byref(delivered))
+        _native.release_deferred()
+        self._raise_failure()
+        if timeout is None and not delivered.value and not self._woken:
+            raise InvalidStateError("nothing happens in the fleet any more that this app could wait for")
+        self._woken = False
+        return delivered.value
+
+    def run(self) -> None:
+        """Runs callbacks until `stop` or `close`."""
+        try:
+            while not self._stopped:
+                self._dispatch_until(lambda: self._stopped, None)
+        except InvalidatedError:
+            if not self._stopped:  # else another thread closes it
+                raise
+        finally:
+            self._stopped = self._closed
+
+    def stop(self) -> None:
+        """Makes `run` return, or the next `run` return at once. For callbacks, signal handlers and other threads."""
+        self._stopped = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Makes a waiting `dispatch` return; if none waits, the next one does not wait."""
+        self._woken = True
+        library.segue_app_wake(self._handle)
+        self._turns.tell()
+
+    def fileno(self) -> int:
+        """Returns a descriptor that is readable while `dispatch` has something to do. Do not read from it."""
+        return _native.take_int32(library.segue_app_fd, self._handle)
+
+    def attach(self) -> None:
+        """Lets the running asyncio loop dispatch from now on; `async with` does it. Closing detaches."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not None or self._detach is not None:
+            raise InvalidStateError("the app is attached to a loop already")
+        self._loop = loop
+        if not self._is_simulated and not self._delivers_by_thread:
+            loop.add_reader(self._fd, self._dispatch_reporting)
+            self._detach = lambda: _remove_reader(loop, self._fd)
+
+    def _dispatch_due(self) -> int:
+        delivered = _table.Size()
+        library.segue_app_dispatch(self._handle, 0, byref(delivered))
+        _native.release_deferred()
+        self._raise_failure()
+        return delivered.value
+
+    def _dispatch_reporting(self) -> None:
+        """For loops: errors of callbacks do not end the loop."""
+        if not self._turns.take_now():
+            return  # another thread does it
+        try:
+            self._dispatch_due()
+        except Exception as error:
+            self._report(error)
+        finally:
+            self._turns.give()
+
+    @property
+    def _runs_itself(self) -> bool:
+        """Whether callbacks run without a call of `dispatch` in this thread."""
+        if self._delivers_by_thread:
+            return True
+        if self._loop is not None:
+            if running_loop() is self._loop:
+                raise InvalidStateError("waiting would stop the loop that dispatches: use await")
+            return True
+        return False
+
+    # ---- answers that come later, and errors ----
+
+    def _finish_later(self, result: Any) -> None:
+        """For handlers whose answer nobody waits for."""
+        if is_later(result):
+            self._run_later(result, lambda value, error: None)
+
+    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
+        """Calls `done` with what a handler's coroutine or future gave, or with what it raised."""
+        if isinstance(result, concurrent.futures.Future):
+            result.add_done_callback(lambda future: self._later_done(future, done))
+            return
+        loop = self._loop
+        if loop is None:
+            if inspect.iscoroutine(result):
+                result.close()
+            raise InvalidStateError("an async handler needs a loop: open the app with async with")
+
+        def start() -> None:
+            task = asyncio.ensure_future(result)
+            self._tasks.add(task)
+            task.add_done_callback(lambda future: self._later_done(future, done))
+
+        if running_loop() is loop:
+            start()
+        else:
+            loop.call_soon_threadsafe(start)
+
+    def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], None]) -> None:
+        self._tasks.discard(future)
+        error = None if future.cancelled() else future.exception()
+        try:
+            if future.cancelled():
+                done(None, CancelledError("the handler was cancelled"))
+            else:
+                done(None if error is not None else future.result(), error)
+        except Exception as late:  # its app was closed, or its time was up
+            logger.debug("an answer came too late: %s", late)
+        if error is not None:
+            if self._loop is None and not self._delivers_by_thread:
+                self._failures.append(error)
+                self.wake()
+            else:
+                self._report(error)
+
+    def _failed(self, error: BaseException) -> None:
+        """A callback raised."""
+        if self._delivers_by_thread:
+            self._report(error)
+        else:
+            self._failures.append(error)
+
+    def _raise_failure(self) -> None:
+        if self._failures:
+            failures, self._failures = self._failures, []
+            for other in failures[1:]:
+                self._report(other)
+            raise failures[0]
+
+    def _report(self, error: BaseException) -> None:
+        """An error that no call can raise."""
+        logger.error("exception in a callback of %s", self, exc_info=error)
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            context = {"message": f"exception in a callback of {self!r}", "exception": error}
+            if running_loop() is loop:
+                loop.call_exception_handler(context)
+            else:
+                loop.call_soon_threadsafe(loop.call_exception_handler, context)
+
+    def _wake_waiting(self) -> None:
+        """Something that was awaited has ended. A thread that waits for events looks, unless it is this one."""
+        self._turns.tell()
+        if self._turns.holder not in (None, threading.get_ident()) and not self._closed:
+            with suppress(Error):
+                library.segue_app_wake(self._handle)
+
+    def _time(self) -> float:
+        """Seconds, by the clock that its timeouts are of."""
+        return time.monotonic()
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _remove_reader(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    if not loop.is_closed():
+        loop.remove_reader(fd)

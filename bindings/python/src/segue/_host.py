@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What results, continuations, streams, requests, attachments and links need of their app, which knows them all."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Protocol
+
+
+class Host(Protocol):
+    """The app through which something comes. Its callbacks run as it says."""
+
+    @property
+    def _handle(self) -> int: ...
+
+    @property
+    def _runs_itself(self) -> bool:
+        """Whether callbacks run without a call of `dispatch` in this thread."""
+
+    def _dispatch_until(self, until: Callable[[], bool], timeout: float | None) -> int:
+        """Dispatches, or waits while another thread does; `until` says that there is nothing to wait for."""
+
+    def _time(self) -> float:
+        """Seconds, by the clock that its timeouts are of."""
+
+    def _wake_waiting(self) -> None:
+        """Something that was awaited has ended: threads that wait look."""
+
+    def _expect(self, answer: Any) -> None:
+        """Ends a result with an error if the app is closed before it is there."""
+
+    def _answered(self, answer: Any) -> None:
+        """Forgets a result that was expected."""
+
+    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
+        """Calls `done` with what a handler's coroutine or future gave, or with what it raised."""
+
+    def _finish_later(self, result: Any) -> None:
+        """Runs a handler's coroutine or future whose answer nobody waits for."""
+
+    def _failed(self, error: BaseException) -> None:
+        """Keeps what a callback raised, for `dispatch` to raise."""
+
+    def _report(self, error: BaseException) -> None:
+        """Logs an error that no call can raise."""
+
+    def _activity(self, handle: int) -> Any:
+        """Returns the activity of a handle that a callback borrows."""
