@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For programs that check themselves: what does not hold ends them, and is said with the library's last error. A program
- * that wants to say more of where it failed defines WHERE before it includes this. */
+/* For programs that check themselves: REQUIRE prints what does not hold, with the library's last error, and exits. A
+ * program that wants to print more about the place of a failure defines WHERE before it includes this file. */
 #ifndef REQUIRE_H
 #define REQUIRE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one call through the ABI costs: a scalar getter, handle check included, from one thread and from eight threads on
+/* Measures one call through the ABI: a scalar getter, handle check included, from one thread and from eight threads on
  * eight objects; and setting needs_save on a current activity. Definitions: bench/README.md. */
 #include "bench.h"
 #include <pthread.h>

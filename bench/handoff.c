@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a continuation takes on one machine: from segue_app_continue to the continue callback, the origin in another
- * process, the hub in a third, the activity dirty each time; and a request of a kilobyte to the origin with an answer of as
- * much. In turns with its peers: a round trip over a raw Unix
- * socket to another process, and a method call through a D-Bus daemon to another process. Only the raw socket is pinned
- * to cores, because it has two answers, far apart: the two processes on one core, or on two. */
+/* Measures a continuation on one machine: from segue_app_continue to the continue callback, the origin in another
+ * process, the hub in a third, the activity dirty each time; and a request of a kilobyte to the origin with an answer
+ * of the same size. Runs in turns with its peers: a round trip over a raw Unix socket to another process, and a method
+ * call through a D-Bus daemon to another process. Only the raw socket is pinned to cores, because it has two results,
+ * far apart: the two processes on one core, or on two. */
 #define _GNU_SOURCE
 #include "bench.h"
 #include <sched.h>

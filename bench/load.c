@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long it takes to load a library from nothing, with all that it needs. Linked to nothing but libc; bench/run starts
- * it afresh for every sample. */
+/* Measures the time to load a library with everything that it needs. Linked to libc only; bench/run starts a new
+ * process for every sample. */
 #include "bench.h"
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pump ONE OTHER: passes bytes on between two connected sockets, both ways, as plainly as it can be done: the peer of a hub
- * that carries a stream. */
+/* pump ONE OTHER: forwards bytes between two connected sockets, both ways, in the simplest way: the peer of a hub that
+ * forwards a stream. */
 #include "bench.h"
 #include <poll.h>
 #include <unistd.h>

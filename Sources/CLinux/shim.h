@@ -84,8 +84,8 @@ static inline ssize_t linux_receive_first(int socket, void *bytes, size_t size, 
   return result;
 }
 /**
- * Like recv; also takes the descriptor that came, closed by exec. If the process may open no more, or more than one came, the
- * system closes it: that is told.
+ * Like recv; also takes the descriptor that came with the bytes, close-on-exec. If the process cannot open more
+ * descriptors, or more than one came, the system closes them, and this function reports it.
  */
 static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptor) {
   int are_lost = 0;
@@ -244,7 +244,7 @@ static inline int linux_can_allocate(size_t size) {
   free(memory);
   return is_there;
 }
-/** Makes, and closes, what an event loop consists of; 0, or -1 where the system refuses: libuv would abort the process. */
+/** Makes and closes the parts of an event loop; 0, or -1 if the system refuses one: libuv would abort the process. */
 static inline int linux_probe_loop(void) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)

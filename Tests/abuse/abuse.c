@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* abuse CALLS SEED: makes that many calls from eight threads and from inside callbacks, and lets go of everything. What
- * each thread draws follows from the seed; how the threads meet does not. It ends with 0 if every answer was one that
- * segue.h allows, no callback came after its end, every context was destroyed once, and no handle or descriptor is left. */
+/* abuse CALLS SEED: makes that many calls from eight threads and from inside callbacks, and releases everything. The
+ * seed fixes what each thread draws, but not their interleaving. Exits with 0 if every answer was one that segue.h
+ * allows, no callback came after its end, every context was destroyed once, and no handle or descriptor is left. */
 #include "abuse.h"
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function for each type of callback: it keeps what it is lent, calls back into the library, and answers anything. */
+/* One function per type of callback: it retains its arguments, calls back into the library, and answers at random. */
 #include "abuse.h"
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Twenty scenarios, each run once for every system call that it makes, with that one call failing: it must then either
- * end as it should, or fail with an error, and as it should when tried again; in time, and with nothing left behind.
+/* Runs twenty scenarios once for every system call that they make, with that one call failing. A scenario must then
+ * either succeed, or fail with an error and succeed when retried; in time, and with nothing left behind.
  *
- *     faults SCENARIO|all FIRST STEP VARIANTS   calls FIRST, FIRST + STEP, ..., each in so many ways; 0 as STEP: none fails
+ *     faults SCENARIO|all FIRST STEP VARIANTS   calls FIRST, FIRST + STEP, ..., each in so many ways; 0 as STEP: none
  *
  * One process is hub, origin and receiver. Each run is in a child of its own, forked before the library is used. */
 #define _GNU_SOURCE

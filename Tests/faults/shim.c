@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded, it stands between the library (and libuv) and the system: the n-th call that either of them makes comes out
- * short, fails, or is where the process is killed or stopped. Calls of the program itself are none of its business.
+/* A preloaded library between the library under test (and libuv) and the system. The n-th system call of either one is
+ * cut short, fails, or kills or stops the process. Calls of the program itself are not affected.
  *
- * A program arms it by fault_arm; or SEGUE_FAULT does, for a process's life:
+ * A program arms it with fault_arm, or SEGUE_FAULT does for the whole process:
  *     kill:KIND:N  stop:KIND:N  at the N-th call after the first message of this kind (docs/protocol.md; 0: at once)
  */
 #define _GNU_SOURCE
@@ -108,7 +108,7 @@ static bool is_due(const char *name, const void *caller) {
   return true;
 }
 
-/** Looks at the messages that pass: a frame is kind, length (3), channel (4), and a message an array of number first. */
+/** Looks at passing messages: a frame is kind, length (3), channel (4), body; a message is an array, number first. */
 static void see(const unsigned char *bytes, ssize_t count) {
   if (!deadly_signal)
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs with a loop and threads of their own on a virtual fleet, unchanged: what they are told they are told in their
-// loop, and the fleet waits for what another thread does.
+// Programs with their own event loop and threads on a virtual fleet, unchanged: callbacks run in their loop, and the
+// fleet waits for answers of other threads.
 #include <assert.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How things end that end at an odd moment, in one process that is hub, origin and receiver at once. Each test is named on
- * the command line; it says nothing and ends with 0, or says what is wrong. */
+/* Ends at odd moments, in one process that is hub, origin and receiver at once. The command line names the test; it
+ * prints nothing and exits with 0, or prints what is wrong. */
 #include <errno.h>
 #include <signal.h>
 
@@ -155,7 +155,7 @@ static void answering_will_save_elsewhere(void) {
   REQUIRE(saver.destroyed == 1); /* the last callback may have returned no sooner */
 }
 
-/* Two callbacks, each on the thread of its app, close each other's: the later one is told that it would wait for ever. */
+/* Two callbacks, each on the thread of its app, close each other's app: the later call fails, and does not deadlock. */
 static segue_app *pair[2];
 static segue_status closed[2];
 static pthread_barrier_t inside;

@@ -16,7 +16,8 @@ if arg[1] == "offer" then
   local delegate = segue.out("segue_activity_delegate *", segue.activity_delegate_create, nil, nil)
   segue.activity_delegate_on_continuation_ended(delegate, function(_, _, receipt)
     local outcome = segue.out("segue_outcome", segue.receipt_get_outcome, receipt)
-    print(outcome == segue.OUTCOME_RESTORED and "restored by" or "not restored by", segue.text(segue.receipt_get_app_name, receipt))
+    local words = outcome == segue.OUTCOME_RESTORED and "restored by" or "not restored by"
+    print(words, segue.text(segue.receipt_get_app_name, receipt))
     running = false
   end)
   segue.activity_set_delegate(activity, delegate)

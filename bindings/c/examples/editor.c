@@ -77,7 +77,7 @@ static bool write_file(struct editor *editor) {
 }
 
 /**
- * Somebody continues the activity, or it is time to save it: bring it up to date. The text is in the file and not in the
+ * Brings the activity up to date: a receiver continues it, or a save is due. The text is in the file and not in the
  * activity, so the file is written first.
  */
 static segue_reply will_save(void *context, segue_activity *activity, segue_save *save) {

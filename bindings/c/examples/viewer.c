@@ -132,7 +132,7 @@ static bool restore_window(void *context, segue_activity *activity) {
   return viewer->restored;
 }
 
-/** The activity is here. Its windows are restored through the restoration handler, so that they count for the receipt. */
+/** The activity has arrived. The restoration handler restores its windows, so that they count for the receipt. */
 static segue_reply continue_activity(void *context, segue_app *app, segue_activity *activity,
                                      segue_continuation *continuation) {
   (void)app;
