@@ -112,6 +112,9 @@ final class RawPeer {
     }
   }
 
+  /// Bytes that the hub keeps for it: it says of none that they came.
+  var heldBytes: Int { world.hub?.link(of: number)?.heldBytes ?? 0 }
+
   var isConnected: Bool { world.hub?.link(of: number) != nil }
 
   func disconnect() {

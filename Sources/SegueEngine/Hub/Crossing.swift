@@ -170,9 +170,15 @@ extension HubEngine {
     changed(crossing)
   }
 
-  /// There is no socket for it, or bytes of it are lost.
-  @inline(never)
+  /// There is no socket for it.
   public func lose(_ crossing: Crossing, _ error: SegueError) {
+    fail(crossing, error)
+    removeDismissed()
+  }
+
+  /// The same, or bytes of it are lost.
+  @inline(never)
+  func fail(_ crossing: Crossing, _ error: SegueError) {
     guard !crossing.isLost else { return }
     drop(crossing)
     if crossing.request != nil {
@@ -212,7 +218,7 @@ extension HubEngine {
   func carryReset(from peer: Peer, _ channel: Link.Channel) -> Bool {
     for crossing in crossings where crossing.far === peer {
       if crossing.incoming.isOpen(on: channel) {
-        lose(crossing, SegueError(.connectionUnavailable, "the way to the other app broke"))
+        fail(crossing, SegueError(.connectionUnavailable, "the way to the other app broke"))
         return true
       }
       if crossing.outgoing.isOpen(on: channel) {
@@ -236,7 +242,7 @@ extension HubEngine {
   @inline(never)
   func loseCrossings(of peer: Peer) {
     for crossing in crossings where crossing.far === peer {
-      lose(crossing, SegueError(.connectionUnavailable, "the link to the other app's device ended"))
+      fail(crossing, SegueError(.connectionUnavailable, "the link to the other app's device ended"))
     }
   }
 
@@ -246,7 +252,7 @@ extension HubEngine {
     where crossing.far === peer && crossing.continuation.id == continuation && crossing.isAsker
       && crossing.incoming == .unopened
     {
-      lose(crossing, SegueError(.connectionUnavailable, "the way to the other app broke"))
+      fail(crossing, SegueError(.connectionUnavailable, "the way to the other app broke"))
     }
   }
 
@@ -263,7 +269,7 @@ extension HubEngine {
   private func sayHowEnded(_ crossing: Crossing) {
     guard crossing.isWritten else { return }
     guard crossing.isProven else {
-      return lose(crossing, SegueError(.connectionUnavailable, "bytes of the other app were lost on the way"))
+      return fail(crossing, SegueError(.connectionUnavailable, "bytes of the other app were lost on the way"))
     }
     guard let word = crossing.word, let app = apps[crossing.app] else { return }
     crossing.word = nil

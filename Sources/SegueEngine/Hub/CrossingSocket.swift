@@ -16,6 +16,7 @@ extension HubEngine {
   public func carry(_ crossing: Crossing, _ socket: some CrossingSocket) {
     give(crossing, to: socket)
     take(crossing, from: socket)
+    removeDismissed()
     guard !crossing.isOver else { return }
     let (reading, writing) = (crossing.isUnread && !crossing.isShutForReading, crossing.isWritten && !crossing.isShut)
     guard reading || writing else { return }

@@ -33,15 +33,20 @@ final class DistantHub {
 
   /// The route of a linked hub.
   final class Way {
+    /// Outlives it: it has it among its ways.
+    unowned(unsafe) let distant: DistantHub
     /// Outlives it: ways by a hub go with it.
     unowned(unsafe) let peer: Peer
+    /// Where it stands among those of that hub.
+    var place = 0
     /// From that hub to this one.
     let hubs: [Identifier]
     let sequence: UInt64
     /// That hub has lost it, and looks for another.
     var isSought = false
 
-    init(by peer: Peer, _ route: Route) {
+    init(to distant: DistantHub, by peer: Peer, _ route: Route) {
+      self.distant = distant
       self.peer = peer
       hubs = route.hubs
       sequence = route.sequence
@@ -59,11 +64,10 @@ final class DistantHub {
 
   func set(_ way: Way?, by peer: Peer) {
     if let index = ways.firstIndex(where: { $0.peer === peer }) {
-      peer.hub?.count(-ways[index].cost)
-      ways.remove(at: index)
+      peer.hub?.remove(ways.remove(at: index))
     }
     guard let way else { return }
-    peer.hub?.count(way.cost)
+    peer.hub?.append(way)
     ways.append(way)
   }
 

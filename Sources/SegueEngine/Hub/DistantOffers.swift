@@ -84,9 +84,15 @@ extension HubEngine {
   func follow(_ id: Identifier, list: UInt64, _ peer: Peer, _ hub: LinkedHub) {
     guard distantHubs[id] != nil else { return }
     hub.followed.insert(id)
+    // A list that is being told ends first: asked for without being read, it costs nothing.
+    guard !peer.pending.contains(.listed(id)) else { return hub.relisted[id] = list }
+    beginList(of: id, list, to: peer)
+    tellPending(peer)
+  }
+
+  private func beginList(of id: Identifier, _ list: UInt64, to peer: Peer) {
     send(.list(id, list), to: peer)
     listOffers(of: id, to: peer)
-    tellPending(peer)
   }
 
   func listOffers(of id: Identifier, to peer: Peer) {
@@ -115,6 +121,9 @@ extension HubEngine {
     if news.kind == .route { return tellRouteNow(to: news.hub, peer, hub) }
     // It may have gone elsewhere meanwhile.
     guard news.hub == identity.id || hub.followed.contains(news.hub) else { return }
+    if news.kind == .listed, let list = hub.relisted.removeValue(forKey: news.hub) {
+      return beginList(of: news.hub, list, to: peer)
+    }
     if let bytes = encoded(news) { send(bytes, to: peer) }
   }
 

@@ -87,6 +87,7 @@ extension HubEngine {
     guard mayContinue(offer, peer), isOffered(offer) else {
       return refuse(SegueError(.handoffFailed, "the activity is no longer offered"))
     }
+    useNewLinks(continuation, receiver, by: peer)
     if let known = continuations[continuation.id] {
       guard known.receiverPeer === peer, known.originPeer === offer.peer else {
         return refuse(Self.nameIsTaken)
@@ -117,6 +118,28 @@ extension HubEngine {
     peer.continuations.append(record)
     origin.continuations.append(record)
     return true
+  }
+
+  /// A hub that was restarted comes by another link while that of the former waits to be resumed: what was under way by the
+  /// old link goes on by the new one, so that no outcome waits for an answer that never comes.
+  private func useNewLinks(_ continuation: Message.Continuation, _ receiver: Receiver, by peer: Peer) {
+    guard let former = continuations[continuation.id], former.receiver == receiver.id else { return }
+    let receiverPeer = former.receiverPeer.isSuspended ? peer : former.receiverPeer
+    let originPeer = former.originPeer.isSuspended ? origin(of: continuation) ?? former.originPeer : former.originPeer
+    guard receiverPeer !== former.receiverPeer || originPeer !== former.originPeer, receiverPeer !== originPeer else {
+      return
+    }
+    remove(former)
+    let left = max(0, former.expiresAt - now.uptime - Self.continuationGrace)
+    guard record(continuation, receiver, receiverPeer, originPeer, milliseconds: left) else { return }
+    continuations[continuation.id]?.isOver = former.isOver
+  }
+
+  /// The peer that leads to the app where the activity lives, if it is offered.
+  private func origin(of continuation: Message.Continuation) -> Peer? {
+    if let app = apps[continuation.origin] { return app }
+    guard let offer = offers[continuation.activity], offer.origin == continuation.origin else { return nil }
+    return offer.peer
   }
 
   private func hold(_ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer) {
@@ -197,6 +220,7 @@ extension HubEngine {
   /// False: the origin is not known here.
   private func tell(_ told: HeldOutcome) -> Bool {
     let continuation = told.continuation
+    useNewLinks(continuation, told.receiver, by: told.peer)
     if let known = continuations[continuation.id] {
       // Another's continuation is none of its business.
       guard known.receiverPeer === told.peer, known.receiver == told.receiver.id else { return true }

@@ -82,8 +82,9 @@ public final class HubEngine {
   /// Streams between apps of this device and others.
   var crossings: [Crossing] = []
   var changedCrossings: [Crossing] = []
-  /// Hubs that went while this call was served: what refers to them may still be gone through.
-  var gone: [Peer] = []
+  /// Those of them that were dismissed while this call is served, and have no connection that closes: what refers to them may
+  /// still be gone through.
+  private var dismissed: [Peer] = []
   /// Connections to flush and then close.
   var closable: [PeerNumber] = []
 
@@ -107,6 +108,7 @@ public final class HubEngine {
   /// Too many that have not said who they are: the one that has been silent for longest goes, not the one that comes.
   public func connected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
+    defer { removeDismissed() }
     if strangers.count >= Self.strangerLimit {
       let silent = strangers.removeFirst()
       dismiss(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.strangerLimit) others came"))
@@ -129,7 +131,7 @@ public final class HubEngine {
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment
   ) {
     self.now = now
-    gone = []
+    defer { removeDismissed() }
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes, descriptor)
     read(peer, number)
@@ -164,7 +166,7 @@ public final class HubEngine {
   /// The connection is gone.
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
-    gone = []
+    defer { removeDismissed() }
     guard let peer = peers.removeValue(forKey: number) else { return }
     if let hub = peer.hub, !peer.isClosing {
       suspend(peer, hub)
@@ -177,6 +179,7 @@ public final class HubEngine {
   /// Room has come in a peer's socket after there had been none.
   public func drained(_ number: PeerNumber, _ now: Moment) {
     self.now = now
+    defer { removeDismissed() }
     guard let peer = peers[number] else { return }
     tellPending(peer)
   }
@@ -197,6 +200,7 @@ public final class HubEngine {
     guard let peer = peers[next.number] else { return true }
     body(peer.number, peer.link)
     if !peer.link.hasOutput { tellPending(peer) }
+    removeDismissed()
     return true
   }
 
@@ -211,6 +215,7 @@ public final class HubEngine {
 
   /// Another hub takes over: all apps are sent there, and links end.
   public func stepDown() {
+    defer { removeDismissed() }
     for peer in peerList + hubList + strangers {
       dismiss(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
     }
@@ -237,7 +242,7 @@ public final class HubEngine {
 
   public func tick(_ now: Moment) {
     self.now = now
-    gone = []
+    defer { removeDismissed() }
     for peer in strangers where peer.helloBy <= now.uptime {
       dismiss(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
     }
@@ -292,10 +297,13 @@ public final class HubEngine {
     let isConnected = peer.hub?.resumeBy == nil
     if isConnected, !peer.isResuming { try? writer.send(.goodbye(error), over: peer.link) }
     peer.isClosing = true
-    guard isConnected else { return forget(peer) }
+    guard isConnected else { return dismissed.append(peer) }
     flush(peer)
     closable.append(peer.number)
   }
+
+  /// Takes those out that have no connection. Called last in each call that may have dismissed one.
+  func removeDismissed() { while let peer = dismissed.popLast() { forget(peer) } }
 
   /// Closes without a word.
   func close(_ peer: Peer) {

@@ -55,7 +55,7 @@ extension HubEngine {
     departed.insert(app.id)
     // Streams that it was asked for and has not answered.
     for crossing in crossings where crossing.app == app.id && !crossing.isAsker && crossing.outgoing == .unopened {
-      lose(crossing, SegueError(.connectionUnavailable, "the app where the activity lives has gone"))
+      fail(crossing, SegueError(.connectionUnavailable, "the app where the activity lives has gone"))
     }
     let last = peerList.removeLast()
     if last !== peer {

@@ -91,6 +91,7 @@ extension HubEngine {
     guard let request = crossing.request, !crossing.isLost, let app = apps[crossing.app] else { return }
     crossing.request = nil
     send(request, to: app, with: descriptor)
+    removeDismissed()
   }
 
   /// The origin has answered.
@@ -126,7 +127,7 @@ extension HubEngine {
     if let path = paths[continuation.id], path.originPeer === peer { path.answered() }
     if let crossing = crossing(id), crossing.far === peer, crossing.isAsker, crossing.incoming == .unopened {
       guard error == nil, channel != 0 else {
-        return lose(crossing, error ?? SegueError(.malformed, "the other hub names no channel"))
+        return fail(crossing, error ?? SegueError(.malformed, "the other hub names no channel"))
       }
       crossing.incoming = .open(channel)
       if let app = apps[crossing.app] { send(.streamAnswer(id, continuation, channel: 1, nil), to: app) }

@@ -26,6 +26,7 @@ extension HubEngine {
     _ number: PeerNumber, for attachment: LinkRequest? = nil, secret: Identifier, _ now: Moment
   ) {
     self.now = now
+    defer { removeDismissed() }
     let peer = Peer(number: number, hubWith: secret, helloBy: now.uptime + Self.helloTime)
     peers[number] = peer
     if let attachment, let app = peers[attachment.app] {
@@ -57,6 +58,7 @@ extension HubEngine {
   public func refuse(_ attachment: LinkRequest, _ error: SegueError) {
     guard let app = peers[attachment.app] else { return }
     send(.detached(attachment.number, error), to: app)
+    removeDismissed()
   }
 
   /// The app that made the link hears that it has ended.
@@ -89,7 +91,7 @@ extension HubEngine {
     case .route(let id, let route, let isSought): try heard(route, to: id, isSought: isSought, by: peer, hub)
     case .seek(let id, let sequence): sought(id, sequence, by: peer)
     case .follow(let id, let list): follow(id, list: list, peer, hub)
-    case .unfollow(let id): hub.followed.remove(id)
+    case .unfollow(let id): hub.unfollow(id)
     case .list(let id, let list): heardList(of: id, list, by: peer)
     case .listed(let version): heardListed(version, by: peer)
     case .refresh: loseRoutes(by: peer, hub)
@@ -163,7 +165,6 @@ extension HubEngine {
   @inline(never)
   func forgetHub(_ peer: Peer) {
     guard peer.index < hubList.count, hubList[peer.index] === peer else { return }
-    gone.append(peer)
     removeFromList(peer)
     session(resumingOver: peer)?.hub?.successor = nil
     detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))

@@ -9,6 +9,8 @@ final class Path {
   /// Both outlive it: it is taken out when either goes.
   unowned(unsafe) let receiverPeer: Peer
   unowned(unsafe) let originPeer: Peer
+  /// Where it stands among those of the origin's peer.
+  fileprivate var place = 0
   /// A request or a stream was asked for: if one side goes, the other may wait for something of it.
   fileprivate(set) var isAwaited = false
   /// Requests and streams that were asked for and not answered yet.
@@ -56,7 +58,7 @@ struct Paths {
       }
       paths[continuation] = next
       peer.receivingPaths.append(next)
-      origin.originPaths.append(next)
+      next.place = origin.originPaths.append(next)
       path = next
     }
     if let path, let awaitedUntil {
@@ -77,14 +79,28 @@ struct Paths {
   private mutating func remove(_ path: Path) {
     paths[path.continuation] = nil
     path.receiverPeer.receivingPaths.removeAll { $0 === path }
-    path.originPeer.originPaths.removeAll { $0 === path }
+    removeFromOrigin(path)
+  }
+
+  private func removeFromOrigin(_ path: Path) {
+    if let moved = path.originPeer.originPaths.remove(at: path.place) { moved.place = path.place }
   }
 
   /// - Returns: those that were removed.
   mutating func remove(of peer: Peer) -> [Path] {
-    let removed = peer.receivingPaths + peer.originPaths
-    for path in removed { remove(path) }
-    return removed
+    let (receiving, origin) = (peer.receivingPaths, peer.originPaths.all)
+    // They may be many: none is searched for in a list that goes.
+    peer.receivingPaths = []
+    peer.originPaths.removeAll()
+    for path in receiving {
+      paths[path.continuation] = nil
+      removeFromOrigin(path)
+    }
+    for path in origin {
+      paths[path.continuation] = nil
+      path.receiverPeer.receivingPaths.removeAll { $0 === path }
+    }
+    return receiving + origin
   }
 }
 

@@ -43,7 +43,7 @@ final class Peer {
   var continuations: [HubContinuation] = []
   /// The ways of continuations of which it leads to the receiver, the oldest first, and to the origin.
   var receivingPaths: [Path] = []
-  var originPaths: [Path] = []
+  var originPaths = UnorderedList<Path>()
   var relays: [Relay] = []
   /// Questions of the app that wait for an explanation, and the uptime from which on it may have the next.
   var explains: [Explain] = []
@@ -67,6 +67,8 @@ final class Peer {
 
   /// It hears of offers.
   var isRegistered: Bool { app != nil || isLinked }
+  /// Its link is cut, and may be resumed.
+  var isSuspended: Bool { hub?.resumeBy != nil }
   var isLinked: Bool { hub.map { $0.resumeBy == nil } ?? false }
 }
 
@@ -101,10 +103,14 @@ final class LinkedHub {
   var isAsked = false
   /// Hubs of which it hears by this one. Never iterated.
   var followed: Set<Identifier> = []
+  /// Those whose list it has asked for again before it was told the last: the number of the next. Never iterated.
+  var relisted: [Identifier: UInt64] = [:]
   /// Hubs to which it was told a route; of those, as far as it has yet to hear, to which there was none for a while.
   /// Never iterated.
   var toldRoutes: Set<Identifier> = []
   var lostRoutes: Set<Identifier> = []
+  /// Routes that come by it.
+  private var ways = UnorderedList<DistantHub.Way>()
   /// Of the routes and offers that come by it, and by all.
   private(set) var bytes = 0
   private let allBytes: LinkedBytes
@@ -117,6 +123,24 @@ final class LinkedHub {
     self.secret = secret
     self.theirSecret = theirSecret
     self.heardAt = heardAt
+  }
+
+  func unfollow(_ id: Identifier) {
+    followed.remove(id)
+    relisted[id] = nil
+  }
+
+  /// Hubs to which it has a route.
+  var reached: [DistantHub] { ways.all.map { $0.distant } }
+
+  func append(_ way: DistantHub.Way) {
+    count(way.cost)
+    way.place = ways.append(way)
+  }
+
+  func remove(_ way: DistantHub.Way) {
+    count(-way.cost)
+    if let moved = ways.remove(at: way.place) { moved.place = way.place }
   }
 
   /// So many more, or fewer.

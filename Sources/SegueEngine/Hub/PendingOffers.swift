@@ -45,7 +45,7 @@ struct PendingOffers {
   var count: Int { order.count - start }
   var isEmpty: Bool { start == order.count }
 
-  private func contains(_ news: OfferNews) -> Bool {
+  func contains(_ news: OfferNews) -> Bool {
     members.isEmpty ? order[start...].contains(news) : members.contains(news)
   }
 

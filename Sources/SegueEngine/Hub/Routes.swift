@@ -32,7 +32,7 @@ extension HubEngine {
     guard let distant = distantHubs[id] ?? route.map({ _ in addDistantHub(id) }) else { return }
     if let route {
       distant.set(nil, by: peer)
-      let way = DistantHub.Way(by: peer, route)
+      let way = DistantHub.Way(to: distant, by: peer, route)
       if hasRoom(way.cost, hub) { distant.set(way, by: peer) }
     } else if isSought {
       distant.way(by: peer)?.isSought = true
@@ -73,7 +73,7 @@ extension HubEngine {
   private func remove(_ distant: DistantHub) {
     lose(distant)
     distantHubs[distant.id] = nil
-    for peer in hubList { peer.hub?.followed.remove(distant.id) }
+    for peer in hubList { peer.hub?.unfollow(distant.id) }
     let last = distantHubList.removeLast()
     guard last !== distant else { return }
     distantHubList[distant.index] = last
@@ -83,7 +83,9 @@ extension HubEngine {
   /// A linked hub is gone, or begins anew: what it has said counts no more.
   func loseRoutes(by peer: Peer, _ hub: LinkedHub) {
     hub.followed = []
-    for distant in distantHubList where distant.way(by: peer) != nil {
+    hub.relisted = [:]
+    // It may say so again and again: what it has not said costs nothing.
+    for distant in hub.reached {
       distant.set(nil, by: peer)
       choose(distant)
     }

@@ -1,0 +1,25 @@
+/// Elements in no order, each of which remembers its place: put in and taken out in constant time.
+struct UnorderedList<Element: AnyObject> {
+  private(set) var all: [Element] = []
+
+  var count: Int { all.count }
+  var isEmpty: Bool { all.isEmpty }
+
+  /// - Returns: its place.
+  mutating func append(_ element: Element) -> Int {
+    all.append(element)
+    return all.count - 1
+  }
+
+  func has(_ element: Element, at place: Int) -> Bool { place < all.count && all[place] === element }
+
+  /// - Returns: the element that has this place now, which must be told so; nil: none has.
+  mutating func remove(at place: Int) -> Element? {
+    let last = all.removeLast()
+    guard place < all.count else { return nil }
+    all[place] = last
+    return last
+  }
+
+  mutating func removeAll() { all = [] }
+}

@@ -1,0 +1,305 @@
+import SegueModel
+import SegueWire
+import Testing
+
+@testable import SegueEngine
+
+/// What linked hubs may cost, and what is left of those that have gone: nothing. What they had under way goes on by others.
+@Suite struct LinkedHubTests {
+  private static let text = String(repeating: "a", count: Limits.identifier)
+  private static let title = String(repeating: "t", count: Limits.title)
+
+  /// Of those that a linked hub opens whose identifier is the higher one.
+  private static let firstChannel: Link.Channel = 2
+
+  private func description(_ id: Identifier, _ title: String, type: String = "com.example.note") -> OfferDescription {
+    OfferDescription(
+      id: id, type: type, title: title, payloadVersion: 0, sizeHint: 0, expirationDate: nil,
+      supportsContinuationStreams: true)
+  }
+
+  /// A large one.
+  private func offered(
+    _ id: Identifier, _ title: String = title, by origin: Identifier = Identifier(high: 7, low: 7), of hub: Identifier,
+    _ number: UInt64 = 1, type: String = "com.example.note"
+  ) -> Message {
+    let offer = Offer(
+      description: description(id, title, type: type), origin: origin, appName: Self.text, bundleIdentifier: Self.text,
+      deviceName: Self.text, rank: 1, activatedAt: 0)
+    let version = OffersVersion(hub: hub, number: number)
+    return .offer(
+      offer, OfferTiming(age: 0, remaining: nil), OfferOrigin(team: "TEAM", activation: 1, version: version))
+  }
+
+  private func world() throws -> (World, HubEngine) {
+    let world = World()
+    world.startHub()
+    return (world, try #require(world.hub))
+  }
+
+  private func linked(_ world: World) throws -> (RawPeer, Identifier) {
+    let id = world.identifier()
+    let peer = try RawPeer(hubIn: world, as: id)
+    try peer.resume()
+    try peer.say(.route(to: id, Route([id], sequence: 1), isSought: false))
+    world.settle()
+    return (peer, id)
+  }
+
+  private func receiver(_ number: UInt64) -> Receiver {
+    Receiver(
+      id: Identifier(high: 2, low: number), deviceName: "away", appName: "asker", bundleIdentifier: "com.example.a")
+  }
+
+  // MARK: Bounds
+
+  @Test func `a link may have 8 MiB kept, all links 32 MiB, and when they go nothing stays (A4)`() throws {
+    let (world, hub) = try world()
+    var links: [(peer: RawPeer, id: Identifier, first: Identifier)] = []
+    for _ in 0..<5 {
+      let (peer, id) = try linked(world)
+      let before = hub.linkedBytes.count
+      links.append((peer, id, world.identifier()))
+      try peer.say(offered(links.last!.first, of: id))
+      for _ in 0..<3_200 { try peer.say(offered(world.identifier(), of: id, type: "com.example.other")) }
+      world.settle()
+      let kept = hub.linkedBytes.count - before
+      let limit = min(HubEngine.linkedBytesLimit, HubEngine.allLinkedBytesLimit - before)
+      #expect(kept <= limit && kept > limit - 4_096, "it takes all that it may, and no more")
+      #expect(peer.isConnected, "what is more is not taken, and that is all")
+    }
+    // What is there may change, in the room that it has.
+    let (first, last) = (links[0], links[4])
+    let viewer = world.open("viewer", types: ["com.example.note"])
+    try first.peer.say(offered(first.first, "Draft", of: first.id, 2))
+    world.settle()
+    #expect(viewer.takeEvents().contains("appeared Draft") || viewer.engine.offers[first.first] != nil)
+    // What goes leaves room for others.
+    let more = world.identifier()
+    try last.peer.say(offered(more, of: last.id, 2))
+    world.settle()
+    #expect(viewer.engine.offers[more] == nil)
+    try first.peer.say(.gone(first.first, OffersVersion(hub: first.id, number: 3)))
+    try last.peer.say(offered(more, of: last.id, 3))
+    world.settle()
+    #expect(viewer.engine.offers[more] != nil)
+    for link in links { link.peer.disconnect() }
+    #expect(hub.linkedBytes.count == 0 && viewer.engine.offers.all.isEmpty)
+    #expect(hub.leftover == nil)
+  }
+
+  @Test func `a list that is asked for again before it was read is told once more, not each time (A4)`() throws {
+    let (world, _) = try world()
+    let (relay, relaying) = try linked(world)
+    let home = world.identifier()
+    try relay.say(.route(to: home, Route([relaying, home], sequence: 1), isSought: false))
+    world.settle()
+    try relay.say(.list(home, try #require(relay.lists[home])))
+    let count = 100
+    for _ in 0..<count { try relay.say(offered(world.identifier(), of: home)) }
+    let (asker, _) = try linked(world)
+    for number in 1...1_000 as ClosedRange<UInt64> { try asker.say(.follow(home, list: number)) }
+    world.settle()
+    let heard = asker.heard.drop { if case .list(home, 1_000) = $0 { false } else { true } }
+    #expect(asker.heard.count { if case .list = $0 { true } else { false } } == 2)
+    #expect(heard.count { if case .offer = $0 { true } else { false } } == count)
+    #expect(heard.count { if case .listed = $0 { true } else { false } } == 1)
+  }
+
+  @Test func `frames that are no messages fill no memory, either: who does not read is given up`() throws {
+    let (world, hub) = try world()
+    let (away, _) = try linked(world)
+    try fill(away, in: world)
+    #expect(away.isConnected)
+    // Each is answered by a frame that gives the channel up.
+    for number in 0..<1_000 as Range<UInt32> {
+      try away.say(
+        .state(world.identifier(), to: receiver(1).id, channel: 2 * number + Self.firstChannel, size: 1, isStale: false)
+      )
+    }
+    #expect(hub.brokenInvariant == nil)
+    world.settle()
+    #expect(!away.isConnected)
+  }
+
+  /// Has it hear so much that only little more may wait for it: it never says that something came.
+  private func fill(_ peer: RawPeer, in world: World) throws {
+    let editor = try RawPeer(app: "loud", in: world)
+    let id = world.identifier()
+    var activation: UInt64 = 0
+    while peer.heldBytes < HubEngine.backlogLimit - 2_500 {
+      activation += 1
+      try editor.say(.put(description(id, Self.title), OfferTiming(age: 0, remaining: nil), activation: activation))
+      world.settle()
+    }
+  }
+
+  // MARK: Those that have gone
+
+  @Test func `a hub that is given up while what was held for it goes through takes nothing with it (R3.14)`() throws {
+    let (world, hub) = try world()
+    let (full, id) = try linked(world)
+    let (other, _) = try linked(world)
+    let (origin, activity) = (world.identifier(), world.identifier())
+    func attempt() -> Message.Continuation {
+      Message.Continuation(id: world.identifier(), origin: Identifier(ofSecret: origin), activity: activity)
+    }
+    for number in 0..<400 as Range<UInt64> {
+      try full.say(.fetch(attempt(), milliseconds: 10_000, receiver: receiver(number)))
+    }
+    try other.say(.fetch(attempt(), milliseconds: 10_000, receiver: receiver(1_000)))
+    try fill(full, in: world)
+    full.disconnect()
+    let editor = try RawPeer(app: "editor", as: origin, in: world)
+    try editor.say(.put(description(activity, "Draft"), OfferTiming(age: 0, remaining: nil), activation: 1))
+    world.settle()
+    let fetched = editor.heard.compactMap { if case .fetch(_, _, let receiver?) = $0 { receiver.id } else { nil } }
+    #expect(fetched.count == HubEngine.continuationsOfOriginLimit + 1 && fetched.last == receiver(1_000).id)
+    let again = try RawPeer(hubIn: world, as: id)
+    #expect(again.sessions.isEmpty, "it is given up")
+    again.disconnect()
+    #expect(hub.brokenInvariant == nil)
+  }
+
+  @Test func `an outcome that a young hub holds goes through if its link is cut, not if its app is gone (R3.14)`()
+    throws
+  {
+    let (world, _) = try world()
+    let (away, _) = try linked(world)
+    let app = try RawPeer(app: "viewer", in: world)
+    let (origin, activity) = (world.identifier(), world.identifier())
+    for (number, peer) in [away, app].enumerated() {
+      let attempt = Message.Continuation(
+        id: Identifier(high: 9, low: UInt64(number)), origin: Identifier(ofSecret: origin), activity: activity)
+      try peer.say(.outcome(attempt, .declined, nil, receiver: receiver(1)))
+      peer.disconnect()
+    }
+    let editor = try RawPeer(app: "editor", as: origin, in: world)
+    world.settle()
+    let outcomes = editor.heard.compactMap {
+      if case .outcome(let attempt, _, _, _) = $0 { attempt.id } else { nil }
+    }
+    #expect(outcomes == [Identifier(high: 9, low: 0)])
+  }
+
+  @Test func `a stream that was asked of an app that goes is refused, and leaves nothing (R7.1)`() throws {
+    let (world, hub) = try world()
+    // Its identifier is the lower one: it decides.
+    let away = try RawPeer(hubIn: world, as: Identifier(high: 1, low: 1))
+    try away.resume()
+    try away.say(.proceed(session: nil, received: 0))
+    let origin = world.identifier()
+    let editor = try RawPeer(app: "editor", as: origin, in: world)
+    let attempt = Message.Continuation(
+      id: world.identifier(), origin: Identifier(ofSecret: origin), activity: world.identifier())
+    let id = world.identifier()
+    try away.write([], total: 0) { .stream(id, attempt, from: receiver(1).id, channel: $0, attachment: nil) }
+    guard case .incoming(let stream)? = hub.takeTransfers().first else { return #expect(Bool(false)) }
+    hub.connect(stream, PassedDescriptor())
+    world.settle()
+    editor.disconnect()
+    #expect(away.heard.contains { if case .vanished(attempt.id) = $0 { true } else { false } })
+    #expect(stream.isOver)
+    while hub.takeCrossing() != nil {}
+    #expect(hub.leftover == nil)
+  }
+
+  @Test func `a stream whose asker goes before it is answered leaves nothing (R7.1)`() throws {
+    let (world, hub) = try world()
+    let (away, home) = try linked(world)
+    let (origin, activity) = (world.identifier(), world.identifier())
+    try away.say(offered(activity, by: origin, of: home))
+    let app = try RawPeer(app: "viewer", in: world)
+    let attempt = Message.Continuation(id: world.identifier(), origin: origin, activity: activity)
+    let id = world.identifier()
+    try app.say(.stream(id, attempt, from: origin, channel: 0, attachment: nil), with: PassedDescriptor())
+    guard case .outgoing(let stream, _)? = hub.takeTransfers().first else { return #expect(Bool(false)) }
+    world.settle()
+    app.disconnect()
+    // As its socket shows.
+    hub.ended(stream, isClosed: true)
+    try away.say(.streamAnswer(id, attempt, channel: Self.firstChannel, nil))
+    world.settle()
+    while hub.takeCrossing() != nil {}
+    #expect(stream.isOver && hub.leftover == nil)
+  }
+
+  @Test func `who has heard of a hub that is gone hears of it again when it asks again (R1.11)`() throws {
+    let (world, hub) = try world()
+    let (relay, relaying) = try linked(world)
+    let (asker, _) = try linked(world)
+    let home = world.identifier()
+    func announce() throws {
+      try relay.say(.route(to: home, Route([relaying, home], sequence: 1), isSought: false))
+      world.settle()
+      try relay.say(
+        .list(home, try #require(relay.lists[home])), offered(world.identifier(), of: home),
+        .listed(OffersVersion(hub: home, number: 1)))
+      world.settle()
+    }
+    func offersHeard() -> Int { asker.heard.count { if case .offer = $0 { true } else { false } } }
+    try announce()
+    try asker.say(.follow(home, list: 1))
+    world.settle()
+    #expect(offersHeard() == 1)
+    try relay.say(.route(to: home, nil, isSought: false))
+    world.settle()
+    #expect(hub.leftover == nil)
+    try announce()
+    #expect(offersHeard() == 1, "it has to ask for what is told by another route")
+    try asker.say(.follow(home, list: 2))
+    world.settle()
+    #expect(offersHeard() == 2)
+  }
+
+  // MARK: Those that were restarted
+
+  @Test func `an outcome that comes by the next hub of a device is told once, and noted (R3.6)`() throws {
+    let scene = try HostilePeerTests.Scene()
+    let (before, _) = try linked(scene.world)
+    let attempt = scene.attempt
+    _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: receiver(1)), by: before)
+    before.disconnect()
+    let (after, _) = try linked(scene.world)
+    func restored() throws -> [String] {
+      try scene.say(.outcome(attempt, .restored, nil, receiver: receiver(1)), by: after)
+    }
+    #expect(try restored() == ["was_continued", "ended restored"])
+    #expect(after.heard.contains { if case .noted(attempt.id, _) = $0 { true } else { false } })
+    #expect(try restored().isEmpty)
+    scene.world.wait(HubEngine.resumeTime + 1_000)
+    #expect(scene.editor.takeEvents().isEmpty)
+    #expect(scene.world.hub?.leftover == nil)
+  }
+
+  @Test func `another receiver does not take a continuation over, whose link is cut (R3.6)`() throws {
+    let scene = try HostilePeerTests.Scene()
+    let (before, _) = try linked(scene.world)
+    let attempt = scene.attempt
+    _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: receiver(1)), by: before)
+    before.disconnect()
+    let (after, _) = try linked(scene.world)
+    #expect(try scene.say(.outcome(attempt, .restored, nil, receiver: receiver(2)), by: after).isEmpty)
+  }
+
+  @Test func `an outcome finds the next hub of the origin's device (R3.6)`() throws {
+    let (world, _) = try world()
+    let (before, home) = try linked(world)
+    let (origin, activity) = (world.identifier(), world.identifier())
+    try before.say(offered(activity, by: origin, of: home))
+    let app = try RawPeer(app: "viewer", in: world)
+    let attempt = Message.Continuation(id: world.identifier(), origin: origin, activity: activity)
+    try app.say(.fetch(attempt, milliseconds: 10_000, receiver: nil))
+    world.settle()
+    #expect(before.heard.contains { if case .fetch = $0 { true } else { false } })
+    before.disconnect()
+    let (after, next) = try linked(world)
+    try after.say(offered(activity, by: origin, of: next))
+    try app.say(.outcome(attempt, .restored, nil, receiver: nil))
+    world.settle()
+    #expect(after.heard.contains { if case .outcome = $0 { true } else { false } })
+    try after.say(.noted(attempt.id, to: receiver(1).id))
+    world.settle()
+    #expect(app.heard.contains { if case .noted(attempt.id, _) = $0 { true } else { false } })
+  }
+}
