@@ -1,4 +1,4 @@
-// Section 4 of segue.h: the delegate of an activity, and what its callbacks are given.
+// Section 4 of segue.h: the delegate of an activity, and the objects that its callbacks get.
 import CSegue
 import SegueModel
 import SegueRuntime
@@ -82,7 +82,7 @@ public func segue_activity_delegate_create(
   _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?,
   _ delegate: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  // Made first: if the call fails, it goes, and the context with it.
+  // Created first: if the call fails, it is destroyed, and the context with it.
   let made = HostActivityDelegate(Context(context, destroy))
   return attempt { () throws(SegueError) in
     try handles.give(made, .activityDelegate, to: Arguments.required(delegate, "delegate"))

@@ -6,7 +6,7 @@ import SegueRuntime
 public typealias TextOut = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 public typealias LengthOut = UnsafeMutablePointer<Int>?
 
-/// Sets a text that may be absent.
+/// Sets an optional text.
 private func set(
   _ activity: OpaquePointer?, _ text: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int,
   _ change: (inout Activity, String?) throws(SegueError) -> Void
@@ -25,7 +25,7 @@ private func get(
   }
 }
 
-/// Sets a value that may be absent.
+/// Sets an optional value.
 private func set(
   _ activity: OpaquePointer?, _ value: OpaquePointer?,
   _ change: (inout Activity, Value?) throws(SegueError) -> Void
@@ -51,7 +51,7 @@ private func get(
   }
 }
 
-/// Inlined, and its closure with it: without that, the activity would be copied for the closure, whole.
+/// Inlined together with its closure: otherwise the whole activity would be copied for the closure.
 @inline(__always)
 private func get<Number>(
   _ activity: OpaquePointer?, _ number: UnsafeMutablePointer<Number>?, _ property: (borrowing Activity) -> Number

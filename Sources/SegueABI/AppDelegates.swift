@@ -78,7 +78,7 @@ final class HostAppDelegate: AppDelegate {
     return true
   }
 
-  /// Lends a text to a callback, with a NUL behind it.
+  /// Lends a text to a callback, with a NUL after it.
   private func withText<Result>(_ text: String, _ body: (UnsafePointer<CChar>?, Int) -> Result) -> Result {
     let length = text.utf8.count
     return text.withCString { body($0, length) }
@@ -90,14 +90,14 @@ public func segue_app_delegate_create(
   _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?,
   _ delegate: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  // Made first: if the call fails, it goes, and the context with it.
+  // Created first: if the call fails, it is destroyed, and the context with it.
   let made = HostAppDelegate(Context(context, destroy))
   return attempt { () throws(SegueError) in
     try handles.give(made, .appDelegate, to: Arguments.required(delegate, "delegate"))
   }
 }
 
-/// Sets one of its functions.
+/// Sets one function of a delegate.
 private func configure(_ delegate: OpaquePointer?, _ change: (HostAppDelegate) -> Void) -> segue_status {
   handles.call(delegate, .appDelegate) { (delegate) throws(SegueError) in
     try delegate.configure { change(delegate) }
@@ -156,7 +156,7 @@ public func segue_error_get_message(
   _ error: OpaquePointer?, _ message: TextOut, _ length: LengthOut
 ) -> segue_status {
   handles.call(error, .error) { (error) throws(SegueError) in
-    // It may quote what another app says.
+    // The message may quote text of another app.
     let line = String(decoding: Text.oneLine(error.content.message), as: UTF8.self)
     try Results.give(line, to: message, length: length)
   }

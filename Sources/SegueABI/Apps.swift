@@ -20,7 +20,7 @@ public func segue_app_create(
   }
 }
 
-/// Describes the app with a text that must be there.
+/// Describes the app with a required text.
 private func set(
   _ app: OpaquePointer?, _ text: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int,
   _ change: (inout AppSettings, String) throws(SegueError) -> Void
@@ -166,7 +166,7 @@ public func segue_app_get_connection(
 ) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in
     let (isReady, found) = app.connectionState
-    // It may quote what another app says.
+    // The message may quote text of another app.
     let line = found.map { String(decoding: Text.oneLine($0.message), as: UTF8.self) }
     try Results.give(line, to: message, length: messageLength)
     connection?.pointee = isReady ? SEGUE_CONNECTION_READY : SEGUE_CONNECTION_SEARCHING

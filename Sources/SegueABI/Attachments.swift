@@ -46,7 +46,7 @@ private final class HostTransfer: Transfer, @unchecked Sendable {
   }
 }
 
-/// What all of them do first, once.
+/// Runs before each of these calls; has an effect only once.
 @inline(never)
 private func with(
   _ activity: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int,
@@ -63,13 +63,13 @@ private func attach(
   _ file: () throws(SegueError) -> SourceFile
 ) -> segue_status {
   with(activity, name, length) { (activity, name) throws(SegueError) in
-    // Whoever attaches hears that it is missing, not whoever fetches.
+    // Reports a missing OpenSSL to the app that attaches, not to the one that fetches.
     _ = try SHA256.begin()
     try activity.attach(name, try file())
   }
 }
 
-/// Bytes of a path.
+/// The bytes of a path.
 private func path(_ path: UnsafePointer<CChar>?, _ length: Int) throws(SegueError) -> String {
   try Arguments.text(path, length, "path", atMost: Int(PATH_MAX))
 }
@@ -131,7 +131,7 @@ private func fetch(
     let target = try target()
     let means = try Transfer.Means(activity, name)
     let made = HostTransfer(activity, name, to: target, by: means, progress, fetched, context)
-    // Made first: once it has begun, it ends by itself.
+    // Creates the handle first: once the transfer has begun, it ends by itself.
     let handle = try transfer.map { (_) throws(SegueError) in try handles.make(made as Transfer, .transfer) }
     do throws(SegueError) {
       try made.begin()

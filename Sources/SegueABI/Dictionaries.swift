@@ -3,7 +3,7 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
-/// There is no entry with this key. That it is UTF-8 is checked only now: a key that is found is.
+/// The error for a key without an entry. Checks only now that the key is UTF-8: a key that is found always is.
 @inline(never)
 private func notFound(_ key: UnsafeRawBufferPointer) -> SegueError {
   guard let text = String(validating: key, as: UTF8.self) else {

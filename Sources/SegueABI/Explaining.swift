@@ -4,7 +4,7 @@ import SegueEngine
 import SegueModel
 import SegueRuntime
 
-/// Somebody in the host who waits for an explanation.
+/// The host's callback for an explanation.
 private final class HostExplaining: Explaining {
   private let function: segue_explain_function?
   private let context: Context

@@ -1,4 +1,4 @@
-// Section 10 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
+// Section 11 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
 import CSegue
 import SegueModel
 import SegueRuntime
@@ -7,7 +7,7 @@ extension HandleKind where Object == LiveFleet {
   static var fleet: Self { Self(.fleet) }
 }
 
-/// Nothing here is called often enough to be worth a copy of it in each function.
+/// No function here is called often enough to justify inlining this.
 @inline(never)
 private func call(_ fleet: OpaquePointer?, _ body: (LiveFleet) throws(SegueError) -> Void) -> segue_status {
   handles.call(fleet, .fleet, body)
@@ -107,7 +107,7 @@ public func segue_fleet_get_time_ms(_ fleet: OpaquePointer?, _ time: UnsafeMutab
   call(fleet) { (fleet) throws(SegueError) in time?.pointee = fleet.elapsed }
 }
 
-// MARK: What is told of it
+// MARK: Observation
 
 @_cdecl("segue_fleet_get_trace") @implementation
 public func segue_fleet_get_trace(_ fleet: OpaquePointer?, _ text: TextOut, _ length: LengthOut) -> segue_status {
@@ -137,7 +137,7 @@ public func segue_fleet_play(_ fleet: OpaquePointer?, _ devices: Int, _ apps: In
 
 // MARK: Processes
 
-/// An app of this very fleet.
+/// Checks that an app belongs to this fleet.
 private func call(
   _ fleet: OpaquePointer?, _ app: OpaquePointer?, _ body: (FleetApp) throws(SegueError) -> Void
 ) -> segue_status {

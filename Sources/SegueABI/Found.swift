@@ -1,9 +1,9 @@
-// Section 2 of segue.h: what is found inside a value, by key, index or path, is copied out.
+// Section 2 of segue.h: copies out what was found inside a value by key, index or path.
 import CSegue
 import SegueModel
 import SegueRuntime
 
-/// Copies out the item that was found. False: it is of another kind, or does not fit.
+/// Copies out the item that was found. False if it is of another kind, or does not fit.
 enum Found {
   typealias Item = ValueReader.Item
 
@@ -19,7 +19,7 @@ enum Found {
     return true
   }
 
-  /// An integer too, if a double holds it exactly.
+  /// Also accepts an integer, if a double represents it exactly.
   static func double(_ item: Item, to result: UnsafeMutablePointer<Double>?) -> Bool {
     let number: Double? =
       switch item.kind {

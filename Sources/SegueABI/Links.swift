@@ -3,7 +3,7 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
-/// Somebody in the host who hears of a link.
+/// The host's callback for a link.
 private final class HostLinking: Linking {
   private let function: segue_link_function?
   private let context: Context

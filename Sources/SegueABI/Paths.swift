@@ -1,4 +1,4 @@
-// Section 2 of segue.h: what stands inside a value, by its path.
+// Section 2 of segue.h: nested values, by path.
 import CSegue
 import SegueModel
 import SegueRuntime

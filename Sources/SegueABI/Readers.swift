@@ -3,9 +3,9 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
-/// What a segue_reader stands for. Only one call at a time is let in (`callAlone`).
+/// The object of a segue_reader. Only one call at a time uses it (`callAlone`).
 final class HeldReader: Handled {
-  // Only the call that has it alone gets here: no need to check for overlapping accesses.
+  // Only the call with exclusive use gets here, so overlapping accesses need no check.
   @exclusivity(unchecked) var reader: ValueReader
   init(_ value: Value) { reader = ValueReader(value) }
 }
@@ -37,7 +37,7 @@ public func segue_reader_next(
     out.pointee.depth = UInt32(truncatingIfNeeded: item.depth)
     out.pointee.count = item.count
     out.pointee.negative = item.isNegative
-    // All numbers of the union begin at its start: a bool is its lowest byte.
+    // All numbers of the union begin at its start; a bool is the lowest byte.
     out.pointee.as.uint64 = item.kind == .bool ? UInt64(item.bits).littleEndian : item.bits
     if item.kind == .uuid { held.reader.uuid?.write(to: &out.pointee.as) }
     // A capacity over PTRDIFF_MAX is negative here; no content is that long.
@@ -82,7 +82,7 @@ public func segue_reader_take(
 public func segue_reader_release(_ reader: OpaquePointer?) -> segue_status { handles.releaseAlone(reader, .reader) }
 
 extension ValueReader {
-  /// Copies the bytes of the string, data or URL at which it stands; there is room for them.
+  /// Copies the bytes of the current string, data or URL; the buffer is large enough.
   fileprivate func copyContent(to out: UnsafeMutablePointer<UInt8>) {
     withContent {
       guard let start = $0.baseAddress else { return }

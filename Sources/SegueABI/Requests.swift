@@ -43,7 +43,7 @@ public func segue_activity_request(
     let made = HostRequest(activity, try Arguments.required(function, "function"), context)
     let bytes = Array(try Arguments.bytes(bytes, length, "bytes", atMost: Limits.value))
     let timeout = try Arguments.timeout(timeout)
-    // Made first: once it is asked, it is answered.
+    // Created first: once the request is sent, its callback runs.
     let handle = try request.map { (_) throws(SegueError) in try handles.make(made as Request, .request) }
     do throws(SegueError) {
       try made.ask(bytes, timeout: timeout)

@@ -7,7 +7,7 @@ extension HandleKind where Object == Stream {
   static var stream: Self { Self(.stream) }
 }
 
-/// Somebody in the host who has asked for a stream.
+/// The host's callback for a stream that it has asked for.
 private final class HostStreamAsk: StreamAsk {
   private let function: segue_stream_function?
   private let context: Context
@@ -30,7 +30,7 @@ private final class HostStreamAsk: StreamAsk {
   }
 }
 
-/// Somebody in the host who waits to hear how a stream has ended.
+/// The host's callback for how a stream has ended.
 private final class HostStreamWait: StreamWait {
   private let function: segue_stream_result_function?
   private let context: Context

@@ -3,7 +3,7 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
-/// What a segue_value stands for.
+/// The object of a segue_value.
 final class HeldValue: Handled {
   let value: Value
   init(_ value: Value) { self.value = value }
@@ -14,7 +14,7 @@ extension HandleKind where Object == HeldValue {
 }
 
 extension HandleTable {
-  /// A handle of a value: for an `out, owned` parameter that may be NULL.
+  /// Writes a handle of a value to an `out, owned` parameter, which may be NULL.
   func give(_ value: Value, to out: UnsafeMutablePointer<OpaquePointer?>?) throws(SegueError) {
     if out != nil { try give(HeldValue(value), .value, to: out) }
   }

@@ -3,9 +3,9 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
-/// What a segue_writer stands for. Only one call at a time is let in (`callAlone`).
+/// The object of a segue_writer. Only one call at a time uses it (`callAlone`).
 final class HeldWriter: Handled {
-  // Only the call that has it alone gets here: no need to check for overlapping accesses.
+  // Only the call with exclusive use gets here, so overlapping accesses need no check.
   @exclusivity(unchecked) var writer = ValueWriter()
 }
 
@@ -13,7 +13,7 @@ extension HandleKind where Object == HeldWriter {
   static var writer: Self { Self(.writer) }
 }
 
-/// Writes an item. The first error stays: all later calls give it, until the writer is finished.
+/// Writes an item. The first error is sticky: all later calls return it, until the writer is finished.
 @inline(__always)
 private func write(
   _ writer: OpaquePointer?, _ body: (inout ValueWriter) throws(SegueError) -> Void

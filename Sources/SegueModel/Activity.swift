@@ -21,11 +21,11 @@ public struct Activity: Sendable {
   public private(set) var eligibility: Eligibility = .handoff
   /// The app's own version of its `userInfo` layout (R1.9).
   public private(set) var payloadVersion: UInt32 = 0
-  /// What can be fetched of it (R7.6); no two of one name.
+  /// The attachments (R7.6). Invariant: names are unique.
   public private(set) var attachments: [Attachment] = []
-  /// True at birth (R1.4).
+  /// True for a new activity (R1.4).
   public private(set) var needsSave = true
-  /// Its app itself has said that nothing needs saving, and nothing has changed since (R2.9).
+  /// Whether the app has declared that nothing needs saving, and nothing has changed since (R2.9).
   public private(set) var isDeclaredSaved = false
 
   public struct Eligibility: OptionSet, Sendable {
@@ -44,7 +44,7 @@ public struct Activity: Sendable {
     self.type = type
   }
 
-  /// Changes properties. While its app saves it, changes by the saving thread do not mark it (R1.7).
+  /// Changes properties. Changes by the saving thread during a save do not mark the activity (R1.7).
   public mutating func update(
     whileSaving: Bool, _ change: (inout Activity) throws(SegueError) -> Void
   ) throws(SegueError) {
@@ -139,7 +139,7 @@ public struct Activity: Sendable {
     markChanged()
   }
 
-  /// In place of another of that name. Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
+  /// Attaches it, in place of an attachment of the same name. Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
   public mutating func attach(_ attachment: Attachment) throws(SegueError) {
     guard Attachment.isName(attachment.name) else {
       throw SegueError(.invalidArgument, "name: must be one that a file can have, of 1…255 bytes")
@@ -171,13 +171,13 @@ public struct Activity: Sendable {
 
   private func index(of name: String) -> Int? { attachments.firstIndex { Text.isSame($0.name, name) } }
 
-  /// Sets the mark itself, which counts also while it is being saved (R1.7).
+  /// Sets the mark explicitly, which counts during a save, too (R1.7).
   public mutating func markNeedsSave(_ needsSave: Bool) {
     self.needsSave = needsSave
     isDeclaredSaved = false
   }
 
-  /// Sets the mark for its app, which is believed until the next change (R2.9).
+  /// Sets the mark on behalf of the app; a false value holds until the next change (R2.9).
   public mutating func declareNeedsSave(_ needsSave: Bool) {
     self.needsSave = needsSave
     isDeclaredSaved = !needsSave
@@ -185,7 +185,7 @@ public struct Activity: Sendable {
 
   private mutating func markChanged() { markNeedsSave(true) }
 
-  /// Whether it may be offered at this time, in seconds since 1970 (R1.6, R1.8).
+  /// Whether the activity may be offered at `date`, in seconds since 1970 (R1.6, R1.8).
   public func isOfferable(at now: Double) -> Bool {
     eligibility.contains(.handoff) && !isExpired(at: now)
   }
@@ -194,10 +194,10 @@ public struct Activity: Sendable {
     expirationDate.map { $0 <= now } ?? false
   }
 
-  /// Tag 258, and an array of nothing.
+  /// Tag 258, and an empty array.
   private static let emptySet = Value(trusted: [0xd9, 0x01, 0x02, 0x80])
 
-  /// A set or array of strings as a set.
+  /// Converts a set or array of strings to a set.
   private static func stringSet(_ value: Value, _ name: String) throws(SegueError) -> Value {
     guard value.kind == .set || value.kind == .array, let elements = value.elements else {
       throw SegueError(.wrongKind, "\(name): a set of strings is needed, not \(value.kind.name)")

@@ -1,9 +1,9 @@
-/// Something of any size that goes with an activity (R7.6).
+/// A file or bytes of any size that belong to an activity (R7.6).
 public struct Attachment: Sendable {
   public let name: String
   /// In bytes.
   public let size: UInt64
-  /// Where the bytes are; nil: at the app where the activity comes from.
+  /// The source of the bytes; nil if the origin has them.
   public let source: AttachmentSource?
 
   public init(name: String, size: UInt64, source: AttachmentSource? = nil) {
@@ -12,14 +12,14 @@ public struct Attachment: Sendable {
     self.source = source
   }
 
-  /// 1…255 bytes, and a name that a file can have in any folder: whoever fetches it may take the name as it is.
+  /// 1…255 bytes, and valid as a file name in any folder: a receiver may use the name as it is.
   public static func isName(_ name: String) -> Bool {
     1...Limits.identifier ~= name.utf8.count && !Text.isSame(name, ".") && !Text.isSame(name, "..")
       && !Text.has(name, 0) && !Text.has(name, UInt8(ascii: "/"))
   }
 }
 
-/// What is attached, for those who can read it. Safe for all threads.
+/// The content of an attachment, for code that can read it. Thread-safe.
 open class AttachmentSource: @unchecked Sendable {
   public init() {}
 }

@@ -1,6 +1,6 @@
 /// Arrays of bytes that grow in bulk: one that grows by itself is copied byte by byte in Embedded mode.
 extension [UInt8] {
-  /// So many bytes: first those of `content`, which are no more than that, then any.
+  /// An array of `room` bytes: those of `content`, which are at most as many, then arbitrary ones.
   public init(_ content: UnsafeRawBufferPointer, room: Int) {
     self.init(unsafeUninitializedCapacity: room) { buffer, count in
       UnsafeMutableRawBufferPointer(buffer).copyMemory(from: content)

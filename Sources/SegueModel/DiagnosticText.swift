@@ -11,7 +11,7 @@ public struct DiagnosticText: Sendable, ExpressibleByStringInterpolation {
   @inline(never)
   public init(stringInterpolation: Pieces) { string = stringInterpolation.text }
 
-  /// Text that was made elsewhere. It has a label, so that a literal is never taken for it.
+  /// Wraps text that was built elsewhere. The label keeps literals from choosing this initialiser.
   public init(of string: String) { self.string = string }
 
   public struct Pieces: StringInterpolationProtocol {

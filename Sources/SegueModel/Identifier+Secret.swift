@@ -1,7 +1,7 @@
-/// An identifier that can be proven: whoever knows the secret behind it is meant by it, and nobody finds the secret from
-/// the identifier.
+/// An identifier that can be proven: only its owner knows the secret from which it derives, and the identifier does not
+/// reveal the secret.
 extension Identifier {
-  /// The first 16 bytes of the SHA-256 (FIPS 180-4) of the secret's.
+  /// The first 16 bytes of the SHA-256 (FIPS 180-4) of the secret.
   public init(ofSecret secret: Identifier) {
     var state = Self.initialState
     var schedule = Self.block(secret.bytes)

@@ -1,4 +1,4 @@
-/// The 16 bytes that name an app, an activity (and its offer) or a continuation. Whoever makes one draws it at random.
+/// The 16 bytes that name an app, an activity (and its offer) or a continuation, drawn at random by its creator.
 public struct Identifier: Hashable, Comparable, Sendable {
   public static let size = 16
   private let high: UInt64
@@ -23,7 +23,7 @@ public struct Identifier: Hashable, Comparable, Sendable {
     self.init(high: high, low: low)
   }
 
-  /// Of the bytes at `pointer`, which are there.
+  /// Reads 16 bytes from `pointer`.
   init(trusted pointer: UnsafeRawPointer) {
     high = pointer.loadUnaligned(as: UInt64.self).bigEndian
     low = pointer.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian

@@ -1,8 +1,8 @@
 /// The limits of handoff.md section 9: chosen, published, and all in this file.
 public struct Limits: Sendable {
-  /// Bytes of user_info above which a diagnostic is given.
+  /// Bytes of user_info above which `validate` reports a problem.
   public static let advisedPayload = 3 * 1024
-  /// Bytes that any value may have, whatever `userInfo` is set to.
+  /// Bytes of any value, whatever `userInfo` is set to.
   public static let value = 16 * 1024 * 1024
   /// Levels of nesting.
   public static let nesting = 64
@@ -20,16 +20,16 @@ public struct Limits: Sendable {
   public static let typesPerApp = 256
   /// Attachments of an activity (R7.6).
   public static let attachments = 64
-  /// Bytes in memory that are attached as one; for more there are files.
+  /// Bytes of an attachment from memory; use files for more.
   public static let attachedBytes = 1 << 30
-  /// Attachments that an app fetches at a time, and those that it sends.
+  /// Attachments that an app fetches at a time; it sends as many.
   public static let transfers = 64
-  /// Milliseconds after which whoever sends an attachment, or takes it, and has nothing to say shows that it lives.
+  /// Milliseconds after which the idle side of an attachment transfer sends a keep-alive.
   public static let attachmentSign: Int64 = 2_000
-  /// Milliseconds in which nothing is heard of the other side of an attachment, after which its stream counts as broken; where it
-  /// is sent from, `transferResume` if that is more.
+  /// Milliseconds of silence of the other side of an attachment transfer after which the stream counts as broken; at
+  /// the sender `transferResume`, if that is more.
   public static let attachmentSilence: Int64 = 10_000
-  /// Milliseconds between two reports of how far an attachment is.
+  /// Milliseconds between two progress reports of an attachment.
   public static let progress: Int64 = 100
   /// Milliseconds between two updates of one offer (R2.8).
   public static let offerUpdate: Int64 = 100
@@ -38,8 +38,8 @@ public struct Limits: Sendable {
   public var userInfo = 256 * 1024
   /// Bytes of a request, and of its answer (R7.5).
   public var request = 1024 * 1024
-  /// Milliseconds for which an attachment that has stopped on its way is asked for again, or kept for who takes nothing and says
-  /// nothing (R7.4, R7.6).
+  /// Milliseconds for which the receiver retries a stopped attachment, and the sender keeps it for a silent receiver
+  /// (R7.4, R7.6).
   public var transferResume: Int64 = 60_000
   /// Milliseconds for an app to answer will_save (R2.4).
   public var save: Int64 = 5_000

@@ -1,8 +1,8 @@
-/// A point in time, passed in to whatever may not ask for it.
+/// A point in time, passed to code that must not read clocks.
 public struct Moment: Sendable {
-  /// Milliseconds that never go back; deadlines are counted in them.
+  /// Monotonic milliseconds; the unit of deadlines.
   public var uptime: Int64
-  /// Seconds since 1970 by the device's clock, which may jump; only expiration dates are.
+  /// Seconds since 1970 by the device's clock, which may jump; used for expiration dates only.
   public var date: Double
 
   public init(uptime: Int64, date: Double) {
@@ -10,8 +10,8 @@ public struct Moment: Sendable {
     self.date = date
   }
 
-  /// The uptime at which `date` will have come, never less than one millisecond and never more than a day from now, so
-  /// that a clock that is set in between is noticed.
+  /// The uptime at which to look again whether `date` has passed: at least one millisecond and at most a day from now,
+  /// so that a change of the clock is noticed.
   public func uptime(of date: Double) -> Int64 {
     let milliseconds = ((date - self.date) * 1000).rounded(.up)
     guard milliseconds > 1 else { return uptime + 1 }

@@ -1,13 +1,13 @@
-/// What travels ahead of an activity: as its origin describes it (R2.1).
+/// The small description of an activity that other apps get, as its origin describes it (R2.1).
 public struct OfferDescription: Sendable, Equatable {
   /// The activity's.
   public let id: Identifier
   public let type: String
   public let title: String?
   public let payloadVersion: UInt32
-  /// Bytes of the payload as far as it is known.
+  /// The known size of the payload, in bytes.
   public let sizeHint: UInt64
-  /// Seconds since 1970, by the clock of whoever holds this description.
+  /// Seconds since 1970, by the clock of the device that holds this description.
   public let expirationDate: Double?
   public let supportsContinuationStreams: Bool
 
@@ -24,14 +24,14 @@ public struct OfferDescription: Sendable, Equatable {
     self.supportsContinuationStreams = supportsContinuationStreams
   }
 
-  /// The same with another expiration date: of the same moment, by another clock.
+  /// The same description with the expiration date by another clock.
   public func expiring(_ date: Double?) -> OfferDescription {
     OfferDescription(
       id: id, type: type, title: title, payloadVersion: payloadVersion, sizeHint: sizeHint, expirationDate: date,
       supportsContinuationStreams: supportsContinuationStreams)
   }
 
-  /// Whether receivers need not hear of the difference: the size hint alone moves all the time (R2.8).
+  /// Whether receivers can ignore the difference: the size hint alone changes all the time (R2.8).
   public static func == (left: OfferDescription, right: OfferDescription) -> Bool {
     left.id == right.id && Text.isSame(left.type, right.type) && Text.isSame(left.title, right.title)
       && left.payloadVersion == right.payloadVersion && left.magnitude == right.magnitude
@@ -39,21 +39,21 @@ public struct OfferDescription: Sendable, Equatable {
       && left.supportsContinuationStreams == right.supportsContinuationStreams
   }
 
-  /// Binary order of magnitude of the size.
+  /// The binary order of magnitude of the size.
   private var magnitude: Int { UInt64.bitWidth - sizeHint.leadingZeroBitCount }
 }
 
-/// An activity that another app offers, as a receiver sees it. An object, for it is handed on often.
+/// An activity that another app offers, as a receiver sees it. A class, because it is passed on often.
 public final class Offer: Sendable, Equatable {
   public let description: OfferDescription
-  /// The app where it lives.
+  /// The origin.
   public let origin: Identifier
   public let appName: String
   public let bundleIdentifier: String
   public let deviceName: String
-  /// The higher, the later it was made current: the highest is the frontmost (R1.12).
+  /// Higher if made current later: the highest is the frontmost (R1.12).
   public let rank: UInt64
-  /// When it was made current, in milliseconds of the holder's uptime.
+  /// The holder's uptime in milliseconds at which the activity was made current.
   public let activatedAt: Int64
 
   public init(
@@ -69,7 +69,7 @@ public final class Offer: Sendable, Equatable {
     self.activatedAt = activatedAt
   }
 
-  /// Whether a user would see no difference; the moment of activation is only as exact as the clocks.
+  /// Whether a user would see no difference; the time of activation is only as exact as the clocks.
   public static func == (left: Offer, right: Offer) -> Bool {
     left.description == right.description && left.origin == right.origin && left.rank == right.rank
       && Text.isSame(left.appName, right.appName) && Text.isSame(left.deviceName, right.deviceName)

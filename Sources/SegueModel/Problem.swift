@@ -1,7 +1,7 @@
-/// Something that is wrong with an activity as a whole, or will surprise its user (R1.14). Setters refuse what is wrong
-/// by itself, so these are the problems that only show between properties or in time.
+/// A problem of an activity as a whole, or a likely surprise for its user (R1.14). Setters refuse values that are wrong
+/// by themselves. So these problems appear only between properties, or over time.
 public struct Problem: Sendable {
-  /// Where, as in `user_info/"cursor"`.
+  /// The location, such as `user_info/"cursor"`.
   public let path: String
   public let status: Status
   public let message: String

@@ -21,14 +21,14 @@ public struct Receiver: Sendable {
   }
 }
 
-/// What the origin learns of an attempt in the end.
+/// The record of how an attempt ended, for the origin.
 public struct Receipt: Sendable {
   public let continuation: Identifier
   public let receiver: Receiver
   public let outcome: Outcome
-  /// `.ok` if restored, else why not.
+  /// `.ok` if restored, otherwise the cause.
   public let status: Status
-  /// In words; may be empty.
+  /// The reason in words; may be empty.
   public let reason: String
   /// Whether an older snapshot was handed over (R2.4).
   public let isStale: Bool

@@ -1,4 +1,4 @@
-/// Which app may continue what (R6.2), and why not (R6.5).
+/// Decides which app may continue an activity (R6.2), or why it may not (R6.5).
 public enum Routing {
   public enum Obstacle: Sendable {
     case isOrigin
@@ -13,7 +13,7 @@ public enum Routing {
     receiver.id == origin.id ? .isOrigin : obstacle(for: receiver, team: origin.team, type: type)
   }
 
-  /// The same of an app of another device, of this team.
+  /// The same for an app of another device, of this team.
   public static func obstacle(for receiver: AppIdentity, team: String, type: String) -> Obstacle? {
     if receiver.isChooser { return nil }
     guard Text.isSame(receiver.team, team) else { return .teamDiffers }

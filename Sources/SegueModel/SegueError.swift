@@ -1,4 +1,4 @@
-/// What can go wrong. Raw values are those of `segue_status` in segue.h.
+/// The causes of errors. Raw values are those of `segue_status` in segue.h.
 public enum Status: Int32, Sendable, CaseIterable {
   case ok = 0
   case invalidArgument = 1
@@ -24,7 +24,7 @@ public enum Status: Int32, Sendable, CaseIterable {
   case userInfoTooLarge = 23
   case userCancelled = 24
 
-  /// The number in Apple's NSCocoaErrorDomain, 0 where there is none (R3.11).
+  /// The number in Apple's NSCocoaErrorDomain, 0 if there is none (R3.11).
   public var foundationCode: Int32 {
     switch self {
     case .handoffFailed: 4608
@@ -37,7 +37,7 @@ public enum Status: Int32, Sendable, CaseIterable {
   }
 }
 
-/// An error with one line that names what was wrong.
+/// An error with one line that names the cause.
 public struct SegueError: Error, Sendable, Equatable {
   public let status: Status
   public let message: String

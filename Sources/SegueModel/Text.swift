@@ -1,18 +1,18 @@
-/// Bounds of text from outside.
+/// The bounds of text from outside.
 public enum Text {
-  /// Text that must be there.
+  /// Required text.
   public static func check(_ text: String, _ name: String, atMost limit: Int) throws(SegueError) {
     guard !text.utf8.isEmpty else { throw SegueError(.invalidArgument, "\(name): must not be empty") }
     try check(Optional(text), name, atMost: limit)
   }
 
-  /// Text that may be absent or empty.
+  /// Optional text; may be empty.
   public static func check(_ text: String?, _ name: String, atMost limit: Int) throws(SegueError) {
     guard let count = text?.utf8.count, count > limit else { return }
     throw SegueError(.limitExceeded, "\(name): \(count) bytes, at most \(limit) are allowed")
   }
 
-  /// Equal bytes; Swift's own `==` would take composed and decomposed letters as equal (R1.2).
+  /// Compares bytes; Swift's own `==` treats composed and decomposed letters as equal (R1.2).
   public static func isSame(_ left: String, _ right: String) -> Bool {
     left.utf8.count == right.utf8.count && hasSameBytes(left, right)
   }
@@ -21,7 +21,7 @@ public enum Text {
     withBytes(left) { left in withBytes(right) { right in ByteOrder.isSame(left, right) } }
   }
 
-  /// Gives the bytes of a text. As a rule they stand together, and nothing is copied.
+  /// Passes the bytes of a text. They are usually contiguous, and then not copied.
   @inline(__always)
   public static func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     if let result = text.utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
@@ -37,7 +37,7 @@ public enum Text {
     }
   }
 
-  /// Whether a byte, of one that is a letter by itself, is in it.
+  /// Whether the text contains this ASCII byte.
   @inline(never)
   public static func has(_ text: String, _ byte: UInt8) -> Bool {
     var text = text
@@ -47,8 +47,8 @@ public enum Text {
     }
   }
 
-  /// The bytes of a text as one line, whatever it quotes: each control character becomes a blank. What another app
-  /// says must not look like lines of ours, or like commands to a terminal.
+  /// The bytes of a text as one line: each control character becomes a blank. So text of another app can look neither
+  /// like lines of the library nor like terminal commands.
   public static func oneLine(_ text: String) -> [UInt8] {
     text.utf8.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }
   }

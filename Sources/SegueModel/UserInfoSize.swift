@@ -1,4 +1,4 @@
-/// The hard limit of user_info: the sender's error, at the setter (section 9).
+/// The hard limit of user_info, which the setter enforces (section 9).
 enum UserInfoSize {
   static func check(_ userInfo: Value, limit: Int) throws(SegueError) {
     let size = userInfo.encoding.count

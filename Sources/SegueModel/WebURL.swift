@@ -1,6 +1,6 @@
 /// The web pages that an activity may name.
 enum WebURL {
-  /// Nil is fine; else absolute, RFC 3986, http or https with a host (R1.5).
+  /// Checks a URL: nil, or absolute by RFC 3986, http or https, with a host (R1.5).
   static func check(_ url: String?, _ name: String) throws(SegueError) {
     guard let url else { return }
     try Text.check(Optional(url), name, atMost: Limits.url)
@@ -13,7 +13,7 @@ enum WebURL {
     guard hasHost(uri) else { throw SegueError(.invalidURL, "\(name): has no host") }
   }
 
-  /// Whether something stands between `//` and the path, besides a user and a port.
+  /// Whether there is a host between `//` and the path, apart from a user and a port.
   private static func hasHost(_ url: AbsoluteURL) -> Bool {
     let rest = url.text.utf8.dropFirst(url.scheme.count + 1)
     guard rest.starts(with: "//".utf8) else { return false }

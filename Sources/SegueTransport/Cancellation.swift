@@ -1,8 +1,8 @@
 import CLinux
 
-/// Keeps `pthread_cancel` from a thread: one that ended inside the library would take its locks along.
+/// Disables `pthread_cancel` in a thread: a thread that ends inside the library would keep its locks.
 public enum Cancellation {
-  /// - Returns: what `restore` is to be given; they nest.
+  /// - Returns: the argument for `restore`; calls nest.
   @inline(never)
   public static func disable() -> Int32 {
     var former: Int32 = 0

@@ -5,7 +5,7 @@ import SegueModel
 public enum Clock {
   public static var now: Moment { Moment(uptime: uptime, date: date) }
 
-  /// Milliseconds since the system started, those in which it slept included: monotonic, and the same in all processes.
+  /// Milliseconds since the system started, including sleep: monotonic, and the same in all processes.
   public static var uptime: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_BOOTTIME, &time)
@@ -22,13 +22,13 @@ public enum Clock {
 
 /// The system's random numbers.
 public enum Randomness {
-  /// Throws SYSTEM where a sandbox refuses them.
+  /// Throws SYSTEM if a sandbox refuses them.
   public static func identifier() throws(SegueError) -> Identifier {
     var words: (UInt64, UInt64) = (0, 0)
     let error = withUnsafeMutableBytes(of: &words) { bytes -> SegueError? in
       var filled = 0
       while filled < bytes.count {
-        // Waits once, when the system has just started.
+        // Blocks only once, shortly after the system has started.
         let count = getrandom(bytes.baseAddress! + filled, bytes.count - filled, 0)
         if count > 0 {
           filled += count

@@ -1,14 +1,14 @@
 import CLinux
 import SegueModel
 
-/// A descriptor that becomes readable at an uptime. It counts the time in which the system sleeps.
+/// A descriptor that becomes readable at an uptime, which includes the time in which the system sleeps.
 ///
 /// Guarded by its owner's lock, but for `fd`.
 final class DeadlineTimer {
   let fd: Int32
   private var deadline: Int64?
 
-  /// Milliseconds in which something else is likely to come up.
+  /// Milliseconds in which another wake-up is likely.
   private static let soon: Int64 = 1_000
 
   init() throws(SegueError) {
@@ -19,9 +19,9 @@ final class DeadlineTimer {
 
   deinit { Descriptors.close(fd) }
 
-  /// - Parameter deadline: uptime in milliseconds; nil: none. A later one than is set is not set, and one that comes
-  ///   soon anyway is not unset: waking once too early costs less than a system call each time. But nobody who sleeps
-  ///   is woken for nothing.
+  /// - Parameter deadline: uptime in milliseconds; nil: none. A deadline later than the current one is not set, and one
+  ///   that comes soon anyway is not unset: one early wake-up costs less than a system call each time. But an idle
+  ///   process is never woken needlessly.
   func set(_ deadline: Int64?) {
     if let deadline {
       guard self.deadline.map({ deadline < $0 }) ?? true else { return }
@@ -36,7 +36,7 @@ final class DeadlineTimer {
     timerfd_settime(fd, Int32(TFD_TIMER_ABSTIME), &time, nil)
   }
 
-  /// Unsets the deadline if it has come, or comes soon enough to be looked at.
+  /// Unsets the deadline if it has passed, or will very soon.
   func clear(_ uptime: Int64) {
     guard let deadline, deadline <= uptime else { return }
     self.deadline = nil

@@ -4,7 +4,7 @@ import SegueModel
 /// The library's descriptors in this process. A forked child closes them all: it must not keep a hub's lock, its
 /// listening socket or a connection alive (architecture: "one hub a device").
 public enum Descriptors {
-  /// Registers a descriptor; pass it on.
+  /// Registers a descriptor and returns it.
   static func own(_ fd: Int32) -> Int32 {
     if fd >= 0 { owned.insert(fd) }
     return fd
@@ -30,14 +30,15 @@ public enum Descriptors {
     while read(fd, &count, 8) < 0, linux_errno() == EINTR {}
   }
 
-  /// How many this process may have open. Their numbers are below, and the next one always gets the lowest that is free.
+  /// The number of descriptors that this process may have open. Their numbers are below it, and a new one gets the
+  /// lowest free number.
   public static var limit: Int {
     var limit = rlimit()
     guard linux_descriptors(&limit) == 0 else { return 0 }
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// Throws SYSTEM if the process may not open so many more for now, or not those of an event loop.
+  /// Throws SYSTEM if the process cannot open that many more, or not those of an event loop.
   static func check(_ count: Int, for what: DiagnosticText) throws(SegueError) {
     guard linux_probe_loop() == 0 else { throw .system(what) }
     var probes: [Int32] = []
@@ -59,14 +60,14 @@ public enum Descriptors {
     Cancellation.restore(former)
   }
 
-  /// Closes a registered descriptor that somebody else has made: on a file system of his that may take for ever (FUSE), so nobody
-  /// waits for it.
+  /// Closes a registered descriptor that a peer has opened, without waiting: on the peer's own file system (FUSE) a
+  /// close may block for ever.
   public static func closeUntrusted(_ fd: Int32) {
     guard fd >= 0 else { return }
     if let closing = try? Thread({ close(fd) }) { closing.detach() } else { close(fd) }
   }
 
-  /// Another closes it from now on.
+  /// Unregisters a descriptor that another owner closes from now on.
   static func disown(_ fd: Int32) { owned.remove(fd) }
 
   fileprivate static let owned = OwnedDescriptors()

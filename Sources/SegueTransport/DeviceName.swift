@@ -1,6 +1,6 @@
 import CLinux
 
-/// What people call this device.
+/// The name of this device for people.
 public enum DeviceName {
   /// The host's name, without its domain.
   public static var current: String {

@@ -1,18 +1,18 @@
 import CLinux
 
-/// What tells two files apart, whatever their names: device and inode.
+/// The identity of a file, independent of its name: device and inode.
 struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t
 
-  /// Nil: the system does not say.
+  /// Nil if the system does not tell.
   init?(of descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }
     self.init(status)
   }
 
-  /// The file of this name, itself even if it is a link; nil: there is none.
+  /// The file of this name, without following a link; nil if there is none.
   init?(at path: String, in folder: Int32 = AT_FDCWD) {
     var status = stat()
     guard fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }

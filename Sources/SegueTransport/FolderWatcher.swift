@@ -35,7 +35,7 @@ public final class FolderWatcher {
     self.loop = loop
     if try !watchFolder(body) {
       let timer = try LoopTimer()
-      // `close` comes before this object goes.
+      // `close` is called before this object is released.
       try timer.start(on: loop) { [unowned(unsafe) self] in self.look() }
       self.timer = timer
       timer.set(Clock.uptime + interval)

@@ -2,7 +2,7 @@ import CLibUV
 import CLinux
 import SegueModel
 
-/// The library thread and its event loop. All but `post` and `stop` is for that thread only.
+/// The library thread and its event loop. Only `post` and `stop` may be called from other threads.
 public final class Loop {
   let loop: UnsafeMutablePointer<uv_loop_t>
   private let async: UnsafeMutablePointer<uv_async_t>
@@ -11,7 +11,7 @@ public final class Loop {
   private var isStopping = false
   private var thread: Thread?
 
-  /// Descriptors that libuv opens for its first loop, and some: without them it would not fail but abort the process.
+  /// Descriptors that libuv opens for its first loop, and a reserve: without them libuv would abort the process.
   private static let descriptorsNeeded = 12
 
   public init() throws(SegueError) {
@@ -45,7 +45,7 @@ public final class Loop {
     }
   }
 
-  /// Runs a job on the library thread, soon; from any thread. After `stop` it is dropped.
+  /// Queues a job for the library thread; from any thread. After `stop` the job is dropped.
   public func post(_ job: @escaping () -> Void) {
     lock.withLock {
       guard !isStopping else { return }

@@ -1,17 +1,17 @@
 import SegueModel
 
-/// Calls back on the library thread at an uptime, or up to a moment before; then it is unset.
+/// Calls back on the library thread at an uptime, or slightly before; then the timer is unset.
 public final class LoopTimer {
   private let timer: DeadlineTimer
   private var watch: Watch?
 
   public init() throws(SegueError) { timer = try DeadlineTimer() }
 
-  /// Nothing happens if it has started. It lives until `close`.
+  /// Starts the timer. A second call has no effect. The timer lives until `close`.
   public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
     guard watch == nil else { return }
     watch = try Watch(timer.fd, on: loop) { [unowned(unsafe) self] _, _ in
-      // `close` comes before this object goes.
+      // `close` is called before this object is released.
       self.timer.clear(Clock.uptime)
       body()
     }

@@ -2,7 +2,7 @@ import CLinux
 import SegueModel
 
 extension SegueError {
-  /// The system refused something: what, and why.
+  /// The error for something that the system refused, with the cause.
   public static func system(_ what: DiagnosticText, _ number: Int32 = linux_errno()) -> SegueError {
     SegueError(.system, "\(what.string): \(String(cString: strerror(number)))")
   }

@@ -1,7 +1,7 @@
 import CLinux
 import SegueModel
 
-/// A thread of the library's: all signals are blocked in it, so that the host's handlers never run there.
+/// A thread of the library: all signals are blocked in it, so that the host's handlers never run there.
 public final class Thread {
   private var thread = pthread_t()
 
@@ -14,7 +14,7 @@ public final class Thread {
     var all = sigset_t()
     var before = sigset_t()
     sigfillset(&all)
-    // A thread inherits the mask of its creator: no signal can come in between.
+    // A thread inherits the mask of its creator, so no signal can arrive in between.
     pthread_sigmask(SIG_SETMASK, &all, &before)
     let body = Unmanaged.passRetained(Body(run))
     let result = pthread_create(
@@ -30,10 +30,10 @@ public final class Thread {
     }
   }
 
-  /// Waits for its end. Either this or `detach`, once.
+  /// Waits for the end of the thread. Call either this or `detach`, once.
   public func join() { pthread_join(thread, nil) }
 
-  /// Nobody waits for it.
+  /// Lets the thread end without a join.
   public func detach() { pthread_detach(thread) }
 
   public var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }

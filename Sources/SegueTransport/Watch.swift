@@ -8,7 +8,7 @@ public final class Watch {
   private var events: Int32 = 0
   private var isClosed = false
 
-  /// Watches for reading. It lives until `close`.
+  /// Watches for reading. The watch lives until `close`.
   public init(
     _ fd: Int32, on loop: Loop, _ body: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
   ) throws(SegueError) {
@@ -23,7 +23,7 @@ public final class Watch {
     watch(writing: false)
   }
 
-  /// Watches for reading, unless not asked, and for writing, if asked.
+  /// Sets whether to watch for reading and for writing.
   public func watch(reading: Bool = true, writing: Bool) {
     let wanted = (reading ? Int32(UV_READABLE.rawValue) : 0) | (writing ? Int32(UV_WRITABLE.rawValue) : 0)
     guard !isClosed, wanted != events else { return }
@@ -34,8 +34,8 @@ public final class Watch {
     }
     uv_poll_start(poll, wanted) { handle, status, events in
       let watch = Unmanaged<Watch>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
-      // An error shows when the descriptor is read, but what came before it is read first: libuv, which has stopped, must
-      // tell of it again.
+      // An error shows when the descriptor is read, but earlier bytes are read first: libuv has stopped, and must
+      // report the error again.
       if status < 0 { watch.startAgain() }
       watch.body(status < 0 || events & Int32(UV_READABLE.rawValue) != 0, events & Int32(UV_WRITABLE.rawValue) != 0)
     }
@@ -48,7 +48,7 @@ public final class Watch {
       reading: former & Int32(UV_READABLE.rawValue) != 0, writing: former & Int32(UV_WRITABLE.rawValue) != 0)
   }
 
-  /// No call comes afterwards; the descriptor is its owner's to close, now.
+  /// Stops watching: no callback runs afterwards, and the owner may close the descriptor.
   public func close() {
     guard !isClosed else { return }
     isClosed = true

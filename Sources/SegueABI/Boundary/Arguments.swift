@@ -2,12 +2,12 @@ import CLinux
 import CSegue
 import SegueModel
 
-/// Reading what a caller gave; all of it is checked.
+/// Reads and checks the arguments of a caller.
 enum Arguments {
-  /// Milliseconds that anything may be given at most.
+  /// The longest timeout in milliseconds.
   private static let longestTimeout: UInt32 = 3_600_000
 
-  /// Milliseconds; nil for 0: as the limits say.
+  /// Milliseconds; nil for 0, which stands for the limit.
   static func timeout(_ milliseconds: UInt32) throws(SegueError) -> Int64? {
     guard milliseconds <= longestTimeout else {
       throw SegueError(.invalidArgument, "timeout_ms: \(milliseconds), at most \(longestTimeout) is allowed")
@@ -15,7 +15,7 @@ enum Arguments {
     return milliseconds == 0 ? nil : Int64(milliseconds)
   }
 
-  /// UTF-8 text that must be there. `limit` in bytes bounds how far a NUL is looked for; over it is LIMIT_EXCEEDED.
+  /// Required UTF-8 text. `limit`, in bytes, bounds the search for a NUL; longer text is LIMIT_EXCEEDED.
   static func text(
     _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int
   ) throws(SegueError) -> String {
@@ -25,7 +25,7 @@ enum Arguments {
     return text
   }
 
-  /// UTF-8 text; nil for NULL.
+  /// Optional UTF-8 text; nil for NULL.
   static func optionalText(
     _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int
   ) throws(SegueError) -> String? {
@@ -45,7 +45,7 @@ enum Arguments {
     return text
   }
 
-  /// The bytes of a text that must be there; whether they are UTF-8 is for the callee to see.
+  /// The bytes of a required text; the callee checks that they are UTF-8.
   static func utf8(
     _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int
   ) throws(SegueError) -> UnsafeRawBufferPointer {
@@ -55,7 +55,7 @@ enum Arguments {
     return UnsafeRawBufferPointer(start: pointer, count: count)
   }
 
-  /// Bytes that must be there; NULL is fine if there are none.
+  /// Required bytes; NULL is allowed if there are none.
   static func bytes(
     _ pointer: UnsafePointer<UInt8>?, _ length: Int, _ name: StaticString, atMost limit: Int
   ) throws(SegueError) -> UnsafeRawBufferPointer {
@@ -80,12 +80,12 @@ enum Arguments {
   /// SEGUE_NUL_TERMINATED: SIZE_MAX, and size_t is Int in Swift.
   private static let nulTerminated = -1
 
-  /// Bytes from which on it is looked whether there is memory for them.
+  /// The size from which on memory is checked beforehand.
   private static let largeSize = 128 * 1024
-  /// How much memory a call takes for each byte that it is given, at most, and keeps to itself.
+  /// The most memory that a call uses internally for each input byte.
   private static let copies = 4
 
-  /// Throws SYSTEM if there is no memory to work on so many bytes: Swift would end the process.
+  /// Throws SYSTEM if there is not enough memory to process `count` bytes: Swift would end the process.
   static func checkMemory(for count: Int) throws(SegueError) {
     guard count >= largeSize else { return }
     guard linux_can_allocate(count * copies) == 1 else { throw SlotStore.outOfMemory }

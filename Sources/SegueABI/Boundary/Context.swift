@@ -1,6 +1,6 @@
 import CSegue
 
-/// A host's context: destroyed once, when nothing holds it any more.
+/// A host's context: destroyed exactly once, when the last reference is gone.
 final class Context {
   let pointer: UnsafeMutableRawPointer?
   private let destroy: segue_destroy?

@@ -5,18 +5,18 @@ import Synchronization
 
 /// The last error of each thread.
 enum LastError {
-  /// What a thread's key leads to; allocated at its first error, freed when it ends.
+  /// The record of a thread: allocated at its first error, freed when the thread ends.
   private struct Record {
     var status: segue_status
-    /// Bytes of the message, which follows the record in memory, without the NUL.
+    /// The number of bytes of the message, which follows the record in memory, without the NUL.
     var count: Int
   }
 
   private static let capacity = Int(SEGUE_MESSAGE_SIZE)
-  /// The thread key plus one; 0: none yet; -1: the system has none left, and errors have no message.
+  /// The thread key plus one; 0 if there is none yet; -1 if the system has none left, so that errors have no message.
   private static let key = Atomic<Int>(0)
 
-  /// Remembers an error for this thread; gives its status.
+  /// Stores an error for this thread; returns its status.
   static func set(_ error: SegueError) -> segue_status {
     let status = error.status.rawValue
     guard let record = record(create: true) else { return status }
@@ -33,7 +33,7 @@ enum LastError {
     return status
   }
 
-  /// Copies the message out, cut at a character, with a NUL; gives the status.
+  /// Copies the message, cut at a character, with a NUL; returns the status.
   static func copy(to buffer: UnsafeMutablePointer<CChar>?, capacity: Int) -> segue_status {
     let record = record(create: false)
     if let buffer, capacity > 0 {

@@ -4,7 +4,7 @@ import SegueRuntime
 import SegueTransport
 import Synchronization
 
-/// What the library sets up in a process at the first call, and whether the process is still the same one.
+/// The setup of the library at the first call in a process, and whether the process is still the same one.
 enum ProcessState {
   private static let untouched: UInt8 = 0
   private static let ready: UInt8 = 1
@@ -16,12 +16,12 @@ enum ProcessState {
   nonisolated(unsafe) private(set) static var slots: SlotStore?
 
   // Both are safe in a signal handler.
-  /// Set up, and not forked.
+  /// Whether the library is set up, and the process not forked.
   static var isReady: Bool { stage.load(ordering: .acquiring) == ready }
   static var isForked: Bool { stage.load(ordering: .acquiring) == forked }
 
-  /// Each exported function that can fail begins with this.
-  /// - Parameter evenInFork: it has to do with values only.
+  /// Checks the process. Each exported function that can fail calls this first.
+  /// - Parameter evenInFork: whether the call concerns values only.
   @inline(__always)
   static func check(evenInFork: Bool = false) throws(SegueError) {
     if stage.load(ordering: .acquiring) != ready { try start(evenInFork) }
@@ -36,12 +36,12 @@ enum ProcessState {
       guard stage.load(ordering: .relaxed) == untouched else { return }
       slots = try SlotStore()
       Log.readEnvironment()
-      // Another thread may be about to make a handle.
+      // Another thread may be about to create a handle.
       let prepare = pthread_atfork(
         { ProcessState.slots?.lockForFork() }, { ProcessState.slots?.unlockAfterFork() },
         {
           ProcessState.slots?.unlockAfterFork()
-          // Without an app there is no thread, no descriptor and no connection that the child could lack.
+          // Without an app there is no thread, no descriptor and no connection that the child would lack.
           if Library.hasOpened { ProcessState.stage.store(ProcessState.forked, ordering: .relaxed) }
         })
       guard prepare == 0 else { throw SlotStore.outOfMemory }

@@ -1,9 +1,10 @@
 import CLinux
 import SegueModel
 
-/// Handing results out: copies in memory that the caller frees with segue_free. An output that is NULL is not asked for.
+/// Writes results: copies in memory that the caller frees with segue_free. Skips an output that is NULL.
 enum Results {
-  /// Text with a NUL behind; nil gives NULL and the length 0. Copying costs more than calling: no copy of it in each getter.
+  /// Writes text with a final NUL; nil gives NULL and the length 0. Not inlined into each getter: the copy costs more
+  /// than the call.
   @inline(never)
   static func give(
     _ text: String?, to out: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, length: UnsafeMutablePointer<Int>?
@@ -22,7 +23,7 @@ enum Results {
     length?.pointee = count
   }
 
-  /// Bytes; nil gives NULL and the length 0.
+  /// Writes bytes; nil gives NULL and the length 0.
   @inline(never)
   static func give(
     _ bytes: [UInt8]?, to out: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, length: UnsafeMutablePointer<Int>?
@@ -50,7 +51,7 @@ enum Results {
     }
   }
 
-  /// Room for so many bytes, with a NUL behind them.
+  /// Allocates memory for `count` bytes and a final NUL.
   private static func allocate(_ count: Int) throws(SegueError) -> UnsafeMutableRawPointer {
     guard let memory = malloc(count + 1) else { throw SlotStore.outOfMemory }
     memory.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)

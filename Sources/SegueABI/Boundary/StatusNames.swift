@@ -1,7 +1,7 @@
 import SegueModel
 
 extension Status {
-  /// Its name in segue.h, without the prefix.
+  /// The name in segue.h, without the prefix.
   var name: StaticString {
     switch self {
     case .ok: "OK"

@@ -1,6 +1,6 @@
 import SegueRuntime
 
-/// What a handle stands for: one number for each opaque struct of segue.h.
+/// The type of a handle: one number for each opaque struct of segue.h.
 enum HandleType: UInt8 {
   case value = 1
   case writer
@@ -21,7 +21,7 @@ enum HandleType: UInt8 {
   case request
   case transfer
 
-  /// Objects that a forked child can use: they are memory only, and nothing else happens in the library.
+  /// Whether a forked child can use objects of this type: they are memory only.
   var worksInFork: Bool {
     switch self {
     case .value, .writer, .reader: true
@@ -54,7 +54,7 @@ enum HandleType: UInt8 {
   }
 }
 
-/// A handle's type together with the class of the objects behind it, so that the two cannot be mixed up:
+/// A handle's type together with the class of the objects behind it, so that the two always match:
 ///
 ///     extension HandleKind where Object == LiveActivity {
 ///       static var activity: Self { Self(.activity) }

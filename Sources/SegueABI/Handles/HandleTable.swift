@@ -2,15 +2,15 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
-/// All handles of the process: docs/decisions/tickets-not-addresses.md. The exported functions are written with these:
+/// All handles of the process: docs/decisions/tickets-not-addresses.md. The exported functions use it like this:
 ///
 ///     handles.call(activity, .activity) { (activity) throws(SegueError) in try activity.setTitle(…) }
 let handles = HandleTable()
 
 struct HandleTable {
-  /// Does what an exported function is for: checks the process, keeps the object in place while `body` runs, and turns
-  /// an error into a status and this thread's last error. Once for each type of object: a copy in each function would make
-  /// the library a tenth larger.
+  /// Runs the body of an exported function: checks the process, keeps the object in place while `body` runs, and turns
+  /// an error into a status and this thread's last error. Compiled once per type of object: a copy in each function
+  /// would make the library a tenth larger.
   @inline(never)
   func call<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
@@ -18,7 +18,7 @@ struct HandleTable {
     callAtOnce(pointer, kind, body)
   }
 
-  /// The same, copied into the function that calls it: for those where a few nanoseconds count.
+  /// Does the same, inlined into the caller: for functions where a few nanoseconds count.
   @inline(__always)
   func callAtOnce<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
@@ -26,8 +26,8 @@ struct HandleTable {
     attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in try use(pointer, kind, body) }
   }
 
-  /// The same for an object that is for one call at a time: BUSY while another one has it. All functions of such a type
-  /// go through here, and its release through `releaseAlone`.
+  /// Does the same for an object that allows one call at a time: BUSY while another call has it. All functions of such
+  /// a type use this, and its release uses `releaseAlone`.
   @inline(__always)
   func callAlone<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
@@ -39,7 +39,7 @@ struct HandleTable {
     }
   }
 
-  /// X_release of such an object; NULL is fine.
+  /// Implements X_release of such an object; NULL is fine.
   func releaseAlone<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
     attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       guard let pointer, let ticket = Ticket(pointer) else {
@@ -48,7 +48,7 @@ struct HandleTable {
       }
       let (slot, _) = try take(pointer, kind.type)
       let step = slot.pointee.release(ticket.generation)
-      // Before the slot can become another's.
+      // Must happen before the slot can be reused.
       slot.pointee.giveBack()
       if case .last = step { ProcessState.slots?.clear(ticket) }
     }
@@ -73,8 +73,8 @@ struct HandleTable {
     return (slot, memory)
   }
 
-  /// The same for a call that a signal handler may make: it takes no lock, allocates nothing, and leaves no message, since
-  /// the thread may just be writing or reading its last one. The handle must be held by somebody until it returns.
+  /// Does the same for a call from a signal handler: takes no lock, allocates nothing, and leaves no message, since the
+  /// thread may be writing or reading its last one. The caller must hold the handle until this returns.
   func callQuietly<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) -> Void
   ) -> segue_status {
@@ -90,7 +90,7 @@ struct HandleTable {
     return SEGUE_OK
   }
 
-  /// For a handle beside the first one, inside `call`.
+  /// Uses a further handle, inside `call`.
   @inline(__always)
   func use<Object, Result>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Result
@@ -105,7 +105,7 @@ struct HandleTable {
     return try borrow(memory, body)
   }
 
-  /// The same, for a handle that may be NULL: `body` then gets nil.
+  /// Does the same for a handle that may be NULL: `body` then gets nil.
   @inline(__always)
   func use<Object, Result>(
     optional pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object?) throws(SegueError) -> Result
@@ -114,7 +114,7 @@ struct HandleTable {
     return try use(pointer, kind) { (object) throws(SegueError) in try body(object) }
   }
 
-  /// A handle of an object, counted once more: for an `out, owned` parameter. Nothing happens if `out` is NULL.
+  /// Writes a handle of an object, with one more count, to an `out, owned` parameter. Does nothing if `out` is NULL.
   func give<Object>(
     _ object: Object, _ kind: HandleKind<Object>, to out: UnsafeMutablePointer<OpaquePointer?>?
   ) throws(SegueError) {
@@ -122,13 +122,14 @@ struct HandleTable {
     out.pointee = try make(object, kind)
   }
 
-  /// A handle of an object, counted once more. The process has been checked.
+  /// Returns a handle of an object, with one more count. The process has been checked.
   func make<Object>(_ object: Object, _ kind: HandleKind<Object>) throws(SegueError) -> OpaquePointer? {
     guard let slots = ProcessState.slots else { throw SlotStore.outOfMemory }
     return try slots.issue(object, kind.type).pointer
   }
 
-  /// Lends a handle to a callback, counted until it returns. Nil, and no call, if there is no memory for one.
+  /// Lends a handle to a callback, with a count until that returns. Nil, without a call, if there is no memory for a
+  /// handle.
   func lend<Object, Result>(
     _ object: Object, _ kind: HandleKind<Object>, _ body: (OpaquePointer) -> Result
   ) -> Result? {
@@ -139,11 +140,11 @@ struct HandleTable {
     } catch { return nil }
   }
 
-  /// X_retain.
+  /// Implements X_retain.
   func retain<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
     attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       try use(pointer, kind) { (_) throws(SegueError) in
-        // The pin vouches for the pointer, the slot and the type, but a release may come in between.
+        // The pin guarantees the pointer, the slot and the type, but a release may happen in between.
         guard let pointer, let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
         switch slot.pointee.retain(ticket.generation) {
         case .full: throw SegueError(.limitExceeded, "\(kind.type.name): too many counts")
@@ -154,21 +155,21 @@ struct HandleTable {
     }
   }
 
-  /// X_release; NULL is fine.
+  /// Implements X_release; NULL is fine.
   func release<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
     attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       guard let pointer else { return }
-      // The object must stay until the count is taken, or the slot might have become another's.
+      // The object must stay until the count is taken, or the slot might have been reused.
       try use(pointer, kind) { (_) throws(SegueError) in
         guard let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
-        // The pin is still there, so this never is the last step.
+        // The pin remains, so this is never the last step.
         if case .invalid = slot.pointee.release(ticket.generation) { throw problem(pointer, kind.type) }
       }
     }
   }
 
-  /// Gives the object of a slot that is pinned or taken, which keeps it: counting it as well would double what a call
-  /// costs.
+  /// Passes the object of a slot that is pinned or taken, which keeps it alive: retaining it as well would double the
+  /// cost of a call.
   @inline(__always)
   private func borrow<Object, Result>(
     _ memory: UnsafeMutableRawPointer, _ body: (Object) throws(SegueError) -> Result
@@ -188,7 +189,7 @@ struct HandleTable {
     if case .last = slot.pointee.unpin() { ProcessState.slots?.clear(ticket) }
   }
 
-  /// Says what is wrong with a handle.
+  /// Describes what is wrong with a handle.
   @inline(never)
   private func problem(_ pointer: OpaquePointer?, _ type: HandleType) -> SegueError {
     guard let pointer else { return SegueError(.invalidHandle, "\(type.name): is NULL") }
@@ -199,8 +200,8 @@ struct HandleTable {
   }
 }
 
-/// What an exported function without a handle is for: checks the process, and turns an error into a status and this
-/// thread's last error.
+/// Runs the body of an exported function without a handle: checks the process, and turns an error into a status and
+/// this thread's last error.
 @inline(__always)
 func attempt(evenInFork: Bool = false, _ body: () throws(SegueError) -> Void) -> segue_status {
   do throws(SegueError) {

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// One place of the handle table. It never moves, and has a cache line of its own (`size`), so that threads that work
+/// One entry of the handle table. It never moves, and has a cache line of its own (`size`), so that threads that work
 /// on different objects do not disturb each other.
 ///
-/// `state` decides who may touch the rest. From the top: generation (24 bits), pins (16: calls that are using the
-/// object), count (24: handles that are held). While either is above zero the object stays; who brings both to
-/// zero clears the slot, alone. Nothing can be pinned or counted up from a count of zero.
+/// `state` decides which thread may access the rest. From the top: generation (24 bits), pins (16: calls that are using
+/// the object), count (24: handles that are held). While either is above zero the object stays; the thread that brings
+/// both to zero clears the slot, alone. Invariant: a count of zero can be neither pinned nor raised.
 struct Slot: ~Copyable {
   static let size = 64
   static let lastGeneration: UInt64 = 0xFF_FFFF
@@ -17,36 +17,36 @@ struct Slot: ~Copyable {
   private static let generationShift: UInt64 = 40
 
   private let state: Atomic<UInt64>
-  /// 1 while a call has the object alone (`take`).
+  /// 1 while one call has exclusive use of the object (`take`).
   private let taken: Atomic<UInt8>
   /// The retained object. Written before a ticket is given out and after the last one is gone.
   var object: UnsafeMutableRawPointer?
-  /// A free slot: the next free one, plus one; 0 is the end.
+  /// In a free slot: the index of the next free one, plus one; 0 is the end.
   var nextFree: UInt
   /// A `HandleType`; like `object`.
   var type: UInt8
 
-  /// What came of a step.
+  /// The result of a step.
   enum Step {
     case done
-    /// Done, and the slot is the caller's alone: to be cleared.
+    /// Done, and the caller must clear the slot.
     case last
-    /// The ticket is not valid, or no longer.
+    /// The ticket is not, or no longer, valid.
     case invalid
-    /// The field that counts is full.
+    /// The counter is at its maximum.
     case full
-    /// Another call has it alone.
+    /// Another call has exclusive use.
     case busy
   }
 
   var generation: UInt64 { state.load(ordering: .relaxed) >> Self.generationShift }
 
-  /// Makes it valid, with one count; `object` and `type` are set.
+  /// Makes the slot valid, with one count; `object` and `type` are set.
   func publish(generation: UInt64) {
     state.store(generation << Self.generationShift | Self.oneCount, ordering: .releasing)
   }
 
-  /// Makes it invalid for all tickets so far. Only by who got `last`.
+  /// Makes the slot invalid for all tickets so far. Only the caller that got `last` may call this.
   func clear(nextGeneration: UInt64) {
     state.store(nextGeneration << Self.generationShift, ordering: .releasing)
   }
@@ -70,11 +70,11 @@ struct Slot: ~Copyable {
     return word & (Self.pins | Self.counts) == 0 ? .last : .done
   }
 
-  /// Takes an object that is for one call at a time. Its counts are only taken by who has it, so it stays without a
-  /// pin, which would cost two steps that other processors must see; this way it is one.
+  /// Takes exclusive use of an object that allows one call at a time. Only the holder takes its counts, so it stays
+  /// alive without a pin, which would cost a second atomic step.
   @inline(__always)
   func take(_ generation: UInt) -> Step {
-    // A stale ticket shall not disturb whose slot it is now.
+    // A stale ticket must not disturb the slot's current object.
     guard isHeld(generation) else { return .invalid }
     guard taken.exchange(1, ordering: .acquiring) == 0 else { return .busy }
     if isHeld(generation) { return .done }

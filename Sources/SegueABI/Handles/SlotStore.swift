@@ -4,11 +4,11 @@ import SegueRuntime
 import SegueTransport
 import Synchronization
 
-/// The memory of the handle table: chunks of slots, each twice as large as the one before, that stay for ever. Finding
-/// a slot takes no lock; taking and giving back one does.
+/// The memory of the handle table: chunks of slots, each twice as large as the one before, that are never freed.
+/// Looking up a slot takes no lock; allocating and freeing one does.
 final class SlotStore: @unchecked Sendable {
-  /// The address of the chunks' addresses, 0 before `start`. Outside of the object because a global that is not a
-  /// constant would cost each call a check whether it is initialised.
+  /// The address of the chunks' addresses, 0 before `start`. Not a property of the object, because a global that is not
+  /// a constant would cost each call a check whether it is initialised.
   private static let chunks = Atomic<UInt>(0)
   private static let firstChunk: UInt = 64
   private static let chunkLimit: UInt = 18
@@ -22,7 +22,7 @@ final class SlotStore: @unchecked Sendable {
   private var live = 0
 
   init() throws(SegueError) {
-    // One more than there can be: it stays 0, and is where the highest junk index leads.
+    // One more than there can be: it stays 0, and the highest junk index leads there.
     guard let memory = calloc(Int(Self.chunkLimit + 1), MemoryLayout<UInt>.stride) else { throw Self.outOfMemory }
     Self.chunks.store(UInt(bitPattern: memory), ordering: .releasing)
   }
@@ -47,13 +47,13 @@ final class SlotStore: @unchecked Sendable {
     .unsafelyUnwrapped
   }
 
-  /// How many objects have a ticket.
+  /// The number of objects that have a ticket.
   var liveCount: Int { lock.withLock { live } }
 
   func lockForFork() { lock.lock() }
   func unlockAfterFork() { lock.unlock() }
 
-  /// One count more of an object's ticket, which is made if it has none.
+  /// Adds a count to an object's ticket, and creates the ticket if there is none.
   func issue(_ object: Handled, _ type: HandleType) throws(SegueError) -> Ticket {
     try lock.withLock { () throws(SegueError) in
       let former = Ticket(word: object.ticket)
@@ -77,7 +77,7 @@ final class SlotStore: @unchecked Sendable {
     }
   }
 
-  /// Clears a slot whose last pin or count is gone, and lets go of its object.
+  /// Clears a slot whose last pin or count is gone, and releases its object.
   func clear(_ ticket: Ticket) {
     guard let slot = SlotStore.find(ticket.index), let memory = slot.pointee.object else { return }
     let unmanaged = Unmanaged<Handled>.fromOpaque(memory)
@@ -86,7 +86,7 @@ final class SlotStore: @unchecked Sendable {
       if object.ticket == ticket.word { object.ticket = 0 }
       slot.pointee.object = nil
       live -= 1
-      // A slot whose generations are used up is never used again: 64 bytes for 16 million tickets.
+      // A slot whose generations are used up is never reused: 64 bytes for 16 million tickets.
       guard ticket.generation < Slot.lastGeneration else { return }
       slot.pointee.clear(nextGeneration: UInt64(ticket.generation) + 1)
       slot.pointee.nextFree = firstFree
@@ -109,7 +109,7 @@ final class SlotStore: @unchecked Sendable {
   private func addChunk() throws(SegueError) {
     guard chunkCount < Self.chunkLimit else { throw SegueError(.limitExceeded, "too many handles are alive") }
     let count = Self.firstChunk << chunkCount
-    // One slot more than needed, to begin at a cache line.
+    // Allocates one slot more than needed, to begin at a cache line.
     guard let memory = calloc(Int(count + 1), Slot.size) else { throw Self.outOfMemory }
     let line = UInt(Slot.size)
     let start = (UInt(bitPattern: memory) + line - 1) / line * line

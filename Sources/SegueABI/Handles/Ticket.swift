@@ -1,8 +1,8 @@
-/// The value of a handle: not an address, but where its object stands in the handle table.
+/// The value of a handle: not an address, but the position of its object in the handle table.
 ///
 /// From the top: tag (8 bits), type (8), index of the slot (24), generation of the slot (24). The tag makes the value
-/// one that no 64-bit processor takes as an address, so that whoever dereferences a handle finds out at once; the
-/// generation tells a slot's former objects from its present one.
+/// one that no 64-bit processor accepts as an address, so that dereferencing a handle fails at once. The generation
+/// distinguishes a slot's former objects from its current one.
 struct Ticket {
   let word: UInt
 
@@ -12,7 +12,7 @@ struct Ticket {
     word = Self.tag << 56 | UInt(type.rawValue) << 48 | index << 24 | generation
   }
 
-  /// Nil if it cannot have been given out.
+  /// Nil if it cannot be the value of any handle.
   @inline(__always)
   init?(_ pointer: OpaquePointer) {
     word = UInt(bitPattern: pointer)

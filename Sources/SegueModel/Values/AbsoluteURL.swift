@@ -12,10 +12,10 @@ public struct AbsoluteURL: Sendable {
     self.schemeCount = schemeCount
   }
 
-  /// What stands before the first colon, as written.
+  /// The text before the first colon, as written.
   public var scheme: Substring.UTF8View { text.utf8.prefix(schemeCount) }
 
-  /// Whether this is the scheme: schemes have no case (RFC 3986 §3.1).
+  /// Whether this is the scheme: schemes ignore case (RFC 3986 §3.1).
   public func hasScheme(_ name: StaticString) -> Bool {
     guard name.hasPointerRepresentation, name.utf8CodeUnitCount == schemeCount else { return false }
     var offset = 0
@@ -27,14 +27,14 @@ public struct AbsoluteURL: Sendable {
     return true
   }
 
-  /// Bytes of the scheme of an absolute URL; nil if it is none.
+  /// The bytes of the scheme of an absolute URL; nil if the text is not one.
   public static func schemeCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard let base = bytes.baseAddress else { return nil }
     var grammar = Grammar(base: base, end: bytes.count)
     return grammar.schemeOfURI()
   }
 
-  /// A cursor over the text; each function consumes one production of RFC 3986, appendix A, or answers false.
+  /// A cursor over the text; each function consumes one production of RFC 3986, appendix A, or returns false.
   private struct Grammar {
     let base: UnsafeRawPointer
     let end: Int
@@ -95,7 +95,7 @@ public struct AbsoluteURL: Sendable {
       return offset > start && take("]")
     }
 
-    /// Eight groups of 16 bits, the last two maybe as IPv4, "::" once in place of one or more of them.
+    /// Eight groups of 16 bits, the last two optionally as IPv4; "::" once in place of one or more of them.
     private mutating func addressOfVersion6() -> Bool {
       var groups = 0
       var isElided = false
@@ -143,8 +143,8 @@ public struct AbsoluteURL: Sendable {
       return true
     }
 
-    /// As many unreserved characters, sub-delims, percent-encoded bytes and `others` as there are; false if a percent
-    /// sign is not followed by two hexadecimal digits.
+    /// Consumes unreserved characters, sub-delims, percent-encoded bytes and `others`; false if a percent sign is not
+    /// followed by two hexadecimal digits.
     private mutating func characters(and others: StaticString) -> Bool {
       while let byte = peek() {
         if byte == 0x25 {

@@ -1,6 +1,6 @@
-/// Bytewise order, in which keys and elements of sets stand (RFC 8949 §4.2.1).
+/// Bytewise order, the order of keys and of elements of sets (RFC 8949 §4.2.1).
 public enum ByteOrder {
-  /// Negative, zero or positive as `left` is before, equal to or behind `right`. A prefix is before what it begins.
+  /// Negative, zero or positive if `left` is before, equal to or after `right`. A prefix is before the longer one.
   @inline(__always)
   static func compare(
     _ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRawPointer, _ rightCount: Int
@@ -22,7 +22,7 @@ public enum ByteOrder {
     return leftCount &- rightCount
   }
 
-  /// Of as many bytes on either side.
+  /// Compares the same number of bytes on either side.
   public static func isSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     guard let a = left.baseAddress, let b = right.baseAddress else { return true }
     return compare(a, left.count, b, right.count) == 0

@@ -1,13 +1,13 @@
-/// The middle path of decoding: copies an item whose lengths are all stated into its deterministic encoding, numbers
-/// shortened and keys sorted. What other encoders write is of that kind. Anything else, good or bad, is for `Normaliser`.
+/// The middle path of decoding: copies an item of definite lengths into its deterministic encoding, with numbers
+/// shortened and keys sorted. Other encoders write such items. Anything else, good or bad, is for `Normaliser`.
 struct CanonicalCopy {
   private let source: UnsafeRawPointer
   private let end: Int
   private var offset = 0
-  /// Has room for `end` bytes: nothing that is taken here becomes longer.
+  /// Has a capacity of `end` bytes: no item that is accepted here becomes longer.
   private let target: UnsafeMutableRawPointer
   private var used = 0
-  /// Offsets in `target` of the items of dictionaries and sets that are not ended. 32 bits are enough for `ValueBounds`.
+  /// Offsets in `target` of the items of open dictionaries and sets. 32 bits are enough for `ValueBounds`.
   private var marks: [UInt32] = []
   private let bounds: ValueBounds
 
@@ -19,7 +19,7 @@ struct CanonicalCopy {
     marks.reserveCapacity(64)
   }
 
-  /// Nil if this is not the path for it.
+  /// Nil if another path has to decode the item.
   static func encoding(of cbor: UnsafeRawBufferPointer, _ bounds: ValueBounds = .value) -> [UInt8]? {
     guard let source = cbor.baseAddress, cbor.count <= bounds.size else { return nil }
     var isWhole = false
@@ -32,7 +32,7 @@ struct CanonicalCopy {
     return isWhole ? encoding : nil
   }
 
-  /// Copies the item at `offset`, around which there are `depth` containers.
+  /// Copies the item at `offset`, which is inside `depth` containers.
   private mutating func item(depth: Int) -> Bool {
     guard let head = Head(source + offset, upTo: end &- offset) else { return false }
     offset &+= head.size
@@ -84,7 +84,7 @@ struct CanonicalCopy {
     return true
   }
 
-  /// The entries of a dictionary or the elements of a set behind their head.
+  /// Copies the entries of a dictionary or the elements of a set after their head.
   private mutating func items(_ head: Head, width: Int, depth: Int) -> Bool {
     guard depth < bounds.nesting, head.argument <= UInt64((end &- offset) / width) else { return false }
     _ = put(head)

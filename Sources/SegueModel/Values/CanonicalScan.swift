@@ -1,7 +1,7 @@
-/// The fast path of decoding: one pass that says whether bytes are a value in its deterministic encoding already. They
-/// can then be kept as they are; anything else, good or bad, is for `Normaliser`.
+/// The fast path of decoding: one pass that tells whether bytes already are a value in its deterministic encoding, and
+/// can be kept. Anything else, good or bad, is for `Normaliser`.
 struct CanonicalScan {
-  /// What `item` answers for anything but a deterministic encoding. A number, for the sake of speed.
+  /// Returned by `item` for anything but a deterministic encoding. A number, for speed.
   private static let no = -1
 
   private let base: UnsafeRawPointer
@@ -13,10 +13,10 @@ struct CanonicalScan {
     return CanonicalScan(base: base, end: bytes.count, bounds: bounds).item(at: 0, depth: 0) == bytes.count
   }
 
-  /// The offset behind the item at `start`, around which there are `depth` containers.
+  /// The offset after the item at `start`, which is inside `depth` containers.
   @inline(__always)
   private func item(at start: Int, depth: Int) -> Int {
-    // Small integers and short strings, of which most keys are, without a call.
+    // Handles small integers and short strings, which most keys are, without a call.
     guard start < end else { return Self.no }
     let initial = base.load(fromByteOffset: start, as: UInt8.self)
     if initial < 24 { return start &+ 1 }
@@ -67,7 +67,7 @@ struct CanonicalScan {
     }
   }
 
-  /// Entries of a map: their keys stand in ascending order.
+  /// The entries of a map, whose keys are in ascending order.
   private func entries(_ count: Int, at start: Int, depth: Int) -> Int {
     var offset = start
     var last = start
@@ -85,7 +85,7 @@ struct CanonicalScan {
     return offset
   }
 
-  /// What is inside a tag, at `start`.
+  /// The content of a tag, at `start`.
   private func tagged(_ tag: UInt64, at start: Int, depth: Int) -> Int {
     guard start < end else { return Self.no }
     let initial = base.load(fromByteOffset: start, as: UInt8.self)
@@ -114,7 +114,7 @@ struct CanonicalScan {
     }
   }
 
-  /// An integer up to 2^53, or a finite float that is none.
+  /// An integer up to 2^53, or a finite float that is not such an integer.
   private func isDate(_ head: Head) -> Bool {
     switch head.major {
     case Head.Major.unsigned: return head.argument <= UInt64(FloatForm.exactInteger)
@@ -126,7 +126,7 @@ struct CanonicalScan {
     }
   }
 
-  /// The array of a set: its elements stand in ascending order.
+  /// The array of a set, whose elements are in ascending order.
   private func elementsOfSet(at start: Int, depth: Int) -> Int {
     let initial = base.load(fromByteOffset: start, as: UInt8.self)
     let information = initial & 31

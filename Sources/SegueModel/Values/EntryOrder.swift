@@ -1,22 +1,22 @@
-/// The order in which the elements of a set, or the entries of a dictionary by their keys, stand.
+/// The order of the elements of a set, or of the entries of a dictionary by their keys.
 enum EntryOrder {
   private struct Entry {
     let start: Int
-    /// Behind the element or key.
+    /// Offset after the element or key.
     let keyEnd: Int
-    /// Behind the element or value.
+    /// Offset after the element or value.
     let end: Int
   }
 
-  /// So many are sorted by insertion, which is faster for few.
+  /// Up to this many items are sorted by insertion, which is faster for few.
   private static let insertionLimit = 16
 
-  /// Brings items into bytewise order (RFC 8949 §4.2.1). Gives the bytes of a key or element that another one equals, if
-  /// there is one; the items then stand as before.
+  /// Sorts items in bytewise order (RFC 8949 §4.2.1). Returns the bytes of a duplicate key or element, if there is one;
+  /// the items are then unchanged.
   ///
   /// - Parameters:
   ///   - base: where the offsets count from.
-  ///   - marks: offsets of the items, one behind the other.
+  ///   - marks: offsets of the items, in order.
   ///   - width: items that belong together: 2 for key and value, 1 for an element.
   ///   - end: offset behind the last item.
   static func sort(
@@ -46,7 +46,7 @@ enum EntryOrder {
       var entries = room
       for index in 0..<count { entries.initializeElement(at: index, to: entry(index)) }
       if count <= insertionLimit {
-        // Those before `ascending` are in order, and no two of them are equal.
+        // Invariant: the items before `ascending` are in order, and no two of them are equal.
         for index in ascending..<count {
           let moved = entries[index]
           var place = index

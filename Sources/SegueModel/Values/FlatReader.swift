@@ -1,13 +1,13 @@
-/// Reads the items of a value in the order in which they stand: behind an array those that are in it, then those behind it. Its
-/// user counts them, and knows what should come: there must be an item for each call, and one that is something else is not
-/// passed over.
+/// Reads the items of a value in the order of their bytes: an array's head, its elements, then what follows the array.
+/// The caller counts items, and knows what should come: there must be an item for each call, and an item of another
+/// kind is not consumed.
 public struct FlatReader {
-  /// Of an encoding, which outlives the reader.
+  /// The start of an encoding, which outlives the reader.
   private let base: UnsafeRawPointer
-  /// Of the next item.
+  /// The offset of the next item.
   private var offset = 0
 
-  /// Nil unless the bytes are one item in its deterministic encoding. They outlive the reader.
+  /// Nil unless the bytes are one item in its deterministic encoding. The bytes must outlive the reader.
   public init?(_ cbor: UnsafeRawBufferPointer) {
     guard let base = cbor.baseAddress, CanonicalScan.accepts(cbor) else { return nil }
     self.base = base
@@ -24,7 +24,7 @@ public struct FlatReader {
     return true
   }
 
-  /// Nil: the next item is something else, here and below.
+  /// Nil if the next item is of another kind, here and below.
   public mutating func bool() -> Bool? {
     let initial = base.load(fromByteOffset: offset, as: UInt8.self)
     guard initial == Head.Simple.no || initial == Head.Simple.yes else { return nil }
@@ -41,7 +41,7 @@ public struct FlatReader {
 
   public mutating func uuid() -> Identifier? {
     let start = base + offset
-    // The item may have one byte only; a tag has a number, and something behind it.
+    // The item may have only one byte; a tag has a number, and an item after it.
     guard start.load(as: UInt8.self) == 0xd8,
       start.loadUnaligned(fromByteOffset: 1, as: UInt16.self).bigEndian == 0x2550
     else { return nil }
@@ -65,7 +65,7 @@ public struct FlatReader {
     return head.count
   }
 
-  /// Passes over so many items, with what is in them.
+  /// Skips `count` items, contents included.
   public mutating func skip(_ count: Int) {
     for _ in 0..<count { offset = Head.skip(base, from: offset) }
   }

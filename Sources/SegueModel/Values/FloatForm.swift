@@ -2,10 +2,10 @@
 enum FloatForm {
   /// The one NaN that values have, as half float.
   static let notANumber: UInt16 = 0x7e00
-  /// Integers up to this size are doubles exactly; dates that are such integers are written as integers.
+  /// Doubles represent integers up to this size exactly; dates that are such integers are written as integers.
   static let exactInteger = 9_007_199_254_740_992.0
 
-  /// The half float that is this number, or nil; NaN has none here.
+  /// The half float that equals this number, or nil; nil for NaN.
   static func half(exactly number: Double) -> UInt16? {
     let bits = number.bitPattern
     let sign = UInt16(truncatingIfNeeded: bits >> 48) & 0x8000
@@ -28,7 +28,7 @@ enum FloatForm {
     }
   }
 
-  /// The single float that is this number, or nil; NaN has none here.
+  /// The single float that equals this number, or nil; nil for NaN.
   @inline(__always)
   static func single(exactly number: Double) -> UInt32? {
     let single = Float(number)
@@ -48,7 +48,7 @@ enum FloatForm {
     }
   }
 
-  /// The number of a head of major type 7 that is a float of any size; every NaN becomes the same one.
+  /// The number in a head of major type 7 that is a float of any size; every NaN becomes the same one.
   static func number(_ head: Head) -> Double { number(head.initial, head.argument) }
 
   static func number(_ initial: UInt8, _ argument: UInt64) -> Double {
@@ -70,7 +70,7 @@ enum FloatForm {
     }
   }
 
-  /// Writes the shortest form to `pointer`, which has room for 9 bytes, and returns its bytes.
+  /// Writes the shortest form to `pointer`, which has room for 9 bytes, and returns the number of its bytes.
   static func write(_ number: Double, to pointer: UnsafeMutableRawPointer) -> Int {
     let behind = pointer + 1
     if number.isNaN || half(exactly: number) != nil {

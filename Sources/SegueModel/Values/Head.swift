@@ -12,7 +12,7 @@ struct Head {
     static let simple: UInt8 = 7
   }
 
-  /// The registered tags that values have.
+  /// The registered tags that values use.
   enum Tag {
     static let date: UInt64 = 1
     static let url: UInt64 = 32
@@ -41,10 +41,10 @@ struct Head {
 
   var major: UInt8 { initial >> 5 }
 
-  /// The argument of a head in an encoding that is known to be good. It fits: no such encoding is over `Limits.value`.
+  /// The argument of a head in a valid encoding. It fits: no valid encoding is larger than `Limits.value`.
   var count: Int { Int(truncatingIfNeeded: argument) }
 
-  /// Reads a head of an encoding that is known to be good.
+  /// Reads a head of a valid encoding.
   @inline(__always)
   init(trusted pointer: UnsafeRawPointer) {
     initial = pointer.load(as: UInt8.self)
@@ -71,7 +71,7 @@ struct Head {
     }
   }
 
-  /// Reads a head of bytes that may be bad: nil unless it is within the first `count` of them and states its argument.
+  /// Reads a head of unchecked bytes: nil unless it is within the first `count` of them and states its argument.
   @inline(__always)
   init?(_ pointer: UnsafeRawPointer, upTo count: Int) {
     guard count > 0 else { return nil }
@@ -88,7 +88,7 @@ struct Head {
     return argument <= 0xffff_ffff ? 5 : 9
   }
 
-  /// Writes the shortest head to `pointer`, which has room for it, and returns its bytes.
+  /// Writes the shortest head to `pointer`, which has room for it, and returns the number of its bytes.
   @inline(__always) @discardableResult
   static func write(_ major: UInt8, _ argument: UInt64, to pointer: UnsafeMutableRawPointer) -> Int {
     let type = major << 5
@@ -117,7 +117,7 @@ struct Head {
     return 9
   }
 
-  /// Writes an integer to `pointer`, which has room for it, and returns its bytes.
+  /// Writes an integer to `pointer`, which has room for it, and returns the number of its bytes.
   @inline(__always) @discardableResult
   static func write(integer: Int64, to pointer: UnsafeMutableRawPointer) -> Int {
     // -1 - n, which is ~n, is the argument of a negative integer (RFC 8949 §3.1).
@@ -126,7 +126,7 @@ struct Head {
       : write(Major.unsigned, UInt64(bitPattern: integer), to: pointer)
   }
 
-  /// Writes a UUID with its tag to `pointer`, which has room for it, and returns its bytes.
+  /// Writes a UUID with its tag to `pointer`, which has room for it, and returns the number of its bytes.
   static func write(uuid: Identifier, to pointer: UnsafeMutableRawPointer) -> Int {
     let tag = write(Major.tag, Tag.uuid, to: pointer)
     let head = write(Major.data, UInt64(Identifier.size), to: pointer + tag)
@@ -134,7 +134,7 @@ struct Head {
     return tag + head + Identifier.size
   }
 
-  /// The offset behind the item that starts at `offset` of an encoding that is known to be good.
+  /// The offset after the item that starts at `offset` of a valid encoding.
   static func skip(_ base: UnsafeRawPointer, from offset: Int) -> Int {
     var offset = offset
     var left = 1

@@ -1,4 +1,4 @@
-/// What a value can be (R1.2). Raw values are those of `SEGUE_KIND_…` in segue.h.
+/// The kinds of values (R1.2). Raw values are those of `SEGUE_KIND_…` in segue.h.
 public enum Kind: Int32, Sendable, CaseIterable {
   case null = 1
   case bool = 2
@@ -13,7 +13,7 @@ public enum Kind: Int32, Sendable, CaseIterable {
   case dictionary = 11
   case set = 12
 
-  /// As messages say it.
+  /// The name in messages.
   public var name: StaticString {
     switch self {
     case .null: "null"

@@ -1,5 +1,6 @@
-/// The slow path of decoding: reads any well-formed CBOR item and writes it again in its deterministic encoding, or says
-/// what is wrong at which offset. `CanonicalCopy` leaves it what is rare: lengths that are not stated, and errors. What a count or length claims is compared with what is there before it is believed.
+/// The slow path of decoding: reads any well-formed CBOR item and writes it again in its deterministic encoding, or
+/// reports what is wrong at which offset. It gets the rare cases from `CanonicalCopy`: indefinite lengths, and errors.
+/// It compares each count or length with the available bytes before it uses it.
 struct Normaliser {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
@@ -32,7 +33,7 @@ struct Normaliser {
     return try normaliser.writer.finish().encoding
   }
 
-  /// A head that may be of any form; `isIndefinite`: its length is not stated, or it is the break that ends such an item.
+  /// A head of any form; `isIndefinite` if its length is indefinite, or it is the break that ends such an item.
   private struct AnyHead {
     let start: Int
     let initial: UInt8
@@ -64,7 +65,7 @@ struct Normaliser {
     }
   }
 
-  /// Recursive, but never deeper than `ValueBounds.deepest`: `begin` refuses to.
+  /// Recursive, but never deeper than `ValueBounds.deepest`: `begin` refuses that.
   private mutating func item() throws(SegueError) { try item(try head()) }
 
   private mutating func item(_ head: AnyHead) throws(SegueError) {
@@ -99,7 +100,7 @@ struct Normaliser {
     case Head.Simple.null: try writer.putNull()
     case Head.Simple.half...Head.Simple.double: try writer.put(number(head))
     case Head.Simple.end: throw SegueError(.malformed, "a break outside of an indefinite item at offset \(head.start)")
-    // RFC 7049 still allowed 24...31 here (its appendix A has one): readable, but nothing that a value can hold.
+    // RFC 7049 allowed 24...31 here (its appendix A has one): readable, but a value cannot hold it.
     case 0xf8 where head.argument < 24:
       throw SegueError(.malformed, "a simple value in a reserved form at offset \(head.start)")
     case 0xf7: throw SegueError(.unsupportedValue, "undefined at offset \(head.start)")
@@ -111,7 +112,7 @@ struct Normaliser {
 
   // MARK: - Strings and data
 
-  /// The bytes of a string of stated length.
+  /// The bytes of a string of definite length.
   private mutating func content(_ head: AnyHead) throws(SegueError) -> UnsafeRawBufferPointer {
     guard let count = Int(exactly: head.argument), count <= bytes.count - offset else { throw truncated(head.start) }
     let start = offset
@@ -123,7 +124,7 @@ struct Normaliser {
     return content
   }
 
-  /// The bytes of a string that comes in chunks, each of which is a string of stated length (RFC 8949 §3.2.3).
+  /// The bytes of a string in chunks, each of which is a string of definite length (RFC 8949 §3.2.3).
   private mutating func chunks(_ head: AnyHead) throws(SegueError) -> [UInt8] {
     var result: [UInt8] = []
     while true {

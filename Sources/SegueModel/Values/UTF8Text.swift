@@ -10,7 +10,7 @@ public enum UTF8Text {
     isASCII(base, count) || isValidBeyondASCII(base, 0, count)
   }
 
-  /// Looks at whole words; the last one overlaps the one before instead of being shorter.
+  /// Checks whole words; the last one overlaps the one before instead of being shorter.
   @inline(__always)
   private static func isASCII(_ base: UnsafeRawPointer, _ count: Int) -> Bool {
     if count >= 8 {
@@ -42,7 +42,7 @@ public enum UTF8Text {
       let length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
       guard first >= 0xc2, first <= 0xf4, count &- offset >= length else { return false }
       let second = base.load(fromByteOffset: offset &+ 1, as: UInt8.self)
-      // The second byte is where overlong forms, surrogates and numbers above U+10FFFF show (RFC 3629 §4).
+      // The second byte reveals overlong forms, surrogates and numbers above U+10FFFF (RFC 3629 §4).
       let least: UInt8 = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80
       let most: UInt8 = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf
       guard second >= least, second <= most else { return false }

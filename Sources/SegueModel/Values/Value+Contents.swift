@@ -1,4 +1,4 @@
-/// What is inside a value.
+/// The contents of a value.
 extension Value {
   public var kind: Kind { first.kind ?? .null }
 
@@ -54,10 +54,10 @@ extension Value {
     return result
   }
 
-  /// The entry of a dictionary with this key; nil also if it is no dictionary.
+  /// The entry of a dictionary with this key; nil also if the value is not a dictionary.
   public subscript(_ key: Value) -> Value? { rangeOfEntry(key).map { part($0) } }
 
-  /// The entry of a dictionary with this string as its key; nil also if it is no dictionary.
+  /// The entry of a dictionary with this string as its key; nil also if the value is not a dictionary.
   public subscript(_ key: String) -> Value? {
     var key = key
     return key.withUTF8 { self[utf8: UnsafeRawBufferPointer($0)] }
@@ -66,12 +66,12 @@ extension Value {
   /// The same for the bytes of a string.
   public subscript(utf8 key: UnsafeRawBufferPointer) -> Value? { rangeOfEntry(utf8: key).map { part($0) } }
 
-  /// A reader at the entry of a dictionary with this string as its key; nil also if it is no dictionary.
+  /// A reader at the entry of a dictionary with this string as its key; nil also if the value is not a dictionary.
   public func reader(atEntry key: UnsafeRawBufferPointer) -> ValueReader? {
     rangeOfEntry(utf8: key).map { ValueReader(self, at: $0.lowerBound) }
   }
 
-  /// How deep containers are nested in it: 0 if it is none.
+  /// The depth of nested containers: 0 if the value is not a container.
   public var depth: Int {
     var reader = ValueReader(self)
     var deepest = 0
@@ -110,7 +110,7 @@ extension Value {
     }
   }
 
-  /// - Parameter start: where the dictionary stands in the encoding.
+  /// - Parameter start: offset of the dictionary in the encoding.
   func rangeOfEntry(utf8 key: UnsafeRawBufferPointer, of start: Int = 0) -> Range<Int>? {
     rangeOfEntry(of: start) { pointer, _ in
       // Heads of one size order like their arguments, and shorter heads have smaller ones.
@@ -142,7 +142,7 @@ extension Value {
 
 extension Value {
   /// A dictionary with the entries of this one and of another; for the same key, the new one's value stays (R1.10).
-  /// WRONG_KIND if one of them is no dictionary, LIMIT_EXCEEDED if the result is too large.
+  /// Throws WRONG_KIND if one of them is not a dictionary, LIMIT_EXCEEDED if the result is too large.
   public func merging(_ entries: Value) throws(SegueError) -> Value {
     guard let old = self.entries, let new = entries.entries else {
       throw SegueError(.wrongKind, "only dictionaries can be merged")

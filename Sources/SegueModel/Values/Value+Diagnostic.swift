@@ -3,7 +3,7 @@ extension Value {
   public var diagnostic: String {
     var text = ""
     var reader = ValueReader(self)
-    // For each container around: what stands behind it, whether it is a dictionary, and how many items it had so far.
+    // For each open container: its closing text, whether it is a dictionary, and the number of items so far.
     var open: [(close: String, isDictionary: Bool, count: Int)] = []
     while let item = reader.next() {
       guard let kind = item.kind else {
@@ -56,7 +56,7 @@ extension Value {
     }
   }
 
-  /// Always with a point or an exponent, so that it is no integer.
+  /// Always with a point or an exponent, so that it does not look like an integer.
   private static func describe(_ number: Double) -> String {
     if number.isNaN { return "NaN" }
     if number.isInfinite { return number < 0 ? "-Infinity" : "Infinity" }

@@ -1,14 +1,14 @@
-/// An immutable value of `user_info`. It is its deterministic encoding (R1.2): CBOR in the form of RFC 8949 §4.2.1, with
-/// the tags 1 date, 32 URL, 37 UUID and 258 set. Two values are equal if and only if those bytes are.
+/// An immutable value of `user_info`. It is its deterministic encoding (R1.2): CBOR in the form of RFC 8949 §4.2.1,
+/// with the tags 1 date, 32 URL, 37 UUID and 258 set. Two values are equal if and only if those bytes are.
 public struct Value: Sendable {
-  /// Never empty, and always what `init(cbor:)` would keep as it is.
+  /// Invariant: never empty, and always what `init(cbor:)` would keep unchanged.
   public let encoding: [UInt8]
 
-  /// Takes bytes that are known to be a deterministic encoding.
+  /// Wraps bytes that are known to be a deterministic encoding.
   init(trusted encoding: [UInt8]) { self.encoding = encoding }
 
-  /// A value from one CBOR item, deterministic or not: lengths, sizes of numbers and order are normalised. MALFORMED or
-  /// UNSUPPORTED_VALUE, with the offset in the message; LIMIT_EXCEEDED.
+  /// Decodes a value from one CBOR item, deterministic or not: lengths, sizes of numbers and order are normalised.
+  /// Throws MALFORMED or UNSUPPORTED_VALUE, with the offset in the message; LIMIT_EXCEEDED.
   public init(cbor: UnsafeRawBufferPointer, bounds: ValueBounds = .value) throws(SegueError) {
     if CanonicalScan.accepts(cbor, bounds) {
       encoding = Array(cbor)
@@ -78,10 +78,10 @@ public struct Value: Sendable {
 
   public static func array(_ elements: [Value]) throws(SegueError) -> Value { try container(.array, elements) }
 
-  /// INVALID_ARGUMENT if an element stands there twice.
+  /// Throws INVALID_ARGUMENT if an element is a duplicate.
   public static func set(_ elements: [Value]) throws(SegueError) -> Value { try container(.set, elements) }
 
-  /// INVALID_ARGUMENT if a key stands there twice.
+  /// Throws INVALID_ARGUMENT if a key is a duplicate.
   public static func dictionary(_ entries: [(key: Value, value: Value)]) throws(SegueError) -> Value {
     var writer = ValueWriter()
     try writer.begin(.dictionary)
@@ -127,12 +127,12 @@ extension Value: Comparable {
     left.encoding.count == right.encoding.count && ByteOrder.compare(left.encoding, right.encoding) == 0
   }
 
-  /// Bytewise order of the encodings: the order in which keys and elements of sets stand.
+  /// Bytewise order of the encodings: the order of keys and of elements of sets.
   public static func < (left: Value, right: Value) -> Bool { ByteOrder.compare(left.encoding, right.encoding) < 0 }
 }
 
 extension [UInt8] {
-  /// Gives the start of an encoding, which is never empty.
+  /// Passes the start of an encoding, which is never empty.
   @inline(__always)
   func withEncoding<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
     withUnsafeBytes { body($0.baseAddress.unsafelyUnwrapped) }

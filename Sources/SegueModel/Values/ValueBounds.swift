@@ -2,14 +2,15 @@
 public struct ValueBounds: Sendable {
   /// Bytes.
   let size: Int
-  /// Containers around one another.
+  /// Levels of nested containers.
   let nesting: Int
 
-  /// Of any value that an app has to do with.
+  /// Bounds of any value that an app handles.
   public static let value = ValueBounds(size: Limits.value, nesting: Limits.nesting)
-  /// Of a value that holds one of those, as an activity document holds user_info: in a dictionary in an array.
+  /// Bounds of a value that contains one of those, as an activity document contains user_info: in a dictionary in an
+  /// array.
   public static let document = ValueBounds(size: Limits.value + 64 * 1024, nesting: deepest)
 
-  /// Of all.
+  /// The largest of these bounds.
   static let deepest = Limits.nesting + 2
 }

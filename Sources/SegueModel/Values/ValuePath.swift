@@ -1,11 +1,13 @@
-/// Looking into a value by a path, as in "tasks/0/text": keys of dictionaries, and indices of arrays and sets, with a slash
-/// between. In a key "~1" stands for a slash, and "~0" for a tilde (RFC 6901 §3). Keys that are no strings have no path.
+/// Finds a nested value by a path, such as "tasks/0/text": keys of dictionaries, and indices of arrays and sets,
+/// separated by slashes. In a key "~1" means a slash, and "~0" a tilde (RFC 6901 §3). Keys that are not strings have no
+/// path.
 extension Value {
   private static let slash = UInt8(ascii: "/")
   private static let tilde = UInt8(ascii: "~")
 
-  /// A reader at the part of the value that a path names; the empty one names all of it. NOT_FOUND if there is no such
-  /// part, WRONG_KIND if it would be inside of something that has no parts, INVALID_ARGUMENT for no path.
+  /// Creates a reader at the part of the value that a path names; the empty path names the whole value. Throws
+  /// NOT_FOUND if there is no such part, WRONG_KIND if it would be inside a value without parts, INVALID_ARGUMENT for
+  /// an invalid path.
   public func reader(atPath path: UnsafeRawBufferPointer) throws(SegueError) -> ValueReader {
     var offset = 0
     var start = 0
@@ -24,12 +26,12 @@ extension Value {
     return ValueReader(self, at: offset)
   }
 
-  /// A reader at an element of an array or set; nil if it is neither, or has not so many.
+  /// Creates a reader at an element of an array or set; nil if the value is neither, or has fewer elements.
   public func reader(atElement index: Int) -> ValueReader? {
     offsetOfElement(index, of: 0).map { ValueReader(self, at: $0) }
   }
 
-  /// Nil: there is none; 0: what stands at `offset` has no parts.
+  /// Nil if there is none; 0 if the value at `offset` has no parts.
   private func offsetOfPart(_ key: UnsafeRawBufferPointer, of offset: Int) throws(SegueError) -> Int? {
     switch kind(at: offset) {
     case .dictionary:
@@ -55,7 +57,7 @@ extension Value {
     }
   }
 
-  /// Decimal digits, without zeros in front (RFC 6901 §4).
+  /// Decimal digits without leading zeros (RFC 6901 §4).
   private static func index(_ digits: UnsafeRawBufferPointer) -> Int? {
     guard let first = digits.first, digits.count == 1 || first != UInt8(ascii: "0") else { return nil }
     var index = 0
@@ -91,7 +93,7 @@ extension Value {
     SegueError(.invalidArgument, "path: behind ~ there must be 0 (for ~) or 1 (for /)")
   }
 
-  /// What stands before the part that begins at `start`, without the slash between.
+  /// The path before the part that begins at `start`, without the slash between.
   private static func parent(of start: Int, in path: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: path[..<max(0, start - 1)])
   }

@@ -1,17 +1,17 @@
-/// Walks through a value, depth first, without a value for each part. It cannot be copied by accident, so that reading
-/// costs no counting of references; `copy` makes a second one.
+/// Reads a value, depth first, without creating a value for each part. The reader is not copyable, so that reading
+/// counts no references; `copy` makes a second one.
 public struct ValueReader: ~Copyable, Sendable {
   /// One step.
   public struct Item: Sendable {
-    /// Nil: the container that was entered ends here.
+    /// Nil at the end of the current container.
     public let kind: Kind?
-    /// Containers around it: 0 for the outermost value.
+    /// The number of enclosing containers: 0 for the outermost value.
     public let depth: Int
     /// Elements (array, set), entries (dictionary), bytes (string, data, URL); else 0.
     public let count: Int
-    /// Whether it is an integer below zero, which then stands in `int64`.
+    /// Whether the item is a negative integer, which is then in `int64`.
     public let isNegative: Bool
-    /// The number as its bits: of the bool (0 or 1), the integer, or the double or date.
+    /// The bits of the number: of the bool (0 or 1), the integer, or the double or date.
     public let bits: UInt64
 
     public var bool: Bool { bits != 0 }
@@ -30,28 +30,28 @@ public struct ValueReader: ~Copyable, Sendable {
   }
 
   private let bytes: [UInt8]
-  /// Of the next item.
+  /// The offset of the next item.
   private var offset = 0
-  /// Items that follow in the innermost container, and in those around it, outermost first.
+  /// The remaining items of the open containers, outermost first.
   private var left = 1
   /// As many as `ValueBounds.deepest`.
   private var outer = InlineArray<66, Int>(repeating: 0)
   private var depth = 0
-  /// The kind of the item at which the reader stands: nil before the first item, at an end, and behind all.
+  /// The kind of the current item: nil before the first item, at an end, and after the last.
   private var kind: Kind?
-  /// Offset of that item, and the bytes of a string, data, URL or UUID.
+  /// The offset of that item, and the bytes of a string, data, URL or UUID.
   private var start = 0
   private var content = 0..<0
 
   public init(_ value: Value) { bytes = value.encoding }
 
-  /// A reader of the part of a value that starts at `offset`.
+  /// Creates a reader of the part of a value that starts at `offset`.
   init(_ value: Value, at offset: Int) {
     bytes = value.encoding
     self.offset = offset
   }
 
-  /// Another reader at the same place.
+  /// Creates another reader at the same position.
   public func copy() -> ValueReader { ValueReader(self) }
 
   private init(_ other: borrowing ValueReader) {
@@ -65,8 +65,8 @@ public struct ValueReader: ~Copyable, Sendable {
     content = other.content
   }
 
-  /// The next item; nil when all is read. A dictionary gives key, value, key, value …; behind the last item of a
-  /// container comes its end.
+  /// Returns the next item, nil after the last. A dictionary gives key, value, key, value …; the end of a container
+  /// follows its last item.
   public mutating func next() -> Item? {
     if left == 0 {
       kind = nil
@@ -97,7 +97,7 @@ public struct ValueReader: ~Copyable, Sendable {
 
   @inline(__always)
   private mutating func enterContainer(_ count: Int) {
-    // No value is deeper than `ValueBounds.deepest`.
+    // Invariant: no value is deeper than `ValueBounds.deepest`.
     outer[depth] = left
     depth &+= 1
     left = count
@@ -108,7 +108,7 @@ public struct ValueReader: ~Copyable, Sendable {
     left = outer[depth]
   }
 
-  /// The bytes of the string, data, URL or UUID at which the reader stands; nil at anything else.
+  /// The bytes of the current string, data, URL or UUID; nil at any other item.
   public func withContent<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     switch kind {
     case .string, .data, .url, .uuid:
@@ -117,22 +117,22 @@ public struct ValueReader: ~Copyable, Sendable {
     }
   }
 
-  /// Bytes of the string, data or URL at which the reader stands; nil at anything else.
+  /// The number of bytes of the current string, data or URL; nil at any other item.
   public var contentCount: Int? { kind == .string || kind == .data || kind == .url ? content.count : nil }
 
-  /// The string or URL at which the reader stands; nil at anything else.
+  /// The current string or URL; nil at any other item.
   public var string: String? {
     kind == .string || kind == .url ? withContent { String(decoding: $0, as: UTF8.self) } : nil
   }
 
-  /// The data at which the reader stands; nil at anything else.
+  /// The current data; nil at any other item.
   public var data: [UInt8]? { kind == .data ? withContent { Array($0) } : nil }
 
-  /// The UUID at which the reader stands; nil at anything else.
+  /// The current UUID; nil at any other item.
   public var uuid: Identifier? { kind == .uuid ? withContent { Identifier(bytes: $0) } ?? nil : nil }
 
-  /// The item at which the reader stands as a value of its own; if it is a container, the reader then stands at its
-  /// end. Nil before the first item, and at an end.
+  /// The current item as a value of its own; if it is a container, the reader moves to its end. Nil before the first
+  /// item, and at an end.
   public mutating func take() -> Value? {
     guard let kind else { return nil }
     let end = bytes.withEncoding { Head.skip($0, from: start) }

@@ -1,36 +1,36 @@
-/// Writes one value: put an item, or begin a container, put its items (a dictionary takes key, value, key, value …, in
-/// any order of keys) and end it; then finish. A call that fails leaves the writer as it was, but for `end`, whose error
-/// all later calls throw, until `reset`; `fail` makes that of any error.
+/// Writes one value: put an item, or begin a container, put its items (a dictionary takes key, value, key, value …,
+/// with the keys in any order) and end it; then finish. A failing call leaves the writer unchanged, except `end`, whose
+/// error all later calls throw until `reset`; `fail` makes any error sticky in this way.
 public struct ValueWriter: Sendable {
-  /// A container that was begun.
+  /// An open container.
   private struct Container {
     let kind: Kind
-    /// Offsets of its array or map head (one byte until `end`) and of its first item behind it.
+    /// Offsets of its array or map head (one byte until `end`) and of the first item after it.
     let head: Int
     var content: Int { head &+ 1 }
     /// Index in `marks` of its first item.
     let firstMark: Int
-    /// Items put so far, keys and values counted apart.
+    /// Items put so far; keys and values count separately.
     var count = 0
   }
 
-  /// The first part of `bytes` is what was written so far; the rest is room.
+  /// The number of bytes written so far; the rest of `bytes` is free.
   private var bytes: [UInt8] = []
   private var used = 0
-  /// The container that was begun last, and those around it, outermost first.
+  /// The innermost open container, and the enclosing ones, outermost first.
   private var innermost: Container?
   private var outer: [Container] = []
-  /// Offsets of the items of open dictionaries and sets: the first part of these, the rest is room. 32 bits are enough
-  /// for `ValueBounds`.
+  /// Offsets of the items of open dictionaries and sets, followed by free entries. 32 bits are enough for
+  /// `ValueBounds`.
   private var marks: [UInt32] = []
   private var usedMarks = 0
-  /// What all calls throw.
+  /// The sticky error, which all calls throw.
   private var failure: SegueError?
   private let bounds: ValueBounds
 
-  /// Bytes of room that stay for the next value.
+  /// Bytes of capacity that are kept for the next value.
   private static let keptRoom = 64 * 1024
-  /// Items of open dictionaries and sets for which there is room at first.
+  /// The initial capacity for items of open dictionaries and sets.
   private static let markRoom = 32
 
   public init(_ bounds: ValueBounds = .value) { self.bounds = bounds }
@@ -38,7 +38,7 @@ public struct ValueWriter: Sendable {
   /// Bytes that were written so far.
   public var count: Int { used }
 
-  /// How many containers are open.
+  /// The number of open containers.
   public var depth: Int { innermost == nil ? 0 : outer.count &+ 1 }
 
   public mutating func putNull() throws(SegueError) { try put(simple: Head.Simple.null) }
@@ -86,13 +86,13 @@ public struct ValueWriter: Sendable {
     try put(validUTF8: utf8)
   }
 
-  /// For those who have looked.
+  /// For callers that have checked.
   mutating func put(validUTF8: UnsafeRawBufferPointer) throws(SegueError) {
     try prepare(content: validUTF8.count)
     write(Head.Major.text, validUTF8)
   }
 
-  /// Makes room at once for a value that will have about `count` bytes.
+  /// Reserves capacity for a value of about `count` bytes.
   mutating func reserve(_ count: Int) {
     makeRoom(count)
     outer.reserveCapacity(8)
@@ -129,16 +129,16 @@ public struct ValueWriter: Sendable {
     write { Head.write(uuid: uuid, to: $0) }
   }
 
-  /// Puts a value in whole.
+  /// Puts a whole value.
   public mutating func put(_ value: Value) throws(SegueError) {
-    // A value of n bytes is at most n deep: most need no look.
+    // A value of n bytes is at most n deep: most need no check.
     let deepest = bounds.nesting - depth
     if value.encoding.count > deepest, value.depth > deepest { throw Self.tooDeep }
     try prepare(value.encoding.count)
     value.encoding.withUnsafeBytes { write($0) }
   }
 
-  /// Begins an array, dictionary or set. INVALID_ARGUMENT for other kinds, LIMIT_EXCEEDED if it nests too deep.
+  /// Begins an array, dictionary or set. Throws INVALID_ARGUMENT for other kinds, LIMIT_EXCEEDED if it nests too deep.
   public mutating func begin(_ kind: Kind) throws(SegueError) {
     guard kind.isContainer else {
       throw SegueError(.invalidArgument, "only an array, a dictionary and a set can be begun")
@@ -152,8 +152,8 @@ public struct ValueWriter: Sendable {
     used &+= 1
   }
 
-  /// Ends the container begun last. INVALID_STATE if none is open, or a key has no value. INVALID_ARGUMENT if a key or
-  /// an element of a set stands there twice, LIMIT_EXCEEDED if it is too large: the writer is then unusable.
+  /// Ends the innermost container. Throws INVALID_STATE if none is open, or a key has no value; INVALID_ARGUMENT if a
+  /// key or an element of a set is a duplicate, LIMIT_EXCEEDED if it is too large: the writer is then unusable.
   public mutating func end() throws(SegueError) {
     try checkUsable()
     guard let container = innermost else { throw SegueError(.invalidState, "no container is open") }
@@ -182,21 +182,22 @@ public struct ValueWriter: Sendable {
     innermost = outer.popLast()
   }
 
-  /// The value that was written; the writer is empty again. INVALID_STATE if nothing was put, or a container is open.
+  /// Returns the value that was written and empties the writer. Throws INVALID_STATE if nothing was put, or a container
+  /// is open.
   public mutating func finish() throws(SegueError) -> Value {
     guard used == bytes.count, used > 0, innermost == nil, failure == nil else {
       let value = try written()
       reset()
       return value
     }
-    // Nothing but the value stands in the buffer: it is handed over.
+    // The buffer contains only the value, so it is passed on.
     let value = Value(trusted: bytes)
     bytes = []
     reset()
     return value
   }
 
-  /// What `finish` gives, but the writer stays as it is.
+  /// Returns what `finish` would, but leaves the writer unchanged.
   public func written() throws(SegueError) -> Value {
     try checkUsable()
     guard innermost == nil else { throw SegueError(.invalidState, "a container is still open") }
@@ -204,24 +205,24 @@ public struct ValueWriter: Sendable {
     return Value(trusted: withWritten { Array($0) })
   }
 
-  /// The bytes so far: an encoding if no container is open. The writer stays as it is.
+  /// Passes the bytes so far: an encoding if no container is open. Leaves the writer unchanged.
   public func withWritten<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<used])) }
   }
 
-  /// Forgets what was written.
+  /// Discards what was written.
   public mutating func reset() {
     used = 0
     innermost = nil
     if !outer.isEmpty { outer.removeAll(keepingCapacity: true) }
     usedMarks = 0
     failure = nil
-    // Buffers that one large value needed are not kept for the small ones.
+    // Does not keep the buffers of one large value for small ones.
     if bytes.count > Self.keptRoom { bytes = [] }
     if marks.count > Self.keptRoom { marks = [] }
   }
 
-  /// From now on all calls throw this error, or the one that did so before, which it gives.
+  /// Makes all later calls throw this error, or the earlier one if there is one; returns that error.
   @inline(never)
   public mutating func fail(_ error: SegueError) -> SegueError {
     let first = failure ?? error
@@ -241,15 +242,15 @@ public struct ValueWriter: Sendable {
     if let failure { throw failure }
   }
 
-  /// The same for bytes with a head, and a tag of `tagSize`.
+  /// Does the same for bytes with a head, and a tag of `tagSize`.
   @inline(__always)
   private mutating func prepare(_ tagSize: Int = 0, content count: Int) throws(SegueError) {
     guard count <= bounds.size else { throw Self.tooLarge }
     try prepare(tagSize &+ Head.size(of: UInt64(truncatingIfNeeded: count)) &+ count)
   }
 
-  /// Checks that an item of up to `size` bytes may be put here, counts it, and makes room for it. A number may turn out
-  /// shorter than `size`, so it is let in as long as there is one byte left: `end` checks again.
+  /// Checks that an item of up to `size` bytes may be put here, counts it, and reserves capacity for it. A number may
+  /// become shorter than `size`, so it is accepted if there is one byte left: `end` checks again.
   @inline(__always)
   private mutating func prepare(_ size: Int) throws(SegueError) {
     guard used &+ size <= bounds.size || (size <= 1 + Head.longest && used < bounds.size) else { throw Self.tooLarge }
@@ -323,7 +324,7 @@ public struct ValueWriter: Sendable {
 
   // MARK: - Order
 
-  /// Brings elements or entries into bytewise order (RFC 8949 §4.2.1); throws if two are equal.
+  /// Sorts elements or entries in bytewise order (RFC 8949 §4.2.1); throws if two are equal.
   private mutating func sortItems(of container: Container, _ count: Int) throws(SegueError) {
     guard count > 1 else { return }
     let width = container.kind == .dictionary ? 2 : 1

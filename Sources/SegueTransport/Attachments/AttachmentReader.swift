@@ -1,25 +1,25 @@
 import CLinux
 import SegueModel
 
-/// The end of an attachment's stream at which it arrives. It waits for the other as long as that shows life, and no longer
-/// (docs/protocol.md, "An attachment, at both ends"). The socket is its owner's.
+/// The receiving end of an attachment's stream. It waits as long as the other end shows life (docs/protocol.md, "An
+/// attachment, at both ends"). The owner closes the socket.
 public struct AttachmentReader {
   private let fd: Int32
 
   public init(_ fd: Int32) {
     self.fd = fd
-    // A read that waits for all of it may have got some of it long ago: so it is looked at more often.
+    // A read that waits for everything may have got a part long ago, so this polls more often.
     _ = linux_set_receive_time(fd, Int32(Limits.attachmentSign))
   }
 
   /// Fills the buffer.
-  /// - Returns: how many came; fewer if the stream has ended, or nothing came for too long.
+  /// - Returns: the number of bytes; fewer if the stream has ended, or nothing arrived for too long.
   public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     fill(buffer) { recv(fd, $0.baseAddress, $0.count, linux_msg_waitall()) }
   }
 
-  /// The same, of the first bytes.
-  /// - Parameter handed: the descriptor that came with them, which is the caller's to close; negative: none.
+  /// Does the same for the first bytes.
+  /// - Parameter handed: the descriptor that came with them, which the caller closes; negative: none.
   public func read(into buffer: UnsafeMutableRawBufferPointer, handed: inout Int32) -> Int {
     fill(buffer) { left in
       var (came, areLost): (Int32, Int32) = (-1, 0)
@@ -50,7 +50,7 @@ public struct AttachmentReader {
     return filled
   }
 
-  /// Says a word to the other end, if it listens.
+  /// Sends one byte to the other end; ignores errors.
   public func say(_ word: UInt8) {
     var word = word
     _ = send(fd, &word, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))

@@ -1,27 +1,27 @@
 import CLinux
 import SegueModel
 
-/// The end of an attachment's stream from which it is sent. It waits for the other as long as that takes something or says a word,
-/// and some time longer (docs/protocol.md, "An attachment, at both ends"). The socket is its owner's.
+/// The sending end of an attachment's stream. It waits as long as the other end reads or sends keep-alives, and some
+/// time longer (docs/protocol.md, "An attachment, at both ends"). The owner closes the socket.
 public struct AttachmentWriter {
   private let fd: Int32
   private let patience: Int64
-  /// Uptimes at which this end last said something, and at which the other was last known to live.
+  /// Uptimes at which this end last sent something, and at which the other last showed life.
   private var spokeAt = Clock.uptime
   private var heardAt = Clock.uptime
 
-  /// - Parameter patience: milliseconds without a sign of life from the other end, `Limits.attachmentSilence` at least.
+  /// - Parameter patience: milliseconds without a sign of life from the other end; at least `Limits.attachmentSilence`.
   public init(_ fd: Int32, patience: Int64) {
     self.fd = fd
     self.patience = max(patience, Limits.attachmentSilence)
   }
 
-  /// The other end should hear of this one, which has nothing to send for now.
+  /// Sends a keep-alive if it is due, while there is nothing else to send.
   public var shouldShowLife: Bool { Clock.uptime - spokeAt >= Limits.attachmentSign }
 
   public mutating func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0) } }
 
-  /// - Returns: false if the other side does not take it.
+  /// - Returns: false if the other side does not read it.
   public mutating func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var left = bytes
     while let start = left.baseAddress, !left.isEmpty {
@@ -39,20 +39,20 @@ public struct AttachmentWriter {
     return true
   }
 
-  /// The first bytes, with a descriptor along, which stays the caller's.
+  /// Sends the first bytes with a descriptor, which stays the caller's.
   public mutating func write(_ bytes: [UInt8], with descriptor: Int32) -> Bool {
     linux_send(fd, bytes, bytes.count, descriptor) == bytes.count
   }
 
-  /// Waits until the other side has said that word.
-  /// - Returns: false if it is gone, or says nothing for too long.
+  /// Waits until the other side has sent that byte.
+  /// - Returns: false if it is gone, or silent for too long.
   public mutating func wait(for word: UInt8) -> Bool {
     while let said = wait(toWrite: false) { if said.contains(word) { return true } }
     return false
   }
 
-  /// Waits until there is room, or the other side has said something; or for a while.
-  /// - Returns: what it has said; nil: it is gone, or did nothing for too long.
+  /// Waits until the socket is writable, or the other side has sent something; with a timeout.
+  /// - Returns: what it has sent; nil if it is gone, or idle for too long.
   private mutating func wait(toWrite: Bool) -> [UInt8]? {
     var descriptor = pollfd(fd: fd, events: Int16(POLLIN | (toWrite ? POLLOUT : 0)), revents: 0)
     poll(&descriptor, 1, Int32(Limits.attachmentSign))

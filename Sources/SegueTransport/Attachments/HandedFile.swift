@@ -1,17 +1,17 @@
 import CLinux
 import SegueModel
 
-/// A file that another app of this device has handed over for reading. Nothing of it is trusted: its owner may be hostile, and
-/// may write to it meanwhile.
+/// A file that another app of this device has passed for reading. It is not trusted: its owner may be hostile, and may
+/// write to it meanwhile.
 public final class HandedFile {
   let fd: Int32
-  /// What it was when it came.
+  /// The record of the file when it arrived.
   private let stamp: FileStamp
-  /// It is in memory, and its bytes cannot change.
+  /// Whether the file is in memory, and its bytes cannot change.
   private let isSealed: Bool
 
-  /// Takes the descriptor over.
-  /// - Returns: nil: it is none of a regular file that the kernel has by itself, open for reading.
+  /// Takes ownership of the descriptor.
+  /// - Returns: nil unless it is of a regular file of the kernel's own file systems, open for reading.
   public static func take(_ fd: Int32) -> HandedFile? {
     guard linux_is_open(fd) == 1, linux_is_readable(fd) == 1, LocalFiles.has(fd), let stamp = FileStamp(of: fd) else {
       Descriptors.closeUntrusted(fd)
@@ -28,19 +28,19 @@ public final class HandedFile {
 
   deinit { Descriptors.close(fd) }
 
-  /// Whether it has that size, and was last changed at that time: seconds since 1970, and nanoseconds.
+  /// Whether the file has that size and that modification time: seconds since 1970, and nanoseconds.
   public func has(size: UInt64, changedAt time: (seconds: Int64, nanoseconds: UInt32)) -> Bool {
     stamp.size == size && (isSealed || stamp.seconds == time.seconds && stamp.nanoseconds == time.nanoseconds)
   }
 
   public enum State {
     case unchanged
-    /// It was renamed, for instance; or somebody hides that it was written to.
+    /// It was renamed, for example, or its owner hides a write.
     case doubtful
     case changed
   }
 
-  /// What happened to it since it came.
+  /// The change since the file arrived.
   public var state: State {
     if isSealed { return .unchanged }
     guard let now = FileStamp(of: fd), now.hasSameBytes(as: stamp) else { return .changed }

@@ -1,16 +1,16 @@
 import CLinux
 import SegueModel
 
-/// Whether a descriptor is of a file that the kernel has by itself. Of others (FUSE, network) any call may wait for somebody, and
-/// for ever; so it is asked of the kernel, not of the file.
+/// Tells whether a descriptor is of a file on one of the kernel's own file systems. On others (FUSE, network) any call
+/// may block for ever; so this asks the kernel, not the file.
 enum LocalFiles {
   private static let fileSystems: [StaticString] = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "tmpfs", "overlay",
   ]
-  /// Bytes that are read of a list of mounts.
+  /// The most bytes that are read of the list of mounts.
   private static let listLimit = 1 << 20
 
-  /// False, too, if it is not mounted where this process could see it.
+  /// False also if the mount is not visible to this process.
   static func has(_ fd: Int32) -> Bool {
     if linux_is_in_memory(fd) == 1 { return true }
     var mount = -1
@@ -42,7 +42,7 @@ enum LocalFiles {
     return number
   }
 
-  /// The words of a file of the kernel's, with their place in the line; none if it cannot be read, or is too long.
+  /// The words of a file of procfs, with their position in the line; none if it cannot be read, or is too long.
   private static func read(_ path: String, _ body: (_ place: Int, _ word: UnsafeRawBufferPointer) -> Void) {
     let fd = Descriptors.own(linux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0))
     guard fd >= 0 else { return }

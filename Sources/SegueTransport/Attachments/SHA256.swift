@@ -1,16 +1,16 @@
 import CLinux
 import SegueModel
 
-/// SHA-256 (FIPS 180-4) by OpenSSL, which is loaded when it is first needed: apps that attach nothing do without it.
+/// SHA-256 (FIPS 180-4) by OpenSSL, which is loaded on first use: apps without attachments do not need it.
 public final class SHA256 {
-  /// Of OpenSSL's; it stays loaded.
+  /// The functions of OpenSSL, which stays loaded.
   private static let functions = linux_load_sha256()
 
   private let context: UnsafeMutableRawPointer
 
-  // Whatever can fail is done before an object is made: one that is given up half made is not freed in Embedded mode.
+  // Everything that can fail comes before the object is created: Embedded mode does not free a half-initialised object.
 
-  /// Throws SYSTEM if OpenSSL is not there.
+  /// Throws SYSTEM if OpenSSL is missing.
   public static func begin() throws(SegueError) -> SHA256 {
     let functions = Self.functions
     guard functions.is_there == 1 else {
@@ -30,7 +30,7 @@ public final class SHA256 {
     _ = Self.functions.update(context, bytes.baseAddress, bytes.count)
   }
 
-  /// Of all bytes so far, 32; no more follow.
+  /// Returns the 32 bytes of the digest; no more bytes may follow.
   public func finish() -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     _ = Self.functions.finish(context, &digest, nil)

@@ -1,33 +1,34 @@
 import CLinux
 import SegueModel
 
-/// What is attached: an open file as it was then, on which nothing but the bytes counts: it may be renamed, or deleted.
+/// An attached file: open, as it was when attached. It may be renamed or deleted; only its bytes count.
 public final class SourceFile: AttachmentSource, @unchecked Sendable {
   public var size: UInt64 { stamp.size }
   private let fd: Int32
-  /// What it was when it was attached.
+  /// The record of the file when it was attached.
   public let stamp: FileStamp
   private let lock = Lock()
   /// Guarded by `lock`.
   private var knownDigest: [UInt8]?
 
-  /// Throws SYSTEM, or INVALID_ARGUMENT if it is no file.
+  /// Throws SYSTEM, or INVALID_ARGUMENT if it is not a file.
   public static func at(path: String) throws(SegueError) -> SourceFile {
     guard !Text.has(path, 0) else { throw SegueError(.invalidArgument, "path: has a NUL in it") }
-    // A pipe would wait for somebody to write.
+    // Opening a pipe would block until there is a writer.
     let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard fd >= 0 else { throw .system("path") }
     return try open(own: Descriptors.own(fd))
   }
 
-  /// A second descriptor of it; its offset is not used. Throws SYSTEM, or INVALID_ARGUMENT if it is no file that can be read.
+  /// Creates a second descriptor of it; its offset is not used. Throws SYSTEM, or INVALID_ARGUMENT if it is not a
+  /// readable file.
   public static func of(descriptor: Int32) throws(SegueError) -> SourceFile {
     let fd = linux_duplicate(descriptor)
     guard fd >= 0 else { throw .system("fd") }
     return try open(own: Descriptors.own(fd))
   }
 
-  /// A file in memory that has these bytes. Throws SYSTEM.
+  /// Creates a file in memory with these bytes. Throws SYSTEM.
   public static func with(bytes: UnsafeRawBufferPointer) throws(SegueError) -> SourceFile {
     let fd = linux_memory_file()
     guard fd >= 0 else { throw .system("a file in memory") }
@@ -38,7 +39,8 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
       Descriptors.close(fd)
       throw error
     }
-    // Whoever gets it to read could open it again to write. Where it cannot be sealed it is a file like others.
+    // A receiver could reopen it for writing, so it is sealed. If it cannot be sealed, it is treated like any other
+    // file.
     _ = linux_seal(fd)
     return try open(own: fd)
   }
@@ -60,19 +62,19 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
 
   deinit { Descriptors.close(fd) }
 
-  /// SHA-256 of it, once somebody has read all of it.
+  /// SHA-256 of the file, once all of it has been read.
   public var digest: [UInt8]? {
     get { lock.withLock { knownDigest } }
     set { lock.withLock { knownDigest = newValue } }
   }
 
-  /// Whether nobody has written to it since it was attached.
+  /// Whether the file is unchanged since it was attached.
   public var isUnchanged: Bool {
     linux_is_sealed(fd) == 1 || (FileStamp(of: fd)?.hasSameBytes(as: stamp) ?? false)
   }
 
-  /// It, opened anew, so that it is for reading only whatever the host has given; the caller's to close.
-  /// - Returns: nil: that cannot be done.
+  /// Reopens the file for reading only, whatever descriptor the host gave; the caller closes it.
+  /// - Returns: nil if that is impossible.
   public func openedAgain() -> Int32? {
     let again = Descriptors.own(linux_openat(AT_FDCWD, "/proc/self/fd/\(fd)", O_RDONLY | O_CLOEXEC | O_NOCTTY, 0))
     guard again >= 0 else { return nil }
@@ -86,7 +88,7 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
     return again
   }
 
-  /// - Returns: how many bytes were read; 0: there are no more. Throws SYSTEM.
+  /// - Returns: the number of bytes read; 0 at the end. Throws SYSTEM.
   public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SegueError) -> Int {
     guard let offset = off_t(exactly: offset) else { return 0 }
     while true {

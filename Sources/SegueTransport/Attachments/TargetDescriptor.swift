@@ -1,11 +1,11 @@
 import CLinux
 import SegueModel
 
-/// Somebody else's descriptor that is written to: a file, a pipe, a socket. Its owner may close his own.
+/// A duplicate of a host's descriptor that is written to: a file, a pipe, a socket. The host may close its own.
 public final class TargetDescriptor: @unchecked Sendable {
   private var fd: Int32
   private let isFile: Bool
-  /// Bytes that a pipe has room for if it has any (PIPE_BUF).
+  /// Bytes that a writable pipe always accepts (PIPE_BUF).
   private static let pipeRoom = 4096
 
   /// Throws SYSTEM, or INVALID_ARGUMENT if it cannot be written to.
@@ -32,8 +32,9 @@ public final class TargetDescriptor: @unchecked Sendable {
     fd = -1
   }
 
-  /// All of them, unless another descriptor becomes readable while nobody takes them, or nobody does for a while. Throws SYSTEM.
-  /// - Returns: how many were written.
+  /// Writes all bytes, unless the reader stalls and another descriptor becomes readable, or the reader stalls for too
+  /// long. Throws SYSTEM.
+  /// - Returns: the number of bytes written.
   public func write(
     _ bytes: UnsafeRawBufferPointer, until stop: Int32, milliseconds: Int32
   ) throws(SegueError) -> Int {
@@ -50,7 +51,7 @@ public final class TargetDescriptor: @unchecked Sendable {
       guard ready >= 0 || linux_errno() == EINTR else { throw .system("writing an attachment") }
       if ready == 0 || descriptors[1].revents != 0 { return bytes.count - left.count }
       guard descriptors[0].revents != 0 else { continue }
-      // The host may not have made it non-blocking: no more than surely fits.
+      // The descriptor may be blocking, so this writes no more than surely fits.
       let piece = UnsafeRawBufferPointer(rebasing: left.prefix(Self.pipeRoom))
       let count = CLinux.write(fd, piece.baseAddress, piece.count)
       if count >= 0 {

@@ -1,24 +1,24 @@
 import CLinux
 import SegueModel
 
-/// A file that is there under its name when it is complete, and not before: in place of what had that name. Until then it has
-/// no name, or, where the file system cannot do that, a hidden one beside it.
+/// A file that appears under its name only when it is complete, and then replaces an existing one. Until then it has no
+/// name, or a hidden one if the file system does not support unnamed files.
 public final class TargetFile: @unchecked Sendable {
-  /// Bytes after which the system is told to begin to write them to the disk: at the end there is less to wait for.
+  /// Bytes after which write-back to the disk is started, so that less remains at the end.
   private static let stretch: UInt64 = 8 * 1024 * 1024
-  /// Bytes that are copied at a time where the kernel does not do it.
+  /// Bytes copied at a time if the kernel does not copy.
   private static let pieceSize = 1024 * 1024
 
   private let folder: Int32
-  // Ended by NUL.
+  // Terminated by NUL.
   private let name: [CChar]
-  /// What it is called before, if it must have a name.
+  /// The hidden name, if there has to be one.
   private let hiddenName: [CChar]
   private var isHidden = false
   private var fd: Int32 = -1
   private var written: UInt64 = 0
 
-  /// Throws INVALID_ARGUMENT if it is a folder, SYSTEM if its folder is none that can be used.
+  /// Throws INVALID_ARGUMENT if the path is a folder, SYSTEM if its folder cannot be used.
   public init(path: String) throws(SegueError) {
     var parent = Array(path.utf8CString)
     let start = (parent.lastIndex(of: 0x2f) ?? -1) + 1
@@ -54,14 +54,14 @@ public final class TargetFile: @unchecked Sendable {
     guard fd >= 0 else { throw .system("path: a file beside it") }
   }
 
-  /// Room for so many bytes, so that it is known at once if there is too little. Throws SYSTEM.
+  /// Reserves space for `count` bytes, so that a lack of space shows at once. Throws SYSTEM.
   public func reserve(size: UInt64) throws(SegueError) {
-    // Not every file system can say.
+    // Not every file system supports this.
     guard size > 0, linux_allocate(fd, off_t(clamping: size)) != 0 else { return }
     try checkRoom()
   }
 
-  /// Throws SYSTEM if what failed has failed for lack of room.
+  /// Throws SYSTEM if the last call failed for lack of space.
   private func checkRoom() throws(SegueError) {
     switch linux_errno() {
     case ENOSPC, EFBIG, EDQUOT: throw .system(Self.writing)
@@ -69,15 +69,15 @@ public final class TargetFile: @unchecked Sendable {
     }
   }
 
-  /// Behind what was written so far. Throws SYSTEM.
+  /// Appends bytes. Throws SYSTEM.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) {
     try FileBytes.write(bytes, to: fd)
     wrote(bytes.count)
   }
 
-  /// Copies what follows of another file behind what was written so far; the kernel does, and shares the blocks if it can. Throws
-  /// SYSTEM if there is no room.
-  /// - Returns: how many bytes; 0: there are no more, or they cannot be read.
+  /// Appends the next bytes of another file. The kernel copies them, and shares the blocks if it can. Throws SYSTEM if
+  /// there is no space.
+  /// - Returns: the number of bytes; 0 if there are no more, or they cannot be read.
   public func copy(_ source: HandedFile, upTo size: UInt64) throws(SegueError) -> Int {
     let wanted = Int(min(Self.stretch, size - written))
     var offset = off_t(clamping: written)
@@ -90,7 +90,7 @@ public final class TargetFile: @unchecked Sendable {
     return count
   }
 
-  /// Between file systems the kernel may not.
+  /// Copies by reading and writing: the kernel may refuse to copy between file systems.
   private func copyBytes(_ source: HandedFile, at offset: off_t) throws(SegueError) -> Int {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
     defer { buffer.deallocate() }
@@ -99,7 +99,7 @@ public final class TargetFile: @unchecked Sendable {
     return count
   }
 
-  /// Nothing was written so far. Throws SYSTEM.
+  /// Discards everything written so far. Throws SYSTEM.
   public func startAgain() throws(SegueError) {
     guard ftruncate(fd, 0) == 0, lseek(fd, 0, SEEK_SET) == 0 else { throw .system(Self.writing) }
     written = 0
@@ -113,18 +113,18 @@ public final class TargetFile: @unchecked Sendable {
     }
   }
 
-  /// It is complete: on the disk, and under its name. Throws SYSTEM.
+  /// Completes the file: on the disk, and under its name. Throws SYSTEM.
   public func finish() throws(SegueError) {
     guard fsync(fd) == 0 else { throw .system(Self.writing) }
     if !isHidden { isHidden = linux_name_file(fd, folder, hiddenName) == 0 }
     guard isHidden, renameat(folder, hiddenName, folder, name) == 0 else { throw .system("path: naming it") }
     isHidden = false
-    // The name, too; if that fails, a crash of the machine may take it, and no more.
+    // Syncs the name, too. If that fails, a crash of the machine may lose the name, and nothing else.
     fsync(folder)
     discard()
   }
 
-  /// Nothing is left of it, unless it is complete.
+  /// Removes the file, unless it is complete.
   public func discard() {
     if isHidden { unlinkat(folder, hiddenName, 0) }
     isHidden = false

@@ -1,19 +1,19 @@
 import CLinux
 import SegueModel
 
-/// SHA-256 on a thread of its own, so that whoever has the bytes can write them meanwhile. For one thread at a time.
+/// SHA-256 on a thread of its own, so that the caller can write the bytes meanwhile. For one thread at a time.
 public final class ThreadedDigest: @unchecked Sendable {
   private let digest: SHA256
   private let monitor = Monitor()
   private var thread: Thread?
   // Guarded by the monitor.
-  /// What the thread is at, or is to begin with.
+  /// The current or next job of the thread.
   private var bytes: UnsafeRawBufferPointer?
   private var isOver = false
 
   public init(_ digest: SHA256) { self.digest = digest }
 
-  /// Until then, and if there can be no thread, it is done at once.
+  /// Until there is a thread, and if none can be created, the caller's thread hashes.
   public func startThread() {
     guard thread == nil else { return }
     thread = try? Thread { self.run() }
@@ -35,13 +35,13 @@ public final class ThreadedDigest: @unchecked Sendable {
     monitor.unlock()
   }
 
-  /// Of all bytes so far, 32; no more follow.
+  /// Returns the 32 bytes of the digest; no more bytes may follow.
   public func finish() -> [UInt8] {
     wait()
     return digest.finish()
   }
 
-  /// Its thread ends. Once, last.
+  /// Ends the thread. Call once, last.
   public func end() {
     monitor.lock()
     isOver = true
