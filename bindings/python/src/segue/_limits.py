@@ -29,24 +29,24 @@ class _Limit:
 class Limits:
     """The limits of this process (handoff.md section 9). Times apply to apps that open later, sizes at once."""
 
-    advised_payload = _Limit(1, "bytes: a payload above it is reported as a diagnostic")
+    advised_payload = _Limit(1, "bytes; validate reports a larger payload as a problem")
     user_info = _Limit(2, "bytes of encoded user_info; settable 1024...16777216")
     nesting = _Limit(3, "levels of nesting")
     title = _Limit(4, "bytes")
     type = _Limit(5, "bytes")
     identifier = _Limit(6, "bytes")
     url = _Limit(7, "bytes")
-    save_ms = _Limit(8, "for an app to answer will_save; settable 1...600000")
-    continuation_ms = _Limit(9, "for a whole continuation; settable 1...3600000")
-    save_delay_ms = _Limit(10, "from the last change of a current activity to its save; settable 0...3600000")
-    save_latest_ms = _Limit(11, "from the first unsaved change to its save; settable 0...3600000")
-    offer_update_ms = _Limit(12, "between two updates of one offer")
+    save_ms = _Limit(8, "ms for an app to answer will_save; settable 1...600000")
+    continuation_ms = _Limit(9, "ms for a whole continuation; settable 1...3600000")
+    save_delay_ms = _Limit(10, "ms from the last change of a current activity to its save; settable 0...3600000")
+    save_latest_ms = _Limit(11, "ms from the first unsaved change to its save; settable 0...3600000")
+    offer_update_ms = _Limit(12, "ms between two updates of one offer")
     request = _Limit(
         13, "bytes of a request, and of its answer; settable 1024...16777216, for apps that open afterwards"
     )
 
     transfer_resume_ms = _Limit(
-        14, "for which an attachment that has stopped on its way is asked for again; settable 0...3600000"
+        14, "ms for which a stopped attachment is retried, or kept for a silent receiver; settable 0...3600000"
     )
 
     __slots__ = ()
