@@ -1,11 +1,11 @@
 import SegueModel
 
 /// An activity as bytes, self-describing (docs/protocol.md, "Activity document"):
-/// `55799([1, {"type": …, "title": …, "user_info": …}])`. What is absent or at its default is left out.
+/// `55799([1, {"type": …, "title": …, "user_info": …}])`. Absent properties and defaults are left out.
 public enum ActivityDocument {
-  /// The layout that we write, and the only one there is.
+  /// The version of the layout, the only one so far.
   public static let version: UInt64 = 1
-  /// Bytes of a document at most: user_info at its largest, and room for the rest.
+  /// The most bytes of a document: the largest user_info, and the other properties.
   public static let limit = Limits.value + 64 * 1024
   /// The head of tag 55799, "self-described CBOR" (RFC 8949 §3.4.6).
   private static let magic: [UInt8] = [0xd9, 0xd9, 0xf7]
@@ -16,13 +16,13 @@ public enum ActivityDocument {
     return document
   }
 
-  /// In CBOR diagnostic notation, for people.
+  /// The document in CBOR diagnostic notation, for people.
   public static func describe(_ activity: Activity) throws(SegueError) -> String {
     "55799(\(try value(of: activity).diagnostic))"
   }
 
-  /// Every property as it was; the activity is clean.
-  /// - Parameter userInfoLimit: bytes that user_info may have here.
+  /// Decodes every property; the activity is clean.
+  /// - Parameter userInfoLimit: the most bytes of user_info.
   public static func decode(_ bytes: UnsafeRawBufferPointer, userInfoLimit: Int) throws(SegueError) -> Activity {
     guard bytes.starts(with: magic) else {
       throw SegueError(.malformed, "document: does not start with tag 55799, so it is no activity document")
@@ -120,7 +120,7 @@ public enum ActivityDocument {
   }
 }
 
-/// Entries of the document; what is nil is left out.
+/// The entries of the document; nil entries are left out.
 extension ValueWriter {
   fileprivate mutating func put(_ key: String, _ value: Value?) throws(SegueError) {
     guard let value else { return }
@@ -135,7 +135,7 @@ extension ValueWriter {
   }
 }
 
-/// The properties of a document, each taken once: when all have been taken, nothing is looked for any more. Most are absent.
+/// The properties of a document, each taken once: after the last present one, no more look-ups happen. Most are absent.
 private struct Properties {
   private let dictionary: Value
   private var left: Int

@@ -1,38 +1,38 @@
-/// What comes on the stream of an attachment (docs/protocol.md, "An attachment, at both ends"): a head, pieces, an end.
+/// The format on the stream of an attachment (docs/protocol.md, "An attachment, at both ends"): a head, pieces, an end.
 public enum AttachmentFormat {
   /// The head: bytes of the whole attachment, big-endian.
   public static let headSize = 8
-  /// Before each piece: its bytes, big-endian; 0: the end follows.
+  /// Precedes each piece: its length, big-endian; 0: the end follows.
   public static let lengthSize = 4
-  /// In place of the length of a piece: nothing, but the origin lives.
+  /// In place of the length of a piece: a keep-alive of the origin.
   public static let stillHere = UInt32.max
-  /// In place of the length of a piece: the file itself has come with the head. The time of its last change follows, and nothing
+  /// In place of the length of a piece: the file itself came with the head. Its modification time follows, and nothing
   /// more until the receiver asks for the bytes.
   public static let handedOver = UInt32.max - 1
-  /// The time of the last change: seconds since 1970 and nanoseconds, big-endian.
+  /// The modification time: seconds since 1970 and nanoseconds, big-endian.
   public static let timeSize = 8 + 4
-  /// Bytes of a piece at most.
+  /// The most bytes of a piece.
   public static let pieceLimit = 1 << 20
   /// The end: a verdict, and the digest of the whole.
   public static let endSize = 1 + 32
 
-  /// What the origin says at the end. Raw values are on the wire.
+  /// The verdict of the origin at the end. Raw values are on the wire.
   public enum Verdict: UInt8, Sendable {
     case complete = 0
-    /// It was written to after it had been attached.
+    /// The file was changed after it had been attached.
     case changed = 1
     case unreadable = 2
   }
 
-  /// What the receiver says.
+  /// The bytes that the receiver sends.
   public enum Word: UInt8, Sendable {
-    /// It takes nothing for now, but it lives.
+    /// A keep-alive: it does not read for now.
     case stillHere = 0
-    /// It does not copy the file that was handed over.
+    /// It does not copy the file that was passed, and wants the bytes.
     case sendBytes = 1
   }
 
-  /// Behind the head.
+  /// The offset after the head.
   public static func handedOver(changedAt seconds: Int64, _ nanoseconds: UInt32) -> [UInt8] {
     withUnsafeBytes(of: handedOver.bigEndian) { Array($0) } + withUnsafeBytes(of: seconds.bigEndian) { Array($0) }
       + withUnsafeBytes(of: nanoseconds.bigEndian) { Array($0) }
@@ -47,7 +47,7 @@ public enum AttachmentFormat {
 
   public static func size(head: UnsafeRawBufferPointer) -> UInt64 { head.reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// Writes the length of a piece; there is room for it.
+  /// Writes the length of a piece; the buffer is large enough.
   public static func write(length: UInt32, to buffer: UnsafeMutableRawBufferPointer) {
     buffer.storeBytes(of: length.bigEndian, as: UInt32.self)
   }

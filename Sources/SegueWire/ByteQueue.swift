@@ -1,14 +1,13 @@
 import SegueModel
 
-/// Bytes in their order: in at the end, out at the front. The memory is used as a ring, so that bytes are moved only when there
-/// must be more of it.
+/// A queue of bytes: in at the end, out at the front. The memory is a ring, so that bytes move only when it grows.
 struct ByteQueue {
-  /// Memory of more was for a burst: it is not kept. A channel needs this much if its bytes are kept until they have come: the
-  /// frames of a window, what else there is, and the frame that is being read.
+  /// Larger memory served a burst and is not kept. A channel whose bytes are kept until acknowledged needs this much:
+  /// the frames of a window, other frames, and the frame that is being read.
   private static let keptCapacity = (Link.window / Frame.dataLimit + 2) * Frame.size
 
   private var ring: [UInt8] = []
-  /// Where the first byte is.
+  /// The index of the first byte.
   private var start = 0
   private(set) var count = 0
 
@@ -19,14 +18,14 @@ struct ByteQueue {
     write(more)
   }
 
-  /// A head of 8 bytes, big-endian, and what follows it.
+  /// Appends a head of 8 bytes, big-endian, and the bytes after it.
   mutating func append(_ head: UInt64, _ more: UnsafeRawBufferPointer) {
     makeRoom(for: Frame.headSize + more.count)
     withUnsafeBytes(of: head.bigEndian) { write($0) }
     write(more)
   }
 
-  /// The first of another queue.
+  /// Appends the first bytes of another queue.
   mutating func append(_ other: ByteQueue, count: Int) {
     makeRoom(for: count)
     var offset = 0
@@ -39,26 +38,26 @@ struct ByteQueue {
     }
   }
 
-  /// Has `body` fill in bytes at the end, so many at most, and fewer if so many do not lie side by side.
-  /// - Parameter body: returns how many it filled in.
-  /// - Returns: as many.
+  /// Lets `body` fill in bytes at the end: at most `limit`, and fewer if that many are not contiguous.
+  /// - Parameter body: returns the number of bytes that it filled in.
+  /// - Returns: that number.
   mutating func append(atMost limit: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
     makeRoom(for: limit)
     let end = place(of: count)
     let run = (end < start ? start : ring.count) - end
-    // Behind a whole frame there is room for another, or none.
+    // Invariant: after a whole frame there is space for another one, or none.
     let room = min(limit, run > limit && run < limit + Frame.size / 2 ? run / 2 : run)
     let filled = ring.withUnsafeMutableBytes { body(UnsafeMutableRawBufferPointer(rebasing: $0[end..<end + room])) }
     count += filled
     return filled
   }
 
-  /// Overwrites the 8 bytes that begin there.
+  /// Overwrites the 8 bytes at `offset`.
   mutating func replace(at offset: Int, with head: UInt64) {
     withUnsafeBytes(of: head.bigEndian) { put($0, at: place(of: offset)) }
   }
 
-  /// There is room.
+  /// The capacity is sufficient.
   @inline(__always)
   private mutating func write(_ more: UnsafeRawBufferPointer) {
     put(more, at: place(of: count))
@@ -90,7 +89,7 @@ struct ByteQueue {
     count = 0
   }
 
-  /// Gives back the memory that is not used.
+  /// Frees unused memory.
   mutating func trim() {
     guard !isEmpty else {
       ring = []
@@ -105,7 +104,7 @@ struct ByteQueue {
     append(former, count: former.count)
   }
 
-  /// Gives bytes from that offset on to `body`: as many as lie side by side.
+  /// Passes the bytes from `offset` to `body`: as many as are contiguous.
   func withBytes<Result>(from offset: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     let place = place(of: offset)
     return ring.withUnsafeBytes {
@@ -125,7 +124,7 @@ struct ByteQueue {
 
   private mutating func grow(_ more: Int) {
     let needed = count + more
-    // Much memory is in whole frames, so that few of them go over the end of the ring.
+    // Large capacities are whole frames, so that few frames wrap around the end of the ring.
     let frames = (needed + Frame.size - 1) / Frame.size
     let capacity = needed < Frame.size / 2 ? 2 * needed : frames * Frame.size
     let former = self

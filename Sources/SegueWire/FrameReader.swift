@@ -1,31 +1,31 @@
 import SegueModel
 
-/// Cuts a stream of bytes into frames. It checks each head before it waits for the body, and waits for that of no data frame:
-/// its bytes are given as they come, each part as if it were a frame. So it holds one message at most.
+/// Splits a stream of bytes into frames. It checks each head before it waits for the body. It passes the body of a data
+/// frame on as it arrives, each part like a frame. So it holds at most one message.
 struct FrameReader {
   private var bytes: [UInt8] = []
-  /// Where what was not read begins.
+  /// The start of the unread bytes.
   private var start = 0
-  /// The body of the frame that was cut off last: it stands before `start` until it is dropped.
+  /// The body of the last frame: it is before `start` until it is dropped.
   private var last = 0
-  /// The data frame that is being read, and how many bytes of it are to come.
+  /// The current data frame, and the number of its missing bytes.
   private var channel: UInt32 = 0
   private var left = 0
-  /// The descriptor that came with the bytes that were appended last, that of the message that has begun and is not whole, and
-  /// that of the message that was cut off last.
+  /// The descriptor that came with the bytes appended last, that of the incomplete message, and that of the last
+  /// message.
   private var arrived: PassedDescriptor?
   private var begun: PassedDescriptor?
   private var lastDescriptor: PassedDescriptor?
 
-  /// Bytes that were not read.
+  /// The number of unread bytes.
   var count: Int { bytes.count - start }
 
-  /// Bytes that are best read at a time: to the end of the data frame that is being read, also of the next if little is missing,
-  /// and the head behind it, so that one read gets the next frame whole.
+  /// The best size of the next read: to the end of the current data frame, and of the next if little is missing, with
+  /// the head after it, so that one read gets the next frame whole.
   var readSize: Int { left + Frame.headSize + (left < Self.smallRest ? Frame.size : 0) }
   private static let smallRest = 4 * 1024
 
-  /// Nothing is copied if all that came before is read.
+  /// Copies nothing if all earlier bytes have been read.
   mutating func append(_ more: consuming [UInt8], _ descriptor: PassedDescriptor? = nil) {
     drop()
     if let descriptor { arrived = descriptor }
@@ -40,7 +40,7 @@ struct FrameReader {
     bytes.append(bytes: more)
   }
 
-  /// All that was not read.
+  /// All unread bytes.
   mutating func takeAll() -> [UInt8] {
     drop()
     last = count
@@ -48,7 +48,7 @@ struct FrameReader {
     return takeBody().withUnsafeBytes { [UInt8]($0) }
   }
 
-  /// Cuts the next frame off, or the next part of a data frame, and drops the last one. Nil: more bytes are needed.
+  /// Returns the next frame, or the next part of a data frame, and drops the last one. Nil if more bytes are needed.
   mutating func next() throws(SegueError) -> Frame.Head? {
     drop()
     if left == 0 {
@@ -75,26 +75,26 @@ struct FrameReader {
     return Frame.Head(kind: .data, length: last, channel: channel)
   }
 
-  /// A message that has a descriptor has it as soon as its first byte is there.
+  /// A message with a descriptor has it as soon as its first byte has arrived.
   private mutating func beginMessage() throws(SegueError) {
     guard begun == nil, count > 0, bytes[start] == Frame.Kind.transfer.rawValue else { return }
     guard arrived != nil else { throw SegueError(.malformed, "link: no descriptor came with a message") }
     (begun, arrived) = (arrived, nil)
   }
 
-  /// More bytes are needed. No descriptor waits for a message that has yet to begin.
+  /// Waits for more bytes. A descriptor must belong to a message that has begun.
   private func wait() throws(SegueError) -> Frame.Head? {
     guard arrived == nil else { throw SegueError(.malformed, "link: a descriptor came with no message") }
     return nil
   }
 
-  /// That of the message that was cut off last, once.
+  /// Takes the descriptor of the last message, once.
   mutating func takeDescriptor() -> PassedDescriptor? {
     defer { lastDescriptor = nil }
     return lastDescriptor
   }
 
-  /// The body of the frame that was cut off last; of one that was dropped: nothing.
+  /// The body of the last frame; empty if it was dropped.
   func withBody<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -103,7 +103,7 @@ struct FrameReader {
     }
   }
 
-  /// The same; whoever has it keeps the memory, and the frame is dropped.
+  /// Takes the same with its memory, and drops the frame.
   mutating func takeBody() -> ArraySlice<UInt8> {
     let body = bytes[start - last..<start]
     drop()

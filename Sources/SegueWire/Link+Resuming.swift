@@ -1,23 +1,23 @@
 import SegueModel
 
-/// A link that outlives its connection (R7.4): what went is kept until the peer has said that it came.
+/// A link that outlives its connection (R7.4): it keeps sent bytes until the peer acknowledges them.
 extension Link {
-  /// Bytes after which the peer is told that they came, if no credit did: that comes sooner where much comes.
+  /// Bytes after which an ack is sent, unless a credit was: with much data credit comes first.
   static let ackSize: UInt64 = 256 * 1024
-  /// Bytes that may be kept while bytes of channels go out: more wait until the peer has said that some came.
+  /// The most unacknowledged bytes while data of channels is sent: further data waits for an ack.
   private static let keptLimit = 512 * 1024
 
-  /// Numbers of bytes are counted from the call of `keep`.
+  /// Byte numbers count from the call of `keep`.
   struct Kept {
-    /// The number of the first byte of `output`; what went before `keep` has negative ones.
+    /// The number of the first byte of `output`; bytes sent before `keep` have negative numbers.
     var first: Int64
     var received: UInt64
     var acknowledged: UInt64 = 0
-    /// What is still to go first on a new connection, and does not count.
+    /// Bytes that go first on a new connection, and are not counted.
     var lead = ByteQueue()
   }
 
-  /// Tells the peer how many bytes have come, if that are so many more than it knows.
+  /// Sends an ack if at least `size` bytes are unacknowledged.
   func acknowledge(atLeast size: UInt64 = 1) {
     guard let received = kept?.received, let acknowledged = kept?.acknowledged, received - acknowledged >= size else {
       return
@@ -28,19 +28,19 @@ extension Link {
 
   var mayFill: Bool { kept == nil || sent < Link.keptLimit }
 
-  /// From the next byte on, what goes out is kept and what comes is counted. Both sides call it between the same two frames
+  /// From the next byte on, keeps sent bytes and counts received ones. Both sides call this between the same two frames
   /// of each direction.
   public func keep() {
-    // Nothing that is urgent overtakes what does not count.
+    // Urgent messages must not overtake uncounted bytes.
     output.append(waiting, count: waiting.count)
     waiting.removeAll()
     kept = Kept(first: Int64(-output.count), received: UInt64(input.count))
   }
 
-  /// Bytes that have come since `keep`.
+  /// The number of bytes received since `keep`.
   public var received: UInt64 { kept?.received ?? 0 }
 
-  /// Throws MALFORMED if it cannot go on behind the byte with this number.
+  /// Throws MALFORMED if it cannot resume after the byte with this number.
   public func checkResumable(peerReceived: UInt64) throws(SegueError) {
     guard let first = kept?.first, Int64(clamping: peerReceived) >= first else {
       throw SegueError(.malformed, "link: bytes are asked for that were said to have come")
@@ -50,8 +50,8 @@ extension Link {
     }
   }
 
-  /// Goes on over the connection of another link, which has done no more than to find out how far the peer has come.
-  /// Throws MALFORMED if that cannot be.
+  /// Resumes over the connection of another link, which has only exchanged the numbers of received bytes. Throws
+  /// MALFORMED if that is impossible.
   public func resume(over other: Link, peerReceived: UInt64) throws(SegueError) {
     try checkResumable(peerReceived: peerReceived)
     try drop(upTo: peerReceived)
@@ -63,16 +63,16 @@ extension Link {
     receive(other.input.takeAll())
   }
 
-  /// Bytes that it holds: those to go out, and those that went and may have to go again.
+  /// The number of bytes held: unsent ones, and sent ones that may have to be sent again.
   public var heldSize: Int { heldBytes + channelBytes }
 
-  /// Gives back memory that it does not need for what it holds. For a link without a connection.
+  /// Frees unused memory. For a link without a connection.
   public func trim() {
     output.trim()
     waiting.trim()
   }
 
-  /// All bytes below this number have come. It may be old news, sent again.
+  /// Handles an ack: all bytes below this number have arrived. It may be a repeated, older one.
   func drop(upTo number: UInt64) throws(SegueError) {
     guard let first = kept?.first, let number = Int64(exactly: number), number <= first + Int64(sent) else {
       throw SegueError(.malformed, "link: bytes came that were not sent")

@@ -1,54 +1,55 @@
 import SegueModel
 
-/// What apps and hubs, and hubs and hubs, say to each other (docs/protocol.md, "Messages"). On the wire each is an array whose first
-/// element is the number of its kind. Readers take longer arrays (of newer peers) and unknown kinds as they come.
+/// The messages between apps and hubs, and between hubs (docs/protocol.md, "Messages"). On the wire each is an array
+/// whose first element is the number of its kind. Readers accept longer arrays (of newer peers) and ignore unknown
+/// kinds.
 public enum Message: Sendable {
   // Registration.
   /// App → hub, first.
   case hello(AppIdentity, version: UInt64, minimum: UInt64)
   /// Hub → app: you are registered.
   case welcome(version: UInt64, generation: UInt64, deviceName: String)
-  /// The connection closes, and this is why.
+  /// The hub closes the connection, for this reason.
   case goodbye(SegueError)
-  /// Hub → hub, both ways, first: this is who I am.
+  /// Hub → hub, both ways, first: the sender's identity.
   case link(HubIdentity, version: UInt64, minimum: UInt64)
   /// Hub → hub, both ways, second: my secret of a session that may begin, and the sessions with you that I still have.
   case resume(secret: Identifier, sessions: [SharedSession])
-  /// Hub → hub: the hub with the lower identifier decides that this session of the two goes on, named by the reader's secret, of which
-  /// so many bytes have come; the other answers in the same way. Nil: a new session begins (R7.4).
+  /// Hub → hub: the hub with the lower identifier decides that this session continues, named by the reader's secret,
+  /// and gives the number of bytes received; the other answers in the same way. Nil: a new session begins (R7.4).
   case proceed(session: Identifier?, received: UInt64)
-  /// Any way: are you there?
+  /// Any direction: asks for a pong.
   case ping(UInt64)
   case pong(UInt64)
 
   // Offers.
-  /// App → hub: the app's current activity, new or changed. The activation rises each time that it is made current or
-  /// its app comes to the foreground.
+  /// App → hub: the app's current activity, new or changed. The activation rises each time that the activity is made
+  /// current or its app comes to the foreground.
   case put(OfferDescription, OfferTiming, activation: UInt64)
-  /// App → hub: it is offered no more.
+  /// App → hub: the activity is no longer offered.
   case withdraw(Identifier)
-  /// Hub → app: an offer, new or changed. Hub → hub: the same, and where it comes from; its rank means nothing.
+  /// Hub → app: an offer, new or changed. Hub → hub: the same, with its origin; the rank means nothing.
   case offer(Offer, OfferTiming, OfferOrigin?)
-  /// Hub → app: it is gone. Hub → hub: the same, and which hub's it was.
+  /// Hub → app: the offer is gone. Hub → hub: the same, with its hub.
   case gone(Identifier, OffersVersion?)
-  /// Hub → app: all offers known at registration have been told.
+  /// Hub → app: all offers known at registration have been sent.
   case ready
 
   // Offers between hubs.
-  /// My route to that hub, which has offers; nil: I have none any more, or seek another, and you go on with what you know.
+  /// My route to that hub, which has offers; nil: I no longer have one, or seek another while you keep what you know.
   case route(to: Identifier, Route?, isSought: Bool)
-  /// I have lost the route to that hub, and take one of this sequence or a higher one.
+  /// I have lost the route to that hub, and accept one of this sequence or a higher one.
   case seek(Identifier, sequence: UInt64)
-  /// Tell me of the offers of that hub, to which you have a route: all that there are, then each change.
-  /// The number is that of the list.
+  /// Send me the offers of that hub, to which you have a route: all current ones, then each change. The number names
+  /// the list.
   case follow(Identifier, list: UInt64)
-  /// Tell me no more of them.
+  /// Send me no more of them.
   case unfollow(Identifier)
   /// The list of that number begins here.
   case list(Identifier, UInt64)
-  /// It is complete: other offers of that hub, told before it began, are gone.
+  /// The list is complete: other offers of that hub, sent before it began, are gone.
   case listed(OffersVersion)
-  /// What I have said of routes, and what I follow, counts no more: it comes anew.
+  /// My earlier routes and follows are void: I send them anew.
   case refresh
 
   // Continuations. Between the hub of the receiver and that of the origin there may be others. `to` is an app.
@@ -56,49 +57,50 @@ public enum Message: Sendable {
   case fetch(Continuation, milliseconds: Int64, receiver: Receiver?)
   /// Origin → hub → receiver: the activity document comes on this channel.
   case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool)
-  /// Origin or hub → receiver: there will be none.
+  /// Origin or hub → receiver: no document will come.
   case refused(Identifier, to: Identifier, SegueError)
-  /// Receiver → hub → origin: how it ended. The receiver's hub fills in the receiver.
+  /// Receiver → hub → origin: how the continuation ended. The receiver's hub fills in the receiver.
   case outcome(Continuation, Outcome, SegueError?, receiver: Receiver?)
   /// Origin (or hub, if the origin is gone) → receiver: the outcome is known.
   case noted(Identifier, to: Identifier)
   /// Hub → origin or receiver: the other app of the continuation is gone.
   case vanished(Identifier)
 
-  // Streams. They go the way of their continuation.
-  /// Receiver → hub → origin: a stream is asked for. Between app and hub the origin's end comes along as a descriptor; between
-  /// hubs this channel stands for it. With an attachment, the origin's library sends that on it, and its app hears nothing.
+  // Streams. They take the route of their continuation.
+  /// Receiver → hub → origin: asks for a stream. Between app and hub the origin's end comes along as a descriptor;
+  /// between hubs this channel replaces it. With an attachment, the origin's library sends that on it, and its app does
+  /// not notice.
   case stream(Identifier, Continuation, from: Identifier, channel: UInt32, attachment: AttachmentPart?)
-  /// Origin or hub → receiver: here it is, or why not.
+  /// Origin or hub → receiver: the stream is accepted, or why not.
   case streamAnswer(Identifier, Continuation, channel: UInt32, SegueError?)
-  /// Either side → hub → other side: what became of my end; nil: what became of yours?
+  /// Either side → hub → other side: the status of the sender's end; nil asks for that of the reader's end.
   case streamWord(Identifier, Continuation, to: Identifier, StreamWord?)
 
-  // Requests (R7.5). They go the same way.
-  /// Receiver → hub → origin: the bytes come on this channel. The receiver's hub fills in who asks; the number is the
-  /// receiver's.
+  // Requests (R7.5). They take the same route.
+  /// Receiver → hub → origin: the bytes come on this channel. The receiver's hub fills in the receiver, which chooses
+  /// the number.
   case request(UInt64, Continuation, from: Identifier, milliseconds: Int64, channel: UInt32, size: UInt64)
-  /// Origin or hub → receiver: the answer comes on this channel, or there will be none.
+  /// Origin or hub → receiver: the answer comes on this channel, or there is none.
   case response(UInt64, Continuation, to: Identifier, channel: UInt32, size: UInt64, SegueError?)
 
   // Links.
-  /// App → hub, with a descriptor: link with the hub at its other end. The number is the app's.
+  /// App → hub, with a descriptor: link with the hub at its other end. The app chooses the number.
   case attach(UInt64)
-  /// Hub → app: the two hubs have met; this is the other device's name.
+  /// Hub → app: the link is established; this is the other device's name.
   case attached(UInt64, deviceName: String)
   /// Hub → app: the link has ended.
   case detached(UInt64, SegueError)
 
   // Diagnostics.
-  /// App → hub: who would not see this activity, and why?
+  /// App → hub: asks which apps would not see this activity, and why.
   case explain(request: UInt64, Identifier, type: String)
   /// Hub → app.
   case explanation(request: UInt64, [Explanation], appCount: UInt64)
 
-  /// One attempt: its name, and what it is of.
+  /// The name of one attempt, and its activity.
   public struct Continuation: Sendable {
     public let id: Identifier
-    /// The app where the activity lives.
+    /// The origin of the activity.
     public let origin: Identifier
     public let activity: Identifier
 
@@ -109,7 +111,7 @@ public enum Message: Sendable {
     }
   }
 
-  /// What is asked for of an attachment (R7.6): all from this byte on.
+  /// The requested part of an attachment (R7.6): everything from this byte on.
   public final class AttachmentPart: Sendable {
     public let name: String
     public let offset: UInt64
@@ -122,9 +124,9 @@ public enum Message: Sendable {
 
   /// A session that one of two linked hubs has with the other (R7.4).
   public struct SharedSession: Sendable {
-    /// The reader's secret of it: whoever names it was there when it began.
+    /// The reader's secret of the session: a hub that names it took part when the session began.
     public let secret: Identifier
-    /// It has a connection, as far as the writer knows.
+    /// Whether the session has a connection, as far as the writer knows.
     public let isConnected: Bool
 
     public init(secret: Identifier, isConnected: Bool) {
@@ -132,7 +134,7 @@ public enum Message: Sendable {
       self.isConnected = isConnected
     }
 
-    /// Sessions that one message names.
+    /// The most sessions that one message names.
     public static let limit = 512
   }
 
@@ -148,11 +150,11 @@ public enum Message: Sendable {
   }
 }
 
-/// What an offer says of time without a common clock (R1.6).
+/// The times in an offer, without a common clock (R1.6).
 public struct OfferTiming: Sendable {
-  /// Milliseconds since it was made current.
+  /// Milliseconds since the activity was made current.
   public let age: Int64
-  /// Milliseconds until it expires; nil: it does not.
+  /// Milliseconds until the activity expires; nil if it does not.
   public let remaining: Int64?
 
   public init(age: Int64, remaining: Int64?) {
@@ -168,7 +170,7 @@ public struct OfferTiming: Sendable {
     }
   }
 
-  /// The expiration date by the clock of whoever reads this.
+  /// The expiration date by the reader's clock.
   public func expirationDate(now: Moment) -> Double? {
     remaining.map { now.date + Double($0) / 1000 }
   }
@@ -177,7 +179,7 @@ public struct OfferTiming: Sendable {
   static let longest: Int64 = 100 * 366 * 86_400_000
 }
 
-/// Versions of the protocol that we speak.
+/// The supported versions of the protocol.
 public enum ProtocolVersion {
   public static let current: UInt64 = 2
   public static let minimum: UInt64 = 2

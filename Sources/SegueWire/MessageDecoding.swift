@@ -1,11 +1,11 @@
 import SegueModel
 
 extension Message {
-  /// The message in a body from outside. Nil: of a kind that we do not know, from a newer peer.
-  /// Throws MALFORMED, naming the message and the element.
+  /// Decodes a message from outside. Nil for an unknown kind, from a newer peer. Throws MALFORMED, which names the
+  /// message and the element.
   public static func decode(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Message? {
     if let reader = FlatReader(bytes) { return try decode(MessageFields(reader)) }
-    // It came in another encoding.
+    // The message has another encoding.
     return try Value(cbor: bytes).encoding.withUnsafeBufferPointer { (bytes) throws(SegueError) in
       try decode(FlatReader(UnsafeRawBufferPointer(bytes)).flatMap { MessageFields($0) })
     }
@@ -124,19 +124,19 @@ extension Message {
   }
 }
 
-/// The elements of a message from outside, taken one by one, each checked. Those that are missing count as null, those that
-/// are too many are passed over.
+/// The elements of a message from outside, taken one by one and checked. Missing ones count as null, surplus ones are
+/// skipped.
 struct MessageFields {
-  /// Of the kind of message.
+  /// The kind of the message.
   let number: UInt64
   private var reader: FlatReader
-  /// Elements that were not taken yet, and how many were: of the message, or of the array in it that was entered.
+  /// The remaining and the taken elements of the message, or of the current array in it.
   private var count: Int
   private var taken = 0
-  /// The same of the message while an array in it is read.
+  /// The same for the message while an array in it is read.
   private var outer = (count: 0, taken: 0)
 
-  /// Nil: it is not an array that starts with a number.
+  /// Nil unless the bytes are an array that starts with a number.
   init?(_ message: FlatReader) {
     reader = message
     guard let array = reader.array(), array > 0, let first = reader.unsigned() else { return nil }
@@ -149,7 +149,7 @@ struct MessageFields {
     SegueError(.malformed, "message \(number): element \(taken) is not \(expected)")
   }
 
-  /// Comes to the next element; false: it is missing.
+  /// Moves to the next element; false if it is missing.
   private mutating func next() -> Bool {
     taken += 1
     guard count > 0 else { return false }
@@ -157,11 +157,11 @@ struct MessageFields {
     return true
   }
 
-  /// The same, and passes over null.
+  /// Does the same, and skips null.
   private mutating func nextUnlessNull() -> Bool { next() && !reader.null() }
 
-  /// Enters an array in the message, whose elements come next until `leave`.
-  /// - Returns: false if there is null in its place.
+  /// Enters an array in the message, whose elements follow until `leave`.
+  /// - Returns: false if it is null.
   private mutating func enter(_ what: DiagnosticText) throws(SegueError) -> Bool {
     guard nextUnlessNull() else { return false }
     guard let array = reader.array() else { throw problem(what) }
@@ -180,7 +180,7 @@ struct MessageFields {
     return number
   }
 
-  /// A span of time; longer than a year counts as a year, so that sums of it stay sums.
+  /// A duration; more than a year counts as a year, so that sums do not overflow.
   mutating func milliseconds() throws(SegueError) -> Int64 {
     Int64(min(try unsigned(), 366 * 86_400_000))
   }
@@ -212,7 +212,7 @@ struct MessageFields {
   mutating func error() throws(SegueError) -> SegueError {
     let number = try unsigned()
     let message = try string(atMost: Limits.title)
-    // A status that only newer peers know is still a failure.
+    // A status of newer peers still is a failure.
     let status = Int32(exactly: number).flatMap { Status(rawValue: $0) } ?? .handoffFailed
     return SegueError(status, DiagnosticText(of: message))
   }
@@ -241,7 +241,7 @@ struct MessageFields {
     return part
   }
 
-  /// Nil: it is a question.
+  /// Nil for a question.
   mutating func streamWord() throws(SegueError) -> StreamWord? {
     switch try unsigned() {
     case 0: return nil
@@ -250,7 +250,7 @@ struct MessageFields {
     case 3:
       guard let code = UInt32(exactly: try unsigned()) else { throw problem("a code") }
       return .aborted(code)
-    // What only newer peers can say of it is no clean end.
+    // A status of newer peers is not a clean end.
     default: return .broken
     }
   }

@@ -42,14 +42,14 @@ extension Message {
   }
 
   /// The deterministic encoding of the message.
-  /// Throws LIMIT_EXCEEDED if it is too long to be sent.
+  /// Throws LIMIT_EXCEEDED if the message is too long to be sent.
   public func encoded() throws(SegueError) -> [UInt8] {
     var writer = ValueWriter()
     try encode(with: &writer)
     return writer.withWritten { Array($0) }
   }
 
-  /// Leaves the encoding in a writer, in place of what it holds.
+  /// Writes the encoding to a writer, in place of its contents.
   fileprivate func encode(with writer: inout ValueWriter) throws(SegueError) {
     writer.reset()
     try writer.begin(.array)
@@ -266,14 +266,14 @@ extension Message {
   }
 }
 
-/// Sends messages one after the other, with one buffer for all.
+/// Sends messages with one shared buffer.
 public struct MessageWriter {
   private var writer = ValueWriter()
 
   public init() {}
 
-  /// Queues a message on a link. Throws LIMIT_EXCEEDED if it is too long to be sent.
-  /// - Parameter isUrgent: before those that wait.
+  /// Queues a message on a link. Throws LIMIT_EXCEEDED if the message is too long to be sent.
+  /// - Parameter isUrgent: goes before queued messages.
   public mutating func send(
     _ message: Message, over link: Link, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil
   ) throws(SegueError) {
@@ -310,7 +310,7 @@ extension Routing.Obstacle {
 }
 
 extension StreamWord {
-  /// 0 stands for the question.
+  /// 0 means a question.
   var wireNumber: UInt64 {
     switch self {
     case .open: 1

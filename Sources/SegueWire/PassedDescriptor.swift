@@ -1,7 +1,7 @@
-/// A descriptor that goes, or has come, with a message. Its owner derives from it what the descriptor is to the system, which
-/// closes it when nobody refers to it any more.
+/// A descriptor that travels with a message. Subclasses hold the system's descriptor, and close it when the last
+/// reference is gone.
 open class PassedDescriptor {
-  /// One came, but this process may open no more: the system has closed it.
+  /// Stands for a descriptor that the system has closed, because this process cannot open more.
   public let isLost: Bool
 
   public init(isLost: Bool = false) { self.isLost = isLost }

@@ -1,10 +1,10 @@
 import SegueModel
 
-/// A hub, as it presents itself to others.
+/// The identity of a hub towards others.
 public struct HubIdentity: Sendable {
   /// Drawn at random when the hub starts.
   public let id: Identifier
-  /// Of the device that it is the hub of.
+  /// The name of its device.
   public let deviceName: String
 
   public init(id: Identifier, deviceName: String) {
@@ -13,14 +13,14 @@ public struct HubIdentity: Sendable {
   }
 }
 
-/// The hubs from one to another that has offers, both among them.
+/// The hubs from one to another that has offers, including both.
 public struct Route: Sendable {
-  /// Hubs that a route may have.
+  /// The most hubs of a route.
   public static let limit = 16
 
   /// 1 to `limit`.
   public let hubs: [Identifier]
-  /// The last of them raises it when somebody has lost the route to it: one of a higher number is newer.
+  /// The last hub raises it when a route to that hub is lost: a route of a higher sequence is newer.
   public let sequence: UInt64
 
   public init(_ hubs: [Identifier], sequence: UInt64) {
@@ -29,10 +29,10 @@ public struct Route: Sendable {
   }
 }
 
-/// The offers of one hub's apps, as they were after so many changes.
+/// The version of the offers of one hub's apps.
 public struct OffersVersion: Sendable {
   public let hub: Identifier
-  /// Rises with each change that this hub makes known.
+  /// Rises with each change that this hub publishes.
   public let number: UInt64
 
   public init(hub: Identifier, number: UInt64) {
@@ -41,13 +41,13 @@ public struct OffersVersion: Sendable {
   }
 }
 
-/// What another hub needs to know of an offer to pass it on.
+/// The data that another hub needs to pass an offer on.
 public struct OfferOrigin: Sendable {
   /// The Team ID of the origin (R6.2).
   public let team: String
   /// Rises each time that the activity is made current or its app comes to the foreground.
   public let activation: UInt64
-  /// The origin's hub, and how far this tells of its offers.
+  /// The origin's hub, and the version of its offers.
   public let version: OffersVersion
 
   public init(team: String, activation: UInt64, version: OffersVersion) {
