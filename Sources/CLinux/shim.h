@@ -63,7 +63,8 @@ static inline pid_t linux_peer_process(int socket) {
 /** What linux_receive says of a descriptor. */
 enum { linux_no_descriptor = -1, linux_lost_descriptor = -2 };
 /** Like recv; also takes the first descriptor that came, closed by exec, and tells whether others were lost. */
-static inline ssize_t linux_receive_first(int socket, void *bytes, size_t size, int *descriptor, int *are_lost) {
+static inline ssize_t linux_receive_first(int socket, void *bytes, size_t size, int flags, int *descriptor,
+                                          int *are_lost) {
   union {
     struct cmsghdr head;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -73,7 +74,7 @@ static inline ssize_t linux_receive_first(int socket, void *bytes, size_t size, 
   struct msghdr message = {
       .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof(int))};
   *descriptor = linux_no_descriptor;
-  ssize_t result = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  ssize_t result = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
   if (result < 0)
     return result;
   struct cmsghdr *head = CMSG_FIRSTHDR(&message);
@@ -84,12 +85,13 @@ static inline ssize_t linux_receive_first(int socket, void *bytes, size_t size, 
   return result;
 }
 /**
- * Like recv; also takes the descriptor that came with the bytes, close-on-exec. If the process cannot open more
- * descriptors, or more than one came, the system closes them, and this function reports it.
+ * Like recv, without waiting; also takes the descriptor that came with the bytes, close-on-exec. If the process cannot
+ * open more descriptors, or more than one came, the system closes them, and this function reports it. O_NONBLOCK alone
+ * is not enough: another process may share the socket, and clear it.
  */
 static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptor) {
   int are_lost = 0;
-  ssize_t result = linux_receive_first(socket, bytes, size, descriptor, &are_lost);
+  ssize_t result = linux_receive_first(socket, bytes, size, MSG_DONTWAIT, descriptor, &are_lost);
   if (are_lost) {
     if (*descriptor >= 0)
       close(*descriptor);
@@ -97,10 +99,10 @@ static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *d
   }
   return result;
 }
-/** Like send, without SIGPIPE; a descriptor, unless it is negative, goes along with the first byte. */
+/** Like send, without SIGPIPE and without waiting; a descriptor, unless it is negative, goes along with the first byte. */
 static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int descriptor) {
   if (descriptor < 0)
-    return send(socket, bytes, size, MSG_NOSIGNAL);
+    return send(socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
   union {
     struct cmsghdr head;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -113,7 +115,13 @@ static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int
   control.head.cmsg_type = SCM_RIGHTS;
   control.head.cmsg_len = CMSG_LEN(sizeof(int));
   memcpy(CMSG_DATA(&control.head), &descriptor, sizeof(int));
-  return sendmsg(socket, &message, MSG_NOSIGNAL);
+  return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+/** 1: closing it never waits, as that of a file of FUSE, or of a TCP socket that lingers, may. */
+static inline int linux_is_local_socket(int fd) {
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
 }
 /** 1: a stream socket that is connected. */
 static inline int linux_is_stream(int socket) {
@@ -217,24 +225,26 @@ static inline struct linux_sha256 linux_load_sha256(void) {
                        functions.update && functions.finish;
   return functions;
 }
-/** Blocks SIGXFSZ in this thread; 1 if it was pending before. */
-static inline int linux_block_sigxfsz(sigset_t *former) {
-  sigset_t set, pending;
-  sigemptyset(&set);
-  sigaddset(&set, SIGXFSZ);
-  sigpending(&pending);
-  pthread_sigmask(SIG_BLOCK, &set, former);
-  return sigismember(&pending, SIGXFSZ);
-}
-/** Takes the one that has come since, and sets the former mask. */
-static inline void linux_unblock_sigxfsz(const sigset_t *former, int was_pending) {
+/** Blocks in this thread what a write may raise (SIGPIPE, SIGXFSZ). */
+static inline void linux_block_write_signals(sigset_t *former, sigset_t *pending) {
   sigset_t set;
   sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
   sigaddset(&set, SIGXFSZ);
+  sigpending(pending);
+  pthread_sigmask(SIG_BLOCK, &set, former);
+}
+/** Takes those that have come since, and sets the former mask. */
+static inline void linux_unblock_write_signals(const sigset_t *former, const sigset_t *pending) {
+  sigset_t set;
+  sigemptyset(&set);
+  if (!sigismember(pending, SIGPIPE))
+    sigaddset(&set, SIGPIPE);
+  if (!sigismember(pending, SIGXFSZ))
+    sigaddset(&set, SIGXFSZ);
   struct timespec none = {0, 0};
-  if (!was_pending)
-    while (sigtimedwait(&set, NULL, &none) < 0 && errno == EINTR) {
-    }
+  while (sigtimedwait(&set, NULL, &none) > 0 || errno == EINTR) {
+  }
   pthread_sigmask(SIG_SETMASK, former, NULL);
 }
 /** 1: there is so much memory in one piece. */

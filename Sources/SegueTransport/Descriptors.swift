@@ -60,11 +60,12 @@ public enum Descriptors {
     Cancellation.restore(former)
   }
 
-  /// Closes a registered descriptor that a peer has opened, without waiting: on the peer's own file system (FUSE) a
-  /// close may block for ever.
+  /// Closes a registered descriptor that a peer has opened, without waiting: on the peer's own file system (FUSE), or of a
+  /// TCP socket that lingers, a close may block. If no thread can be started for it, the descriptor stays open.
   public static func closeUntrusted(_ fd: Int32) {
     guard fd >= 0 else { return }
-    if let closing = try? Thread({ close(fd) }) { closing.detach() } else { close(fd) }
+    guard linux_is_local_socket(fd) == 0 else { return close(fd) }
+    if let closing = try? Thread({ close(fd) }) { closing.detach() }
   }
 
   /// Unregisters a descriptor that another owner closes from now on.

@@ -78,7 +78,7 @@ public enum Socket {
   /// Throws INVALID_ARGUMENT if it is none, or is not to be trusted; it stays the host's then.
   public static func take(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> Int32 {
     guard fd >= 0 else { throw SegueError(.invalidArgument, "fd: is negative") }
-    guard linux_is_stream(fd) == 1 else { throw SegueError(.invalidArgument, "fd: is no connected stream socket") }
+    guard isStream(fd) else { throw SegueError(.invalidArgument, "fd: is no connected stream socket") }
     if !isOfAnyUser {
       guard let user = peerUser(fd) else {
         throw SegueError(.invalidArgument, "fd: does not tell which user is at its other end (SEGUE_LINK_ANY_USER)")
@@ -90,6 +90,9 @@ public enum Socket {
     guard linux_prepare(fd) == 0 else { throw .system("the socket of a link") }
     return Descriptors.own(fd)
   }
+
+  /// Whether it is a connected stream socket. Asks the kernel alone, whoever has made the descriptor.
+  public static func isStream(_ fd: Int32) -> Bool { linux_is_stream(fd) == 1 }
 
   /// The process at the other end of a local socket; 0: one that cannot be seen from here.
   public static func peerProcess(_ fd: Int32) -> Int32 { linux_peer_process(fd) }

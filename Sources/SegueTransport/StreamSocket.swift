@@ -75,20 +75,20 @@ public struct StreamSocket: Sendable {
     case end
   }
 
-  /// Reads once.
+  /// Reads once. Waits for nothing, even if an app that shares the socket has made it blocking again.
   public func read(into buffer: UnsafeMutableRawBufferPointer) -> Moved {
     while true {
-      let count = CLinux.read(fd, buffer.baseAddress, buffer.count)
+      let count = recv(fd, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
       if count > 0 { return .bytes(count) }
       if count < 0, linux_errno() == EINTR { continue }
       return count < 0 && linux_errno() == EAGAIN ? .bytes(0) : .end
     }
   }
 
-  /// Writes once; raises no SIGPIPE.
+  /// Writes once, in the same way; raises no SIGPIPE.
   public func write(_ bytes: UnsafeRawBufferPointer) -> Moved {
     while true {
-      let count = send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+      let count = send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
       if count >= 0 { return .bytes(count) }
       if linux_errno() == EINTR { continue }
       return linux_errno() == EAGAIN ? .bytes(0) : .end

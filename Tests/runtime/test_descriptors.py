@@ -6,13 +6,16 @@ from __future__ import annotations
 import array
 import hashlib
 import os
+import signal
 import socket
+import struct
 import uuid
 from pathlib import Path
 
 import pytest
-from wire import PROTOCOL, TYPE, Connection, hello, message
+from wire import FRAMES, HEAD_SIZE, PROTOCOL, TYPE, Connection, hello, message
 
+LARGEST = 65536  # bytes of a frame's body
 MALFORMED, TIMED_OUT = 7, 22
 SECRET, ACTIVITY = uuid.uuid4(), uuid.uuid4()
 ORIGIN = uuid.UUID(bytes=hashlib.sha256(SECRET.bytes).digest()[:16])
@@ -167,6 +170,60 @@ def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(conn
     assert len(os.listdir(f"/proc/{hub.pid}/fd")) == before
     for end in ends:
         end.close()
+
+
+def test_who_makes_a_shared_socket_wait_stops_nobody(connect, hub):
+    """An app that has handed a socket over may still clear O_NONBLOCK of it: the hub waits for none all the same."""
+    owner, other = connect(hello("owner")), connect(hello("other"))
+    near, far = socket.socketpair()
+    with near, far:
+        send(owner, message("attach", 1, kind="transfer"), far)
+        link = Connection(near)
+        link.receive_kind("link")
+        link.send(message("link", PROTOCOL, PROTOCOL, uuid.UUID(int=1), "made up"))
+        link.receive_kind("resume")
+        far.setblocking(True)
+        # As many bytes as the hub reads at a time, so that it looks for more; the last frame is not complete.
+        first = message("resume", uuid.uuid4(), [])
+        rest = bytes(LARGEST + HEAD_SIZE - len(first))
+        os.kill(hub.pid, signal.SIGSTOP)
+        near.sendall(first + struct.pack(">II", FRAMES["message"] << 24 | LARGEST, 0) + rest)
+        os.kill(hub.pid, signal.SIGCONT)
+        other.send(message("ping", 1))
+        assert other.receive() == ["pong", 1]
+
+
+@pytest.mark.parametrize("kind", ["stream", "attach"])
+def test_what_takes_long_to_close_holds_nobody_up(connect, hub, kind):
+    """Closing a TCP socket with bytes that nobody reads may wait for a minute; so may a file of FUSE."""
+    peer, other = connect(hello("lingering")), connect(hello("other"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        far = socket.create_connection(server.getsockname())
+        near, _ = server.accept()
+        with near:
+            far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+            far.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                while True:
+                    far.send(bytes(LARGEST))
+            asked = stream(uuid.uuid4()) if kind == "stream" else message("attach", 1, kind="transfer")
+            send(peer, asked, far)
+            far.close()
+            if kind == "stream":
+                assert status(peer.receive_kind("streamAnswer")) != 0
+            else:
+                near.sendall(b"no hub says this")
+                peer.receive_kind("detached")
+            other.send(message("ping", 1))
+            assert other.receive() == ["pong", 1]
+
+
+def test_a_link_is_refused_before_its_descriptor_is_used(connect):
+    """A file of FUSE would hold up whoever looks whether there is something to read."""
+    asker = connect(hello())
+    with open("/dev/null") as file:
+        send(asker, message("attach", 7, kind="transfer"), file)
+        assert asker.receive_kind("detached")[:3] == ["detached", 7, MALFORMED]
 
 
 def test_one_asker_leaves_room_for_others(connect, origin):

@@ -72,7 +72,7 @@ extension App {
     for request in engine.takeStreamRequests() {
       let fd = request.descriptor.owned.take()
       guard let socket = StreamSocket(fd) else {
-        Descriptors.close(fd)
+        Descriptors.closeUntrusted(fd)
         engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
         continue
       }
@@ -84,7 +84,7 @@ extension App {
       if engine.take(request) {
         streams[request.id] = Stream(request.id, socket, app: self)
       } else {
-        Descriptors.close(fd)
+        Descriptors.closeUntrusted(fd)
       }
     }
   }

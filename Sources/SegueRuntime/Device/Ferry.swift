@@ -46,7 +46,7 @@ final class Ferry {
     guard !isClosed else { return }
     isClosed = true
     watch?.close()
-    Descriptors.close(socket.fd)
+    Descriptors.closeUntrusted(socket.fd)
   }
 }
 

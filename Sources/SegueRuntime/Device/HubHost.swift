@@ -55,7 +55,7 @@ final class HubHost {
 
     func close() {
       watch?.close()
-      Descriptors.close(fd)
+      Descriptors.closeUntrusted(fd)
     }
   }
 
@@ -253,7 +253,7 @@ final class HubHost {
   /// An app has asked for a stream of another device.
   private func depart(_ crossing: Crossing, _ fd: Int32) {
     guard let socket = StreamSocket(fd) else {
-      Descriptors.close(fd)
+      Descriptors.closeUntrusted(fd)
       return engine.lose(crossing, SegueError(.malformed, "the descriptor that came with the stream is none"))
     }
     ferry(crossing, socket)
@@ -280,7 +280,7 @@ final class HubHost {
       ferries.append(ferry)
       carry(ferry)
     } catch {
-      Descriptors.close(socket.fd)
+      Descriptors.closeUntrusted(socket.fd)
       engine.lose(crossing, error)
     }
   }
@@ -288,10 +288,13 @@ final class HubHost {
   /// An app wants a link to another device.
   private func attach(_ attachment: LinkRequest, _ fd: Int32) {
     do throws(SegueError) {
+      guard Socket.isStream(fd) else {
+        throw SegueError(.malformed, "the descriptor that came with the link is no connected stream socket")
+      }
       let secret = try Randomness.identifier()
       engine.connectedHub(try watch(fd), for: attachment, secret: secret, Clock.now)
     } catch {
-      Descriptors.close(fd)
+      Descriptors.closeUntrusted(fd)
       engine.refuse(attachment, error)
     }
   }

@@ -17,7 +17,7 @@ final class OwnedDescriptor: PassedDescriptor {
     return fd
   }
 
-  deinit { Descriptors.close(fd) }
+  deinit { Descriptors.closeUntrusted(fd) }
 }
 
 extension PassedDescriptor {

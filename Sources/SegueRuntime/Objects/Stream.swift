@@ -54,7 +54,7 @@ public final class Stream: Handled {
       state = .closed
       return true
     }
-    if wasUnopened { Descriptors.close(socket.fd) } else { socket.shutDown(readingToo: true) }
+    if wasUnopened { Descriptors.closeUntrusted(socket.fd) } else { socket.shutDown(readingToo: true) }
   }
 
   /// Tells how the other end has ended. Throws INVALID_STATE before it is open, and while the other end is open.
@@ -74,7 +74,7 @@ public final class Stream: Handled {
       isReleased = true
       if case .unopened = state {
         state = .closed
-        Descriptors.close(socket.fd)
+        Descriptors.closeUntrusted(socket.fd)
       }
       return !isOpen
     }
@@ -99,7 +99,7 @@ public final class Stream: Handled {
   }
 
   deinit {
-    if case .unopened = state { Descriptors.close(socket.fd) }
+    if case .unopened = state { Descriptors.closeUntrusted(socket.fd) }
   }
 }
 

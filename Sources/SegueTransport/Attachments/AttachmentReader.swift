@@ -23,7 +23,7 @@ public struct AttachmentReader {
   public func read(into buffer: UnsafeMutableRawBufferPointer, handed: inout Int32) -> Int {
     fill(buffer) { left in
       var (came, areLost): (Int32, Int32) = (-1, 0)
-      let count = linux_receive_first(fd, left.baseAddress, left.count, &came, &areLost)
+      let count = linux_receive_first(fd, left.baseAddress, left.count, 0, &came, &areLost)
       let number = linux_errno()
       if came >= 0, handed < 0 { handed = Descriptors.own(came) } else { Descriptors.closeUntrusted(came) }
       linux_set_errno(number)

@@ -41,7 +41,11 @@ public struct AttachmentWriter {
 
   /// Sends the first bytes with a descriptor, which stays the caller's.
   public mutating func write(_ bytes: [UInt8], with descriptor: Int32) -> Bool {
-    linux_send(fd, bytes, bytes.count, descriptor) == bytes.count
+    while true {
+      let count = linux_send(fd, bytes, bytes.count, descriptor)
+      if count >= 0 { return count == bytes.count }
+      guard linux_errno() == EINTR || linux_errno() == EAGAIN && wait(toWrite: true) != nil else { return false }
+    }
   }
 
   /// Waits until the other side has sent that byte.

@@ -2,15 +2,20 @@ import CLinux
 import SegueModel
 
 /// Blocking reads and writes.
-enum FileBytes {
+public enum FileBytes {
   /// Writes all bytes to a file, on a thread of the host. Throws SYSTEM.
   static func writeQuietly(_ bytes: UnsafeRawBufferPointer, to fd: Int32) throws(SegueError) {
-    // A file that grows over RLIMIT_FSIZE raises SIGXFSZ in this thread, which would end the process. A signal that is
-    // pending for the host stays pending.
-    var former = sigset_t()
-    let wasPending = linux_block_sigxfsz(&former)
-    defer { linux_unblock_sigxfsz(&former, wasPending) }
-    try write(bytes, to: fd)
+    try onHostThread { () throws(SegueError) in try write(bytes, to: fd) }
+  }
+
+  /// Calls `body`, which writes, on a thread of the host: without SIGPIPE, and without the SIGXFSZ of a file that grows over
+  /// RLIMIT_FSIZE. A signal that is pending for the host stays pending.
+  @inline(never)
+  public static func onHostThread(_ body: () throws(SegueError) -> Void) throws(SegueError) {
+    var (former, pending) = (sigset_t(), sigset_t())
+    linux_block_write_signals(&former, &pending)
+    defer { linux_unblock_write_signals(&former, &pending) }
+    try body()
   }
 
   /// Does the same on a thread of the library.
