@@ -54,7 +54,7 @@ public final class Link {
   var kept: Kept?
   private var outgoing: [Outgoing] = []
   private var incoming: [Incoming] = []
-  private var nextChannel: Channel
+  var nextChannel: Channel
   private var turn = 0
   /// The highest channel of the peer that a message named: frames of lower ones may still come when we have forgotten it.
   private var highestAccepted: Channel = 0
@@ -118,7 +118,8 @@ public final class Link {
     }
   }
 
-  /// A new channel, to be named to the peer in a message that is sent before any byte of it.
+  /// A new channel, to be named to the peer in a message that is sent before any byte of it. Only while `openCount` is less than
+  /// `channelLimit`.
   public func open() -> Channel {
     let channel = nextChannel
     nextChannel += 2
@@ -126,8 +127,8 @@ public final class Link {
     return channel
   }
 
-  /// Channels of ours that are open.
-  public var openCount: Int { outgoing.count }
+  /// Channels of ours that are open; as many as there may be at most, once the numbers of channels have run out.
+  public var openCount: Int { nextChannel < .max - 1 ? outgoing.count : Link.channelLimit }
   /// Whether a channel is open in either direction.
   public var hasChannels: Bool { !outgoing.isEmpty || !incoming.isEmpty }
 

@@ -55,6 +55,18 @@ import Testing
     #expect(throws: SegueError.self) { try events(app) }
   }
 
+  @Test(arguments: [LinkSide.connecting, .accepting])
+  func `when the numbers of channels have run out there is no room for another (A9)`(side: LinkSide) throws {
+    let link = Link(side: side)
+    link.nextChannel += Link.Channel.max / 2 * 2 - 4
+    var opened = 0
+    while link.openCount < Link.channelLimit {
+      #expect(link.open() > Link.Channel.max - 8)
+      opened += 1
+    }
+    #expect(opened >= 1)
+  }
+
   @Test func `no number of a channel is too high (A9)`() throws {
     try hub.accept(.max)
     let late: [UInt8] = [1, 0, 0, 1, 0, 0, 0, 3, 7]

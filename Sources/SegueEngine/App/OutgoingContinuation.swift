@@ -103,7 +103,7 @@ extension AppEngine {
     link.reset(outgoing[index].channel)
     outgoing[index].channel = 0
     let id = outgoing[index].id
-    guard makeRoomToSend(now) else {
+    guard makeRoomToSend(now), link.openCount < Link.channelLimit else {
       return refuse(id, SegueError(.limitExceeded, "too many continuations of this app are under way"), now)
     }
     // Others may have ended.
