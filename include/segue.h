@@ -1084,7 +1084,8 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
                                         size_t count);
 /**
  * Answers continue later. If the deadline passes without an answer, the origin's receipt says failed.
- * Errors: INVALID_STATE (answered before).
+ * Errors: INVALID_STATE (before continue; answered before), REMOTE_APPLICATION_TIMED_OUT (after the deadline: the origin
+ * was told that the attempt failed, with this status), INVALIDATED (the app is closed).
  */
 segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
 /** id  out: SEGUE_ID_SIZE bytes, the same at both ends */
@@ -1316,8 +1317,8 @@ typedef void (*segue_progress_function)(void *context, segue_activity *activity,
  *   error     borrowed, or NULL: the attachment is complete
  * Errors: NOT_FOUND (no longer attached), HANDOFF_FAILED (the file was changed after it had been attached; the origin
  * cannot read it; the activity was invalidated), MALFORMED (the digests differ), SYSTEM (disk full, file too large,
- * ...), LIMIT_EXCEEDED (the origin sends 64), CONNECTION_UNAVAILABLE (the origin, or the connection to it, is gone),
- * USER_CANCELLED (segue_transfer_cancel), CANCELLED (this app was closed).
+ * ...), LIMIT_EXCEEDED (the origin sends 64 to this app, or 128 in all), CONNECTION_UNAVAILABLE (the origin, or the
+ * connection to it, is gone), USER_CANCELLED (segue_transfer_cancel), CANCELLED (this app was closed).
  */
 typedef void (*segue_fetched_function)(void *context, segue_activity *activity, const segue_error *error);
 /**
@@ -1364,8 +1365,8 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of
  * segue_app_create. All functions of this header work on it, so the code under test needs no change. The differences:
  * callbacks run inside segue_fleet_step, _run and _advance, whatever delivery was set, and inside segue_app_dispatch,
- * which advances the fleet until a callback of that app has run, with a timeout in the fleet's time. A program with its
- * own loop calls segue_app_fd; from then on the app's callbacks run inside segue_app_dispatch only, and the descriptor
+ * which advances the fleet until a callback of that app has run, with a timeout in the fleet's time (a negative one also
+ * ends when nothing is left that could happen). A program with its own loop calls segue_app_fd; from then on the app's callbacks run inside segue_app_dispatch only, and the descriptor
  * is readable while one is due. Attachments and the bytes of streams travel when the fleet advances, so a blocking read
  * of bytes that have not arrived never returns. The clock begins on 2023-11-14.
  *

@@ -38,11 +38,31 @@ extension App {
     signalDue()
   }
 
-  func answer(_ continuation: Continuation, handled: Bool, restored: Bool) {
-    performIfOpen { engine, now in
+  /// - Returns: why the answer comes too late; nil: it counts.
+  func answer(_ continuation: Continuation, handled: Bool, restored: Bool) -> SegueError? {
+    ifAwaited(continuation) { engine, now in
       continuations[continuation.id] = nil
       engine.answer(continuation.id, handled: handled, restored: restored, now)
     }
+  }
+
+  /// - Returns: why an answer would come too late; nil: it would count.
+  func lateness(of continuation: Continuation) -> SegueError? { ifAwaited(continuation) { _, _ in } }
+
+  private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Moment) -> Void) -> SegueError? {
+    var error: SegueError? = SegueError(.invalidated, "continuation: its app is closed")
+    performIfOpen { engine, now in
+      guard !engine.isClosed else { return }
+      guard engine.progress(of: continuation.id) != nil else {
+        continuations[continuation.id] = nil
+        error = SegueError(
+          .remoteApplicationTimedOut, "continuation: its deadline has passed, and the origin was told that it failed")
+        return
+      }
+      error = nil
+      body(engine, now)
+    }
+    return error
   }
 }
 

@@ -174,10 +174,20 @@ extension App {
       let reply = delegate?.call { delegate?.continue(self, activity, continuation) }.flatMap { $0 }
       switch reply {
       case .later?: break
-      case .yes?: try? continuation.complete(handled: true)
-      case .no?, nil: try? continuation.complete(handled: false)
+      case .yes?: Self.complete(continuation, state.type, handled: true)
+      case .no?, nil: Self.complete(continuation, state.type, handled: false)
       }
       return reply != nil
+    }
+  }
+
+  private static func complete(_ continuation: Continuation, _ type: String, handled: Bool) {
+    do throws(SegueError) {
+      try continuation.complete(handled: handled)
+    } catch {
+      // R3.13: no failure is silent. What else can be wrong is that the host has answered already.
+      guard error.status == .remoteApplicationTimedOut else { return }
+      Log.write(.error, "\(type): \(error.message)")
     }
   }
 

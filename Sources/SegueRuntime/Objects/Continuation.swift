@@ -80,7 +80,8 @@ public final class Continuation: Handled {
     }
   }
 
-  /// Answers continue. Throws INVALID_STATE before continue, or the second time; INVALIDATED when the app is closed.
+  /// Answers continue. Throws INVALID_STATE before continue, or the second time; INVALIDATED when the app is closed;
+  /// REMOTE_APPLICATION_TIMED_OUT after the deadline.
   public func complete(handled: Bool) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
       try checkAppIsOpen()
@@ -90,7 +91,7 @@ public final class Continuation: Handled {
       guard self.handled == nil else { throw SegueError(.invalidState, "continuation: was answered already") }
       self.handled = handled
     }
-    answerIfDue()
+    if let error = answerIfDue() { throw error }
   }
 
   // MARK: For its app
@@ -122,7 +123,8 @@ public final class Continuation: Handled {
       self.isRestored = isRestored
       restoration = .done
     }
-    answerIfDue()
+    // Whoever answered meanwhile has heard whether that was in time.
+    _ = answerIfDue()
   }
 
   /// It has failed, or its app is closed: nobody restores anything any more.
@@ -144,15 +146,18 @@ public final class Continuation: Handled {
     guard !isAppClosed else { throw SegueError(.invalidated, "continuation: its app is closed") }
   }
 
-  private func answerIfDue() {
-    let answer: (handled: Bool, restored: Bool)? = lock.withLock {
-      guard let handled, !isAnswered else { return nil }
-      if case .waiting = restoration { return nil }
-      isAnswered = true
-      return (handled, isRestored)
+  /// - Returns: why the answer of the host comes too late; nil: it does not, or there is none yet.
+  private func answerIfDue() -> SegueError? {
+    let (handled, isRestored, isWaiting) = lock.withLock {
+      let isWaiting = if case .waiting = restoration { true } else { false }
+      let handled = isAnswered ? nil : self.handled
+      if handled != nil, !isWaiting { isAnswered = true }
+      return (handled, self.isRestored, isWaiting)
     }
-    if let answer { app.answer(self, handled: answer.handled, restored: answer.restored) }
-    letGoIfDone()
+    guard let handled else { return nil }
+    if isWaiting { return app.lateness(of: self) }
+    defer { letGoIfDone() }
+    return app.answer(self, handled: handled, restored: isRestored)
   }
 
   /// Answered and restored: nothing here needs the activity any more.

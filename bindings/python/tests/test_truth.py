@@ -64,6 +64,31 @@ def test_an_async_on_continue_that_raises_has_not_continued(folder: str, log: Lo
     assert "continuing" in str(log)
 
 
+def test_an_async_on_continue_that_comes_too_late_is_noticed(folder: str) -> None:
+    """R3.9: the origin was told that it failed, and so is the receiver."""
+    noticed: list[Any] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: noticed.append(context["exception"]))
+        async with notes(folder) as origin, notes(folder) as receiver:
+            _, receipt = await offering(origin)
+            told = asyncio.Event()
+
+            @receiver.on_continue
+            async def take(activity: segue.Activity, continuation: segue.Continuation) -> None:
+                await told.wait()
+
+            event = await first(receiver.offer_events())
+            continuation = receiver.continue_(event.offer, timeout=0.3)
+            assert (await receipt).status == segue.Status.REMOTE_APPLICATION_TIMED_OUT
+            told.set()
+            with pytest.raises(segue.RemoteApplicationTimedOutError, match="deadline"):
+                await continuation
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    assert [type(each) for each in noticed] == [segue.RemoteApplicationTimedOutError]
+
+
 @in_a_loop
 async def test_an_async_on_will_continue_runs(folder: str) -> None:
     """R3.1"""

@@ -18,7 +18,7 @@ from ._host import Host
 from ._native import library
 from ._offer import Offer
 from ._pending import Pending
-from .errors import Error
+from .errors import Error, RemoteApplicationTimedOutError
 
 RestoreState = Callable[[Activity], Any]
 
@@ -92,7 +92,8 @@ class Continuation(_native.Handle, Pending[Activity]):
         library.segue_continuation_cancel(self._handle)
         if self._unanswered:
             self._unanswered = False
-            self.complete(False)
+            with suppress(RemoteApplicationTimedOutError):  # it has ended otherwise
+                self.complete(False)
 
     def decline(self, reason: str) -> None:
         """Declines, inside `on_will_continue` only: no payload moves, and the origin sees the reason (R3.7)."""
@@ -112,7 +113,9 @@ class Continuation(_native.Handle, Pending[Activity]):
         library.segue_continuation_restore(self._handle, handles, len(made))
 
     def complete(self, handled: bool) -> None:
-        """Answers, if neither `on_continue` has answered nor the result was taken."""
+        """Answers, if neither `on_continue` has answered nor the result was taken.
+
+        Raises: RemoteApplicationTimedOutError after the deadline: the origin was told that the attempt failed."""
         library.segue_continuation_complete(self._handle, _arguments.truth(handled, "handled"))
 
     def _state(self) -> str:

@@ -18,7 +18,14 @@ from ._hooks import is_later
 from ._log import logger
 from ._native import library
 from ._turns import Turns
-from .errors import BusyError, CancelledError, Error, InvalidatedError, InvalidStateError
+from .errors import (
+    BusyError,
+    CancelledError,
+    Error,
+    InvalidatedError,
+    InvalidStateError,
+    RemoteApplicationTimedOutError,
+)
 
 _MOST_POLL_MS = (1 << 31) - 1
 """The most that poll(2) takes."""
@@ -230,7 +237,9 @@ class Dispatcher(_native.Handle):
                 done(None, CancelledError("the handler was cancelled"))
             else:
                 done(None if error is not None else future.result(), error)
-        except Exception as late:  # its app was closed, or its time was up
+        except RemoteApplicationTimedOutError as late:
+            error = error or late
+        except Exception as late:  # its app was closed
             logger.debug("an answer came too late: %s", late)
         if error is not None:
             if self._loop is None and not self._delivers_by_thread:
