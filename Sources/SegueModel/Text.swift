@@ -47,9 +47,32 @@ public enum Text {
     }
   }
 
-  /// The bytes of a text as one line: each control character becomes a blank. So text of another app can look neither
-  /// like lines of the library nor like terminal commands.
+  /// The bytes of a text as one line: each control character, line separator and change of direction becomes a blank. So
+  /// text of another app can look neither like lines of the library nor like terminal commands.
   public static func oneLine(_ text: String) -> [UInt8] {
-    text.utf8.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }
+    var line = Array(text.utf8)
+    var (from, end) = (0, 0)
+    while from < line.count {
+      let size = controlSize(line, from)
+      line[end] = size > 0 ? 0x20 : line[from]
+      from += max(1, size)
+      end += 1
+    }
+    line.removeLast(line.count - end)
+    return line
+  }
+
+  /// The number of bytes of the control character that begins there; 0 if there is none.
+  private static func controlSize(_ bytes: [UInt8], _ start: Int) -> Int {
+    let second = start + 1 < bytes.count ? bytes[start + 1] : 0
+    let third = start + 2 < bytes.count ? bytes[start + 2] : 0
+    return switch (bytes[start], second, third) {
+    case (..<0x20, _, _), (0x7F, _, _): 1
+    // U+0080...U+009F
+    case (0xC2, 0x80...0x9F, _): 2
+    // U+200E, U+200F, U+2028...U+202E, U+2066...U+2069
+    case (0xE2, 0x80, 0x8E...0x8F), (0xE2, 0x80, 0xA8...0xAE), (0xE2, 0x81, 0xA6...0xA9): 3
+    default: 0
+    }
   }
 }

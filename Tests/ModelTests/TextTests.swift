@@ -17,6 +17,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "\n", "\u{0}", "\u{1f}", "\u{7f}", "\u{80}", "\u{9b}", "\u{9f}", "\u{200e}", "\u{200f}", "\u{2028}", "\u{2029}",
+    "\u{202e}", "\u{2066}", "\u{2069}",
+  ]) func `a blank stands for a control character in a line, at each place of it`(control: String) {
+    #expect(Text.oneLine("a\(control)b") == Array("a b".utf8))
+    #expect(Text.oneLine("\(control)\(control)é\(control)") == Array("  é ".utf8))
+  }
+
+  @Test(arguments: ["", " ~", "\u{a0}é", "\u{200d}", "\u{2027}\u{202f}", "\u{2065}\u{206a}", "\u{20ac}", "👩‍👧"])
+  func `all else stays in a line`(text: String) {
+    #expect(Text.oneLine(text) == Array(text.utf8))
+  }
+
   @Test func `the same text is the same bytes, and no text is no text (R1.2)`() {
     #expect(Text.isSame("\u{e9}", "\u{e9}") && !Text.isSame("\u{e9}", "e\u{301}"))
     #expect(Text.isSame(nil, nil) && !Text.isSame(nil, "") && !Text.isSame("", nil))

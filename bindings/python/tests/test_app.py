@@ -61,6 +61,17 @@ def test_an_offer_describes_its_activity(opened: Opener) -> None:
     assert "com.example.notes" in pair.receiver.describe()
 
 
+def test_what_others_say_is_no_line_of_its_own(opened: Opener) -> None:
+    """In text for people the name of an app, or the title of an activity, looks like nothing else."""
+    pair = Pair(opened, name="Notes\n  hub: mine\u009b")
+    pair.activity.title = "List\n  hub: mine\u202e"
+    pair.until(lambda: "List" in (pair.receiver.offers[0].title or ""))
+    text = pair.receiver.describe()
+    assert [line for line in text.splitlines() if line.startswith("  hub:")] == ["  hub: generation 1"]
+    assert text.count("hub: mine") == 2
+    assert not set("\u009b\u202e") & set(text)
+
+
 def test_offers_come_change_and_go(opened: Opener) -> None:
     """R2.7, R2.8"""
     seen: list[tuple[OfferEventKind, str | None]] = []
