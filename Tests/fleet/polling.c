@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <segue.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #define CHECK(call) assert((call) == SEGUE_OK)
 
 struct program {
+  segue_fleet *fleet;
   segue_app *app;
   segue_activity *activity;
   segue_activity *continued;
@@ -26,13 +29,24 @@ struct program {
   int told;
   bool isDispatching;
   bool answersLater;
+  bool cancels;
+  bool isWithoutLoop;
   atomic_bool stops;
   atomic_bool hasContinued;
 };
 
 static void note(struct program *program) {
+  bool busy;
   assert(program->isDispatching);
+  // A fleet does not move around a callback.
+  assert(segue_fleet_run(program->fleet, NULL) == SEGUE_ERROR_BUSY);
+  assert(segue_fleet_wait(program->fleet, 0, &busy) == SEGUE_ERROR_BUSY);
   program->told++;
+  if (!program->cancels)
+    return;
+  program->cancels = false;
+  assert(pthread_cancel(pthread_self()) == 0);
+  pthread_testcancel();
 }
 
 static void onOffer(void *context, segue_app *app, int event, segue_offer *offer) {
@@ -73,6 +87,7 @@ static segue_reply onWillSave(void *context, segue_activity *activity, segue_sav
 
 static void start(struct program *program, segue_fleet *fleet, const char *name) {
   segue_fleet_device *device;
+  program->fleet = fleet;
   CHECK(segue_fleet_add_device(fleet, name, SEGUE_NUL_TERMINATED, &device));
   CHECK(segue_fleet_device_create_app(device, "com.example.notes", SEGUE_NUL_TERMINATED, &program->app));
   CHECK(segue_fleet_device_release(device));
@@ -82,7 +97,8 @@ static void start(struct program *program, segue_fleet *fleet, const char *name)
   CHECK(segue_app_delegate_on_continue(program->delegate, onContinue));
   CHECK(segue_app_set_delegate(program->app, program->delegate));
   CHECK(segue_app_open(program->app));
-  CHECK(segue_app_fd(program->app, &program->fd));
+  if (!program->isWithoutLoop)
+    CHECK(segue_app_fd(program->app, &program->fd));
 }
 
 static void edit(struct program *program) {
@@ -217,7 +233,16 @@ static void onFetched(void *context, segue_activity *activity, const segue_error
   *(bool *)context = true;
 }
 
-// Bytes that are attached on one device come to a descriptor on another.
+static void onBroken(void *context, segue_activity *activity, const segue_error *error) {
+  segue_status status;
+  (void)activity;
+  assert(error != NULL);
+  CHECK(segue_error_get_status(error, &status));
+  assert(status == SEGUE_ERROR_SYSTEM);
+  *(bool *)context = true;
+}
+
+// Bytes that are attached on one device come to a descriptor on another. Into a pipe that nobody reads: no SIGPIPE.
 static void attachments(void) {
   struct program programs[2] = {0};
   segue_fleet *fleet;
@@ -251,6 +276,96 @@ static void attachments(void) {
   assert(memcmp(came, bytes, sizeof bytes) == 0);
   fclose(file);
   CHECK(segue_transfer_release(transfer));
+  int ends[2];
+  assert(pipe(ends) == 0 && signal(SIGPIPE, SIG_DFL) == SIG_DFL);
+  close(ends[0]);
+  isThere = false;
+  CHECK(segue_activity_fetch_attachment_to_fd(programs[1].continued, "a", 1, ends[1], NULL, onBroken, &isThere, NULL,
+                                              &transfer));
+  while (!isThere) {
+    CHECK(segue_fleet_advance(fleet, 100, NULL));
+    turn(&programs[1], 0);
+  }
+  close(ends[1]);
+  CHECK(segue_transfer_release(transfer));
+  end(fleet, programs, 2);
+}
+
+// A wait for ever ends with a callback, or when nothing is left that could happen: it lets no time go by on its own account.
+static void waitForEver(void) {
+  struct program program = {0};
+  segue_fleet *fleet;
+  size_t count = 0;
+  uint64_t time;
+  CHECK(segue_fleet_create(10, &fleet));
+  start(&program, fleet, "phone");
+  program.isDispatching = true;
+  do
+    CHECK(segue_app_dispatch(program.app, -1, &count));
+  while (count != 0);
+  CHECK(segue_fleet_get_time_ms(fleet, &time));
+  assert(time < 86400000);
+  end(fleet, &program, 1);
+}
+
+static void *runsAlone(void *fleet) {
+  CHECK(segue_fleet_run(fleet, NULL));
+  pthread_testcancel();
+  return NULL;
+}
+
+static void *dispatchesAlone(void *app) {
+  CHECK(segue_app_dispatch(app, -1, NULL));
+  pthread_testcancel();
+  return NULL;
+}
+
+static void *waitsAlone(void *fleet) {
+  bool busy;
+  CHECK(segue_fleet_wait(fleet, 60000, &busy));
+  assert(busy);
+  pthread_testcancel();
+  return NULL;
+}
+
+static void endsCancelled(pthread_t thread) {
+  void *result;
+  assert(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+}
+
+// pthread_cancel takes effect when the call returns: the fleet is nobody's then, and can be moved on.
+static void cancelled(void) {
+  struct program programs[2] = {0};
+  pthread_t thread;
+  segue_fleet *fleet;
+  bool busy;
+  CHECK(segue_fleet_create(11, &fleet));
+  programs[0].isWithoutLoop = programs[0].isDispatching = programs[1].isDispatching = true;
+  start(&programs[0], fleet, "phone");
+  start(&programs[1], fleet, "laptop");
+  edit(&programs[0]);
+  CHECK(segue_fleet_run(fleet, NULL));
+  programs[1].cancels = true;
+  assert(pthread_create(&thread, NULL, dispatchesAlone, programs[1].app) == 0);
+  endsCancelled(thread);
+  CHECK(segue_app_dispatch(programs[1].app, 0, NULL));
+  goOn(&programs[1]);
+  CHECK(segue_app_dispatch(programs[1].app, 0, NULL));
+  programs[0].cancels = true;
+  assert(pthread_create(&thread, NULL, runsAlone, fleet) == 0);
+  endsCancelled(thread);
+  assert(!programs[0].cancels);
+  CHECK(segue_fleet_run(fleet, NULL));
+  assert(pthread_create(&thread, NULL, waitsAlone, fleet) == 0);
+  while (segue_fleet_wait(fleet, 0, &busy) != SEGUE_ERROR_BUSY)
+    sched_yield();
+  assert(pthread_cancel(thread) == 0);
+  CHECK(segue_activity_resign_current(programs[0].activity));
+  endsCancelled(thread);
+  CHECK(segue_fleet_wait(fleet, 0, &busy));
+  do
+    CHECK(segue_fleet_run(fleet, NULL));
+  while (turn(&programs[1], 0));
   end(fleet, programs, 2);
 }
 
@@ -258,6 +373,8 @@ int main(void) {
   turns(false);
   turns(true);
   attachments();
+  waitForEver();
+  cancelled();
   for (int i = 0; i < 5; i++)
     threads();
   puts("as in a device");

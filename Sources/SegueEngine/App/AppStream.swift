@@ -38,7 +38,8 @@ struct AppStream {
 public struct StreamRequest {
   public let id: Identifier
   let continuation: Message.Continuation
-  let app: Identifier
+  /// Which asks.
+  public let app: Identifier
   /// Whether hubs carry its bytes: then no descriptor can come with them.
   public let crossesLink: Bool
   /// What the library is to send on it (R7.6); nil: it is the app's.

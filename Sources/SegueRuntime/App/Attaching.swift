@@ -73,14 +73,15 @@ extension App {
   func send(_ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ engine: AppEngine) {
     forgetDoneSendings()
     let file = source(of: part, request)
-    guard case .open = state, let file, sendings.count < Limits.transfers else {
+    guard case .open = state, let file, maySend(to: request.app, sendings.map { $0.receiver }) else {
       let error = file == nil ? Self.notAttached : Self.sendsTooMany
-      Descriptors.close(fd)
+      Descriptors.closeUntrusted(fd)
       return engine.refuse(request, engine.objection(to: request) ?? error)
     }
-    guard engine.take(request) else { return Descriptors.close(fd) }
+    guard engine.take(request) else { return Descriptors.closeUntrusted(fd) }
     let sending = Sending(
-      file, from: part.offset, to: fd, crossesLink: request.crossesLink, patience: engine.limits.transferResume)
+      file, from: part.offset, to: fd, of: request.app, crossesLink: request.crossesLink,
+      patience: engine.limits.transferResume)
     do throws(SegueError) {
       try sending.start()
       sendings.append(sending)
@@ -88,6 +89,12 @@ extension App {
       // The other side sees the stream break, and asks again.
       logs.append((.error, "\(error.message)"))
     }
+  }
+
+  /// Whether another attachment may go to that app.
+  /// - Parameter receivers: whom those go to that are under way.
+  func maySend(to app: Identifier, _ receivers: [Identifier]) -> Bool {
+    receivers.count < Limits.sentTransfers && receivers.count { $0 == app } < Limits.transfers
   }
 
   /// What is attached under the name that is asked for; nil: nothing.

@@ -46,16 +46,18 @@ public final class FleetApp: App {
     }
   }
 
-  /// Moves the whole fleet until a callback of this app has run, or so many milliseconds of its time have passed.
+  /// Moves the whole fleet until a callback of this app has run, or so many milliseconds of its time have passed, or nothing
+  /// is left that could happen.
   public override func dispatch(timeout: Int32) throws(SegueError) -> Int {
     guard !isInCallback else { throw SegueError(.busy, "app: dispatch cannot run inside one of its callbacks") }
+    let cancellation = Cancellation.disable()
+    defer { Cancellation.restore(cancellation) }
     if fleet.read({ _ in isPolled }) { return try dispatchPolled(timeout: timeout) }
     let before = try fleet.perform { (_) throws(SegueError) in
       guard case .open = state else { throw notOpen }
       return delivered
     }
-    let time = timeout < 0 ? Int64(LiveFleet.advanceLimit) : Int64(timeout)
-    try fleet.advance(time) { delivered != before || isWoken.load(ordering: .relaxed) }
+    try fleet.advance(timeout) { delivered != before || isWoken.load(ordering: .relaxed) }
     isWoken.store(false, ordering: .relaxed)
     return fleet.read { _ in delivered - before }
   }
@@ -80,8 +82,7 @@ public final class FleetApp: App {
     let wasWoken = isWoken.exchange(false, ordering: .relaxed)
     let count = try dispatchDue()
     guard count == 0, timeout != 0, !wasWoken else { return count }
-    let time = timeout < 0 ? Int64(LiveFleet.advanceLimit) : Int64(timeout)
-    try fleet.advance(time) { !due.isEmpty || isWoken.load(ordering: .relaxed) }
+    try fleet.advance(timeout) { !due.isEmpty || isWoken.load(ordering: .relaxed) }
     isWoken.store(false, ordering: .relaxed)
     return try dispatchDue()
   }
@@ -114,6 +115,7 @@ public final class FleetApp: App {
   override func join(_ engine: AppEngine) throws(SegueError) {
     let process = try home.device.start(shortName, offersFrontmostOnly: settings.offersFrontmostOnly)
     running = process
+    fleet.opened(self)
     process.begin(self, engine)
   }
 
@@ -122,6 +124,7 @@ public final class FleetApp: App {
     running?.checkIsTold()
     running?.leave()
     running = nil
+    fleet.closed(self)
     fleet.attendStreams()
     monitor.unlock()
   }
@@ -176,6 +179,7 @@ extension FleetApp: FleetProgram {
 
   public func died() {
     running = nil
+    fleet.closed(self)
     let lost = incoming
     (transfers, incoming, outgoing) = ([], [], [])
     for fetch in lost { fetch.abandon() }
@@ -189,9 +193,8 @@ extension FleetApp: FleetProgram {
   public func keep(_ socket: FleetSocket, of request: StreamRequest) {
     if let part = request.attachment {
       guard let file = source(of: part, request) else { return socket.close() }
-      let sending = FleetSending(file, from: part.offset, to: socket)
-      outgoing.append(sending)
-      return sending.carry()
+      outgoing.append(FleetSending(file, from: part.offset, to: socket, of: request.app))
+      return attend(to: socket)
     }
     if let engine { forgetDoneStreams(engine) }
     // Too many descriptors: whoever asked finds it given up.
@@ -201,7 +204,11 @@ extension FleetApp: FleetProgram {
   }
 
   public func attend(to socket: FleetSocket) {
-    if let sending = outgoing.first(where: { $0.socket === socket }) { return sending.carry() }
+    if let index = outgoing.firstIndex(where: { $0.socket === socket }) {
+      outgoing[index].carry()
+      if outgoing[index].isOver { outgoing.remove(at: index) }
+      return
+    }
     if let fetch = incoming.first(where: { $0.socket === socket }) { return fetch.carry() }
     fleet.carry(socket)
   }
@@ -212,7 +219,7 @@ extension FleetApp: FleetProgram {
     guard let part = request.attachment else { return nil }
     outgoing.removeAll { $0.isOver }
     if source(of: part, request) == nil { return Self.notAttached }
-    return outgoing.count < Limits.transfers ? nil : Self.sendsTooMany
+    return maySend(to: request.app, outgoing.map { $0.receiver }) ? nil : Self.sendsTooMany
   }
 
   public func woken() {

@@ -158,10 +158,10 @@ final class FleetFetch {
     app.forget(self)
   }
 
-  /// The app is dead: nobody is told.
+  /// The app is dead: nobody is told, and what it had open is closed.
   func abandon() {
     isOver = true
     socket = nil
-    transfer.leaveFleet()
+    transfer.abandonInFleet()
   }
 }

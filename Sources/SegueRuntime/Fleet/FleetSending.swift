@@ -9,6 +9,8 @@ final class FleetSending {
   /// Bytes that are read at a time.
   private static let pieceSize = 16 * 1024
 
+  /// The app that has asked.
+  let receiver: Identifier
   let socket: FleetSocket
   private let file: SourceFile
   private var position: UInt64
@@ -16,7 +18,8 @@ final class FleetSending {
   private var waiting: [UInt8]
   private var isComplete = false
 
-  init(_ file: SourceFile, from offset: UInt64, to socket: FleetSocket) {
+  init(_ file: SourceFile, from offset: UInt64, to socket: FleetSocket, of receiver: Identifier) {
+    self.receiver = receiver
     self.file = file
     self.socket = socket
     position = offset

@@ -20,6 +20,8 @@ public final class LiveFleet: Handled {
   private let stepper = Atomic<pthread_t>(0)
   /// What is to be done when the lock is free: contexts to destroy, apps to close, lines to log.
   private var chores: [() -> Void] = []
+  /// Those that are open.
+  private var apps: [FleetApp] = []
   /// Streams of its apps.
   private var streams: [FleetStream] = []
   /// Readable when `wait` is to look again; negative: there is none yet.
@@ -53,7 +55,20 @@ public final class LiveFleet: Handled {
     let chores = self.chores
     self.chores = []
     monitor.unlock()
+    guard !chores.isEmpty else { return }
+    // A thread that ended at one of them would take the others along.
+    let cancellation = Cancellation.disable()
     for chore in chores { chore() }
+    Cancellation.restore(cancellation)
+  }
+
+  /// Called with the lock, as the next one.
+  func opened(_ app: FleetApp) { apps.append(app) }
+  func closed(_ app: FleetApp) { apps.removeAll { $0 === app } }
+
+  /// Whether this thread runs a callback of one of its apps: the fleet must not move around it. Called with the lock.
+  private var isInCallback: Bool {
+    stepper.load(ordering: .relaxed) == pthread_self() || apps.contains { $0.isInCallback }
   }
 
   // MARK: Devices and network
@@ -111,11 +126,14 @@ public final class LiveFleet: Handled {
   }
 
   /// Steps until `isDone`, or so many milliseconds have passed, or nothing is left to happen.
-  func advance(_ milliseconds: Int64, until isDone: () -> Bool) throws(SegueError) {
+  /// - Parameter milliseconds: negative: for ever.
+  func advance(_ milliseconds: Int32, until isDone: () -> Bool) throws(SegueError) {
     try drive { () throws(SegueError) in
-      let end = clock.uptime + milliseconds
+      let end = milliseconds < 0 ? nil : clock.uptime + Int64(milliseconds)
       while !isDone() {
-        guard oneStep(until: end) else { return fleet.moveTime(to: end) }
+        if oneStep(until: end ?? .max) { continue }
+        if let end { fleet.moveTime(to: end) }
+        return
       }
     }
   }
@@ -123,10 +141,12 @@ public final class LiveFleet: Handled {
   /// Waits, in real time, until something is under way: another thread has called or answered, or a host has written to a
   /// stream. False: the time is up.
   public func wait(_ milliseconds: Int32) throws(SegueError) -> Bool {
+    let cancellation = Cancellation.disable()
+    defer { Cancellation.restore(cancellation) }
     monitor.lock()
     defer { unlockAndTidy() }
-    guard !isAwaited, stepper.load(ordering: .relaxed) != pthread_self() else {
-      throw SegueError(.busy, "fleet: another thread waits for it, or it is stepped around this callback")
+    guard !isAwaited, !isInCallback else {
+      throw SegueError(.busy, "fleet: another thread waits for it, or this is one of its callbacks")
     }
     if bell < 0 { bell = try Descriptors.eventDescriptor() }
     isAwaited = true
@@ -163,12 +183,14 @@ public final class LiveFleet: Handled {
     }
   }
 
-  /// With the lock, by one thread at a time, and not inside a callback that it runs.
+  /// With the lock, by one thread at a time, and not inside a callback.
   private func drive<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
+    let cancellation = Cancellation.disable()
+    defer { Cancellation.restore(cancellation) }
     monitor.lock()
-    guard stepper.load(ordering: .relaxed) == 0 else {
+    guard stepper.load(ordering: .relaxed) == 0, !isInCallback else {
       monitor.unlock()
-      throw SegueError(.busy, "fleet: is being stepped, by another thread or around this callback")
+      throw SegueError(.busy, "fleet: another thread moves it, or this is one of its callbacks")
     }
     stepper.store(pthread_self(), ordering: .relaxed)
     defer {

@@ -8,6 +8,8 @@ final class Sending: @unchecked Sendable {
   /// Bytes that are read at a time: so much that calls cost little, so little that the other side works meanwhile.
   private static let pieceSize = 256 * 1024
 
+  /// The app that has asked.
+  let receiver: Identifier
   private let offset: UInt64
   /// The other side is on this device, and has nothing so far.
   private let handsOver: Bool
@@ -21,7 +23,11 @@ final class Sending: @unchecked Sendable {
   private var thread: Thread?
 
   /// Owns the socket.
-  init(_ file: SourceFile, from offset: UInt64, to socket: Int32, crossesLink: Bool, patience: Int64) {
+  init(
+    _ file: SourceFile, from offset: UInt64, to socket: Int32, of receiver: Identifier, crossesLink: Bool,
+    patience: Int64
+  ) {
+    self.receiver = receiver
     self.patience = patience
     self.file = file
     self.offset = offset
@@ -29,7 +35,7 @@ final class Sending: @unchecked Sendable {
     self.socket = socket
   }
 
-  deinit { Descriptors.close(socket) }
+  deinit { Descriptors.closeUntrusted(socket) }
 
   func start() throws(SegueError) {
     thread = try Thread { self.run() }
@@ -51,7 +57,7 @@ final class Sending: @unchecked Sendable {
   private func run() {
     if let file = lock.withLock({ file }) { send(file, over: socket) }
     lock.withLock {
-      Descriptors.close(socket)
+      Descriptors.closeUntrusted(socket)
       socket = -1
       file = nil
     }

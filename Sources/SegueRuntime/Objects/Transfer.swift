@@ -434,8 +434,10 @@ extension Transfer {
     guard size == total else { throw Self.changed }
     guard !hasBegun else { return }
     if case .file(let file) = target {
-      try file.begin()
-      try file.reserve(size: total)
+      try FileBytes.onHostThread { () throws(SegueError) in
+        try file.begin()
+        try file.reserve(size: total)
+      }
     }
     hasBegun = true
   }
@@ -447,9 +449,11 @@ extension Transfer {
     var failure: SegueError?
     bytes.withUnsafeBytes { bytes in
       do throws(SegueError) {
-        switch target {
-        case .file(let file): try file.write(bytes)
-        case .descriptor(let descriptor): count = try descriptor.write(bytes, until: wakeUp, milliseconds: 0)
+        try FileBytes.onHostThread { () throws(SegueError) in
+          switch target {
+          case .file(let file): try file.write(bytes)
+          case .descriptor(let descriptor): count = try descriptor.write(bytes, until: wakeUp, milliseconds: 0)
+          }
         }
         digest.update(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       } catch {
@@ -481,7 +485,13 @@ extension Transfer {
     tell(app)
   }
 
-  final func leaveFleet() { lock.withLock { inFleet = nil } }
+  /// Its process is dead.
+  final func abandonInFleet() {
+    leaveFleet()
+    close()
+  }
+
+  private func leaveFleet() { lock.withLock { inFleet = nil } }
 
   private final func tell(_ app: App) {
     app.due.append(.transfer(self))

@@ -144,6 +144,28 @@ def test_many_are_fetched_at_a_time_across_processes(opened: Opener, start: Star
     os.close(writer)
 
 
+def test_an_app_that_takes_nothing_leaves_room_for_others(
+    opened: Opener, start: Start, large: Path, target: Path
+) -> None:
+    """R7.6: 64 that stand still, and whose app says that it lives, are not all that the origin sends."""
+    hog, other = (opened(f"com.example.{name}", team="com.example.notes") for name in ("hog", "other"))
+    origin = start(ORIGIN, large, says="offering")
+    activity = continued(hog)
+    reader, writer = os.pipe()
+    held = [activity.fetch_attachment("large", writer) for _ in range(64)]
+    # A thread sends each.
+    while len(os.listdir(f"/proc/{origin.pid}/task")) <= len(held):
+        hog.dispatch(0.01)
+    continued(other).fetch_attachment("large", target).wait(PATIENCE)
+    assert target.read_bytes() == large.read_bytes()
+    assert not any(fetching.done for fetching in held)
+    for fetching in held:
+        fetching.cancel()
+    run_until([hog], lambda: not hog._expected)
+    os.close(reader)
+    os.close(writer)
+
+
 def test_it_comes_into_a_file_a_pipe_or_memory(opened: Opener, tmp_path: Path) -> None:
     data = os.urandom(1_000_000)
     both = Both(opened, lambda activity: activity.attach("a", data))

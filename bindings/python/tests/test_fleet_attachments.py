@@ -119,6 +119,29 @@ def test_the_app_that_fetches_is_killed(segue_fleet: segue.Fleet, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_the_killed_app_had_open_is_closed(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+    """Whoever reads the pipe hears of its end, however long the handle is held."""
+    _, here = continued(segue_fleet)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    fetching = here.fetch_attachment("picture", writing)
+    os.close(writing)
+    segue_fleet.advance(0.1)
+    segue_fleet.kill(app_of(here))
+    while os.read(reading, 65536):
+        pass  # BlockingIOError: it is open somewhere
+    os.close(reading)
+    assert fetching.done
+
+
+def test_what_was_sent_is_not_kept_open(segue_fleet: segue.Fleet) -> None:
+    there, here = continued(segue_fleet)
+    here.fetch_attachment("picture", io.BytesIO()).wait()
+    before = len(os.listdir("/proc/self/fd"))
+    there.remove_attachment("picture")
+    assert len(os.listdir("/proc/self/fd")) == before - 1
+
+
 def test_a_pipe_that_nobody_reads_stops_it_and_nothing_else(segue_fleet: segue.Fleet) -> None:
     _, here = continued(segue_fleet)
     reading, writing = os.pipe()
