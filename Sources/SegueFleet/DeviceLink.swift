@@ -2,20 +2,20 @@ import SegueEngine
 
 /// Whether two devices are to be linked, and the connection between their hubs.
 final class DeviceLink {
-  /// Milliseconds from the end of a connection to the next attempt, beside what the network takes.
+  /// Milliseconds from the end of a connection to the next attempt, plus the time of the network.
   static let retryTime: Int64 = 250
 
-  /// Both live as long as the fleet, and it outlives the link.
+  /// Both devices live as long as the fleet, which outlives the link.
   unowned(unsafe) let first: FleetDevice
   unowned(unsafe) let second: FleetDevice
   var isWanted = true
-  /// Nothing passes, and nobody is told.
+  /// Whether a partition drops everything, without notice.
   var isSilent = false
-  /// The latest; its ends may have closed.
+  /// The latest connection; its ends may have closed.
   var connection: Connection?
   /// The apps that have asked for the next connection, of the first device and of the second.
   private var requests: (LinkRequest?, LinkRequest?) = (nil, nil)
-  /// An attempt is on its way.
+  /// Whether an attempt is in progress.
   var isJoining = false
 
   init(_ first: FleetDevice, _ second: FleetDevice) {
@@ -30,19 +30,19 @@ final class DeviceLink {
     return one === first.hub && two === second.hub
   }
 
-  /// Whether what one device says is heard by the other.
+  /// Whether messages of one device reach the other.
   var isUp: Bool { isWanted && !isSilent && isJoined }
 
-  /// Whether the device at an end hears what is said to it.
+  /// Whether messages reach the device at an end.
   func isHeard(at end: Int) -> Bool { !isSilent && (end == 0 ? first.isUp : second.isUp) }
 
-  /// Both hubs hear of the end.
+  /// Ends the link; both hubs notice.
   func close(_ fleet: Fleet) {
     connection?.finish(0, fleet)
     connection?.finish(1, fleet)
   }
 
-  /// The connection breaks, and some of what is under way is lost; both hubs hear of it.
+  /// Breaks the connection, and loses some bytes in flight; both hubs notice.
   func cut(_ fleet: Fleet) {
     guard connection?.isWhole ?? false else { return }
     fleet.trace(first.name, "has its link broken with", second.name)
@@ -51,13 +51,13 @@ final class DeviceLink {
     close(fleet)
   }
 
-  /// An app of one of the two devices asks for it.
+  /// An app of one of the two devices asks for the link.
   func ask(_ request: LinkRequest, of device: FleetDevice) {
     isWanted = true
     if device === first { requests.0 = request } else { requests.1 = request }
   }
 
-  /// Of the first device and of the second; the next connection is nobody's.
+  /// Takes the requests of the first and the second device; the next connection has none.
   func takeRequests() -> (LinkRequest?, LinkRequest?) {
     defer { requests = (nil, nil) }
     return requests

@@ -1,21 +1,21 @@
-/// What is to happen, in the order of time; what is to happen at the same time, in the order in which it was put in.
+/// Future events, ordered by time; events of the same time in the order in which they were added.
 struct EventQueue<Event> {
   private struct Entry {
     let at: Int64
     let sequence: UInt64
-    /// Where the event is: moving entries about must not count references.
+    /// The index of the event: moving entries must not count references.
     let slot: Int
 
     func isBefore(_ other: Entry) -> Bool { at != other.at ? at < other.at : sequence < other.sequence }
   }
 
-  /// The first `count` are a binary heap: no entry is before its parent. Those behind it are free.
+  /// Invariant: the first `count` entries are a binary heap: no entry is before its parent. The rest is free.
   private var entries: [Entry] = []
   private(set) var count = 0
   private var events: [Event?] = []
   private var nextSequence: UInt64 = 0
 
-  /// When the next event is, in milliseconds; nil: there is none.
+  /// The time of the next event, in milliseconds; nil if there is none.
   var nextTime: Int64? { count > 0 ? entries[0].at : nil }
 
   mutating func push(_ event: consuming Event, at: Int64) {
@@ -40,7 +40,8 @@ struct EventQueue<Event> {
     guard let event = events[first.slot].take() else { return nil }
     count -= 1
     entries.withUnsafeMutableBufferPointer { entries in
-      // What was put in late is late, as a rule: the hole sinks to the bottom, and the last entry rises from there.
+      // The last entry usually belongs near the bottom: the hole sinks to the bottom, and the last entry rises from
+      // there.
       var hole = 0
       var child = 2
       while child <= count {
@@ -55,7 +56,7 @@ struct EventQueue<Event> {
     return (first.at, event)
   }
 
-  /// Puts an entry where it belongs, between a hole and the first.
+  /// Inserts an entry at its position between a hole and the root.
   private static func raise(_ entry: Entry, to hole: Int, _ entries: UnsafeMutableBufferPointer<Entry>) {
     var hole = hole
     while hole > 0 {

@@ -1,11 +1,11 @@
 import SegueWire
 
-/// What goes with a message within a device of a fleet.
+/// A descriptor that travels with a message within a device of a fleet.
 public final class FleetDescriptor: PassedDescriptor {
   enum Content {
     /// The end of a stream.
     case socket(FleetSocket)
-    /// What leads to another device.
+    /// A connection to another device.
     case link(DeviceLink)
     case nothing
   }
@@ -16,17 +16,17 @@ public final class FleetDescriptor: PassedDescriptor {
 
   public convenience init(_ socket: FleetSocket) { self.init(.socket(socket)) }
 
-  /// It is of no use.
+  /// An unusable descriptor.
   public convenience init() { self.init(.nothing) }
 
-  /// The end of a stream, which is the caller's from now on; nil: it is something else, or was taken.
+  /// Takes the end of a stream; nil if it is something else, or was taken.
   func takeSocket() -> FleetSocket? {
     guard case .socket(let socket) = content else { return nil }
     content = .nothing
     return socket
   }
 
-  /// It goes with bytes that are under way.
+  /// Marks that it travels with bytes in flight.
   func leave() {
     guard case .socket(let socket) = content else { return }
     socket.process?.release(socket)

@@ -1,21 +1,21 @@
 import SegueEngine
 import SegueModel
 
-/// What an app has been promised and not yet been told: R3.2 is held against it.
+/// Tracks the callbacks that an app is still owed, to check R3.2.
 struct Ledger {
   enum Key: Equatable {
     case continuation(Identifier)
     case question(UInt64)
     case request(UInt64)
-    /// One that was asked for, or one of which it is asked how it ended.
+    /// A stream that was asked for, or whose end was asked for.
     case stream(Identifier)
   }
 
-  /// Milliseconds that the end of a continuation may come after its deadline, for what the fleet itself takes.
+  /// Milliseconds by which the end of a continuation may exceed its deadline, for the fleet's own overhead.
   static let slack: Int64 = 10
-  /// Milliseconds for a question to be answered: longer than a hub that does not answer is waited for.
+  /// Milliseconds for a question to be answered: longer than the wait for a silent hub.
   static let questionTime: Int64 = 12_000
-  /// Receipts that are remembered, to see that none comes twice.
+  /// The number of remembered receipts, to detect duplicates.
   private static let receiptLimit = 256
 
   private struct Open {
@@ -25,15 +25,15 @@ struct Ledger {
   }
 
   private var open: [Open] = []
-  /// What it has asked for, but for continuations.
+  /// Open questions other than continuations.
   private var asked: [(key: Key, deadline: Int64)] = []
   private var receipts: [Identifier] = []
   private var nextReceipt = 0
-  /// The continuation of which was_continued was told last: its receipt is next.
+  /// The continuation of the last was_continued: its receipt is next.
   private var moved: Identifier?
-  /// Offers that the app was told of. Never iterated.
+  /// Offers that the app knows. Never iterated.
   private var offers: Set<Identifier> = []
-  /// Uptime at which the process went on after having been stopped: what fell due meanwhile is due from then on.
+  /// The uptime at which a stopped process continued: deadlines of the stopped time start from then.
   var resumedAt: Int64 = 0
 
   var isEmpty: Bool { open.isEmpty && asked.isEmpty }
@@ -41,7 +41,7 @@ struct Ledger {
   mutating func begin(_ id: Identifier, deadline: Int64) { open.append(Open(id: id, deadline: deadline)) }
   mutating func ask(_ key: Key, deadline: Int64) { asked.append((key, deadline)) }
 
-  /// - Returns: what is wrong; nil: nothing.
+  /// - Returns: the violation, or nil.
   mutating func answer(_ key: Key) -> StaticString? {
     guard let index = asked.firstIndex(where: { $0.key == key }) else {
       return switch key {
@@ -55,7 +55,7 @@ struct Ledger {
     return nil
   }
 
-  /// - Returns: what is wrong; nil: nothing.
+  /// - Returns: the violation, or nil.
   mutating func announce(_ id: Identifier) -> StaticString? {
     guard let index = open.firstIndex(where: { $0.id == id }) else { return "R3.2: will_continue out of nothing" }
     guard !open[index].isAnnounced else { return "R3.2: will_continue twice" }
@@ -100,7 +100,7 @@ struct Ledger {
     }
   }
 
-  /// By when it should be over; nil: it is.
+  /// The uptime by which it should end; nil if it has ended.
   func due(_ key: Key) -> Int64? {
     let deadline: Int64? =
       switch key {

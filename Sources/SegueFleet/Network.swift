@@ -1,24 +1,24 @@
 import SegueModel
 
-/// How bytes travel in a fleet. Between devices they travel as over TCP: what is lost is sent again, what comes twice is
-/// dropped, what comes out of order waits. So engines see none of that but the time that it takes, silence while two
-/// devices are cut off, and ends.
+/// The settings for how bytes travel in a fleet. Between devices they travel as over TCP: lost segments are
+/// retransmitted, duplicates dropped, reordered ones wait. So engines see only the time that this takes, silence during
+/// a partition, and ends.
 public struct Network: Sendable {
-  /// Milliseconds that a segment is under way between two devices.
+  /// The delay of a segment between two devices, in milliseconds.
   public private(set) var leastDelay: Int64 = 5
   public private(set) var mostDelay: Int64 = 20
-  /// Probabilities, segment by segment.
+  /// Probabilities per segment.
   public private(set) var loss = 0.0
   public private(set) var duplication = 0.0
   public private(set) var reordering = 0.0
 
   /// Milliseconds of the longest delay that can be set.
   public static let delayLimit: Int64 = 10_000
-  /// Milliseconds after which a lost segment is sent again; each further time it takes twice as long.
+  /// Milliseconds until a lost segment is retransmitted; doubled for each further time.
   private static let retransmissionTime: Int64 = 200
-  /// Times that one segment is lost at most.
+  /// The most losses of one segment.
   private static let lossLimit = 3
-  /// Milliseconds from the end of a silence to the first retransmission, at most.
+  /// The most milliseconds from the end of a partition to the first retransmission.
   static let recoveryTime: Int64 = 500
 
   public mutating func setDelay(_ least: Int64, _ most: Int64) throws(SegueError) {
@@ -29,7 +29,7 @@ public struct Network: Sendable {
     mostDelay = most
   }
 
-  /// - Parameter loss: probabilities of 0 to 1, each of them.
+  /// - Parameter loss: a probability from 0 to 1, like the others.
   public mutating func setFaults(loss: Double, duplication: Double, reordering: Double) throws(SegueError) {
     for probability in [loss, duplication, reordering] where !(probability >= 0 && probability <= 1) {
       throw SegueError(.invalidArgument, "network: a probability is not in 0...1")
@@ -39,7 +39,7 @@ public struct Network: Sendable {
     self.reordering = reordering
   }
 
-  /// Milliseconds that the next segment is under way.
+  /// Draws the delay of the next segment, in milliseconds.
   func delay(_ random: inout SeededRandom) -> Int64 {
     var delay = random.within(leastDelay, mostDelay)
     var wait = Self.retransmissionTime
@@ -48,12 +48,12 @@ public struct Network: Sendable {
       delay += wait
       wait *= 2
     }
-    // It is overtaken; those that overtake it wait for it at the other end.
+    // It is overtaken; the segments that overtake it wait for it at the other end.
     if random.chance(reordering) { delay += random.within(leastDelay, mostDelay) }
     return delay
   }
 
-  /// Milliseconds that any segment takes, at most.
+  /// The most milliseconds for any segment.
   var longestDelay: Int64 {
     var longest = mostDelay
     if reordering > 0 { longest += mostDelay }

@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What an app offers by its own account: what all devices are to agree on.
+/// The activity that an app itself offers, on which all devices have to agree.
 struct Offered {
   /// Nil: nothing.
   var id: Identifier?
@@ -8,20 +8,20 @@ struct Offered {
   var type = ""
   /// Uptime of the last change.
   var since: Int64 = 0
-  /// What it offered before, and may not have gone everywhere.
+  /// The earlier offer, which may still be listed somewhere.
   var former: [Identifier] = []
   var isAuditQueued = false
-  /// The activity as it was looked at last, with the uptime of its last change; nil: it may have changed since then.
+  /// The activity at the last check, with the uptime of its last change; nil if it may have changed since then.
   private var seen: (id: Identifier, changedAt: Int64, expirationDate: Double?)?
 
-  /// Whether nothing can have come of the activity that is current since it was looked at.
+  /// Whether the current activity cannot have changed since the last check.
   func isAsSeen(_ id: Identifier, changedAt: Int64, _ now: Moment) -> Bool {
     guard let seen, seen.id == id, seen.changedAt == changedAt else { return false }
     return seen.expirationDate.map { now.date < $0 } ?? true
   }
 
   mutating func see(_ id: Identifier?, changedAt: Int64, expirationDate: Double?, _ now: Moment) {
-    // What changes again within the same millisecond shows no difference.
+    // A second change within the same millisecond would not show.
     seen = id.flatMap { changedAt < now.uptime ? ($0, changedAt, expirationDate) : nil }
   }
 }

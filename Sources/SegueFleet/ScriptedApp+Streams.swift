@@ -2,11 +2,11 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// What a scripted app does with streams: both sides write what their scripts say, and read all.
+/// The streams of a scripted app: both sides write what their scripts say, and read everything.
 extension ScriptedApp {
   func stream(_ id: Identifier) -> ScriptedStream? { streams.first { $0.id == id } }
 
-  /// - Parameter attachment: what it fetches, which the library of the origin sends; nil: the app there is asked.
+  /// - Parameter attachment: the attachment to fetch, which the origin's library sends; nil asks the origin's app.
   func askStream(_ id: Identifier, _ from: ContinuedFrom, _ attachment: Message.AttachmentPart? = nil) {
     let (near, far) = process.makeSockets()
     streams.append(ScriptedStream(id, near, isAsker: true, isAttachment: attachment != nil))
@@ -19,7 +19,7 @@ extension ScriptedApp {
   func keep(_ socket: FleetSocket, of request: StreamRequest) {
     let isAttachment = request.attachment != nil
     let stream = ScriptedStream(request.id, socket, isAsker: false, isAttachment: isAttachment)
-    // The app is not told of it, as it is of others, when it may write.
+    // Unlike for other streams, the app is not notified when it may write.
     stream.isThere = isAttachment
     streams.append(stream)
   }
@@ -51,7 +51,7 @@ extension ScriptedApp {
 
   private func move(_ stream: ScriptedStream) {
     if stream.isAttachment { return moveAttachment(stream) }
-    // Who has asked how it ended waits for that.
+    // A pending question for the end waits for that.
     let isAsking = stream.hasReadEnd && stream.word == nil
     if !isAsking, !stream.hasEnded, stream.write() { end(stream) }
     guard readsStreams, self.stream(stream.id) != nil, !stream.hasReadEnd else { return }
@@ -64,7 +64,7 @@ extension ScriptedApp {
     }
   }
 
-  /// Whoever has an attachment writes it, and closes; whoever fetches it reads all of it.
+  /// The origin writes the attachment, and closes; the receiver reads all of it.
   private func moveAttachment(_ stream: ScriptedStream) {
     if stream.isAsker { process.complain(stream.readAll()) }
     guard stream.isAsker ? stream.hasReadEnd : stream.write() else { return }
@@ -72,12 +72,12 @@ extension ScriptedApp {
     close(stream)
   }
 
-  /// All is written: what does the script say now?
+  /// All is written: continues with the script.
   private func end(_ stream: ScriptedStream) {
     stream.hasEnded = true
     switch stream.script.end {
     case .finish:
-      // The word first: whoever reads the end may ask at once.
+      // States the end first: the reader of the end may ask at once.
       tell { engine, _ in engine.say(.ended, of: stream.id) }
       stream.socket.shutDown(reading: false, writing: true)
       if stream.word != nil { close(stream) }

@@ -1,10 +1,11 @@
 import SegueEngine
 import SegueModel
 
-/// One end of a stream between two apps of a story: what it writes, and what it is to read, follow from the stream's name.
-/// On that of an attachment only the origin writes, and then closes.
+/// One end of a stream between two apps of a story. The stream's name determines what it writes, and what it has to
+/// read.
+/// On the stream of an attachment only the origin writes, and then closes.
 final class ScriptedStream {
-  /// What one side does.
+  /// The script of one side.
   struct Script: Equatable {
     enum End: Equatable {
       case finish
@@ -28,7 +29,7 @@ final class ScriptedStream {
         }
     }
 
-    /// More than a socket holds, and nothing is given up.
+    /// Whether it is more than a socket holds, and no side aborts.
     var isLong: Bool { size > 150_000 && end == .finish }
   }
 
@@ -42,11 +43,11 @@ final class ScriptedStream {
   private(set) var read = 0
   /// Both sides have it.
   var isThere = false
-  /// It has done what its script says of the end.
+  /// Whether it has done what its script says about the end.
   var hasEnded = false
-  /// It has read the end, and asked how that was meant.
+  /// Whether it has read the end, and asked for the status.
   var hasReadEnd = false
-  /// What it was told of the other end.
+  /// The reported status of the other end.
   var word: StreamWord?
 
   init(_ id: Identifier, _ socket: FleetSocket, isAsker: Bool, isAttachment: Bool = false) {
@@ -58,10 +59,10 @@ final class ScriptedStream {
     expected = Script(id, ofAsker: !isAsker)
   }
 
-  /// It has read what it was to read.
+  /// Whether it has read everything.
   var isComplete: Bool { read == expected.size }
 
-  /// - Returns: whether all is written that is ever written.
+  /// - Returns: whether everything is written.
   func write() -> Bool {
     while written < script.size {
       let bytes = Self.bytes(written..<min(written + 8_192, script.size), ofAsker: isAsker)
@@ -72,7 +73,7 @@ final class ScriptedStream {
     return true
   }
 
-  /// - Returns: what is wrong; nil: nothing.
+  /// - Returns: the violation, or nil.
   func readAll() -> StaticString? {
     var isRight = true
     while true {
@@ -93,15 +94,15 @@ final class ScriptedStream {
     return isRight && read <= expected.size ? nil : "R7.2: a stream gives what was not written"
   }
 
-  /// It was told how the other end has ended.
-  /// - Returns: what is wrong; nil: nothing.
+  /// Handles the reported status of the other end.
+  /// - Returns: the violation, or nil.
   func end(_ word: StreamWord) -> StaticString? {
     self.word = word
     switch word {
     case .ended:
       return expected.end == .finish && isComplete ? nil : "R7.3: a stream ends before all of it has come"
     case .aborted(let code):
-      // Who hears that the way broke gives up, too.
+      // A side that learns of a broken stream aborts, too.
       if code == 0 || expected.end == .abort(code) { return nil }
       return "R7.3: a stream was aborted with another code"
     case .broken: return nil
@@ -109,10 +110,10 @@ final class ScriptedStream {
     }
   }
 
-  /// Byte n of a side is 167 n, and one more for each 256 bytes before it, and one more for the asker: a piece that is
-  /// lost, or another's, shows. As 167 · 23 is 1 (modulo 256), each 256 bytes are the same ones, from another on.
+  /// Byte n of a side is 167 n, and one more for each 256 bytes before it, and one more for the receiver: a lost or
+  /// foreign piece shows. As 167 · 23 is 1 (modulo 256), each 256 bytes are the same ones with another start.
   ///
-  /// Gives those of a range to `condition`, piece by piece, each with its offset in the range, as long as it holds.
+  /// Passes the bytes of a range to `condition`, piece by piece, each with its offset in the range, while it holds.
   private static func allPieces(
     _ range: Range<Int>, ofAsker: Bool, _ condition: (Int, UnsafeRawBufferPointer) -> Bool
   ) -> Bool {

@@ -1,6 +1,6 @@
 import SegueModel
 
-/// SplitMix64: the same numbers for the same seed, everywhere. All chance of a fleet comes from it.
+/// SplitMix64: the same numbers for the same seed, everywhere. All randomness of a fleet comes from it.
 public struct SeededRandom: Sendable {
   private var state: UInt64
 

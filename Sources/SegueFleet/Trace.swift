@@ -1,20 +1,20 @@
 import SegueModel
 
-/// What happened in a fleet, a line an event: when, who, what.
+/// The log of a fleet, one line per event: time, app, action.
 ///
 ///     12.345 phone/notes     will_continue com.example.note
 public struct Trace {
-  /// Bytes of text that are kept; when there are more, the older half goes. The hash is of all lines.
+  /// The most bytes of text that are kept; beyond that the older half is dropped. The hash covers all lines.
   private static let limit = 64 * 1024 * 1024
   /// FNV-1a, 64 bits.
   private static let offset: UInt64 = 0xcbf2_9ce4_8422_2325
   private static let prime: UInt64 = 0x0000_0100_0000_01b3
-  /// Columns of who.
+  /// The width of the name column.
   private static let width = 16
 
-  /// Of all lines so far.
+  /// The hash of all lines so far.
   public private(set) var hash = Trace.offset
-  /// The lines that are kept; behind `end` there is room.
+  /// The kept lines; the bytes after `end` are free.
   private var text: [UInt8] = []
   private var end = 0
 
@@ -33,8 +33,8 @@ public struct Trace {
     }
   }
 
-  /// The same of an activity, in detail: `phone/com.example.note "Title"`.
-  /// - Parameter device: where it is; nil: that goes without saying.
+  /// Adds a line about an activity: `phone/com.example.note "Title"`.
+  /// - Parameter device: its device; nil to leave it out.
   mutating func add(
     _ elapsed: Int64, _ who: String, _ what: StaticString, type: String, title: String?, on device: String?
   ) {
@@ -56,7 +56,7 @@ public struct Trace {
     }
   }
 
-  /// Adds what `body` writes, `length` bytes at most, as a line.
+  /// Adds what `body` writes, at most `length` bytes, as a line.
   private mutating func write(atMost length: Int, _ body: (inout Line) -> Void) {
     if end > Self.limit { dropOlderHalf() }
     makeRoom(length + 1)
@@ -66,7 +66,7 @@ public struct Trace {
       var line = Line(bytes)
       body(&line)
       for index in 0..<line.count {
-        // Names and titles come from outside: a line stays a line.
+        // Names and titles come from outside: keeps each entry on one line.
         if bytes[index] < 0x20 || bytes[index] == 0x7f { bytes[index] = UInt8(ascii: "?") }
         hash = (hash ^ UInt64(bytes[index])) &* Self.prime
       }
@@ -82,14 +82,14 @@ public struct Trace {
     text = text.withUnsafeBytes { [UInt8](UnsafeRawBufferPointer(rebasing: $0[..<end]), room: room) }
   }
 
-  /// A line that is being written, to where there is room for it.
+  /// A line that is being written into free space.
   private struct Line {
     private let bytes: UnsafeMutableRawBufferPointer
     private(set) var count = 0
 
     init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
 
-    /// Bytes that `begin` writes at most.
+    /// The most bytes that `begin` writes.
     static func length(_ who: String, _ what: StaticString) -> Int {
       // 64 bits are 19 digits and a point.
       24 + who.utf8.count + Trace.width + what.utf8CodeUnitCount

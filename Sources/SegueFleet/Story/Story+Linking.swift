@@ -1,9 +1,9 @@
 import SegueEngine
 import SegueModel
 
-/// What is tried in calm with links that apps have made.
+/// Scenarios of the quiescent phase with links that apps have made.
 extension Story {
-  /// The app that has made a link hears when it is there and when it has ended, and takes it along when it goes.
+  /// The app that has made a link learns when it is established and when it has ended; the link ends with the app.
   mutating func tryLinking(_ scene: Scene) throws(SegueError) {
     let (origin, viewer) = (scene.origin, scene.viewer)
     origin.ask(nil)

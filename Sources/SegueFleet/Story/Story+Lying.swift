@@ -2,9 +2,9 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// What is tried in calm with apps that say what is not so.
+/// Scenarios of the quiescent phase with apps that send false messages.
 extension Story {
-  /// Whatever a third app says of the affairs of two others, even if it knows their names: they do not notice.
+  /// A third app sends messages about two others, whose names it knows: they do not notice.
   mutating func tryLying(_ scene: Scene) throws(SegueError) {
     let liars = apps.filter { $0.isAwake && $0 !== scene.origin && $0 !== scene.viewer }
     guard !liars.isEmpty, let offer = scene.viewer.engine?.offers[scene.id] else { return }
@@ -29,7 +29,7 @@ extension Story {
     checkOffer(scene.id, of: scene.origin)
   }
 
-  /// - Parameter number: of what the viewer has asked.
+  /// - Parameter number: of the viewer's request.
   private mutating func lie(
     of continuation: Message.Continuation, asked number: UInt64, _ scene: Scene, _ liars: [ScriptedApp]
   ) throws(SegueError) {
@@ -39,14 +39,14 @@ extension Story {
       let lie = Lie.allCases[random.below(Lie.allCases.count)]
       liar.process.does("lies", lie.rawValue)
       link.send(try message(lie, of: continuation, asked: number, scene, liar, link).encoded())
-      // What it says goes out.
+      // Its messages are sent.
       liar.tell { _, _ in }
       fleet.advance(random.within(0, 50))
     }
     fleet.advance(Self.toldTime)
   }
 
-  /// What an app says is not its business, or not so.
+  /// An app sends messages about other apps' state, or false ones.
   private enum Lie: String, CaseIterable {
     case hello, withdraw, fetch, state, refused, outcome, noted, vanished
     case request, response, stream, streamAnswer, streamWord
@@ -72,7 +72,7 @@ extension Story {
     case .streamAnswer: return .streamAnswer(random.identifier(), continuation, channel: 0, error)
     case .streamWord: return .streamWord(random.identifier(), continuation, to: viewer, .aborted(1))
     case .fetch: return .fetch(continuation, milliseconds: 9_000, receiver: nil)
-    // The hub will have no more of it, and it comes again.
+    // The hub disconnects it, and it connects again.
     case .hello: return .hello(liar.identity, version: 1, minimum: 1)
     }
   }

@@ -2,9 +2,9 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// What is tried in calm with requests (R7.5).
+/// Scenarios of the quiescent phase with requests (R7.5).
 extension Story {
-  /// However many are under way, of whatever size, and however often links break: each gets its own answer.
+  /// Many requests of many sizes are in progress while links break: each gets its own answer.
   mutating func tryRequesting(_ scene: Scene) throws(SegueError) {
     guard let from = continued(scene) else { return }
     try fleet.network.setDelay(5, 40)
@@ -19,7 +19,7 @@ extension Story {
     for number in numbers { expectAnswer(scene, number, nil, .connectionUnavailable) }
   }
 
-  /// Both sides refuse what is larger than the limit, and know how much was announced.
+  /// Both sides refuse requests and answers above the limit, and check the announced size.
   mutating func tryTooLarge(_ scene: Scene) throws(SegueError) {
     guard let from = continued(scene) else { return }
     let tooLarge = ask(scene, from, Limits().request + 1)
@@ -38,7 +38,7 @@ extension Story {
     }
   }
 
-  /// It ends at its deadline, or when it is cancelled, or when nobody is there any more to answer it.
+  /// A request ends at its deadline, when it is cancelled, or when no app is left to answer it.
   mutating func tryUnanswered(_ scene: Scene) throws(SegueError) {
     let (origin, viewer) = (scene.origin, scene.viewer)
     guard let from = continued(scene) else { return }
@@ -70,18 +70,18 @@ extension Story {
     default: origin.close()
     }
     guard origin.isAlive else {
-      // Of another device nobody knows whether it comes back.
+      // Whether another device comes back is unknown.
       fleet.advance(hadHub ? Limits().continuation : Self.toldTime)
       return expectAnswer(scene, number, .connectionUnavailable, hadHub ? .remoteApplicationTimedOut : nil)
     }
-    // Answers that nobody waits for any more are for nobody.
+    // Answers without a waiting request are dropped.
     witness?.release(origin)
     fleet.advance(Self.continuedTime)
     expectAnswer(scene, number, nil)
   }
 
-  /// Whether they were answered nobody knows, and nobody waits for them; what is asked from then on goes to the next hub, once
-  /// the origin is there, too.
+  /// Requests at a lost hub fail, since their answers are unknown; later ones go to the next hub, once the origin is
+  /// there, too.
   mutating func tryRequestHubDies(_ scene: Scene) throws(SegueError) {
     guard let hub = hubApp(scene.origin.process.device, scene), let from = continued(scene) else { return }
     witness?.hold(requestsOf: scene.origin)
@@ -90,7 +90,7 @@ extension Story {
     hub.process.kill()
     var next: [UInt64] = []
     for _ in 0..<5 {
-      // At first until word of that has come.
+      // First until that is known.
       fleet.advance(1)
       next.append(ask(scene, from, 100))
     }
@@ -103,7 +103,7 @@ extension Story {
 
   // MARK: Steps
 
-  /// Continues it. Nil: the fleet was not as calm as that needs, and the story has complained.
+  /// Continues the activity. Nil if the fleet was not quiescent, which the story has reported.
   mutating func continued(_ scene: Scene) -> ContinuedFrom? {
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
     guard let from = scene.viewer.lastContinued, from.offer.description.id == scene.id else { return nil }
@@ -121,7 +121,7 @@ extension Story {
 
   private func hasEnded(_ scene: Scene, _ number: UInt64) -> Bool { asked(scene, number)?.hasEnded ?? false }
 
-  /// - Parameter error: nil: it was answered.
+  /// - Parameter error: nil if it was answered.
   func expectAnswer(_ scene: Scene, _ number: UInt64, _ error: Status?, _ other: Status? = nil) {
     guard let asked = asked(scene, number), asked.hasEnded else {
       return claim(false, scene.viewer, "R7.5: a request does not end when it is due")

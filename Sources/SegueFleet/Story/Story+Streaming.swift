@@ -2,9 +2,9 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// What is tried in calm with streams, and with attachments, which come on streams (R7.2-R7.4, R7.6).
+/// Scenarios of the quiescent phase with streams, and with attachments, which use streams (R7.2-R7.4, R7.6).
 extension Story {
-  /// What one side writes the other reads, and both hear that it was all, however often links break meanwhile (R7.2-R7.4).
+  /// Each side reads what the other wrote, and learns that it is complete, however often links break (R7.2-R7.4).
   mutating func tryStreaming(_ scene: Scene) throws(SegueError) {
     guard let id = try openStream(scene) else { return }
     for _ in 0..<4 {
@@ -16,7 +16,7 @@ extension Story {
     expectStream(scene, id)
   }
 
-  /// What a hub holds is lost with it, and both sides hear so; within a device a stream needs no hub (R7.4).
+  /// Bytes in a hub are lost with it, and both sides learn that; within a device a stream needs no hub (R7.4).
   mutating func tryStreamHubDies(_ scene: Scene) throws(SegueError) {
     let side = random.chance(0.5) ? scene.origin : scene.viewer
     guard let hub = hubApp(side.process.device, scene), let id = try openStream(scene) else { return }
@@ -27,23 +27,23 @@ extension Story {
     expectStream(scene, id, mayBreak: !scene.isOnOneDevice)
   }
 
-  /// A link that is silent for less than 60 s goes on; one that is for longer breaks its streams, at both ends (R7.4).
+  /// A link that is silent for less than 60 s resumes; a longer silence breaks its streams, at both ends (R7.4).
   mutating func tryStreamSilence(_ scene: Scene) throws(SegueError) {
     guard !scene.isOnOneDevice, let id = try openStream(scene) else { return }
     let isLong = random.chance(0.5)
     if isLong { fleet.advance(random.within(0, 300)) }
     try fleet.partition(scene.origin.process.device, from: nil)
-    // It is noticed after 30 s.
+    // The silence is noticed after 30 s.
     fleet.advance(isLong ? 93_000 : random.within(1_000, 85_000))
     if isLong { expectStream(scene, id, mayBreak: true) }
-    // Who has read the end hears within a second how it was meant, or that nobody can say (R7.3).
+    // A side that has read the end learns the status within a second, or that it is unknown (R7.3).
     let isUnderWay = [scene.viewer, scene.origin].allSatisfy { $0.stream(id).map { !$0.hasReadEnd } ?? false }
     fleet.heal()
     fleet.advance(40_000)
     if !isLong, isUnderWay { expectStream(scene, id) }
   }
 
-  /// However both sides end theirs, each hears how the other did: `ScriptedStream.end`.
+  /// Each side learns how the other ended, for all kinds of ends: `ScriptedStream.end`.
   mutating func tryStreamEnds(_ scene: Scene) throws(SegueError) {
     guard let from = continued(scene), from.offer.description.supportsContinuationStreams else { return }
     scene.viewer.streamEnds = []
@@ -62,17 +62,17 @@ extension Story {
     }
   }
 
-  /// Whoever dies in the middle has not ended its stream (R7.3).
+  /// A stream whose process dies in the middle has not *ended* (R7.3).
   mutating func tryStreamSideDies(_ scene: Scene) throws(SegueError) {
     guard let from = continued(scene), from.offer.description.supportsContinuationStreams else { return }
     let id = longStream()
     scene.viewer.streamEnds = []
     scene.viewer.askStream(id, from)
-    // It reads later, so that the origin is not done.
+    // It reads later, so that the origin is not finished.
     scene.viewer.process.stall()
     fleet.advance(random.within(50, 500))
     guard let stream = scene.origin.stream(id), stream.isThere else { return }
-    // A hub may have all of it, and bring it.
+    // A hub may have all bytes, and deliver them.
     let ends: [StreamWord] = stream.hasEnded ? [.ended, .broken] : [.broken]
     let hadHub = scene.origin.process.hub != nil
     scene.origin.process.kill()
@@ -81,13 +81,13 @@ extension Story {
     // The hub beyond waits for the link to come back.
     fleet.advance(hadHub ? 65_000 : 5_000)
     claim(scene.viewer.stream(id) == nil, scene.viewer, "R7.4: a stream neither moves nor ends")
-    // With the hub gone, too, it may not have heard that there is a stream.
+    // With the hub gone, too, it may not know the stream.
     let told = scene.viewer.streamEnds
     let isRight = told.count == 1 && ends.contains(told[0]) || told.isEmpty && hadHub
     claim(isRight, scene.viewer, "R7.3: whoever has died has not ended its stream")
   }
 
-  /// A new hub knows who has died since it came, and who has yet to come to it (R7.3).
+  /// A new hub knows which apps have died since it started, and which are still to register (R7.3).
   mutating func tryStreamYoungHub(_ scene: Scene) throws(SegueError) {
     let (origin, viewer) = (scene.origin, scene.viewer)
     guard scene.isOnOneDevice, let hub = hubApp(origin.process.device, scene), let from = continued(scene),
@@ -114,12 +114,12 @@ extension Story {
     viewer.readsStreams = true
     viewer.attend(to: id)
     guard origin.process.hub == nil else { return }
-    // Sooner than it would give up by itself.
+    // Sooner than its own timeout.
     fleet.advance(AppEngine.verdictTime - 200)
     claim(viewer.streamEnds == [diesLater ? .broken : .aborted(0)], viewer, "R7.3: a young hub knows it better")
   }
 
-  /// What is attached comes whole, whether or not its app takes streams, and that app does not hear of it (R7.6).
+  /// An attachment arrives whole, whether or not its app supports streams, and that app does not notice (R7.6).
   mutating func tryFetching(_ scene: Scene) throws(SegueError) {
     guard let from = continued(scene) else { return }
     var ids: [Identifier] = []
@@ -140,10 +140,10 @@ extension Story {
 
   // MARK: Steps
 
-  /// The name of a stream with much under way in both directions.
+  /// The name of a stream with much data in both directions.
   private mutating func longStream() -> Identifier { name { asker, origin in asker.isLong && origin.isLong } }
 
-  /// The name of a stream whose sides do such things.
+  /// The name of a stream whose sides act in that way.
   private mutating func name(
     _ isWanted: (_ asker: ScriptedStream.Script, _ origin: ScriptedStream.Script) -> Bool
   ) -> Identifier {
@@ -153,7 +153,7 @@ extension Story {
     }
   }
 
-  /// A stream with much under way in both directions, over a network that takes its time; nil: they have none.
+  /// Opens a stream with much data in both directions, over a slow network; nil if there is none.
   private mutating func openStream(_ scene: Scene) throws(SegueError) -> Identifier? {
     let id = longStream()
     guard let from = continued(scene), from.offer.description.supportsContinuationStreams else { return nil }
@@ -168,7 +168,8 @@ extension Story {
     return id
   }
 
-  /// Both sides have heard the end. What had come before it broke has ended, and not broken: `ScriptedStream.end`.
+  /// Both sides know the end. If everything had arrived before the break, the stream has ended, not broken:
+  /// `ScriptedStream.end`.
   private func expectStream(_ scene: Scene, _ id: Identifier, mayBreak: Bool = false) {
     for app in [scene.viewer, scene.origin] {
       claim(app.stream(id) == nil, app, "R7.4: a stream neither moves nor ends")

@@ -1,47 +1,48 @@
 import SegueEngine
 import SegueModel
 
-/// What the apps of a story have set and answered, and what they are told of it, over all its devices: continuations and
-/// requests are held against it (R2.2, R3.6, R7.5). This one takes note of nothing, so that what ships has no `Keeper`.
+/// Records what the apps of a story have set and answered, and what their callbacks get, on all devices, to check
+/// continuations and requests (R2.2, R3.6, R7.5). This base class records nothing, so that the product does not contain
+/// `Keeper`.
 class Witness {
   subscript(id: Identifier) -> Attempt? { nil }
-  /// An origin has an activity in a new state; nil: no more.
+  /// An origin has an activity in a new state; nil if it has ended.
   func set(_ id: Identifier, _ state: Activity?) {}
   func begin(_ id: Identifier, _ offer: Offer, by receiver: AppIdentity) {}
-  /// The receiver means it to end so.
+  /// The receiver intends this outcome.
   func answer(_ id: Identifier, _ outcome: Outcome) {}
-  /// The receiver is told something. Returns what is wrong; nil: nothing.
+  /// A callback of the receiver runs. Returns the violation, or nil.
   func tell(_ step: ContinuationStep, of id: Identifier) -> StaticString? { nil }
-  /// The origin hears how it ended. Returns what is wrong; nil: nothing.
+  /// The origin learns how it ended. Returns the violation, or nil.
   func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString? { nil }
 
-  /// An app is told of an offer.
+  /// An app gets an event of an offer.
   func tell(_ event: Delivery.OfferEvent, of id: Identifier, to app: ScriptedApp) {}
-  /// What the app was told of offers since this was asked last.
+  /// The events of offers at the app since the last call.
   func takeEvents(of app: ScriptedApp) -> [(event: Delivery.OfferEvent, id: Identifier)] { [] }
 
-  /// An app asks something, and is to get the same as the answer.
+  /// An app sends a request, and has to get its content as the answer.
   func ask(_ number: UInt64, _ bytes: [UInt8], by app: ScriptedApp) {}
-  /// What became of it; nil: it asked nothing under that number.
+  /// The result of a request; nil if there is none under that number.
   func asked(_ number: UInt64, by app: ScriptedApp) -> Asked? { nil }
   /// From now on the app does not answer what it is asked.
   func hold(requestsOf app: ScriptedApp) {}
-  /// It answers, whatever has become of what it was asked.
+  /// It answers again, whatever has become of the request.
   func release(_ app: ScriptedApp) {}
-  /// The app was asked something. Returns whether it does not answer now.
+  /// The app got a request. Returns whether it does not answer now.
   func holds(_ number: UInt64, _ bytes: [UInt8], of app: ScriptedApp) -> Bool { false }
-  /// An app hears what became of what it has asked. Returns what is wrong; nil: nothing.
+  /// An app learns the result of its request. Returns the violation, or nil.
   func tell(_ number: UInt64, _ bytes: [UInt8], _ error: Status?, to app: ScriptedApp) -> StaticString? { nil }
 
-  /// An app has read the end of what is attached.
+  /// An app has read the end of an attachment.
   func fetched(_ id: Identifier, isComplete: Bool) {}
-  /// Whether all of it came; nil: its end has not come yet.
+  /// Whether all of it arrived; nil if its end has not arrived yet.
   func isComplete(_ id: Identifier) -> Bool? { nil }
 }
 
 /// A continuation of a story.
 final class Attempt {
-  /// What a receiver is told in a continuation.
+  /// The callbacks of a receiver in a continuation.
   enum Told: Equatable {
     case willContinue
     case continued(isStale: Bool)
@@ -50,12 +51,12 @@ final class Attempt {
 
   let activity: Identifier
   let receiver: AppIdentity
-  /// The activity as its app had it when the attempt began; nil: it was gone.
+  /// The activity as its app had it when the attempt began; nil if it was gone.
   let state: Activity?
   var told: [Told] = []
-  /// That of the activity which the receiver got.
+  /// The state of the activity that the receiver got.
   var number: Int?
-  /// As the receiver meant it; nil: it has not said anything yet.
+  /// The outcome that the receiver intended; nil if it has not answered yet.
   var answer: Outcome?
   var receipt: Receipt?
 
@@ -69,23 +70,23 @@ final class Attempt {
 /// A request of a story.
 struct Asked {
   let app: Identifier
-  /// As the app counts.
+  /// The number by the app's count.
   let number: UInt64
   let bytes: [UInt8]
   var hasEnded = false
-  /// Nil, if it has ended: with the answer.
+  /// Nil, if it has ended with the answer.
   var error: Status?
 }
 
-/// The witness of a story that ends in calm.
+/// The witness of a story with a quiescent phase.
 final class Keeper: Witness {
-  /// No dictionary here is ever iterated: its order is another in each process.
+  /// Dictionaries here are never iterated: their order differs between processes.
   private var attempts: [Identifier: Attempt] = [:]
   private var states: [Identifier: Activity] = [:]
   private var events: [Identifier: [(event: Delivery.OfferEvent, id: Identifier)]] = [:]
   private var fetches: [Identifier: Bool] = [:]
   private var requests: [Asked] = []
-  /// Whose requests wait.
+  /// Apps whose requests wait.
   private var silent: Identifier?
   private var held: [(number: UInt64, bytes: [UInt8])] = []
 
@@ -123,7 +124,7 @@ final class Keeper: Witness {
   }
 
   override func tell(_ receipt: Receipt, of activity: Identifier) -> StaticString? {
-    // Of a continuation that a story did not begin it knows nothing.
+    // Continuations that the story did not begin are unknown here.
     guard let attempt = attempts[receipt.continuation] else { return nil }
     attempts[receipt.continuation]?.receipt = receipt
     if attempt.activity != activity || attempt.receiver.id != receipt.receiver.id
