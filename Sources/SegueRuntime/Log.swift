@@ -3,26 +3,26 @@ import SegueModel
 import SegueTransport
 import Synchronization
 
-/// Where log lines go beside standard error. No lock is held while `write` runs, on any thread.
+/// The target of log lines besides standard error. `write` runs without a lock, on any thread.
 open class LogTarget {
   public init() {}
-  /// One line of UTF-8, with a NUL behind its length.
+  /// Writes one line of UTF-8, with a NUL after its length.
   open func write(_ level: Log.Level, _ message: UnsafePointer<CChar>, _ length: Int) {}
 }
 
-/// The process's log: the host's target, and standard error if SEGUE_LOG asks for it. Nothing at first.
+/// The process's log: the host's target, and standard error if SEGUE_LOG asks for it. Initially none.
 public enum Log {
   public typealias Level = Severity
 
-  /// The most talkative level that anybody wants; 0: nobody.
+  /// The most verbose level in use; 0 if none is.
   private static let most = Atomic<Int32>(0)
   private static let lock = Lock()
-  /// All below: guarded by `lock`.
+  /// Everything below is guarded by `lock`.
   nonisolated(unsafe) private static var target: LogTarget?
   nonisolated(unsafe) private static var targetMost: Int32 = 0
   nonisolated(unsafe) private static var environmentMost: Int32 = 0
 
-  /// Whether such a line would go anywhere: to be asked before a costly message is made.
+  /// Whether a line of this level is written: check this before building a costly message.
   public static func isOn(_ level: Level) -> Bool { level.rawValue <= most.load(ordering: .relaxed) }
 
   public static func error(_ message: @autoclosure () -> DiagnosticText) {
@@ -54,11 +54,11 @@ public enum Log {
         target.write(level, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), bytes.count - 1)
       }
     }
-    // If it was replaced meanwhile, it goes here, with no lock held.
+    // If it was replaced meanwhile, it is released here, without a lock.
     withExtendedLifetime(target) {}
   }
 
-  /// Replaces the target; the former one is let go of when no thread is in it.
+  /// Replaces the target; the former one is released when no thread is in it.
   public static func set(_ target: LogTarget?, atMost level: Level) {
     let former = lock.withLock {
       defer {
@@ -68,7 +68,7 @@ public enum Log {
       }
       return Self.target
     }
-    // Its context is destroyed by the host's function: not under the lock.
+    // The host's function destroys its context, so this happens without the lock.
     withExtendedLifetime(former) {}
   }
 

@@ -1,7 +1,7 @@
 import SegueModel
 import Synchronization
 
-/// The limits of this process: those of `Limits`, as they were set.
+/// The limits of this process: those of `Limits`, as set by the host.
 public enum ProcessLimits {
   /// Raw values are those of SEGUE_LIMIT_... in segue.h.
   public enum Name: Int32, CaseIterable, Sendable {
@@ -28,7 +28,7 @@ public enum ProcessLimits {
       self = name
     }
 
-    /// What it can be set to; nil if it is fixed.
+    /// The range of the limit; nil if it is fixed.
     public var range: ClosedRange<Int64>? {
       switch self {
       case .userInfo: 1024...Int64(Limits.value)
@@ -41,7 +41,7 @@ public enum ProcessLimits {
     }
   }
 
-  /// Zero: not set, the default holds. One more than what was set, else.
+  /// Zero if the default holds; otherwise one more than the set value.
   private static let userInfo = Atomic<Int64>(0)
   private static let save = Atomic<Int64>(0)
   private static let continuation = Atomic<Int64>(0)
@@ -50,7 +50,7 @@ public enum ProcessLimits {
   private static let request = Atomic<Int64>(0)
   private static let transferResume = Atomic<Int64>(0)
 
-  /// As of now.
+  /// The current values.
   public static var current: Limits {
     var limits = Limits()
     limits.userInfo = userInfoLimit
@@ -63,7 +63,7 @@ public enum ProcessLimits {
     return limits
   }
 
-  /// Bytes of encoded user_info, as of now.
+  /// The current limit of encoded user_info, in bytes.
   public static var userInfoLimit: Int { read(userInfo).map(Int.init(truncatingIfNeeded:)) ?? Limits().userInfo }
 
   public static func get(_ name: Name) -> UInt64 {

@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What an app says of itself before it opens.
+/// The description of an app before it opens.
 public struct AppSettings: Sendable {
   public let bundleIdentifier: String
   public private(set) var name: String
@@ -8,7 +8,7 @@ public struct AppSettings: Sendable {
   public private(set) var types: [String] = []
   public var isChooser = false
   public var delivery = Delivery.host
-  /// Absolute; nil: as the environment says.
+  /// An absolute path; nil for that of the environment.
   public private(set) var runtimeFolder: String?
   public var offersFrontmostOnly = false
   public var savePolicy = SavePolicy.whenPulled
@@ -19,7 +19,7 @@ public struct AppSettings: Sendable {
     case thread = 1
   }
 
-  /// Bytes of a folder's path: what the system takes.
+  /// The most bytes of a folder's path, as on the system.
   public static let folderLimit = 4095
 
   /// Bytes of all declared types together, so that they fit into one message.

@@ -3,24 +3,24 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// The app's end of the connection to its hub. The library thread watches it by way of the app's gate, unless a host
+/// The app's end of the connection to its hub. The library thread watches it through the app's gate, unless a host
 /// thread waits for it. Guarded by the app's lock.
 final class AppSocket: ByteConnection {
   /// Negative: it is closed.
   private(set) var fd: Int32
   private var gate: Gate?
   private(set) var isFull = false
-  /// A host thread waits for it in place of the library thread.
+  /// Whether a host thread waits for it in place of the library thread.
   var isLent = false {
     didSet { show() }
   }
 
-  /// - Parameter fd: is its own from now on.
+  /// - Parameter fd: owned from now on.
   init(_ fd: Int32) { self.fd = fd }
 
   deinit { close() }
 
-  /// Has a gate show it.
+  /// Adds it to a gate.
   func enter(_ gate: Gate, isLent: Bool) throws(SegueError) {
     try gate.setSocket(fd)
     self.gate = gate

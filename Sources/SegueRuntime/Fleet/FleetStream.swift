@@ -2,18 +2,18 @@ import CLinux
 import SegueFleet
 import SegueTransport
 
-/// A stream of an app of a fleet (R7.1): the host has one end of a pair of sockets, as everywhere; what it writes there goes
-/// into the fleet when the fleet moves, and what comes from there to it. Guarded by the fleet's lock.
+/// A stream of an app of a fleet (R7.1): the host has one end of a real socket pair. Its bytes go into the fleet when
+/// the fleet advances, and bytes from the fleet go to it. Guarded by the fleet's lock.
 final class FleetStream {
   let socket: FleetSocket
-  /// The other end of the host's; closed with this object.
+  /// The other end of the host's socket; closed with this object.
   private let host: StreamSocket
-  /// The host has written all, or nobody reads it.
+  /// Whether the host has written everything, or there is no reader.
   private var hasEnded = false
-  /// All that ever comes for the host has been given to it.
+  /// Whether the host has got everything up to the end.
   private var isShut = false
 
-  /// Takes the descriptor over. Nil: it is no good, and is closed.
+  /// Takes ownership of the descriptor. Nil if it is unusable, and then closed.
   init?(_ socket: FleetSocket, _ fd: Int32) {
     guard let host = StreamSocket(fd), (try? host.stopBlocking()) != nil else {
       Descriptors.close(fd)
@@ -25,10 +25,10 @@ final class FleetStream {
 
   deinit { Descriptors.close(host.fd) }
 
-  /// It can be let go of.
+  /// Whether it can be released.
   var isOver: Bool { socket.isClosed }
 
-  /// What is to be waited for at the host's end; nil: nothing.
+  /// The events to wait for at the host's end; nil if there are none.
   var wanted: pollfd? {
     let mayRead = !hasEnded && socket.room.map { $0 > 0 } ?? false
     guard mayRead || socket.hasArrived else { return nil }
@@ -36,7 +36,7 @@ final class FleetStream {
     return pollfd(fd: host.fd, events: events, revents: 0)
   }
 
-  /// Whether `carry` would do something about what the host did. If it did not, time would stand still.
+  /// Whether `carry` would make progress with the host's end. Otherwise time would stand still.
   var isReady: Bool {
     if hasEnded, host.isReady(reading: false, writing: false) { return true }
     let mayRead = !hasEnded && socket.room.map { $0 > 0 } ?? false
@@ -44,11 +44,11 @@ final class FleetStream {
     return host.isReady(reading: mayRead, writing: socket.hasArrived)
   }
 
-  /// Moves what can be moved.
+  /// Moves as many bytes as possible.
   func carry() {
     giveToHost()
     takeFromHost()
-    // What it closes before that is closed, and not just written: both look the same once both are shut.
+    // Distinguishes a close from a shutdown before that: both look the same once both ends are shut down.
     if hasEnded, isShut || host.otherEnd == .closed { socket.close() }
   }
 

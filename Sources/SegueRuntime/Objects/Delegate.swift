@@ -1,8 +1,8 @@
 import SegueModel
 import SegueTransport
 
-/// Callbacks of the host, as one object. When its last handle goes, no further callback starts, and what it held is
-/// destroyed, once the one that may run has returned (R1.15).
+/// Callbacks of the host, as one object. When its last handle is released, no further callback starts; its contents are
+/// destroyed after a running one has returned (R1.15).
 open class Delegate: Handled {
   private let lock = Lock()
   private var running = 0
@@ -10,13 +10,13 @@ open class Delegate: Handled {
   private var isDestroyed = false
   private var isGiven = false
 
-  /// Lets go of the host's context; called exactly once.
+  /// Destroys the host's context; called exactly once.
   open func destroy() {}
 
-  /// It has been given to somebody who may call it, so its functions may not change any more.
+  /// Whether it is in use, so that its functions must not change.
   public final func give() { lock.withLock { isGiven = true } }
 
-  /// Changes its functions. Throws INVALID_STATE if it has been given away.
+  /// Changes its functions. Throws INVALID_STATE if it is in use.
   public final func configure(_ change: () -> Void) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
       guard !isGiven else {
@@ -57,19 +57,19 @@ open class Delegate: Handled {
   }
 }
 
-/// What a callback answers that may also answer later. Raw values are those of `segue_reply`.
+/// The answer of a callback that may also answer later. Raw values are those of `segue_reply`.
 public enum Reply: Int32, Sendable {
   case no = 0
   case yes = 1
   case later = 2
 }
 
-/// The delegate of activities: all of its callbacks are optional.
+/// The delegate of activities; all of its callbacks are optional.
 open class ActivityDelegate: Delegate {
   /// Whether `willSave` does anything.
   open var answersWillSave: Bool { false }
   open func willSave(_ activity: LiveActivity, _ save: PendingSave) -> Reply { .yes }
-  /// False: there is no such callback.
+  /// False if there is no such callback.
   open func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
   open func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
   /// Whether `didReceiveStream` does anything.
@@ -80,7 +80,7 @@ open class ActivityDelegate: Delegate {
   open func didReceiveRequest(_ activity: LiveActivity, _ request: Request, _ bytes: [UInt8]) -> Bool { false }
 }
 
-/// The delegate of an app. False or nil as a result: there is no such callback.
+/// The delegate of an app. A result of false or nil means that there is no such callback.
 open class AppDelegate: Delegate {
   open func offer(_ app: App, _ event: Int32, _ offer: HeldOffer) -> Bool { false }
   open func connection(_ app: App, isReady: Bool) -> Bool { false }

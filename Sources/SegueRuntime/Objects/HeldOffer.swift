@@ -5,7 +5,7 @@ import SegueTransport
 /// An offer, as the host holds it.
 public final class HeldOffer: Handled {
   public let offer: Offer
-  /// Nil: the system's.
+  /// Nil for the system's clock.
   private let clock: FleetClock?
 
   init(_ offer: Offer, _ clock: FleetClock?) {

@@ -5,7 +5,7 @@ import SegueTransport
 /// An activity that its app can offer, safe for all threads (R1.13).
 public final class LiveActivity: Handled {
   public let id: Identifier
-  /// Nil: it can be read, written and encoded, but not offered.
+  /// Nil if it can be read, written and encoded, but not offered.
   public let app: App?
   public let continuedFrom: ContinuedFrom?
 
@@ -17,10 +17,10 @@ public final class LiveActivity: Handled {
   private var delegate: ActivityDelegate?
   private var saving: Saving?
 
-  /// A will_save that runs, or is answered later.
+  /// A will_save that runs, or will be answered later.
   private struct Saving {
     let number: UInt64
-    /// On which will_save runs; nil: it is answered later, and every thread counts (R1.7).
+    /// The thread of will_save; nil if it will be answered later, so that every thread counts (R1.7).
     var thread: pthread_t?
   }
 
@@ -42,14 +42,14 @@ public final class LiveActivity: Handled {
   /// By the clocks of its app's device.
   public var now: Moment { app?.now ?? Clock.now }
 
-  /// What is wrong with it now (R1.14).
+  /// The problems of the activity (R1.14).
   public var problems: [Problem] { read { $0.problems(at: now.date) } }
 
   public func read<Result>(_ body: (borrowing Activity) -> Result) -> Result {
     lock.withLock { body(state) }
   }
 
-  /// Changes properties; after an error they are as they were.
+  /// Changes properties; after an error they are unchanged.
   public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let mustTell = try lock.withLock { () throws(SegueError) in
       try state.update(whileSaving: isSaving, change)
@@ -59,11 +59,11 @@ public final class LiveActivity: Handled {
     if mustTell { app?.changed(self) }
   }
 
-  /// Sets the mark alone: cheap, and only the first of many settings is told (R2.3).
+  /// Sets only the mark: cheap, and only the first of many calls reaches the engine (R2.3).
   public func setNeedsSave(_ needsSave: Bool) {
     let mustTell = lock.withLock {
       let isNews = state.needsSave != needsSave && isCurrent
-      // Said inside `will_save` it is about that save, not about later ones.
+      // Inside `will_save` this concerns that save, not later ones.
       if !needsSave, isSaving { state.markNeedsSave(false) } else { state.declareNeedsSave(needsSave) }
       lastChange = now.uptime
       return isNews
@@ -71,7 +71,7 @@ public final class LiveActivity: Handled {
     if mustTell { app?.changed(self) }
   }
 
-  /// In place of what is attached under that name (R7.6). Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
+  /// Attaches it, in place of an attachment of that name (R7.6). Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
   public func attach(_ name: String, _ file: SourceFile) throws(SegueError) {
     try update { (state) throws(SegueError) in
       try state.attach(Attachment(name: name, size: file.size, source: file))
@@ -89,7 +89,7 @@ public final class LiveActivity: Handled {
       defer { self.delegate = delegate }
       return self.delegate
     }
-    // What it holds is destroyed by the host's functions: not under the lock.
+    // The host's functions destroy its contexts, so this happens without the lock.
     withExtendedLifetime(former) {}
   }
 
@@ -124,8 +124,8 @@ public final class LiveActivity: Handled {
   public var isStillValid: Bool { lock.withLock { isValid } }
   public var isCurrentNow: Bool { lock.withLock { isCurrent } }
 
-  /// Asks the app where it was continued from for a stream (R7.1). Throws INVALID_STATE if it was not continued, does not
-  /// support streams, or its app is not open; SYSTEM.
+  /// Asks the origin for a stream (R7.1). Throws INVALID_STATE if the activity was not continued, does not support
+  /// streams, or its app is not open; SYSTEM.
   public func askStream(_ ask: StreamAsk, timeout: Int64?) throws(SegueError) {
     guard let app else { throw SegueError(.invalidState, "activity: was made without an app") }
     try app.askStream(ask, timeout: timeout)
@@ -133,15 +133,15 @@ public final class LiveActivity: Handled {
 
   // MARK: For its app
 
-  /// Nil: it was invalidated.
+  /// Nil if it was invalidated.
   var validState: Activity? { lock.withLock { isValid ? state : nil } }
   var changedAt: Int64 { lock.withLock { lastChange } }
-  /// Its own delegate; nil: it has none, or its host has released it.
+  /// Its own delegate; nil if it has none, or its host has released it.
   var ownDelegate: ActivityDelegate? { lock.withLock { delegate }.flatMap { $0.isAttached ? $0 : nil } }
 
   func setCurrent(_ isCurrent: Bool) { lock.withLock { self.isCurrent = isCurrent } }
 
-  /// Sets the mark without telling anybody: for the engine, who knows.
+  /// Sets the mark without a call of the engine, on behalf of the engine.
   func setNeedsSaveQuietly(_ needsSave: Bool) {
     lock.withLock { state.markNeedsSave(needsSave) }
   }
@@ -154,12 +154,12 @@ public final class LiveActivity: Handled {
     }
   }
 
-  /// will_save is about to run on this thread; one that was not answered so far does not count any more.
+  /// will_save is about to run on this thread; an unanswered earlier one no longer counts.
   func beginSaving(_ number: UInt64) {
     lock.withLock { saving = Saving(number: number, thread: pthread_self()) }
   }
 
-  /// will_save has returned, and is answered later.
+  /// will_save has returned, and will be answered later.
   func continueSaving(_ number: UInt64) {
     lock.withLock { if saving?.number == number { saving?.thread = nil } }
   }

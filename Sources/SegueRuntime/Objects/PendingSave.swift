@@ -28,7 +28,7 @@ public final class PendingSave: Handled {
 
   private static var answered: SegueError { SegueError(.invalidState, "save: was answered already") }
 
-  /// Nobody is left who could answer.
+  /// The last handle that could answer was released.
   public override func lastHandleReleased() { _ = answer() }
 
   /// will_save is about to run.
@@ -40,11 +40,11 @@ public final class PendingSave: Handled {
   /// will_save has returned.
   func returned(isAnsweredLater: Bool) {
     guard isAnsweredLater else { return _ = answer() }
-    // If another thread answers meanwhile, its answer comes before or after, not in between.
+    // An answer of another thread comes before or after this, not in between.
     lock.withLock { if !isAnswered { activity.continueSaving(number) } }
   }
 
-  /// False: it was answered before.
+  /// False if it was answered before.
   @discardableResult
   func answer() -> Bool {
     guard takeAnswer() else { return false }
@@ -52,7 +52,7 @@ public final class PendingSave: Handled {
     return true
   }
 
-  /// False: it was answered before.
+  /// False if it was answered before.
   private func takeAnswer() -> Bool {
     lock.withLock {
       defer { isAnswered = true }

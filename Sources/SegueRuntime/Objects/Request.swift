@@ -2,17 +2,17 @@ import SegueEngine
 import SegueModel
 import SegueTransport
 
-/// A request, as the host holds it (R7.5): one that it has asked, which it can cancel, or one that it is to answer.
+/// A request, as the host holds it (R7.5): its own, which it can cancel, or another app's, which it has to answer.
 open class Request: Handled {
   private let activity: LiveActivity
-  /// Whether another app has asked it.
+  /// Whether it is another app's request.
   private let isToAnswer: Bool
   private let lock = Lock()
-  /// As the engine counts; 0: it is not under way yet. Written once, with the app's lock.
+  /// The engine's number; 0 if it was not sent yet. Written once, with the app's lock.
   private(set) final var number: UInt64
   private var isAnswered = false
 
-  /// One that is to be asked; with a number, one that is to be answered.
+  /// Creates a request to send; with a number, one to answer.
   public init(_ activity: LiveActivity, toAnswer number: UInt64? = nil) {
     self.activity = activity
     self.number = number ?? 0
@@ -27,13 +27,13 @@ open class Request: Handled {
   /// Called once, without locks.
   open func answered(_ activity: LiveActivity, _ bytes: [UInt8], _ error: Box<SegueError>?) {}
 
-  /// It was answered, or never will be: lets go of the host's context, however long the host keeps the handle.
+  /// It has ended: releases the host's context, however long the host keeps the handle.
   open func forget() {}
 
   // MARK: For the host
 
-  /// Asks the app where the activity was continued from. Throws INVALID_STATE, INVALIDATED, LIMIT_EXCEEDED.
-  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  /// Sends the request to the origin. Throws INVALID_STATE, INVALIDATED, LIMIT_EXCEEDED.
+  /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
   public final func ask(_ bytes: [UInt8], timeout: Int64?) throws(SegueError) {
     guard let app = activity.app, let from = activity.continuedFrom else {
       throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask")
@@ -50,7 +50,8 @@ open class Request: Handled {
     activity.app?.performIfOpen { engine, _ in engine.cancelRequest(number) }
   }
 
-  /// Throws INVALID_STATE if it is this app's own, or the second time; LIMIT_EXCEEDED: it can be answered otherwise.
+  /// Throws INVALID_STATE if it is this app's own, or the second time; LIMIT_EXCEEDED, after which it still needs an
+  /// answer.
   public final func respond(_ bytes: [UInt8]) throws(SegueError) {
     try activity.app?.checkRequest(bytes.count, "the answer")
     try beginAnswering()
@@ -65,7 +66,7 @@ open class Request: Handled {
 
   public override func lastHandleReleased() { giveUp() }
 
-  /// Nobody is left who could answer.
+  /// The last handle that could answer was released.
   final func giveUp() {
     guard isToAnswer, (try? beginAnswering()) != nil else { return }
     refuse(SegueError(.handoffFailed, "the app where the activity lives did not answer"))
