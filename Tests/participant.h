@@ -222,6 +222,23 @@ static inline void no_handles(void) {
   REQUIRE(count == 0);
 }
 
+struct test {
+  const char *name;
+  void (*function)(void);
+};
+
+/** Runs the test of that name, which lets go of every handle. Returns the exit status; 2: there is no such test. */
+static inline int run_test(const struct test *tests, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(tests[i].name, name) == 0) {
+      tests[i].function();
+      no_handles();
+      return 0;
+    }
+  }
+  return 2;
+}
+
 /** Waits for a counter that a library thread moves, which can tell nobody; ten seconds are for failures only. */
 static inline void wait_until(atomic_int *counter, int value) {
   struct timespec moment = {.tv_nsec = 1000000};

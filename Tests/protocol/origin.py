@@ -11,6 +11,7 @@ from typing import Any
 
 from documents import TYPE, of
 from native import Native
+from wire import Connection
 
 Answer = bytes | Callable[[socket.socket], None]
 """What is sent on a stream, or what is done with its end."""
@@ -20,9 +21,9 @@ class Origin:
     def __init__(self, native: Callable[..., Native], register: Callable[..., Any], folder: Path):
         self._native, self._register, self.folder = native, register, folder
 
-    def serve(self, *answers: Answer, size: int = 4) -> tuple[Native, list[int]]:
-        """The library fetches what is sent so, on one stream after the other, of an attachment that has `size` bytes
-        by its activity. Returns its app, and the offsets that it has asked for."""
+    def continued(self) -> tuple[Native, Connection, uuid.UUID, uuid.UUID]:
+        """An app of the library begins to continue what this one offers. Returns it, the connection on which the fetch
+        comes, and the identifiers of this app and of its activity."""
         app = self._native(TYPE)
         app.until("ready")
         peer, id = self._register()
@@ -32,6 +33,12 @@ class Origin:
         app.until(("appeared", "From Python"))
         app.continue_first_offer()
         app.until("will_continue")
+        return app, peer, id, activity
+
+    def serve(self, *answers: Answer, size: int = 4) -> tuple[Native, list[int]]:
+        """The library fetches what is sent so, on one stream after the other, of an attachment that has `size` bytes
+        by its activity. Returns its app, and the offsets that it has asked for."""
+        app, peer, id, activity = self.continued()
         continuation, _, _, _, receiver = peer.expect("fetch")
         state = of(attachments={"a": size})
         peer.send_state(continuation, receiver[0], state)

@@ -15,27 +15,18 @@ USER_INFO_LIMIT = ctypes.c_int32(2)
 TEAM_HELLO = (PROTOCOL, PROTOCOL, uuid.uuid4(), "com.example.foreign", "Foreign", "TEAM000001", [], False)
 
 
-def test_a_put_is_seen_and_continued_by_an_app_of_the_library(native, register):
-    app = native(TYPE)
-    app.until("ready")
-    peer, id = register()
-    peer.expect("ready")
-    activity = uuid.uuid4()
-    peer.send_message("put", activity, TYPE, "From Python", 3, 100, 0, None, False, 1)
-    app.until(("appeared", "From Python"))
-
-    app.continue_first_offer()
-    app.until("will_continue")
-    continuation, origin, asked, milliseconds, receiver = peer.expect("fetch")
-    assert (origin, asked, receiver[3]) == (id, activity, "com.example.native")
+def test_a_put_is_seen_and_continued_by_an_app_of_the_library(origin):
+    app, peer, id, activity = origin.continued()
+    continuation, asked_of, asked, milliseconds, receiver = peer.expect("fetch")
+    assert (asked_of, asked, receiver[3]) == (id, activity, "com.example.native")
     assert 0 < milliseconds <= 20_000
     state = document("From Python", line=7)
     peer.send_state(continuation, receiver[0], state)
     app.until(state)
     assert app.seen[-2:] == ["will_continue", state]
 
-    answered, origin, asked, outcome, status, _, told = peer.expect("outcome")
-    assert (answered, origin, asked) == (continuation, id, activity)
+    answered, asked_of, asked, outcome, status, _, told = peer.expect("outcome")
+    assert (answered, asked_of, asked) == (continuation, id, activity)
     assert (outcome, status, told) == (1, 0, receiver)
     peer.send_message("noted", continuation, receiver[0])
     peer.send_message("withdraw", activity)
@@ -82,26 +73,22 @@ def test_it_continues_an_activity_of_the_library_by_credit(native, register, lar
     assert peer.expect("noted")[0] == continuation
 
 
-def test_the_receiver_hears_that_the_origin_is_gone(native, register):
-    app = native(TYPE)
-    app.until("ready")
-    peer, _ = register()
-    peer.expect("ready")
-    peer.send_message("put", uuid.uuid4(), TYPE, "Soon gone", 0, 0, 0, None, False, 1)
-    app.until(("appeared", "Soon gone"))
-    app.continue_first_offer()
-    app.until("will_continue")
+def test_the_receiver_hears_that_the_origin_is_gone(origin):
+    app, peer, _, _ = origin.continued()
     peer.expect("fetch")
     peer.close()
     app.until(("failed", 21))
-    app.until(("gone", "Soon gone"))
+    app.until(("gone", "From Python"))
 
 
 def test_the_origin_hears_that_the_receiver_is_gone(native, register):
     app = native(TYPE)
     app.until("ready")
     state = document("Mine")
+    witness, _ = register(TYPE)
+    witness.expect("ready")
     _, activity = app.offer_document(state)
+    witness.expect("offer")  # the hub knows of it now, and tells who comes before it says "ready"
     peer, _ = register(TYPE)
     origin = peer.expect("offer")[8]
     peer.expect("ready")

@@ -241,10 +241,7 @@ static void waking_keeps_errno(void) {
 }
 
 int main(int count, char **arguments) {
-  static const struct {
-    const char *name;
-    void (*function)(void);
-  } tests[] = {
+  static const struct test tests[] = {
       {"restoring_after_close", restoring_after_close},
       {"closing_between_arrival_and_continue", closing_between_arrival_and_continue},
       {"ending_after_a_move", ending_after_a_move},
@@ -256,12 +253,5 @@ int main(int count, char **arguments) {
   };
   alarm(60); /* a deadlock is a failure, too */
   const char *wanted = count > 1 ? arguments[1] : "";
-  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-    if (strcmp(tests[i].name, wanted) == 0) {
-      tests[i].function();
-      no_handles();
-      return 0;
-    }
-  }
-  return 2;
+  return run_test(tests, sizeof tests / sizeof *tests, wanted);
 }

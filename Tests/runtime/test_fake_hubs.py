@@ -44,13 +44,20 @@ def greeted(hub: FakeHub):
     return connection
 
 
-def test_a_proper_fake_hub_is_believed(start, fake):
-    """What the tests below stand on: this is how a hub talks."""
+@pytest.fixture
+def told(start, fake):
+    """An app that sees an offer of a hub, and its connection."""
     hub = fake()
     app = start("app")
     connection = greeted(hub)
     connection.send(offer("one"), message("ready"))
     app.hears("appeared one")
+    return app, connection
+
+
+def test_a_proper_fake_hub_is_believed(told):
+    """What the tests below stand on: this is how a hub talks."""
+    app, connection = told
     app.ready()
     app.tell("offer mine")
     assert connection.receive_kind("put")[3] == "mine"
@@ -211,7 +218,7 @@ def test_a_hub_that_comes_to_nothing_is_not_visited_over_and_over(start, folder,
         app.hears("connection ready", 5.0)
         deadline = time.monotonic() + 5
         while not (folder / "hub.2").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+            time.sleep(0.05)  # its name comes by a rename, which only a look shows
         app.ask("offer one", "offered")
         assert (folder / "hub.2").exists() and 1 <= hubs.visits <= 20
         app.end()
@@ -224,7 +231,7 @@ def test_hubs_that_outrun_each_other_are_not_followed_for_ever_at_once(start, fo
     hubs = ManyHubs(folder, True, words)
     try:
         app = start("app")
-        time.sleep(3)
+        time.sleep(3)  # what is counted is what comes in a time
         # 20 at once, and 5 a second; each is asked up to ten times in half a second.
         assert 2 <= hubs.visits <= 100 and hubs.count > 2
         app.end()
@@ -309,13 +316,9 @@ def test_an_offer_expires_though_its_hub_does_not_say_so(start, fake):
     app.ask("list", "offers 1 kept")
 
 
-def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(start, fake):
+def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(told):
     """A20: it answers pings, and no more; the deadline ends it."""
-    hub = fake()
-    app = start("app")
-    connection = greeted(hub)
-    connection.send(offer("one"), message("ready"))
-    app.hears("appeared one")
+    app, connection = told
     name = app.ask("continue one/1500", "continuation (.*)")[2]
     began = time.monotonic()
     connection.receive_kind("fetch")
@@ -324,13 +327,9 @@ def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(start, fa
     assert 1.0 < time.monotonic() - began < 3.0
 
 
-def test_state_that_lies_about_its_size_fails(start, fake):
+def test_state_that_lies_about_its_size_fails(told):
     """R3.2: more or less than was announced, or no activity at all."""
-    hub = fake()
-    app = start("app")
-    connection = greeted(hub)
-    connection.send(offer("one"), message("ready"))
-    app.hears("appeared one")
+    app, connection = told
     for channel, (size, body) in enumerate([(4, b"toolong"), (9, b"short"), (4, b"evil"), (2**64 - 1, b"x")], start=1):
         name = app.ask("continue one", "continuation (.*)")[2]
         to = connection.receive_kind("fetch")

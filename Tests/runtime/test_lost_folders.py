@@ -156,5 +156,5 @@ def test_without_inotify_an_app_hardly_wakes_up(start, place):
         )
 
     before = switches()
-    time.sleep(4)
+    time.sleep(4)  # what is counted is what comes in a time
     assert switches() - before <= 12

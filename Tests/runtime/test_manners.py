@@ -90,5 +90,5 @@ def test_an_idle_device_sleeps(start):
             break
         settled = now
         assert time.monotonic() < deadline, "it does not settle"
-    time.sleep(10)
+    time.sleep(10)  # the silence is what is tried
     assert [switches(app.pid) for app in apps] == settled

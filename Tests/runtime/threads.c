@@ -365,8 +365,8 @@ static void all_at_once(int rounds, long milliseconds) {
     for (int i = 0; i < 6; i++)
       REQUIRE(pthread_create(&threads[i], NULL, roles[i], party) == 0);
     struct timespec while_ = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-    nanosleep(&while_, NULL);
-    if (round % 2) { /* in the middle of it all */
+    nanosleep(&while_, NULL); /* they race for so long */
+    if (round % 2) {          /* in the middle of it all */
       OK(segue_app_close(party->receiver.app));
       OK(segue_app_close(party->origin.app));
     }
@@ -425,10 +425,7 @@ static void little_stack(void) {
 }
 
 int main(int count, char **arguments) {
-  static const struct {
-    const char *name;
-    void (*function)(void);
-  } tests[] = {
+  static const struct test tests[] = {
       {"calls_inside_callbacks", calls_inside_callbacks},
       {"delivery_by_thread", delivery_by_thread},
       {"waking", waking},
@@ -448,12 +445,5 @@ int main(int count, char **arguments) {
     no_handles();
     return 0;
   }
-  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-    if (strcmp(tests[i].name, wanted) == 0) {
-      tests[i].function();
-      no_handles();
-      return 0;
-    }
-  }
-  return 2;
+  return run_test(tests, sizeof tests / sizeof *tests, wanted);
 }

@@ -125,6 +125,18 @@ def continued_by(viewer: segue.App, *others: segue.App) -> segue.Activity:
     return continuation.wait(0)
 
 
+def both_ends(editor: segue.App, viewer: segue.App) -> tuple[segue.Stream, segue.Stream]:
+    """A stream of an activity that an app of this process has continued: the viewer's end, and the editor's."""
+    activity = segue.Activity(editor, TYPE)
+    activity.supports_continuation_streams = True
+    came: list[segue.Stream] = []
+    activity.on_did_receive_stream(came.append)
+    activity.become_current()
+    asked = continued_by(viewer, editor).stream()
+    run_until([editor, viewer], lambda: asked.done and came)
+    return asked.wait(0), came.pop()
+
+
 # ---- for attachments ----
 
 Start = Callable[..., "subprocess.Popen[str]"]

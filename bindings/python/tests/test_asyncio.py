@@ -39,6 +39,19 @@ async def offering(origin: segue.App, **options: Any) -> tuple[segue.Activity, a
     return activity, receipt
 
 
+def never_saved(activity: segue.Activity) -> asyncio.Event:
+    """Its saving begins, which the event says, and does not end."""
+    saving = asyncio.Event()
+
+    @activity.on_will_save
+    async def never() -> None:
+        saving.set()
+        await asyncio.Event().wait()
+
+    activity.needs_save = True
+    return saving
+
+
 async def first(events: AsyncIterator[segue.OfferEvent]) -> segue.OfferEvent:
     return await events.__anext__()
 
@@ -155,14 +168,7 @@ async def test_a_block_answers_when_it_is_done(folder: str) -> None:
 async def test_cancelling_the_task_cancels_the_continuation(folder: str) -> None:
     async with notes(folder) as origin, notes(folder) as receiver:
         activity, _ = await offering(origin)
-        saving = asyncio.Event()
-
-        @activity.on_will_save
-        async def never() -> None:
-            saving.set()
-            await asyncio.Event().wait()
-
-        activity.needs_save = True
+        saving = never_saved(activity)
         failed: asyncio.Future[segue.Error] = asyncio.get_running_loop().create_future()
         receiver.on_did_fail(lambda type, error, continuation: failed.set_result(error))
         event = await first(receiver.offer_events())

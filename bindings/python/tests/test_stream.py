@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from typing import Callable
 
 import pytest
-from conftest import PATIENCE, TYPE, Opener, continued_by, environment, run_until
+from conftest import PATIENCE, TYPE, Opener, both_ends, continued_by, environment, run_until
 
 import segue
 
@@ -185,15 +185,7 @@ def test_the_receiver_hears_how_the_origin_ended(
 def test_the_origin_hears_how_the_receiver_ended(opened: Opener, ending: str) -> None:
     """R7.3, in one process."""
     editor, viewer = opened(), opened("com.example.viewer", team="com.example.notes")
-    activity = segue.Activity(editor, TYPE)
-    activity.supports_continuation_streams = True
-    came: list[segue.Stream] = []
-    activity.on_did_receive_stream(came.append)
-    activity.become_current()
-    continued = continued_by(viewer, editor)
-    asked = continued.stream()
-    run_until([editor, viewer], lambda: asked.done and came)
-    mine, theirs = asked.wait(0), came.pop()
+    mine, theirs = both_ends(editor, viewer)
     near, far = mine.open(), theirs.open()
     with near, far:
         near.sendall(b"all")
@@ -345,15 +337,7 @@ def test_the_hubs_death_does_not_disturb_a_stream(opened: Opener, folder: str) -
     with Program(ORIGIN.replace("com.example.notes.editing", "com.example.other"), "", folder=folder) as hub:
         editor, viewer = opened(), opened("com.example.viewer", team="com.example.notes")
         run_until([editor, viewer], lambda: editor.ready().done and viewer.ready().done)
-        activity = segue.Activity(editor, TYPE)
-        activity.supports_continuation_streams = True
-        came: list[segue.Stream] = []
-        activity.on_did_receive_stream(came.append)
-        activity.become_current()
-        continued = continued_by(viewer, editor)
-        asked = continued.stream()
-        run_until([editor, viewer], lambda: asked.done and came)
-        mine, theirs = asked.wait(0), came.pop()
+        mine, theirs = both_ends(editor, viewer)
         with mine.open() as near, theirs.open() as far:
             os.kill(hub.pid, signal.SIGKILL)
             run_until([editor, viewer], lambda: all("generation 2" in app.describe() for app in (editor, viewer)))

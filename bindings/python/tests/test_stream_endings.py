@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Callable, Union
 
 import pytest
-from conftest import PATIENCE, TYPE, Log, Opener, continued_by, run_until
+from conftest import PATIENCE, TYPE, Log, Opener, both_ends, run_until
 from test_stream import ended, read_all
 
 import segue
@@ -260,15 +260,7 @@ def succeeds(stream: segue.Stream) -> None:
 def test_a_block_for_scripts(opened: Opener, write: Any, expected: str) -> None:
     """R7.3"""
     editor, viewer = opened(), opened("com.example.viewer", team="com.example.notes")
-    activity = segue.Activity(editor, TYPE)
-    activity.supports_continuation_streams = True
-    came: list[segue.Stream] = []
-    activity.on_did_receive_stream(came.append)
-    activity.become_current()
-    continued = continued_by(viewer, editor)
-    asked = continued.stream()
-    run_until([editor, viewer], lambda: asked.done and came)
-    mine, theirs = asked.wait(0), came.pop()
+    mine, theirs = both_ends(editor, viewer)
     with theirs.open() as far:
         write(mine)
         gc.collect()

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from conftest import PATIENCE, Opener
-from test_asyncio import first, in_a_loop, notes, offering
+from test_asyncio import first, in_a_loop, never_saved, notes, offering
 
 import segue
 from segue import Outcome
@@ -79,14 +79,7 @@ async def test_what_the_last_one_gave_up_is_an_error_of_ours(folder: str) -> Non
     """asyncio.CancelledError would mean that the task that asks is cancelled."""
     async with notes(folder) as origin, notes(folder) as receiver:
         activity, _ = await offering(origin)
-        saving = asyncio.Event()
-
-        @activity.on_will_save
-        async def never() -> None:
-            saving.set()
-            await asyncio.Event().wait()
-
-        activity.needs_save = True
+        saving = never_saved(activity)
         event = await first(receiver.offer_events())
         continuation = receiver.continue_(event.offer)
 
