@@ -337,7 +337,7 @@ import Testing
     #expect(activity.payloadVersion == .max)
   }
 
-  /// The other half of R1.13, threads that do it at once, is `properties_from_all_threads` of Tests/runtime/threads.c.
+  /// The other half of R1.13, threads that do it at once, is `properties_from_all_threads` of Tests/runtime/busy.c.
   @Test func `what was read stays as it was read, whatever is changed later (R1.13)`() throws {
     var activity = activity
     try activity.setTitle("first")

@@ -14,7 +14,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 TESTS = [
     (program, name)
-    for program in ("threads", "endings")
+    for program in ("threads", "busy", "endings")
     for name in re.findall(r'\{"(\w+)", \1\}', (HERE / f"{program}.c").read_text())
 ]
 
@@ -37,7 +37,7 @@ def test_threads(built, folder, program, test):
 
 def test_all_at_once(built, folder):
     """R3.2 whatever races: six threads do everything to two apps, which every other time close in the middle of it."""
-    done = run(built, folder, "threads", "all_at_once", "10", "300")
+    done = run(built, folder, "busy", "all_at_once", "10", "300")
     assert done.returncode == 0, done.stderr
 
 

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import pytest
 from conftest import TYPE, Opener
-from test_app import Pair
+from pair import Pair
 
 import segue
 from segue import URL, Map, Set, Timestamp, errors

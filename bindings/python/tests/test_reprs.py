@@ -7,7 +7,7 @@ import os
 
 import pytest
 from conftest import TYPE, Opener
-from test_app import Pair
+from pair import Pair
 
 import segue
 

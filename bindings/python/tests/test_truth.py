@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import PATIENCE, TYPE, Log, Opener
-from test_app import Pair
+from pair import Pair
 from test_asyncio import first, in_a_loop, notes, offer_of, offering
 
 import segue

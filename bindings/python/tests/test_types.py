@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import pytest
 from conftest import TYPE, Opener
-from test_app import Pair
+from pair import Pair
 
 import segue
 
