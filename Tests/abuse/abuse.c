@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum { THREADS = 8, TRAIL = 12, MOST_THREADS = 4096, MOST_FUNCTIONS = 4096, LAST_STATUS = 24 };
-/** One call in so many comes with a scene, or with a continuation. */
+/** One call in so many comes with a fixture, or with a continuation. */
 enum { SCENE_EVERY = 400, HANDOFF_EVERY = 60 };
 /** A run that makes no call for so long hangs. */
 enum { PATIENCE_SECONDS = 60 };
@@ -218,7 +218,7 @@ static atomic_uint running = THREADS;
 
 static void turn(void) {
   if (draw(SCENE_EVERY) == 0)
-    make_scene();
+    make_fixture();
   if (draw(HANDOFF_EVERY) == 0)
     make_handoff();
   call_something();
@@ -313,7 +313,7 @@ int main(int count, char **arguments) {
   descriptors_before = descriptors_open();
   segue_log_set(SEGUE_LOG_DEBUG, abuse_log_function, (void *)(uintptr_t)context_make(), abuse_destroy);
   for (int i = 0; i < THREADS; i++)
-    make_scene();
+    make_fixture();
   /* One thread alone gets further than eight that disturb each other; what is rare may take it long. */
   if (has_to_bring_about_all(wanted))
     calls_left = 10 * (long)wanted;

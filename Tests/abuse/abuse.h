@@ -124,7 +124,7 @@ void descriptors_close(void);
 int descriptors_open(void);
 
 /** An app that is open, with delegates that have every callback, and a current activity. */
-void make_scene(void);
+void make_fixture(void);
 void make_handoff(void);
 
 /* Contexts: numbers, since nobody may look behind them ------------------------------------------------------------- */

@@ -13,7 +13,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from stage import Fault, Stage
+from attempt import Attempt, Fault
 
 KILLS = int(os.environ.get("SEGUE_KILLS", "100"))
 SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))
@@ -27,109 +27,109 @@ MOMENTS = {
 }
 
 
-def live(stage: Stage) -> None:
+def live(attempt: Attempt) -> None:
     """Until the victim dies, or all has been done: offer, continue, end."""
-    stage.start("hub")
-    if not stage.hear_or_death("hub", "connection ready"):
+    attempt.start("hub")
+    if not attempt.hear_or_death("hub", "connection ready"):
         return
-    if stage.fault.what == "fork":
-        stage.tell("hub", "fork")
-        if not stage.hear_or_death("hub", "the child has freed"):
+    if attempt.fault.what == "fork":
+        attempt.tell("hub", "fork")
+        if not attempt.hear_or_death("hub", "the child has freed"):
             return
-    stage.start("editor", "--limit", "10", "0")
-    if not stage.hear_or_death("editor", "connection ready"):
+    attempt.start("editor", "--limit", "10", "0")
+    if not attempt.hear_or_death("editor", "connection ready"):
         return
-    stage.tell("editor", "offer one")
-    stage.start("viewer")
-    if not stage.hear_or_death("viewer", "appeared one"):
+    attempt.tell("editor", "offer one")
+    attempt.start("viewer")
+    if not attempt.hear_or_death("viewer", "appeared one"):
         return
-    stage.tell("hub", "offer hub's")
-    if not stage.hear_or_death("viewer", "appeared hub's"):
+    attempt.tell("hub", "offer hub's")
+    if not attempt.hear_or_death("viewer", "appeared hub's"):
         return
-    stage.tell("viewer", "continue one")
-    if not stage.hear_or_death("viewer", "(continue|did_fail) .*") or not stage.hear_or_death("editor", "ended .*"):
+    attempt.tell("viewer", "continue one")
+    if not attempt.hear_or_death("viewer", "(continue|did_fail) .*") or not attempt.hear_or_death("editor", "ended .*"):
         return
-    stage.programs[stage.fault.victim].end_input()
-    stage.wait(lambda: stage.death or stage.find(stage.fault.victim, "ended with .*"))
+    attempt.programs[attempt.fault.victim].end_input()
+    attempt.wait(lambda: attempt.death or attempt.find(attempt.fault.victim, "ended with .*"))
 
 
-def go_on(stage: Stage) -> None:
+def go_on(attempt: Attempt) -> None:
     """The two that are left: what was under way has ended, nothing else has changed, and they continue each other's."""
-    death = stage.death
+    death = attempt.death
     assert death
-    victim = stage.fault.victim
-    for name in {"hub", "editor", "viewer"} - set(stage.programs):
-        stage.start(name, *(["--limit", "10", "0"] if name == "editor" else []))
-    for name in stage.alive:
-        stage.hear(name, "connection ready")
-    if victim != "viewer" and stage.find("viewer", "will_continue .*|continuation .*"):
-        over = stage.hear("viewer", "(continue|did_fail) .*", patience=5)
-        assert over.at - death.at < 2500, f"{stage.fault}: {over}{stage}"
-    if victim == "editor" and stage.find("viewer", "appeared one"):
-        stage.hear("viewer", "gone one", patience=3)
-    check_undisturbed(stage, death.at)
+    victim = attempt.fault.victim
+    for name in {"hub", "editor", "viewer"} - set(attempt.programs):
+        attempt.start(name, *(["--limit", "10", "0"] if name == "editor" else []))
+    for name in attempt.alive:
+        attempt.hear(name, "connection ready")
+    if victim != "viewer" and attempt.find("viewer", "will_continue .*|continuation .*"):
+        over = attempt.hear("viewer", "(continue|did_fail) .*", patience=5)
+        assert over.at - death.at < 2500, f"{attempt.fault}: {over}{attempt}"
+    if victim == "editor" and attempt.find("viewer", "appeared one"):
+        attempt.hear("viewer", "gone one", patience=3)
+    check_undisturbed(attempt, death.at)
 
     origin, receiver = {"hub": ("editor", "viewer"), "editor": ("hub", "viewer"), "viewer": ("editor", "hub")}[victim]
-    stage.tell(origin, "offer again")
-    stage.hear(receiver, "appeared again")
-    stage.tell(receiver, "continue again")
-    name = stage.hear(receiver, "continue .* again").text.split()[1]
-    stage.hear(origin, f"ended {name} restored .*")
-    for name in stage.alive:
-        check_told_once(stage, name)
+    attempt.tell(origin, "offer again")
+    attempt.hear(receiver, "appeared again")
+    attempt.tell(receiver, "continue again")
+    name = attempt.hear(receiver, "continue .* again").text.split()[1]
+    attempt.hear(origin, f"ended {name} restored .*")
+    for name in attempt.alive:
+        check_told_once(attempt, name)
 
 
-def check_undisturbed(stage: Stage, since: float) -> None:
-    victim = stage.fault.victim
+def check_undisturbed(attempt: Attempt, since: float) -> None:
+    victim = attempt.fault.victim
     if victim == "hub":
         # R2.8: no flicker.
-        assert len(stage.all("viewer", "(gone|appeared) one")) <= 1, f"{stage.fault}{stage}"
+        assert len(attempt.all("viewer", "(gone|appeared) one")) <= 1, f"{attempt.fault}{attempt}"
         return
-    for name in stage.alive:
-        assert not stage.find(name, "connection searching", since), f"{stage.fault}: {name} lost its hub{stage}"
+    for name in attempt.alive:
+        assert not attempt.find(name, "connection searching", since), f"{attempt.fault}: {name} lost its hub{attempt}"
     other = "hub's" if victim == "editor" else "one"
-    for name in stage.alive:
-        assert not stage.find(name, f"gone {other}"), f"{stage.fault}: {other} went{stage}"
+    for name in attempt.alive:
+        assert not attempt.find(name, f"gone {other}"), f"{attempt.fault}: {other} went{attempt}"
 
 
-def check_told_once(stage: Stage, who: str) -> None:
+def check_told_once(attempt: Attempt, who: str) -> None:
     """R3.2 and R3.6"""
-    for said in stage.all(who, "will_continue .*"):
+    for said in attempt.all(who, "will_continue .*"):
         name = said.text.split()[1]
-        assert len(stage.all(who, f"(continue|did_fail) {name} .*")) == 1, f"{stage.fault}: {who} {name}{stage}"
-    ended = [said.text.split()[1] for said in stage.all(who, "ended .*") if "handles" not in said.text]
-    assert len(ended) == len(set(ended)), f"{stage.fault}: {who}{stage}"
+        assert len(attempt.all(who, f"(continue|did_fail) {name} .*")) == 1, f"{attempt.fault}: {who} {name}{attempt}"
+    ended = [said.text.split()[1] for said in attempt.all(who, "ended .*") if "handles" not in said.text]
+    assert len(ended) == len(set(ended)), f"{attempt.fault}: {who}{attempt}"
 
 
-def failovers(stage: Stage) -> list[float]:
+def failovers(attempt: Attempt) -> list[float]:
     """Milliseconds until those that had the hub had another."""
-    assert stage.death
+    assert attempt.death
     times = []
-    for name in stage.alive:
-        if lost := stage.find(name, "connection searching", stage.death.at):
-            found = stage.hear(name, "connection ready", lost.at)
-            times.append(found.at - stage.death.at)
+    for name in attempt.alive:
+        if lost := attempt.find(name, "connection searching", attempt.death.at):
+            found = attempt.hear(name, "connection ready", lost.at)
+            times.append(found.at - attempt.death.at)
     return times
 
 
 def attempt(built: Path, fault: Fault, fates: Fates) -> None:
     """One life, and what comes after the victim's death; nothing if it lived through it all."""
     with tempfile.TemporaryDirectory(prefix="segue-kill-") as folder:
-        stage = Stage(built, Path(folder), fault)
+        attempt = Attempt(built, Path(folder), fault)
         try:
-            live(stage)
-            if not stage.death:
+            live(attempt)
+            if not attempt.death:
                 return
-            go_on(stage)
-            fates.add(stage, failovers(stage))
+            go_on(attempt)
+            fates.add(attempt, failovers(attempt))
             if fault.what == "stop":
                 # It follows the others, and is one of them again; or goes on ending.
-                stage.programs["hub"].signal(signal.SIGCONT)
-                stage.hear("hub", "connection ready|ended with 0 handles", stage.death.at)
-            for name in stage.alive:
-                stage.end(name)
+                attempt.programs["hub"].signal(signal.SIGCONT)
+                attempt.hear("hub", "connection ready|ended with 0 handles", attempt.death.at)
+            for name in attempt.alive:
+                attempt.end(name)
         finally:
-            stage.close()
+            attempt.close()
 
 
 class Fates:
@@ -140,9 +140,9 @@ class Fates:
         self.times: list[float] = []
         self._lock = threading.Lock()
 
-    def add(self, stage: Stage, times: list[float]) -> None:
+    def add(self, attempt: Attempt, times: list[float]) -> None:
         with self._lock:
-            self.phases[stage.fault.victim, stage.phase] += 1
+            self.phases[attempt.fault.victim, attempt.phase] += 1
             self.times += times
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs each of scenes.py in a process of its own: it succeeds, and says nothing."""
+"""Runs each of scenarios.py in a process of its own: it succeeds, and says nothing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import scenes
+import scenarios
 
 
-def run(scene: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(scenario: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, scenes.__file__, scene, folder],
+        [sys.executable, scenarios.__file__, scenario, folder],
         env={**{name: value for name, value in os.environ.items() if name != "SEGUE_LOG"}, **environment},
         capture_output=True,
         text=True,
@@ -23,9 +23,9 @@ def run(scene: str, folder: Path, **environment: str) -> subprocess.CompletedPro
     )
 
 
-@pytest.mark.parametrize("scene", [scene.__name__ for scene in scenes.SCENES])
-def test_a_process_has_no_surprise(scene, folder):
-    done = run(scene, folder)
+@pytest.mark.parametrize("scenario", [scenario.__name__ for scenario in scenarios.SCENARIOS])
+def test_a_process_has_no_surprise(scenario, folder):
+    done = run(scenario, folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -55,8 +55,8 @@ class Fault(NamedTuple):
         return f"{self.victim} {self.what}:{self.kind}:{self.call}"
 
 
-class Stage:
-    """The processes of one attempt."""
+class Attempt:
+    """The processes of one attempt, and what they have said."""
 
     def __init__(self, built: Path, folder: Path, fault: Fault):
         self.fault = fault

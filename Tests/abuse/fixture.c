@@ -33,7 +33,7 @@ static segue_activity_delegate *activity_delegate(void) {
   return delegate;
 }
 
-void make_scene(void) {
+void make_fixture(void) {
   static const uint8_t bytes[4096];
   segue_app *app = NULL;
   segue_activity *activity = NULL;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the library does to its process, and to one that was forked from it: `scenes.py SCENE FOLDER` runs one of them.
+"""What the library does to its process, and to one that was forked from it: `scenarios.py NAME FOLDER` runs one.
 
-Each scene runs in a process of its own, with the shipped library and nothing else that starts threads.
+Each scenario runs in a process of its own, with the shipped library and nothing else that starts threads.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ def the_log_says_nothing_unless_asked(folder: str) -> None:
     close_app(segue, open_app(segue, folder))
 
 
-SCENES = [
+SCENARIOS = [
     loading_leaves_the_process_alone,
     opening_starts_one_thread_with_all_signals_blocked,
     a_forked_child_is_told_so,
@@ -295,4 +295,4 @@ SCENES = [
 
 
 if __name__ == "__main__":
-    next(scene for scene in SCENES if scene.__name__ == sys.argv[1])(sys.argv[2])
+    next(scenario for scenario in SCENARIOS if scenario.__name__ == sys.argv[1])(sys.argv[2])
