@@ -24,9 +24,9 @@ import Testing
   @Test(arguments: [0, 2 * Link.window])
   func `continuations that are fetched and never answered leave room for others (section 9)`(size: Int) throws {
     let scene = try Scene(size: size)
-    let greedy = try takeAll(scene, peers: 20, each: 2 * AppEngine.outgoingOfReceiverLimit)
+    let greedy = try takeAll(scene, peers: 20, each: 2 * OutgoingContinuations.receiverLimit)
     #expect(greedy.allSatisfy { $0.heard.contains { if case .refused = $0 { true } else { false } } })
-    scene.world.wait(AppEngine.stallTime)
+    scene.world.wait(OutgoingContinuations.stallTime)
     _ = try scene.world.continue(in: scene.viewer)
     #expect(scene.viewer.takeEvents() == ["will_continue", "continue"])
     #expect(scene.editor.takeEvents().suffix(2) == ["was_continued", "ended restored"])
@@ -56,8 +56,9 @@ import Testing
       _ = try scene.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil), by: peer)
       for _ in 0..<16 { _ = try scene.say(.ping(0), by: peer) }
     }
-    let kept = scene.editor.engine.outgoing.reduce(0) { $0 + $1.document.count }
-    #expect(kept > AppEngine.sentBytesLimit / 2 && kept <= AppEngine.sentBytesLimit + text.count)
+    let kept = scene.editor.engine.heldBytes
+    let limit = OutgoingContinuations.sentBytesLimit
+    #expect(kept > limit / 2 && kept <= limit + text.count)
   }
 
   @Test func `ways that are made up displace none of another app (R7.5)`() throws {
@@ -129,19 +130,19 @@ import Testing
   }
 
   @Test func `who continues often takes nobody else's right to ask for more (R7.1)`() {
-    func holder(_ number: Int, of app: UInt64) -> Holder {
-      Holder(
+    func grant(_ number: Int, of app: UInt64) -> ActivityGrant {
+      ActivityGrant(
         continuation: Identifier(high: app, low: UInt64(number)), activity: Identifier(high: 0, low: 0),
         app: Identifier(high: 0, low: app))
     }
-    var holders = Holders()
-    holders.insert(holder(0, of: 1))
-    for number in 0..<2 * Holders.capacity { holders.insert(holder(number, of: 2)) }
-    for app in 3..<UInt64(2 * Holders.capacity / Holders.appLimit) {
-      for number in 0..<Holders.appLimit { holders.insert(holder(number, of: app)) }
+    let grants = ActivityGrants()
+    grants.insert(grant(0, of: 1))
+    for number in 0..<2 * ActivityGrants.capacity { grants.insert(grant(number, of: 2)) }
+    for app in 3..<UInt64(2 * ActivityGrants.capacity / ActivityGrants.appLimit) {
+      for number in 0..<ActivityGrants.appLimit { grants.insert(grant(number, of: app)) }
     }
-    #expect(holders.app(holder(0, of: 1).continuation) != nil)
-    #expect(holders.app(holder(2 * Holders.capacity - 1, of: 2).continuation) != nil, "its last is among them")
+    #expect(grants.app(grant(0, of: 1).continuation) != nil)
+    #expect(grants.app(grant(2 * ActivityGrants.capacity - 1, of: 2).continuation) != nil, "its last is among them")
   }
 
   @Test func `a process that has too many connections is told so (section 9)`() throws {

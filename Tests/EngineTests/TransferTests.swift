@@ -80,7 +80,7 @@ import Testing
         $0.askStream(scene.world.identifier(), scene.from, otherEnd: PassedDescriptor(), timeout: nil, $1)
       }
     }
-    #expect(origin.unanswered.count == AppEngine.unansweredLimit)
+    #expect(origin.unanswered.count == AppStreams.unansweredLimit)
     scene.world.wait(1_000)
     #expect(scene.viewer.streamAnswers.isEmpty)
     scene.editor.isOpen = true

@@ -2,143 +2,405 @@ import SegueModel
 import SegueWire
 
 /// The rules of Handoff for one app: what it offers, what it sees, what it continues. No I/O, no clock, no randomness:
-/// calls, bytes and ticks come in; bytes (`link`), deliveries and deadlines come out.
+/// calls, bytes and ticks come in; bytes (`link`), deliveries and deadlines come out. Each feature is an object of its
+/// own; the engine passes calls and messages on to them.
 ///
 /// Not for two threads at a time. Its owner runs `deliveries` after each call, and calls `tick` at `nextDeadline`.
 public final class AppEngine {
-  public let identity: AppIdentity
-  public let limits: Limits
-  public let savePolicy: SavePolicy
-  /// Outlives the engine: it is the engine's owner.
-  unowned(unsafe) let source: any ActivitySource
+  /// Milliseconds within which it is known how a stream has ended (R7.3).
+  public static let verdictTime: Int64 = 1_000
 
-  /// What the app is to be told, oldest first. Taken by the owner.
-  public internal(set) var deliveries: [Delivery] = []
-  public internal(set) var isClosed = false
-  /// The host does not take what it is told, says the owner: what comes from others is refused.
-  public var isBacklogged = false
-
-  var connection = HubConnection()
-  var writer = MessageWriter()
-  var current: CurrentActivity?
-  /// How often an activity was made current, or the app came to the foreground.
-  var activations: UInt64 = 0
-  /// The last saved state of activities that are or were current.
-  var snapshots: [Identifier: Snapshot] = [:]
-  var saves: [Save] = []
-  var nextSave: UInt64 = 1
-  public internal(set) var offers: OfferList
-  /// Continuations that this app is the receiver of.
-  var incoming: [IncomingContinuation] = []
-  /// How continuations ended, until their origins have noted it.
-  var answers: [Answer] = []
-  /// Continuations that this app is the origin of.
-  var outgoing: [OutgoingContinuation] = []
-  /// The last few that ended: what comes late of them is not taken for a new one.
-  var ended = RecentIdentifiers()
-  /// The same of those that ended before anything was asked for: however many are made up, they displace no other.
-  var endedUnasked = RecentIdentifiers()
-  var links: [AppLink] = []
-  var nextLink: UInt64 = 1
-  /// Who has had activities of this app.
-  var holders = Holders()
-  var streams: [AppStream] = []
-  /// What was said of the ends of streams that are no more.
-  var partings: [(id: Identifier, word: StreamWord)] = []
-  var streamRequests: [StreamRequest] = []
-  /// Requests that this app has asked, or is to answer.
-  var requests: [AppRequest] = []
-  var nextRequest: UInt64 = 1
-  var explanations: [AskedExplanation] = []
-  var nextExplanation: UInt64 = 1
+  public private(set) var isClosed = false
+  private let app: AppContext
+  private let hub: HubConnection
+  private let seen: SeenOffers
+  private let outcomes: PendingOutcomes
+  private let incoming: IncomingContinuations
+  private let saves: Saves
+  private let current: CurrentActivity
+  private let grants = ActivityGrants()
+  private let outgoing: OutgoingContinuations
+  private let appLinks: AppLinks
+  private let streams: AppStreams
+  private let requests: AppRequests
+  private let explanations: Explanations
+  /// All of them: each calls only those in front of it.
+  private let features: [any AppFeature]
 
   public init(
     identity: AppIdentity, limits: Limits, savePolicy: SavePolicy = .whenPulled, source: any ActivitySource
   ) {
-    self.identity = identity
-    self.limits = limits
-    self.savePolicy = savePolicy
-    self.source = source
-    offers = OfferList(bytesLimit: identity.isChooser ? OfferList.chooserLimit : OfferList.appLimit)
+    app = AppContext(identity, limits, source)
+    hub = HubConnection(app)
+    seen = SeenOffers(app)
+    outcomes = PendingOutcomes(hub)
+    incoming = IncomingContinuations(app, hub, seen, outcomes)
+    saves = Saves(app, savePolicy, incoming)
+    current = CurrentActivity(app, hub, incoming, saves)
+    outgoing = OutgoingContinuations(app, hub, current, saves, grants)
+    appLinks = AppLinks(app, hub)
+    streams = AppStreams(app, hub, seen, grants)
+    requests = AppRequests(app, hub, seen, grants)
+    explanations = Explanations(app, hub, current)
+    features = [seen, outcomes, incoming, saves, current, outgoing, appLinks, streams, requests, explanations]
+  }
+
+  public var identity: AppIdentity { app.identity }
+  public var limits: Limits { app.limits }
+
+  // MARK: What its owner takes
+
+  /// What the app is to be told, oldest first.
+  public var deliveries: [Delivery] { app.deliveries }
+
+  /// The deliveries so far, for the owner to run.
+  public func takeDeliveries() -> [Delivery] { app.takeDeliveries() }
+
+  /// The host does not take what it is told, says the owner: what comes from others is refused.
+  public var isBacklogged: Bool {
+    get { app.isBacklogged }
+    set { app.isBacklogged = newValue }
   }
 
   /// Uptime in milliseconds at which `tick` is due; nil: nothing is.
   public var nextDeadline: Int64? {
-    var next: Int64?
-    func consider(_ deadline: Int64?) {
-      guard let deadline else { return }
-      next = min(next ?? deadline, deadline)
-    }
-    consider(connection.pingAt)
-    consider(connection.answerBy)
-    consider(current?.updateAt)
-    consider(current?.saveAt)
-    consider(current?.expiresAt)
-    for save in saves { consider(save.deadline) }
-    consider(offers.nextDeadline)
-    for continuation in incoming { consider(continuation.nextDeadline) }
-    for answer in answers { consider(answer.deadline) }
-    for continuation in outgoing { consider(continuation.deadline) }
-    consider(nextStreamDeadline)
-    consider(nextRequestDeadline)
-    return next
+    features.reduce(hub.nextDeadline) { earlier($0, $1.nextDeadline) }
   }
-
-  /// The activity that is offered.
-  public var currentActivity: Identifier? { current?.id }
 
   /// Does what is due.
   public func tick(_ now: Moment) {
-    tickConnection(now)
-    tickCurrent(now)
-    tickSaves(now)
-    changeOffers(now) { $0.tick(now, report: $1) }
-    tickIncoming(now)
-    tickOutgoing(now)
-    tickStreams(now)
-    tickRequests(now)
+    hub.tick(now)
+    let wasReconciling = seen.list.isReconciling
+    for feature in features { feature.tick(now) }
+    if wasReconciling { askOrigins(now) }
   }
 
-  /// The deliveries so far, for the owner to run.
-  public func takeDeliveries() -> [Delivery] {
-    defer { deliveries = [] }
-    return deliveries
+  // MARK: The current activity
+
+  /// The activity that is offered.
+  public var currentActivity: Identifier? { current.id }
+
+  /// Offers an activity in place of the one that was (R1.11, R1.12). Nothing happens if it was invalidated.
+  public func becomeCurrent(_ id: Identifier, _ now: Moment) {
+    if !isClosed { current.become(id, now) }
   }
 
-  func log(_ severity: Severity, _ message: DiagnosticText) {
-    deliveries.append(.log(severity, message))
+  /// Saves it, and offers it no longer.
+  public func resignCurrent(_ id: Identifier, _ now: Moment) { current.resign(id, .due, now) }
+
+  /// Withdraws it for good (R1.11).
+  public func invalidate(_ id: Identifier, _ now: Moment) {
+    current.invalidate(id)
+    grants.remove(activity: id)
+    saves.remove(activity: id)
+    outgoing.abandon(activity: id, now)
+    requests.abandon(activity: id)
   }
 
-  /// What it keeps although nobody wants anything of it, for longer than any deadline. Nil: nothing.
-  public var leftover: StaticString? {
-    if !saves.isEmpty { return "app: it keeps a save" }
-    if !incoming.isEmpty || !outgoing.isEmpty { return "app: it keeps a continuation" }
-    if !answers.isEmpty { return "app: it keeps an outcome" }
-    if !streams.isEmpty || !streamRequests.isEmpty { return "app: it keeps a stream" }
-    if !requests.isEmpty { return "app: it keeps a request" }
-    if !explanations.isEmpty { return "app: it keeps a question" }
-    if snapshots.keys.contains(where: { source.activity($0) == nil }) {
-      return "app: it keeps a snapshot of what is gone"
-    }
-    if !deliveries.isEmpty { return "app: its owner has something to do" }
-    return connection.link?.hasChannels ?? false ? "app: a channel stays open" : nil
+  /// Something of it changed: properties, or the mark that it needs saving.
+  public func changed(_ id: Identifier, _ now: Moment) { current.changed(id, now) }
+
+  public func setForeground(_ isForeground: Bool, _ now: Moment) {
+    if !isClosed { current.setForeground(isForeground, now) }
   }
 
-  /// What is not as it must always be; nil: nothing. Asked after each simulated step (R11.1).
+  /// will_save begins: who asks from now on may want more than it gathers.
+  public func saveBegan(_ number: UInt64) { saves.began(number) }
+
+  /// The app has answered will_save.
+  public func saved(_ number: UInt64, _ now: Moment) {
+    current.saved(number, now)
+    outgoing.sendPulled(now)
+  }
+
+  /// The app has answered will_save: it could not bring the activity up to date (R2.4).
+  public func saveFailed(_ number: UInt64, _ now: Moment) {
+    saves.failed(number)
+    outgoing.sendPulled(now)
+  }
+
+  // MARK: Offers and continuations
+
+  /// What the app sees.
+  public var offers: OfferList { seen.list }
+
+  /// Continues an offer (R3.1). will_continue is delivered, then exactly one of continue and did_fail (R3.2).
+  /// - Parameter timeout: milliseconds for all of it; nil: as the limits say.
+  public func `continue`(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Moment) {
+    incoming.begin(offer, id: id, timeout: timeout, now)
+  }
+
+  /// What the app is to be told now in a continuation, or nil.
+  public func step(_ id: Identifier) -> ContinuationStep? { incoming.step(id) }
+
+  /// will_continue has returned; with a reason, the app does not want it (R3.7).
+  public func announced(_ id: Identifier, decline reason: String?, _ now: Moment) {
+    incoming.announced(id, decline: reason, now)
+  }
+
+  /// The app has answered continue: handled or not, and every restorable object restored or not (R3.4, R3.6).
+  public func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Moment) {
+    incoming.answer(id, handled: handled, restored: restored, now)
+    current.noteAnswers(now)
+  }
+
+  /// Ends a continuation that has not come to continue or did_fail; else nothing.
+  public func cancel(_ id: Identifier, _ error: SegueError, _ now: Moment) { incoming.cancel(id, error, now) }
+
+  /// Bytes of the payload that came, and how many there will be (0: not known yet); nil when it is over.
+  public func progress(of id: Identifier) -> (received: Int, total: Int)? { incoming.progress(of: id) }
+
+  // MARK: Streams
+
+  /// Asks the origin of a continued activity for a stream (R7.1). Comes to `streamAnswered`.
+  /// - Parameter id: new.
+  /// - Parameter otherEnd: the origin's.
+  /// - Parameter attachment: what shall come on it (R7.6); once that is agreed, the engine has no more to do with it.
+  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  public func askStream(
+    _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, otherEnd: PassedDescriptor,
+    timeout: Int64?, _ now: Moment
+  ) {
+    streams.ask(id, from, attachment: attachment, otherEnd: otherEnd, timeout: timeout, now)
+  }
+
+  /// Streams that were asked for. The owner answers each with `take` or `refuse`.
+  public func takeStreamRequests() -> [StreamRequest] { streams.takeRequests() }
+
+  /// - Returns: whether it is taken, and the descriptor with it: by the app, or by whoever sends the attachment.
+  public func take(_ request: StreamRequest) -> Bool { streams.take(request) }
+
+  public func refuse(_ request: StreamRequest, _ error: SegueError) { streams.refuse(request, error) }
+
+  /// What is wrong with it; nil: nothing.
+  public func objection(to request: StreamRequest) -> SegueError? { streams.objection(to: request) }
+
+  /// Tells the other side how the end here ends.
+  public func say(_ word: StreamWord, of id: Identifier) { streams.reportEnd(word, of: id) }
+
+  /// The other end is closed, or both are shut down: how did it end? Comes to `streamEnded`.
+  public func askHowEnded(_ id: Identifier, _ now: Moment) { streams.askHowEnded(id, now) }
+
+  /// The other end was seen to be shut down for writing. Across a link the hub did that, whatever the other app did: it is
+  /// asked.
+  public func sawEnd(of id: Identifier) { streams.sawEnd(of: id) }
+
+  public func hasHeardEnd(of id: Identifier) -> Bool { streams.hasHeardEnd(of: id) }
+
+  /// The owner has let go of a stream.
+  public func forgetStream(_ id: Identifier) { streams.remove(id) }
+
+  // MARK: Requests, links, explanations
+
+  /// Asks the origin of a continued activity. Comes to `answered` under the number that is returned, by its deadline.
+  /// - Parameter bytes: `limits.request` at most.
+  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
+    requests.ask(bytes, from, timeout: timeout, now)
+  }
+
+  /// Nobody waits for the answer any more; of one that has ended: nothing.
+  public func cancelRequest(_ number: UInt64) { requests.cancel(number) }
+
+  /// The host answers; too late: nothing.
+  /// - Parameter bytes: `limits.request` at most.
+  public func respond(to number: UInt64, _ bytes: [UInt8], _ now: Moment) { requests.respond(to: number, bytes, now) }
+
+  /// The host does not answer, and says why; too late: nothing.
+  public func refuseRequest(_ number: UInt64, _ error: SegueError) { requests.refuse(number, error) }
+
+  /// What is wrong with so many bytes of a request; nil: nothing.
+  public func objection(toSize size: UInt64, of what: String) -> SegueError? {
+    requests.objection(toSize: size, of: what)
+  }
+
+  /// Links this device's hub with another. What comes of it is delivered under the number that is returned; in the end
+  /// always that it has ended.
+  public func link(_ descriptor: PassedDescriptor, _ now: Moment) -> UInt64 { appLinks.ask(descriptor, now) }
+
+  /// "Why is it not offered there?" (R6.5). The answer is delivered under the number that is returned, at once if it can
+  /// be known here.
+  /// - Parameter state: the activity as it is; nil: it was invalidated.
+  public func explain(_ id: Identifier, _ state: Activity?, _ now: Moment) -> UInt64 {
+    explanations.ask(id, state, now)
+  }
+
+  // MARK: The end
+
+  /// Saves and withdraws the current activity. Its will_save runs before `finishClosing`.
+  public func startClosing(_ now: Moment) {
+    if let id = current.id { current.resign(id, .leaving, now) }
+  }
+
+  /// Ends all that is under way with CANCELLED (R3.14). What is then in `link` goes out before the connection closes.
+  public func finishClosing(_ now: Moment) {
+    guard !isClosed else { return }
+    let closed = SegueError(.cancelled, "the app was closed")
+    for feature in features { feature.close(closed, now) }
+    isClosed = true
+  }
+
+  /// State that should have been released by now, or nil (leak check).
+  public var leak: StaticString? {
+    for feature in features { if let leak = feature.leak { return leak } }
+    if !app.deliveries.isEmpty { return "app: its owner has something to do" }
+    return hub.link?.hasChannels ?? false ? "app: a channel stays open" : nil
+  }
+
+  /// The first violated invariant, or nil. Asked after each simulated step (R11.1).
   public var brokenInvariant: StaticString? {
-    if incoming.count(where: { !$0.isOver }) > 1 { return "R3.3: two continuations at a time" }
-    if outgoing.count > Self.outgoingLimit { return "app: too many continuations of its activities" }
-    if streams.count > Self.streamLimit { return "app: too many streams" }
-    if requests.count > Self.requestLimit + Self.requestsOfOthersLimit { return "R7.5: too many requests" }
-    if isClosed,
-      current != nil || !streams.isEmpty || !requests.isEmpty
-        || !outgoing.isEmpty || !incoming.allSatisfy({ $0.isOver })
-    {
-      return "R3.14: it is closed, and something has not ended"
-    }
-    for save in saves where saves.count(where: { $0.activity == save.activity }) != 1 {
-      return "R2.3: two saves of one activity"
+    for feature in features {
+      if let broken = feature.brokenInvariant { return broken }
+      if isClosed, !feature.isIdle { return "R3.14: it is closed, and something has not ended" }
     }
     return nil
+  }
+
+  /// Bytes of documents and requests that it keeps.
+  var heldBytes: Int { outgoing.heldBytes + requests.heldBytes }
+
+  // MARK: The hub
+
+  /// The bytes for the hub; nil while there is no connection.
+  public var link: Link? { hub.link }
+
+  public var isReady: Bool { hub.isReady }
+  public var hubGeneration: UInt64? { hub.isWelcome ? hub.generation : nil }
+
+  public func takeComplaint() -> HubComplaint? { hub.takeComplaint() }
+
+  /// The hub does not answer, but is known to live: it gets as long again.
+  public func waitForHub(_ now: Moment) { hub.waitLonger(now) }
+
+  /// The connection to the hub is open: `link` has a greeting for it.
+  public func connected(_ now: Moment) { hub.open(now) }
+
+  /// The connection is lost, or was given up.
+  public func disconnected(_ now: Moment) {
+    guard hub.link != nil else { return }
+    let wasReady = hub.isReady
+    hub.reset()
+    if wasReady, !isClosed { app.deliver(.connection(isReady: false)) }
+    for feature in features { feature.disconnected(now) }
+  }
+
+  /// Bytes from the hub.
+  /// - Parameter descriptor: came with these bytes, which are those of one read.
+  public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
+    guard let link = hub.link else { return }
+    link.receive(bytes, descriptor)
+    do throws(SegueError) {
+      while let event = try link.nextEvent() {
+        hub.heard(now)
+        try handle(event, of: link, now)
+        // A message may have ended the connection.
+        guard hub.link === link, !hub.hasComplaint else { return }
+      }
+    } catch {
+      app.log(.error, "the hub talks nonsense: \(error.message)")
+      hub.complain(.nonsense)
+    }
+  }
+
+  private func handle(_ event: Link.Event, of link: Link, _ now: Moment) throws(SegueError) {
+    switch event {
+    case .message:
+      let descriptor = link.takeDescriptor()
+      guard let message = try link.takeMessage(Message.decode) else { return }
+      if hub.isWelcome { try handle(message, descriptor, now) } else { receiveWelcome(message, now) }
+    case .data(let channel, let bytes):
+      link.grant(bytes.count, to: channel)
+      if incoming.hasChannel(channel) {
+        incoming.received(bytes, on: channel, now)
+      } else {
+        requests.received(bytes, on: channel, now)
+      }
+    case .end(let channel, _):
+      if incoming.hasChannel(channel) {
+        incoming.receivedEnd(of: channel, now)
+      } else {
+        requests.receivedEnd(of: channel)
+      }
+    case .reset(let channel):
+      if incoming.hasChannel(channel) {
+        incoming.receivedReset(of: channel, now)
+      } else {
+        requests.receivedReset(of: channel)
+      }
+    case .room(let channel, _):
+      outgoing.pump(channel, now)
+      requests.pump(channel)
+    }
+  }
+
+  private func handle(_ message: Message, _ descriptor: PassedDescriptor?, _ now: Moment) throws(SegueError) {
+    switch message {
+    case .goodbye(let error): hub.complain(.refused(error))
+    case .ping(let number): hub.send(.pong(number), isUrgent: true)
+    case .pong: hub.answered(now)
+    case .offer(let offer, let timing, _):
+      let wasReconciling = seen.list.isReconciling
+      seen.put(offer, timing, now)
+      if wasReconciling { askOrigins(now) }
+    case .gone(let id, _):
+      let wasReconciling = seen.list.isReconciling
+      seen.remove(id)
+      if wasReconciling { askOrigins(now) }
+    case .ready:
+      hub.becomeReady()
+      seen.becomeReady(now)
+    case .fetch(let continuation, let milliseconds, let receiver):
+      outgoing.fetched(continuation, milliseconds: milliseconds, receiver: receiver, now)
+    case .state(let id, _, let channel, let size, let isStale):
+      try incoming.receiveState(id, channel: channel, size: size, isStale: isStale, now)
+    case .refused(let id, _, let error): incoming.refused(id, error, now)
+    case .outcome(let continuation, let outcome, let error, let receiver):
+      outgoing.receiveOutcome(continuation, outcome, error, receiver: receiver, now)
+    case .noted(let id, _): outcomes.acknowledged(id)
+    case .vanished(let id):
+      requests.peerLost(id)
+      if !outgoing.peerLost(id, now) { incoming.peerLost(id, now) }
+    case .stream(let id, let continuation, let app, let channel, let attachment):
+      streams.receive(
+        StreamRequest(
+          id: id, continuation: continuation, app: app, crossesLink: channel != 0, attachment: attachment,
+          descriptor: descriptor ?? PassedDescriptor(isLost: true)), hasDescriptor: descriptor != nil)
+    case .streamAnswer(let id, _, let channel, let error):
+      streams.receiveAnswer(id, crossesLink: channel != 0, error, now)
+    case .streamWord(let id, let continuation, _, let word): streams.receiveStatus(word, of: id, continuation)
+    case .request(let number, let continuation, let app, let milliseconds, let channel, let size):
+      try requests.receive(
+        number, continuation, by: app, milliseconds: milliseconds, channel: channel, size: size, now)
+    case .response(let number, let continuation, _, let channel, let size, let error):
+      try requests.receiveResponse(number, continuation, channel: channel, size: size, error)
+    case .attached(let number, let deviceName): appLinks.receiveUp(number, deviceName: deviceName)
+    case .detached(let number, let error): appLinks.receiveDown(number, error)
+    case .explanation(let request, let list, let appCount):
+      explanations.receive(request, list, appCount: appCount, now)
+    case .link, .resume, .proceed, .attach, .hello, .welcome, .put, .withdraw, .explain, .route, .seek, .follow,
+      .unfollow, .list, .listed, .refresh:
+      break
+    }
+  }
+
+  private func receiveWelcome(_ message: Message, _ now: Moment) {
+    switch message {
+    case .welcome(let version, let generation, _):
+      guard version >= ProtocolVersion.current else {
+        app.log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")
+        return hub.complain(.older)
+      }
+      hub.welcomed(by: generation)
+      for feature in features { feature.connected(now) }
+    case .goodbye(let error): hub.complain(.refused(error))
+    default: break
+    }
+  }
+
+  /// Sends what waits for origins that may have registered with the new hub by now.
+  private func askOrigins(_ now: Moment) {
+    guard hub.isWelcome else { return }
+    streams.askWaiting(now)
+    requests.sendWaiting(now)
   }
 }

@@ -115,11 +115,11 @@ public struct OfferList {
   }
 
   /// Whether offers of another hub may still be confirmed by this one.
-  var isSettling: Bool { purgeAt != nil }
+  var isReconciling: Bool { purgeAt != nil }
 
   /// Whether those of an app may: it is on its way to this hub, too.
   func awaits(_ origin: Identifier) -> Bool {
-    isSettling && order.elements.prefix { $0.hub != hub }.contains { entries[$0.id]?.offer.origin == origin }
+    isReconciling && order.elements.prefix { $0.hub != hub }.contains { entries[$0.id]?.offer.origin == origin }
   }
 
   mutating func loseHub(_ now: Moment) {

@@ -122,7 +122,7 @@ extension Story {
     for device in devices { device.hub?.process.complain(device.hub?.engine.leftover) }
     for app in apps {
       checkIsIdle(app)
-      app.process.complain(app.engine?.leftover)
+      app.process.complain(app.engine?.leak)
       claim(app.current?.needsSave != true, app, "R2.2: a current activity was not saved by itself")
     }
   }

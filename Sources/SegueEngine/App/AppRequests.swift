@@ -3,7 +3,7 @@ import SegueWire
 
 /// A request that this app has under way: one that it has asked the origin of a continued activity, or one that it was
 /// asked as the origin (R7.5).
-final class AppRequest {
+private final class AppRequest {
   enum Phase {
     /// No hub was given it yet.
     case unsent
@@ -64,25 +64,37 @@ final class AppRequest {
   }
 }
 
-extension AppEngine {
+/// An app's requests, and those that it is asked.
+final class AppRequests: AppFeature {
   /// Requests that an app may have under way, and as many that one other may have of it.
-  static let requestLimit = 128
+  static let limit = 128
   /// Those that all others may have of it.
-  static let requestsOfOthersLimit = 512
+  private static let othersLimit = 512
   /// How many of the largest there is room for, of one other app and of all.
-  static let largestRequestsOfOne = 16
-  static let largestRequests = 64
+  private static let largestOfOne = 16
+  private static let largestOfAll = 64
+
+  private let app: AppContext
+  private let hub: HubConnection
+  private let seen: SeenOffers
+  private let grants: ActivityGrants
+  private var requests: [AppRequest] = []
+  private var nextNumber: UInt64 = 1
+
+  init(_ app: AppContext, _ hub: HubConnection, _ seen: SeenOffers, _ grants: ActivityGrants) {
+    self.app = app
+    self.hub = hub
+    self.seen = seen
+    self.grants = grants
+  }
 
   // MARK: Asking
 
-  /// Asks the origin of a continued activity. Comes to `answered` under the number that is returned, by its deadline.
-  /// - Parameter bytes: `limits.request` at most.
-  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
-  public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
-    let number = nextRequest
-    nextRequest += 1
-    guard requests.count(where: { $0.isOurs }) < Self.requestLimit else {
-      deliveries.append(.answered(number, [], SegueError(.limitExceeded, "app: has too many requests under way")))
+  func ask(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
+    let number = nextNumber
+    nextNumber += 1
+    guard requests.count(where: { $0.isOurs }) < Self.limit else {
+      app.deliver(.answered(number, [], SegueError(.limitExceeded, "app: has too many requests under way")))
       return number
     }
     let continuation = Message.Continuation(
@@ -90,38 +102,38 @@ extension AppEngine {
     requests.append(
       AppRequest(
         number: number, askersNumber: number, continuation, other: continuation.origin, isOurs: true,
-        deadline: now.uptime + (timeout ?? limits.continuation), .unsent, bytes))
-    if connection.isWelcome { sendRequests(now) }
+        deadline: now.uptime + (timeout ?? app.limits.continuation), .unsent, bytes))
+    if hub.isWelcome { sendWaiting(now) }
     return number
   }
 
-  /// Nobody waits for the answer any more; of one that has ended: nothing.
-  public func cancelRequest(_ number: UInt64) {
+  func cancel(_ number: UInt64) {
     guard let request = request(number, isOurs: true) else { return }
     end(request, SegueError(.userCancelled, "the request was cancelled"))
   }
 
-  func sendRequests(_ now: Moment) {
+  /// Sends those that no hub was given yet, if their origins may be there.
+  func sendWaiting(_ now: Moment) {
     for request in requests {
-      guard case .unsent = request.phase, !offers.awaits(request.other) else { continue }
+      guard case .unsent = request.phase, !seen.list.awaits(request.other) else { continue }
       guard let channel = openForRequest() else {
         end(request, Self.tooManyTransfers)
         continue
       }
       // The hub fills in who asks.
-      sendChecked(
+      hub.sendChecked(
         .request(
-          request.number, request.continuation, from: identity.id,
+          request.number, request.continuation, from: app.identity.id,
           milliseconds: max(1, request.deadline - now.uptime), channel: channel, size: UInt64(request.bytes.count)), now
       )
       send(request, on: channel)
     }
   }
 
-  func responded(
+  func receiveResponse(
     _ number: UInt64, _ continuation: Message.Continuation, channel: Link.Channel, size: UInt64, _ error: SegueError?
   ) throws(SegueError) {
-    guard let link = connection.link else { return }
+    guard let link = hub.link else { return }
     if channel != 0 { try link.accept(channel) }
     guard let request = request(number, isOurs: true), request.continuation.id == continuation.id else {
       return link.reset(channel)
@@ -139,49 +151,49 @@ extension AppEngine {
 
   // MARK: Being asked
 
-  func requested(
-    _ number: UInt64, _ continuation: Message.Continuation, by app: Identifier, milliseconds: Int64,
+  func receive(
+    _ number: UInt64, _ continuation: Message.Continuation, by peer: Identifier, milliseconds: Int64,
     channel: Link.Channel, size: UInt64, _ now: Moment
   ) throws(SegueError) {
-    guard let link = connection.link else { return }
+    guard let link = hub.link else { return }
     try link.accept(channel)
-    if let error = objection(to: continuation, of: app)
-      ?? objection(toRequestOf: continuation.activity, by: app, size: size, now)
+    if let error = grants.objection(to: continuation, of: peer)
+      ?? objection(toRequestOf: continuation.activity, by: peer, size: size, now)
     {
       link.reset(channel)
-      return send(.response(number, continuation, to: app, channel: 0, size: 0, error))
+      return hub.send(.response(number, continuation, to: peer, channel: 0, size: 0, error))
     }
     requests.append(
       AppRequest(
-        number: nextRequest, askersNumber: number, continuation, other: app, isOurs: false,
+        number: nextNumber, askersNumber: number, continuation, other: peer, isOurs: false,
         deadline: now.uptime + milliseconds, .receiving(channel, size: Int(truncatingIfNeeded: size)),
         size: Int(truncatingIfNeeded: size), movedAt: now.uptime))
-    nextRequest += 1
+    nextNumber += 1
   }
 
   private func objection(
-    toRequestOf activity: Identifier, by app: Identifier, size: UInt64, _ now: Moment
+    toRequestOf activity: Identifier, by peer: Identifier, size: UInt64, _ now: Moment
   ) -> SegueError? {
-    guard source.takesRequests(activity) else {
+    guard app.source.takesRequests(activity) else {
       return SegueError(.invalidState, "the app where the activity lives answers no requests")
     }
     if let error = objection(toSize: size, of: "the request") { return error }
-    guard makeRoomForRequest(of: app, Int(clamping: size), now) else {
+    guard makeRoomForRequest(of: peer, Int(clamping: size), now) else {
       return SegueError(.limitExceeded, "the app where the activity lives has too many requests to answer")
     }
     return nil
   }
 
   /// One that comes need not wait for those that stand still: of these the one that does so for longest ends.
-  private func makeRoomForRequest(of app: Identifier, _ size: Int, _ now: Moment) -> Bool {
-    let theirs = requests.filter { !$0.isOurs && $0.other == app }
-    guard theirs.count < Self.requestLimit, fits(theirs, size, Self.largestRequestsOfOne) else { return false }
+  private func makeRoomForRequest(of peer: Identifier, _ size: Int, _ now: Moment) -> Bool {
+    let theirs = requests.filter { !$0.isOurs && $0.other == peer }
+    guard theirs.count < Self.limit, fits(theirs, size, Self.largestOfOne) else { return false }
     while true {
       let others = requests.filter { !$0.isOurs }
-      if others.count < Self.requestsOfOthersLimit, fits(others, size, Self.largestRequests) { return true }
+      if others.count < Self.othersLimit, fits(others, size, Self.largestOfAll) { return true }
       let unfinished = others.filter { if case .receiving = $0.phase { true } else { false } }
       guard let slowest = unfinished.min(by: { $0.movedAt < $1.movedAt }),
-        slowest.movedAt + Self.stallTime <= now.uptime
+        slowest.movedAt + OutgoingContinuations.stallTime <= now.uptime
       else { return false }
       end(slowest, SegueError(.limitExceeded, "the request stood still, and others came"))
     }
@@ -189,32 +201,28 @@ extension AppEngine {
 
   /// Whether there is room for another of so many bytes.
   private func fits(_ requests: [AppRequest], _ size: Int, _ largest: Int) -> Bool {
-    requests.reduce(size) { $0 + max($1.size, $1.bytes.count) } <= largest * limits.request
+    requests.reduce(size) { $0 + max($1.size, $1.bytes.count) } <= largest * app.limits.request
   }
 
-  /// What is wrong with so many bytes; nil: nothing.
   @inline(never)
-  public func objection(toSize size: UInt64, of what: String) -> SegueError? {
-    guard size > UInt64(limits.request) else { return nil }
+  func objection(toSize size: UInt64, of what: String) -> SegueError? {
+    guard size > UInt64(app.limits.request) else { return nil }
     return SegueError(.limitExceeded, "\(what) is larger than SEGUE_LIMIT_REQUEST")
   }
 
-  /// The host answers; too late: nothing.
-  /// - Parameter bytes: `limits.request` at most.
-  public func respond(to number: UInt64, _ bytes: [UInt8], _ now: Moment) {
+  func respond(to number: UInt64, _ bytes: [UInt8], _ now: Moment) {
     guard let request = request(number, isOurs: false), case .asked = request.phase else { return }
     guard request.deadline > now.uptime else { return end(request, Self.isLate) }
     guard let channel = openForRequest() else { return end(request, Self.tooManyTransfers) }
     request.bytes = bytes
-    send(
+    hub.send(
       .response(
         request.askersNumber, request.continuation, to: request.other, channel: channel, size: UInt64(bytes.count), nil)
     )
     send(request, on: channel)
   }
 
-  /// The host does not answer, and says why; too late: nothing.
-  public func refuseRequest(_ number: UInt64, _ error: SegueError) {
+  func refuse(_ number: UInt64, _ error: SegueError) {
     guard let request = request(number, isOurs: false), case .asked = request.phase else { return }
     end(request, error)
   }
@@ -235,18 +243,19 @@ extension AppEngine {
 
   /// Nil: the hub would take no more. Those that continuations may need are left to them.
   private func openForRequest() -> Link.Channel? {
-    guard let link = connection.link, link.openCount < Link.channelLimit - Self.sendingLimit else { return nil }
+    let limit = Link.channelLimit - OutgoingContinuations.sendingLimit
+    guard let link = hub.link, link.openCount < limit else { return nil }
     return link.open()
   }
 
   private func send(_ request: AppRequest, on channel: Link.Channel) {
     request.phase = .sending(channel, sent: 0)
-    pumpRequest(channel)
+    pump(channel)
   }
 
   /// Sends as much as the channel takes.
-  func pumpRequest(_ channel: Link.Channel) {
-    guard let link = connection.link, let request = request(on: channel), case .sending(_, let sent) = request.phase
+  func pump(_ channel: Link.Channel) {
+    guard let link = hub.link, let request = request(on: channel), case .sending(_, let sent) = request.phase
     else { return }
     let end = min(request.bytes.count, sent + link.room(in: channel))
     link.write(request.bytes[sent..<end], to: channel)
@@ -263,74 +272,82 @@ extension AppEngine {
     request.bytes = []
   }
 
-  func requestReceived(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     request.bytes.append(bytes: bytes)
     request.movedAt = now.uptime
     if request.bytes.count > size { end(request, Self.notAsAnnounced) }
   }
 
-  func requestReceivedEnd(of channel: Link.Channel) {
+  func receivedEnd(of channel: Link.Channel) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     let bytes = request.bytes
     guard bytes.count == size else { return end(request, Self.notAsAnnounced) }
     if request.isOurs {
       requests.removeAll { $0 === request }
-      deliveries.append(.answered(request.number, bytes, nil))
+      app.deliver(.answered(request.number, bytes, nil))
     } else {
       wait(request)
-      deliveries.append(.requestCame(request.number, activity: request.continuation.activity, bytes))
+      app.deliver(.requestCame(request.number, activity: request.continuation.activity, bytes))
     }
   }
 
-  func requestReset(on channel: Link.Channel) {
+  func receivedReset(of channel: Link.Channel) {
     guard let request = request(on: channel) else { return }
     // The answer says why it is not wanted.
     if request.isOurs, case .sending = request.phase { return wait(request) }
     end(request, SegueError(.handoffFailed, "the other side gave up sending"))
   }
 
-  // MARK: The end
+  // MARK: Its life
+
+  func connected(_ now: Moment) { sendWaiting(now) }
 
   /// The other app of a continuation is gone.
-  func requestsLost(_ continuation: Identifier) {
-    endRequests(SegueError(.connectionUnavailable, "the app where the activity lives went away")) {
+  func peerLost(_ continuation: Identifier) {
+    endAll(SegueError(.connectionUnavailable, "the app where the activity lives went away")) {
       $0.continuation.id == continuation
     }
   }
 
   /// Whether those that were sent have been answered nobody knows.
-  func requestsLostHub() {
-    endRequests(SegueError(.connectionUnavailable, "the hub of this device went away")) {
+  func disconnected(_ now: Moment) {
+    endAll(SegueError(.connectionUnavailable, "the hub of this device went away")) {
       if case .unsent = $0.phase { false } else { true }
     }
   }
 
   /// The activity was invalidated: nobody answers for it.
-  func abandonRequests(of activity: Identifier) {
-    endRequests(SegueError(.handoffFailed, "the activity was invalidated")) { request in
+  func abandon(activity: Identifier) {
+    endAll(SegueError(.handoffFailed, "the activity was invalidated")) { request in
       if case .sending = request.phase { return false }
       return !request.isOurs && request.continuation.activity == activity
     }
   }
 
-  func tickRequests(_ now: Moment) {
-    endRequests(Self.isLate) { $0.isTimed && $0.deadline <= now.uptime }
+  func tick(_ now: Moment) {
+    endAll(Self.isLate) { $0.isTimed && $0.deadline <= now.uptime }
   }
 
-  var nextRequestDeadline: Int64? {
-    var next: Int64?
-    for request in requests where request.isTimed { next = min(next ?? request.deadline, request.deadline) }
-    return next
+  var nextDeadline: Int64? { requests.reduce(nil) { earlier($0, $1.isTimed ? $1.deadline : nil) } }
+
+  func close(_ error: SegueError, _ now: Moment) {
+    endAll(SegueError(.connectionUnavailable, "the app where the activity lives was closed")) { !$0.isOurs }
+    endAll(error) { _ in true }
   }
 
-  func closeRequests(_ error: SegueError) {
-    endRequests(SegueError(.connectionUnavailable, "the app where the activity lives was closed")) { !$0.isOurs }
-    endRequests(error) { _ in true }
+  var isIdle: Bool { requests.isEmpty }
+
+  var leak: StaticString? { requests.isEmpty ? nil : "app: it keeps a request" }
+
+  var brokenInvariant: StaticString? {
+    requests.count > Self.limit + Self.othersLimit ? "R7.5: too many requests" : nil
   }
+
+  var heldBytes: Int { requests.reduce(0) { $0 + $1.bytes.count } }
 
   @inline(never)
-  private func endRequests(_ error: SegueError, where isDue: (AppRequest) -> Bool) {
+  private func endAll(_ error: SegueError, where isDue: (AppRequest) -> Bool) {
     for request in requests where isDue(request) { end(request, error) }
   }
 
@@ -338,11 +355,11 @@ extension AppEngine {
   @inline(never)
   private func end(_ request: AppRequest, _ error: SegueError) {
     requests.removeAll { $0 === request }
-    if let channel = request.channel { connection.link?.reset(channel) }
+    if let channel = request.channel { hub.link?.reset(channel) }
     if request.isOurs {
-      deliveries.append(.answered(request.number, [], error))
+      app.deliver(.answered(request.number, [], error))
     } else {
-      send(.response(request.askersNumber, request.continuation, to: request.other, channel: 0, size: 0, error))
+      hub.send(.response(request.askersNumber, request.continuation, to: request.other, channel: 0, size: 0, error))
     }
   }
 }

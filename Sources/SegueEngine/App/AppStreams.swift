@@ -3,7 +3,7 @@ import SegueWire
 
 /// A stream that joins this app to another, as far as the engine has to do with it: who it is of, and how it ends. The bytes
 /// go from app to app.
-struct AppStream {
+private struct AppStream {
   enum Phase {
     /// This app has asked for it. With the origin's end: the hub does not know yet.
     case asking(deadline: Int64, PassedDescriptor?)
@@ -50,52 +50,65 @@ public struct StreamRequest {
   public var activity: Identifier { continuation.activity }
 }
 
-extension AppEngine {
+/// An app's streams: asks for them, is asked for them, and tells and hears how they end.
+final class AppStreams: AppFeature {
   /// Streams that an app takes part in, and that others may have asked it for before it has heard of the first.
-  static let streamLimit = 1_024
+  private static let limit = 1_024
   /// Streams that one origin may leave unanswered: others wait here, where they cost the hub nothing.
   static let unansweredLimit = 32
-  /// Milliseconds within which it is known how a stream has ended (R7.3).
-  public static let verdictTime: Int64 = 1_000
   private static let firstPatience: Int64 = 50
+
+  private let app: AppContext
+  private let hub: HubConnection
+  private let seen: SeenOffers
+  private let grants: ActivityGrants
+  private var streams: [AppStream] = []
+  /// How streams that are no more were ended here.
+  private var closedStatuses: [(id: Identifier, status: StreamWord)] = []
+  /// Asked for by others, until `takeRequests`.
+  private var unanswered: [StreamRequest] = []
+
+  init(_ app: AppContext, _ hub: HubConnection, _ seen: SeenOffers, _ grants: ActivityGrants) {
+    self.app = app
+    self.hub = hub
+    self.seen = seen
+    self.grants = grants
+  }
 
   // MARK: Asking for one
 
-  /// Asks the origin of a continued activity for a stream (R7.1). Comes to `streamAnswered`.
-  /// - Parameter id: new.
-  /// - Parameter otherEnd: the origin's.
-  /// - Parameter attachment: what shall come on it (R7.6); once that is agreed, the engine has no more to do with it.
-  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
-  public func askStream(
-    _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, otherEnd: PassedDescriptor,
+  func ask(
+    _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart?, otherEnd: PassedDescriptor,
     timeout: Int64?, _ now: Moment
   ) {
     let continuation = Message.Continuation(
       id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
-    guard streams.count < Self.streamLimit else {
-      let error = SegueError(.limitExceeded, "app: has \(Self.streamLimit) streams")
-      return deliveries.append(.streamAnswered(id, error))
+    guard streams.count < Self.limit else {
+      let error = SegueError(.limitExceeded, "app: has \(Self.limit) streams")
+      return app.deliver(.streamAnswered(id, error))
     }
     streams.append(
       AppStream(
         id: id, continuation: continuation, other: continuation.origin, attachment: attachment,
-        phase: .asking(deadline: now.uptime + (timeout ?? limits.continuation), otherEnd)))
-    if connection.isWelcome { askForStreams(now) }
+        phase: .asking(deadline: now.uptime + (timeout ?? app.limits.continuation), otherEnd)))
+    if hub.isWelcome { askWaiting(now) }
   }
 
-  func askForStreams(_ now: Moment) {
+  /// Asks for those that no hub was asked for yet, if their origins may be there.
+  func askWaiting(_ now: Moment) {
     var unanswered = unansweredCounts
     for index in streams.indices {
       let stream = streams[index]
-      guard case .asking(let deadline, let descriptor?) = stream.phase, !offers.awaits(stream.other) else { continue }
+      guard case .asking(let deadline, let descriptor?) = stream.phase, !seen.list.awaits(stream.other)
+      else { continue }
       guard let place = unanswered.firstIndex(where: { $0.origin == stream.other }),
         unanswered[place].count < Self.unansweredLimit
       else { continue }
       unanswered[place].count += 1
       streams[index].phase = .asking(deadline: deadline, nil)
       // The hub fills in who asks.
-      sendChecked(
-        .stream(stream.id, stream.continuation, from: identity.id, channel: 0, attachment: stream.attachment),
+      hub.sendChecked(
+        .stream(stream.id, stream.continuation, from: app.identity.id, channel: 0, attachment: stream.attachment),
         with: descriptor, now)
     }
   }
@@ -115,7 +128,7 @@ extension AppEngine {
     return counts
   }
 
-  func streamAnswered(_ id: Identifier, crossesLink: Bool, _ error: SegueError?, _ now: Moment) {
+  func receiveAnswer(_ id: Identifier, crossesLink: Bool, _ error: SegueError?, _ now: Moment) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else { return }
     guard case .asking = streams[index].phase else {
       // It was there, and the way broke (R7.4).
@@ -128,60 +141,57 @@ extension AppEngine {
     } else {
       streams.remove(at: index)
     }
-    deliveries.append(.streamAnswered(id, error))
-    askForStreams(now)
+    app.deliver(.streamAnswered(id, error))
+    askWaiting(now)
   }
 
   // MARK: Being asked
 
-  func streamRequested(_ request: StreamRequest, hasDescriptor: Bool) {
+  func receive(_ request: StreamRequest, hasDescriptor: Bool) {
     if !hasDescriptor { return refuse(request, HubEngine.noDescriptor) }
     if request.descriptor.isLost {
       let error = SegueError(.limitExceeded, "the app where the activity lives may open no more descriptors")
       return refuse(request, error)
     }
-    streamRequests.append(request)
+    unanswered.append(request)
   }
 
-  /// Streams that were asked for. The owner answers each with `take` or `refuse`.
-  public func takeStreamRequests() -> [StreamRequest] {
-    defer { streamRequests = [] }
-    return streamRequests
+  func takeRequests() -> [StreamRequest] {
+    defer { unanswered = [] }
+    return unanswered
   }
 
-  /// - Returns: whether it is taken, and the descriptor with it: by the app, or by whoever sends the attachment.
-  public func take(_ request: StreamRequest) -> Bool {
+  func take(_ request: StreamRequest) -> Bool {
     if let error = objection(to: request) {
       refuse(request, error)
       return false
     }
-    send(.streamAnswer(request.id, request.continuation, channel: 0, nil))
+    hub.send(.streamAnswer(request.id, request.continuation, channel: 0, nil))
     guard request.attachment == nil else { return true }
     streams.append(
       AppStream(
         id: request.id, continuation: request.continuation, other: request.app, phase: .there,
         crossesLink: request.crossesLink))
-    deliveries.append(.streamCame(request.id, activity: request.continuation.activity))
+    app.deliver(.streamCame(request.id, activity: request.continuation.activity))
     return true
   }
 
-  public func refuse(_ request: StreamRequest, _ error: SegueError) {
-    send(.streamAnswer(request.id, request.continuation, channel: 0, error))
+  func refuse(_ request: StreamRequest, _ error: SegueError) {
+    hub.send(.streamAnswer(request.id, request.continuation, channel: 0, error))
   }
 
-  /// What is wrong with it; nil: nothing.
-  public func objection(to request: StreamRequest) -> SegueError? {
-    if let error = objection(to: request.continuation, of: request.app) { return error }
+  func objection(to request: StreamRequest) -> SegueError? {
+    if let error = grants.objection(to: request.continuation, of: request.app) { return error }
     guard request.attachment == nil else { return nil }
     let activity = request.continuation.activity
-    guard source.activity(activity)?.supportsContinuationStreams ?? false else {
+    guard app.source.activity(activity)?.supportsContinuationStreams ?? false else {
       return SegueError(.invalidState, "the activity does not support continuation streams")
     }
-    guard source.takesStreams(activity) else {
+    guard app.source.takesStreams(activity) else {
       return SegueError(.invalidState, "the app where the activity lives takes no streams")
     }
-    guard streams.count < Self.streamLimit else {
-      return SegueError(.limitExceeded, "the app where the activity lives has \(Self.streamLimit) streams")
+    guard streams.count < Self.limit else {
+      return SegueError(.limitExceeded, "the app where the activity lives has \(Self.limit) streams")
     }
     guard !streams.contains(where: { $0.id == request.id }) else {
       return SegueError(.handoffFailed, "the name is taken")
@@ -191,8 +201,7 @@ extension AppEngine {
 
   // MARK: How it ends
 
-  /// Tells the other side how the end here ends.
-  public func say(_ word: StreamWord, of id: Identifier) {
+  func reportEnd(_ word: StreamWord, of id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }),
       Self.mayFollow(word, streams[index].said)
     else { return }
@@ -207,45 +216,42 @@ extension AppEngine {
     return false
   }
 
-  /// The other end is closed, or both are shut down: how did it end? Comes to `streamEnded`.
-  public func askHowEnded(_ id: Identifier, _ now: Moment) {
+  func askHowEnded(_ id: Identifier, _ now: Moment) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else {
-      return deliveries.append(.streamEnded(id, .broken))
+      return app.deliver(.streamEnded(id, .broken))
     }
-    if let heard = streams[index].heard { return deliveries.append(.streamEnded(id, heard)) }
+    if let heard = streams[index].heard { return app.deliver(.streamEnded(id, heard)) }
     guard streams[index].question == nil else { return }
     streams[index].question = AppStream.Question(
-      deadline: now.uptime + Self.verdictTime, againAt: now.uptime + Self.firstPatience)
+      deadline: now.uptime + AppEngine.verdictTime, againAt: now.uptime + Self.firstPatience)
     tell(nil, streams[index])
   }
 
-  /// The other end was seen to be shut down for writing. Across a link the hub did that, whatever the other app did: it is
-  /// asked.
-  public func sawEnd(of id: Identifier) {
+  func sawEnd(of id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }), streams[index].heard == nil else { return }
     if !streams[index].crossesLink { streams[index].heard = .ended }
   }
 
-  public func hasHeardEnd(of id: Identifier) -> Bool {
+  func hasHeardEnd(of id: Identifier) -> Bool {
     streams.first { $0.id == id }?.heard != nil
   }
 
-  /// The owner has let go of a stream.
-  public func forgetStream(_ id: Identifier) {
+  func remove(_ id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else { return }
     let stream = streams.remove(at: index)
-    if let said = stream.said { partings.append((id, said)) }
-    if partings.count > Self.streamLimit { partings.removeFirst(Self.streamLimit / 4) }
+    if let said = stream.said { closedStatuses.append((id, said)) }
+    if closedStatuses.count > Self.limit { closedStatuses.removeFirst(Self.limit / 4) }
   }
 
-  func heardWord(_ word: StreamWord?, of id: Identifier, _ continuation: Message.Continuation) {
+  func receiveStatus(_ word: StreamWord?, of id: Identifier, _ continuation: Message.Continuation) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else {
       // A bare close is an abort (R7.3).
-      if word == nil { answerQuestion(of: id, continuation, partings.last { $0.id == id }?.word ?? .aborted(0)) }
-      return
+      guard word == nil else { return }
+      let closed = closedStatuses.last { $0.id == id }
+      return answerQuestion(of: id, continuation, closed?.status ?? .aborted(0))
     }
     guard let word else {
-      return tell(streams[index].said ?? source.streamEnd(id), streams[index])
+      return tell(streams[index].said ?? app.source.streamEnd(id), streams[index])
     }
     // What a hub has lost stays lost, whatever the other app thinks of it.
     guard !streams[index].crossesLink && word != .broken || Self.mayFollow(word, streams[index].heard) else { return }
@@ -262,44 +268,44 @@ extension AppEngine {
     streams[index].heard = word
     guard streams[index].question != nil else { return }
     streams[index].question = nil
-    deliveries.append(.streamEnded(streams[index].id, word))
+    app.deliver(.streamEnded(streams[index].id, word))
   }
 
   private func tell(_ word: StreamWord?, _ stream: AppStream) {
-    guard connection.isWelcome else { return }
-    send(.streamWord(stream.id, stream.continuation, to: stream.other, word))
+    guard hub.isWelcome else { return }
+    hub.send(.streamWord(stream.id, stream.continuation, to: stream.other, word))
   }
 
   /// Of a stream that is known no more, asked by whoever was at its other end.
   private func answerQuestion(of id: Identifier, _ continuation: Message.Continuation, _ word: StreamWord) {
-    let asker = continuation.origin == identity.id ? nil : continuation.origin
-    guard let asker = asker ?? holders.app(continuation.id) else { return }
-    send(.streamWord(id, continuation, to: asker, word))
+    let asker = continuation.origin == app.identity.id ? nil : continuation.origin
+    guard let asker = asker ?? grants.app(continuation.id) else { return }
+    hub.send(.streamWord(id, continuation, to: asker, word))
   }
 
-  // MARK: The hub, time, and the end
+  // MARK: Its life
 
-  func streamsFoundHub(_ now: Moment) {
-    askForStreams(now)
+  func connected(_ now: Moment) {
+    askWaiting(now)
     for stream in streams where stream.question != nil { tell(nil, stream) }
   }
 
   /// Those that the hub was asked for may be lost with it.
-  func streamsLostHub() {
+  func disconnected(_ now: Moment) {
     endAsking(SegueError(.connectionUnavailable, "the hub of this device went away")) { _, isSent in isSent }
     for index in streams.indices where streams[index].crossesLink { heardBroken(at: index) }
   }
 
-  func tickStreams(_ now: Moment) {
+  func tick(_ now: Moment) {
     endAsking(SegueError(.remoteApplicationTimedOut, "the app where the activity lives did not answer in time")) {
       deadline, _ in deadline <= now.uptime
     }
-    if connection.isWelcome { askForStreams(now) }
+    if hub.isWelcome { askWaiting(now) }
     for index in streams.indices {
       guard let question = streams[index].question else { continue }
       if question.deadline <= now.uptime {
         streams[index].question = nil
-        deliveries.append(.streamEnded(streams[index].id, .broken))
+        app.deliver(.streamEnded(streams[index].id, .broken))
       } else if question.againAt <= now.uptime {
         streams[index].question?.againAt = now.uptime + 2 * Self.firstPatience
         tell(nil, streams[index])
@@ -307,28 +313,31 @@ extension AppEngine {
     }
   }
 
-  var nextStreamDeadline: Int64? {
-    var next: Int64?
-    for stream in streams {
-      var deadline = stream.question.map { min($0.deadline, $0.againAt) }
-      if case .asking(let by, _) = stream.phase { deadline = by }
-      if let deadline { next = min(next ?? deadline, deadline) }
+  var nextDeadline: Int64? {
+    streams.reduce(nil) { next, stream in
+      if case .asking(let deadline, _) = stream.phase { return earlier(next, deadline) }
+      return earlier(next, stream.question.map { min($0.deadline, $0.againAt) })
     }
-    return next
   }
 
   /// The app closes: whoever waits hears so.
-  func closeStreams(_ error: SegueError) {
+  func close(_ error: SegueError, _ now: Moment) {
     endAsking(error) { _, _ in true }
-    for stream in streams where stream.question != nil { deliveries.append(.streamEnded(stream.id, .broken)) }
+    for stream in streams where stream.question != nil { app.deliver(.streamEnded(stream.id, .broken)) }
     streams = []
   }
+
+  var isIdle: Bool { streams.isEmpty }
+
+  var leak: StaticString? { streams.isEmpty && unanswered.isEmpty ? nil : "app: it keeps a stream" }
+
+  var brokenInvariant: StaticString? { streams.count > Self.limit ? "app: too many streams" : nil }
 
   private func endAsking(_ error: SegueError, where isDue: (_ deadline: Int64, _ isSent: Bool) -> Bool) {
     while let index = streams.firstIndex(where: { stream in
       if case .asking(let deadline, let descriptor) = stream.phase { isDue(deadline, descriptor == nil) } else { false }
     }) {
-      deliveries.append(.streamAnswered(streams.remove(at: index).id, error))
+      app.deliver(.streamAnswered(streams.remove(at: index).id, error))
     }
   }
 }

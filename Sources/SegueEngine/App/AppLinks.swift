@@ -1,0 +1,61 @@
+import SegueModel
+import SegueWire
+
+/// The links to other devices that an app has asked for.
+final class AppLinks: AppFeature {
+  private struct AppLink {
+    let number: UInt64
+    /// Leads to the other hub; nil: this one was asked, and has it.
+    var descriptor: PassedDescriptor?
+    /// The app was told that it is there.
+    var isUp = false
+  }
+
+  private let app: AppContext
+  private let hub: HubConnection
+  private var links: [AppLink] = []
+  private var nextNumber: UInt64 = 1
+
+  init(_ app: AppContext, _ hub: HubConnection) {
+    self.app = app
+    self.hub = hub
+  }
+
+  func ask(_ descriptor: PassedDescriptor, _ now: Moment) -> UInt64 {
+    defer { nextNumber += 1 }
+    links.append(AppLink(number: nextNumber, descriptor: descriptor))
+    if hub.isWelcome { connected(now) }
+    return nextNumber
+  }
+
+  /// Asks the hub for those that no hub was asked for yet.
+  func connected(_ now: Moment) {
+    for index in links.indices {
+      guard let descriptor = links[index].descriptor.take() else { continue }
+      hub.sendChecked(.attach(links[index].number), with: descriptor, now)
+    }
+  }
+
+  func receiveUp(_ number: UInt64, deviceName: String) {
+    guard let index = links.firstIndex(where: { $0.number == number }), !links[index].isUp else { return }
+    links[index].isUp = true
+    app.deliver(.linked(number, deviceName: deviceName))
+  }
+
+  func receiveDown(_ number: UInt64, _ error: SegueError) {
+    guard let index = links.firstIndex(where: { $0.number == number }) else { return }
+    links.remove(at: index)
+    app.deliver(.linkEnded(number, error))
+  }
+
+  /// Ends those that the hub has. Those that it was not asked for wait for the next.
+  func disconnected(_ now: Moment) {
+    for link in links where link.descriptor == nil {
+      receiveDown(link.number, SegueError(.connectionUnavailable, "the hub of this device went away"))
+    }
+  }
+
+  func close(_ error: SegueError, _ now: Moment) {
+    for link in links { receiveDown(link.number, error) }
+  }
+}

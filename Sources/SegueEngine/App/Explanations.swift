@@ -1,0 +1,85 @@
+import SegueModel
+import SegueWire
+
+/// The answers to "why is it not offered there?" (R6.5).
+final class Explanations: AppFeature {
+  /// One that the hub has yet to answer; it is asked one at a time.
+  private struct Question {
+    let number: UInt64
+    let activity: Identifier
+    let type: String
+  }
+
+  private let app: AppContext
+  private let hub: HubConnection
+  private let current: CurrentActivity
+  private var questions: [Question] = []
+  private var nextNumber: UInt64 = 1
+
+  init(_ app: AppContext, _ hub: HubConnection, _ current: CurrentActivity) {
+    self.app = app
+    self.hub = hub
+    self.current = current
+  }
+
+  func ask(_ id: Identifier, _ state: Activity?, _ now: Moment) -> UInt64 {
+    let number = nextNumber
+    nextNumber += 1
+    let reasons = reasonsHere(id, state, now)
+    guard reasons.isEmpty, let state else {
+      app.deliver(.explanation(request: number, reasons))
+      return number
+    }
+    questions.append(Question(number: number, activity: id, type: state.type))
+    if questions.count == 1 { askNext(now) }
+    return number
+  }
+
+  @inline(never)
+  private func askNext(_ now: Moment) {
+    guard let next = questions.first else { return }
+    hub.sendChecked(.explain(request: next.number, next.activity, type: next.type), now)
+  }
+
+  private func reasonsHere(_ id: Identifier, _ state: Activity?, _ now: Moment) -> [Reason] {
+    guard let state else { return [Reason("invalidated", "the activity was invalidated, which is for ever")] }
+    var reasons: [Reason] = []
+    if current.id != id { reasons.append(Reason("not current", "it is not the current activity of its app")) }
+    if state.isExpired(at: now.date) { reasons.append(Reason("expired", "its expiration date is past")) }
+    if !state.eligibility.contains(.handoff) {
+      reasons.append(Reason("not eligible", "it is not eligible for handoff"))
+    }
+    if !hub.isWelcome { reasons.append(Reason("no hub", "the app is not connected to a hub")) }
+    return reasons
+  }
+
+  /// The hub has answered.
+  func receive(_ request: UInt64, _ list: [Message.Explanation], appCount: UInt64, _ now: Moment) {
+    guard questions.first?.number == request else { return }
+    questions.removeFirst()
+    askNext(now)
+    var reasons = list.map { explanation in
+      switch explanation.obstacle {
+      case .isOrigin: Reason("own app", app: explanation.appName, "an app is not offered what is its own")
+      case .teamDiffers: Reason("team differs", app: explanation.appName, "it is an app of another team")
+      case .typeNotDeclared:
+        Reason("type not declared", app: explanation.appName, "it does not declare the type of the activity")
+      case .notFrontmost: Reason("not frontmost", "the device offers its frontmost activity only, which is another")
+      }
+    }
+    if appCount == 0 { reasons.append(Reason("no other app", "no other app is open on this device")) }
+    app.deliver(.explanation(request: request, reasons))
+  }
+
+  func disconnected(_ now: Moment) {
+    for question in questions {
+      let reason = Reason("no hub", "the hub went away while it was asked")
+      app.deliver(.explanation(request: question.number, [reason]))
+    }
+    questions = []
+  }
+
+  func close(_ error: SegueError, _ now: Moment) { disconnected(now) }
+
+  var leak: StaticString? { questions.isEmpty ? nil : "app: it keeps a question" }
+}

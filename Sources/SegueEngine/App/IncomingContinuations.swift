@@ -1,0 +1,312 @@
+import SegueModel
+import SegueWire
+
+/// A continuation of which this app is the receiver.
+private struct IncomingContinuation {
+  enum Phase {
+    /// will_continue is due, or runs.
+    case announcing
+    /// The origin is asked.
+    case fetching
+    /// The document comes on this channel.
+    case receiving(Link.Channel)
+    /// continue is due.
+    case arrived(Activity, isStale: Bool)
+    /// did_fail is due.
+    case failed(SegueError)
+    /// continue has it; its answer is awaited.
+    case continued
+  }
+
+  let id: Identifier
+  let offer: Offer
+  /// Uptime at which it fails (R3.9).
+  let deadline: Int64
+  var phase = Phase.announcing
+  /// will_continue has been told.
+  var isAnnounced = false
+  /// The origin may have heard of it.
+  var isFetched = false
+  /// Uptime by which there must be a hub (R3.14).
+  var hubBy: Int64?
+  var document: [UInt8] = []
+  /// Bytes of the document, as announced.
+  var size = 0
+  var received = 0
+  var isStale = false
+
+  /// Whether did_fail or continue has been told.
+  var isOver: Bool {
+    switch phase {
+    case .failed, .continued: true
+    case .announcing, .fetching, .receiving, .arrived: false
+    }
+  }
+
+  var nextDeadline: Int64? {
+    switch phase {
+    case .failed: nil
+    case .continued: deadline
+    case .announcing, .fetching, .receiving, .arrived: hubBy.map { min($0, deadline) } ?? deadline
+    }
+  }
+
+  var continuation: Message.Continuation {
+    Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
+  }
+}
+
+/// Continuations of which this app is the receiver: at most one that is not over.
+final class IncomingContinuations: AppFeature {
+  private let app: AppContext
+  private let hub: HubConnection
+  private let seen: SeenOffers
+  private let outcomes: PendingOutcomes
+  private var continuations: [IncomingContinuation] = []
+  /// Those that were answered, or will not be any more, until `takeFinished`.
+  private var finished: [Identifier] = []
+
+  init(_ app: AppContext, _ hub: HubConnection, _ seen: SeenOffers, _ outcomes: PendingOutcomes) {
+    self.app = app
+    self.hub = hub
+    self.seen = seen
+    self.outcomes = outcomes
+  }
+
+  // MARK: For the app
+
+  func begin(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Moment) {
+    for continuation in continuations where !continuation.isOver {
+      cancel(continuation.id, SegueError(.userCancelled, "another continuation of this app took its place"), now)
+    }
+    continuations.append(
+      IncomingContinuation(id: id, offer: offer, deadline: now.uptime + (timeout ?? app.limits.continuation)))
+    app.deliver(.continuation(id))
+  }
+
+  func step(_ id: Identifier) -> ContinuationStep? {
+    guard let index = index(of: id) else { return nil }
+    guard continuations[index].isAnnounced else {
+      continuations[index].isAnnounced = true
+      return .willContinue(continuations[index].offer)
+    }
+    switch continuations[index].phase {
+    case .arrived(let activity, let isStale):
+      continuations[index].phase = .continued
+      let offer = continuations[index].offer
+      return .continue(activity, ContinuedFrom(continuation: id, offer: offer, isStale: isStale))
+    case .failed(let error):
+      let offer = continuations.remove(at: index).offer
+      return .didFail(type: offer.description.type, error)
+    case .announcing, .fetching, .receiving, .continued: return nil
+    }
+  }
+
+  func announced(_ id: Identifier, decline reason: String?, _ now: Moment) {
+    guard let index = index(of: id) else { return }
+    if case .failed = continuations[index].phase { return app.deliver(.continuation(id)) }
+    guard case .announcing = continuations[index].phase else { return }
+    if let reason {
+      return fail(at: index, SegueError(.declined, DiagnosticText(of: reason)), report: .declined, now)
+    }
+    // Whoever holds an offer may hold it too long; its date is not for the origin alone to keep (A18).
+    let offer = seen.list[continuations[index].offer.description.id] ?? continuations[index].offer
+    if let date = offer.description.expirationDate, date <= now.date {
+      return fail(at: index, SegueError(.handoffFailed, "the offer has expired"), report: nil, now)
+    }
+    continuations[index].phase = .fetching
+    if hub.isWelcome {
+      fetch(at: index, now)
+    } else {
+      continuations[index].hubBy = now.uptime + HubConnection.reconnectTime
+    }
+  }
+
+  func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Moment) {
+    guard let index = index(of: id), case .continued = continuations[index].phase else { return }
+    if !handled {
+      finish(at: index, .declined, SegueError(.declined, "not handled"), now)
+    } else if !restored {
+      finish(at: index, .failed, SegueError(.handoffFailed, "an object was not restored"), now)
+    } else {
+      finish(at: index, .restored, nil, now)
+    }
+  }
+
+  func cancel(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+    guard let index = index(of: id), !continuations[index].isOver else { return }
+    fail(at: index, error, report: .failed, now)
+  }
+
+  func progress(of id: Identifier) -> (received: Int, total: Int)? {
+    index(of: id).map { (continuations[$0].received, continuations[$0].size) }
+  }
+
+  // MARK: For other features
+
+  /// Whether the app has not answered it yet.
+  func contains(_ id: Identifier) -> Bool { index(of: id) != nil }
+
+  /// Those that `contains` was true of, and is no longer since the last call.
+  func takeFinished() -> [Identifier] {
+    defer { finished = [] }
+    return finished
+  }
+
+  // MARK: Messages
+
+  /// The origin sends the document on a channel.
+  func receiveState(
+    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Moment
+  ) throws(SegueError) {
+    guard let link = hub.link else { return }
+    try link.accept(channel)
+    guard let index = index(of: id), case .fetching = continuations[index].phase else {
+      return link.reset(channel)
+    }
+    guard let size = Int(exactly: size), size <= ActivityDocument.limit else {
+      link.reset(channel)
+      let error = SegueError(.userInfoTooLarge, "the origin sends \(size) bytes")
+      return fail(at: index, error, report: .failed, now)
+    }
+    continuations[index].phase = .receiving(channel)
+    continuations[index].size = size
+    continuations[index].isStale = isStale
+  }
+
+  func hasChannel(_ channel: Link.Channel) -> Bool { receiving(on: channel) != nil }
+
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
+    guard let index = receiving(on: channel) else { return }
+    continuations[index].document.append(bytes: bytes)
+    continuations[index].received += bytes.count
+    guard continuations[index].received > continuations[index].size else { return }
+    fail(at: index, SegueError(.handoffFailed, "the origin sent more than it announced"), report: .failed, now)
+  }
+
+  func receivedEnd(of channel: Link.Channel, _ now: Moment) {
+    guard let index = receiving(on: channel) else { return }
+    let document = continuations[index].document
+    guard document.count == continuations[index].size else {
+      let error = SegueError(.handoffFailed, "the origin sent less than it announced")
+      return fail(at: index, error, report: .failed, now)
+    }
+    do throws(SegueError) {
+      let activity = try ActivityDocument.decode(document, userInfoLimit: Limits.value)
+      continuations[index].document = []
+      continuations[index].phase = .arrived(activity, isStale: continuations[index].isStale)
+      app.deliver(.continuation(continuations[index].id))
+    } catch {
+      let error = SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)")
+      fail(at: index, error, report: .failed, now)
+    }
+  }
+
+  func receivedReset(of channel: Link.Channel, _ now: Moment) {
+    guard let index = receiving(on: channel) else { return }
+    fail(at: index, SegueError(.handoffFailed, "the origin gave up sending"), report: .failed, now)
+  }
+
+  func refused(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+    guard let index = index(of: id), !continuations[index].isOver else { return }
+    fail(at: index, error, report: nil, now)
+  }
+
+  /// The origin is gone.
+  func peerLost(_ id: Identifier, _ now: Moment) {
+    refused(id, SegueError(.connectionUnavailable, "the origin went away"), now)
+  }
+
+  // MARK: Its life
+
+  func connected(_ now: Moment) {
+    for index in continuations.indices {
+      guard case .fetching = continuations[index].phase else { continue }
+      continuations[index].hubBy = nil
+      fetch(at: index, now)
+    }
+  }
+
+  /// What is under way is asked for again, under the same name, from the next hub (R3.14).
+  func disconnected(_ now: Moment) {
+    for index in continuations.indices {
+      switch continuations[index].phase {
+      case .fetching, .receiving:
+        continuations[index].phase = .fetching
+        continuations[index].document = []
+        continuations[index].received = 0
+        continuations[index].hubBy = continuations[index].hubBy ?? now.uptime + HubConnection.reconnectTime
+      case .announcing, .arrived, .failed, .continued: break
+      }
+    }
+  }
+
+  func tick(_ now: Moment) {
+    while let index = continuations.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
+      if case .continued = continuations[index].phase {
+        let error = SegueError(.remoteApplicationTimedOut, "the receiver's app did not answer in time")
+        finish(at: index, .failed, error, now)
+      } else if continuations[index].deadline <= now.uptime {
+        let error = SegueError(.remoteApplicationTimedOut, "not continued within its time")
+        fail(at: index, error, report: .failed, now)
+      } else {
+        let error = SegueError(.connectionUnavailable, "no hub for \(HubConnection.reconnectTime) ms")
+        fail(at: index, error, report: .failed, now)
+      }
+    }
+  }
+
+  var nextDeadline: Int64? { continuations.reduce(nil) { earlier($0, $1.nextDeadline) } }
+
+  func close(_ error: SegueError, _ now: Moment) {
+    for continuation in continuations {
+      if case .continued = continuation.phase {
+        // It was not answered, and will not be.
+        if let index = index(of: continuation.id) { finish(at: index, .failed, error, now) }
+      } else {
+        cancel(continuation.id, error, now)
+      }
+    }
+  }
+
+  var isIdle: Bool { continuations.allSatisfy { $0.isOver } }
+
+  var leak: StaticString? { continuations.isEmpty ? nil : "app: it keeps a continuation" }
+
+  var brokenInvariant: StaticString? {
+    continuations.count(where: { !$0.isOver }) > 1 ? "R3.3: two continuations at a time" : nil
+  }
+
+  // MARK: Steps
+
+  private func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id } }
+
+  private func receiving(on channel: Link.Channel) -> Int? {
+    continuations.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
+  }
+
+  private func fetch(at index: Int, _ now: Moment) {
+    continuations[index].isFetched = true
+    let remaining = max(1, continuations[index].deadline - now.uptime)
+    hub.sendChecked(.fetch(continuations[index].continuation, milliseconds: remaining, receiver: nil), now)
+  }
+
+  /// did_fail is due; the origin is told of `outcome`, if it can know of the continuation.
+  private func fail(at index: Int, _ error: SegueError, report outcome: Outcome?, _ now: Moment) {
+    if case .receiving(let channel) = continuations[index].phase { hub.link?.reset(channel) }
+    continuations[index].phase = .failed(error)
+    continuations[index].document = []
+    let continuation = continuations[index]
+    if let outcome, continuation.isFetched || outcome == .declined {
+      outcomes.report(continuation.continuation, outcome, error, by: continuation.deadline, now)
+    }
+    // If will_continue is still due, `announced` sees to it.
+    if continuation.isAnnounced { app.deliver(.continuation(continuation.id)) }
+  }
+
+  private func finish(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
+    let continuation = continuations.remove(at: index)
+    finished.append(continuation.id)
+    outcomes.report(continuation.continuation, outcome, error, by: continuation.deadline, now)
+  }
+}

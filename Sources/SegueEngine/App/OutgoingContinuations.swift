@@ -1,0 +1,315 @@
+import SegueModel
+import SegueWire
+
+/// A continuation of which this app is the origin.
+private struct OutgoingContinuation {
+  enum Phase {
+    /// will_save runs.
+    case saving
+    /// The document goes out on this channel; `sent` bytes of it have.
+    case sending(Link.Channel, sent: Int)
+    /// All of it went out; the receiver will say how it ended.
+    case sent
+  }
+
+  let id: Identifier
+  let activity: Identifier
+  let receiver: Receiver
+  /// Uptime at which nothing more can come of it.
+  let deadline: Int64
+  var phase = Phase.saving
+  /// All of the document went out once: only then can the receiver have restored it.
+  var wasSentWhole = false
+  /// Uptime at which the receiver was last sent something.
+  var movedAt: Int64 = 0
+  /// The channel on which the present hub was sent the state; 0: none yet.
+  var channel: Link.Channel = 0
+  /// Empty: there is none yet, or it is not kept any more.
+  var document: [UInt8] = []
+  var isStale = false
+}
+
+/// Continuations of which this app is the origin: each gets the activity as it is saved, and ends in one receipt.
+final class OutgoingContinuations: AppFeature {
+  /// Continuations that others may have under way of one app's activities, and those that one of them may.
+  static let limit = 1_024
+  static let receiverLimit = 8
+  /// Documents that are on their way at a time.
+  static let sendingLimit = 64
+  /// Bytes of documents that went out and are kept, should the hub die before their receivers have them.
+  static let sentBytesLimit = 32 * 1024 * 1024
+  /// Milliseconds without progress after which a document gives way to another, if there are as many as that.
+  static let stallTime: Int64 = 1_000
+  /// Milliseconds that a receiver's last word may take beyond its deadline.
+  private static let grace: Int64 = 2_000
+
+  private let app: AppContext
+  private let hub: HubConnection
+  private let current: CurrentActivity
+  private let saves: Saves
+  private let grants: ActivityGrants
+  private var continuations: [OutgoingContinuation] = []
+  /// The last few that ended: what comes late of them is not taken for a new one.
+  private var ended = RecentIdentifiers()
+  /// The same of those that ended before anything was asked for: however many are made up, they displace no other.
+  private var endedUnasked = RecentIdentifiers()
+
+  init(
+    _ app: AppContext, _ hub: HubConnection, _ current: CurrentActivity, _ saves: Saves, _ grants: ActivityGrants
+  ) {
+    self.app = app
+    self.hub = hub
+    self.current = current
+    self.saves = saves
+    self.grants = grants
+  }
+
+  // MARK: Being asked
+
+  func fetched(_ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, _ now: Moment) {
+    guard let receiver else { return }
+    func refuse(_ status: Status, _ message: DiagnosticText) {
+      hub.send(.refused(continuation.id, to: receiver.id, SegueError(status, message)))
+    }
+    if let index = index(of: continuation.id) {
+      guard continuations[index].receiver.id == receiver.id, continuations[index].activity == continuation.activity
+      else { return refuse(.handoffFailed, "this continuation is another app's") }
+      return resendState(at: index, now)
+    }
+    guard !hasEnded(continuation.id) else { return refuse(.handoffFailed, "this continuation has ended") }
+    guard current.id == continuation.activity, let activity = app.source.activity(continuation.activity),
+      activity.isOfferable(at: now.date)
+    else { return refuse(.handoffFailed, "the activity is no longer offered") }
+    guard !app.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
+    guard continuations.count < Self.limit,
+      continuations.count(where: { $0.receiver.id == receiver.id }) < Self.receiverLimit
+    else { return refuse(.limitExceeded, "too many continuations of this app are under way") }
+    continuations.append(
+      OutgoingContinuation(
+        id: continuation.id, activity: continuation.activity, receiver: receiver,
+        deadline: now.uptime + milliseconds + Self.grace))
+    app.log(.debug, "\(receiver.appName) continues \(activity.type)")
+    current.save(continuation.activity, .pulled(continuation.id), now)
+    sendPulled(now)
+  }
+
+  /// The receiver asks again, through another hub (R3.14).
+  private func resendState(at index: Int, _ now: Moment) {
+    switch continuations[index].phase {
+    case .saving: break
+    case .sent where continuations[index].document.isEmpty:
+      refuse(continuations[index].id, SegueError(.limitExceeded, "the state is not kept any more"), now)
+    case .sending, .sent: startSending(at: index, now)
+    }
+  }
+
+  // MARK: Sending the state
+
+  /// Sends what has been saved for continuations.
+  func sendPulled(_ now: Moment) {
+    while let state = saves.takePulled() {
+      switch state {
+      case .snapshot(let snapshot, let id, let isStale):
+        guard let index = index(of: id) else { continue }
+        continuations[index].document = snapshot.document
+        continuations[index].isStale = isStale
+        startSending(at: index, now)
+      case .failed(let error, let id): refuse(id, error, now)
+      }
+    }
+  }
+
+  /// There is no state to send.
+  private func refuse(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+    guard let index = index(of: id) else { return }
+    hub.send(.refused(id, to: continuations[index].receiver.id, error))
+    end(at: index, .failed, error, now)
+  }
+
+  private func startSending(at index: Int, _ now: Moment) {
+    guard let link = hub.link, hub.isWelcome else {
+      // It asks again through the next hub.
+      continuations[index].phase = .sending(0, sent: 0)
+      return
+    }
+    // Whoever asks again waits for this one only: however often that is, one channel is open for it.
+    link.reset(continuations[index].channel)
+    continuations[index].channel = 0
+    let id = continuations[index].id
+    guard makeRoomToSend(now), link.openCount < Link.channelLimit else {
+      return refuse(id, SegueError(.limitExceeded, "too many continuations of this app are under way"), now)
+    }
+    // Others may have ended.
+    guard let index = self.index(of: id) else { return }
+    let channel = link.open()
+    continuations[index].channel = channel
+    continuations[index].phase = .sending(channel, sent: 0)
+    continuations[index].movedAt = now.uptime
+    let continuation = continuations[index]
+    grants.insert(
+      ActivityGrant(continuation: id, activity: continuation.activity, app: continuation.receiver.id))
+    hub.send(
+      .state(
+        id, to: continuation.receiver.id, channel: channel, size: UInt64(continuation.document.count),
+        isStale: continuation.isStale))
+    pump(channel, now)
+  }
+
+  /// Who reads need not wait for those who do not: of these the one that has stood still for longest ends.
+  private func makeRoomToSend(_ now: Moment) -> Bool {
+    let sending = continuations.filter { if case .sending = $0.phase { $0.channel != 0 } else { false } }
+    guard sending.count >= Self.sendingLimit else { return true }
+    guard let slowest = sending.min(by: { $0.movedAt < $1.movedAt }), slowest.movedAt + Self.stallTime <= now.uptime
+    else { return false }
+    refuse(slowest.id, SegueError(.remoteApplicationTimedOut, "the receiver does not take what it has asked for"), now)
+    return true
+  }
+
+  /// Sends as much of a document as its channel takes.
+  func pump(_ channel: Link.Channel, _ now: Moment) {
+    guard let link = hub.link,
+      let index = continuations.firstIndex(where: { if case .sending(channel, _) = $0.phase { true } else { false } }),
+      case .sending(_, let sent) = continuations[index].phase
+    else { return }
+    let end = min(continuations[index].document.count, sent + link.room(in: channel))
+    link.write(continuations[index].document[sent..<end], to: channel)
+    if end > sent { continuations[index].movedAt = now.uptime }
+    if end == continuations[index].document.count {
+      link.finish(channel)
+      continuations[index].phase = .sent
+      continuations[index].wasSentWhole = true
+      dropOldDocuments()
+    } else {
+      continuations[index].phase = .sending(channel, sent: end)
+    }
+  }
+
+  private func dropOldDocuments() {
+    var kept = 0
+    for index in continuations.indices.reversed() {
+      guard case .sent = continuations[index].phase else { continue }
+      kept += continuations[index].document.count
+      if kept > Self.sentBytesLimit { continuations[index].document = [] }
+    }
+  }
+
+  var heldBytes: Int { continuations.reduce(0) { $0 + $1.document.count } }
+
+  // MARK: The end
+
+  /// The receiver says how it ended (R3.6).
+  func receiveOutcome(
+    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, receiver: Receiver?, _ now: Moment
+  ) {
+    guard let receiver else { return }
+    let index = index(of: continuation.id)
+    guard index.map({ continuations[$0].receiver.id == receiver.id }) ?? true else { return }
+    hub.send(.noted(continuation.id, to: receiver.id))
+    if let index {
+      guard outcome != .restored || continuations[index].wasSentWhole else {
+        let error = SegueError(.handoffFailed, "the receiver says that it restored what it has not been sent")
+        return end(at: index, .failed, error, now)
+      }
+      return end(at: index, outcome, error, now)
+    }
+    // Declined or given up before it asked for anything is an attempt, too. Nobody has restored what was not asked for.
+    guard outcome == .declined || outcome == .failed, !app.isBacklogged, !hasEnded(continuation.id),
+      app.source.activity(continuation.activity) != nil
+    else { return }
+    endedUnasked.insert(continuation.id)
+    let attempt = OutgoingContinuation(
+      id: continuation.id, activity: continuation.activity, receiver: receiver, deadline: now.uptime)
+    deliverReceipt(of: attempt, outcome, error, now)
+  }
+
+  /// Whether its receipt was given: what comes late of it is not taken for a new attempt.
+  private func hasEnded(_ id: Identifier) -> Bool { ended.contains(id) || endedUnasked.contains(id) }
+
+  /// The receiver is gone.
+  /// - Returns: whether there is such a continuation.
+  func peerLost(_ id: Identifier, _ now: Moment) -> Bool {
+    guard let index = index(of: id) else { return false }
+    endUnanswered(at: index, SegueError(.connectionUnavailable, "the receiver went away"), now)
+    return true
+  }
+
+  /// Nobody knows what the receiver made of it, if it had all of it.
+  private func endUnanswered(at index: Int, _ error: SegueError, _ now: Moment) {
+    if case .sent = continuations[index].phase {
+      end(at: index, .unknown, error, now)
+    } else {
+      end(at: index, .failed, error, now)
+    }
+  }
+
+  /// The activity was invalidated: refuses every continuation that has not been sent completely.
+  func abandon(activity: Identifier, _ now: Moment) {
+    let error = SegueError(.handoffFailed, "the activity was invalidated")
+    while let continuation = continuations.first(where: { continuation in
+      if case .sent = continuation.phase { return false }
+      return continuation.activity == activity
+    }) {
+      refuse(continuation.id, error, now)
+    }
+  }
+
+  private func end(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
+    let continuation = continuations.remove(at: index)
+    ended.insert(continuation.id)
+    if case .sending(let channel, _) = continuation.phase, channel != 0 { hub.link?.reset(channel) }
+    if outcome == .declined || outcome == .failed { grants.remove(continuation: continuation.id) }
+    saves.remove(continuation: continuation.id)
+    deliverReceipt(of: continuation, outcome, error, now)
+  }
+
+  private func deliverReceipt(
+    of continuation: OutgoingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Moment
+  ) {
+    let receipt = Receipt(
+      continuation: continuation.id, receiver: continuation.receiver, outcome: outcome,
+      status: outcome == .restored ? .ok : error?.status ?? .handoffFailed, reason: error?.message ?? "",
+      isStale: continuation.isStale, date: now.date)
+    if outcome == .restored { app.deliver(.wasContinued(activity: continuation.activity, receipt)) }
+    app.deliver(.continuationEnded(activity: continuation.activity, receipt))
+  }
+
+  // MARK: Its life
+
+  /// What was under way goes on through the next hub, if its receiver asks again.
+  func disconnected(_ now: Moment) {
+    for index in continuations.indices {
+      continuations[index].channel = 0
+      if case .sending = continuations[index].phase { continuations[index].phase = .sending(0, sent: 0) }
+    }
+  }
+
+  func tick(_ now: Moment) {
+    sendPulled(now)
+    while let index = continuations.firstIndex(where: { $0.deadline <= now.uptime }) {
+      endUnanswered(at: index, SegueError(.remoteApplicationTimedOut, "the receiver did not say how it ended"), now)
+    }
+  }
+
+  var nextDeadline: Int64? { continuations.reduce(nil) { earlier($0, $1.deadline) } }
+
+  func close(_ error: SegueError, _ now: Moment) {
+    while let last = continuations.last {
+      if case .sent = last.phase {
+        end(at: continuations.count - 1, .unknown, error, now)
+      } else {
+        hub.send(.refused(last.id, to: last.receiver.id, SegueError(.handoffFailed, "the origin was closed")))
+        end(at: continuations.count - 1, .failed, error, now)
+      }
+    }
+  }
+
+  var isIdle: Bool { continuations.isEmpty }
+
+  var leak: StaticString? { continuations.isEmpty ? nil : "app: it keeps a continuation" }
+
+  var brokenInvariant: StaticString? {
+    continuations.count > Self.limit ? "app: too many continuations of its activities" : nil
+  }
+
+  private func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id } }
+}

@@ -1,0 +1,206 @@
+import SegueModel
+import SegueWire
+
+/// A saved state of an activity.
+struct Snapshot {
+  let document: [UInt8]
+}
+
+/// What came of a save for a continuation that asked for it.
+enum PulledState {
+  case snapshot(Snapshot, for: Identifier, isStale: Bool)
+  case failed(SegueError, for: Identifier)
+}
+
+/// Why an activity is saved.
+enum SaveReason {
+  /// Its time has come, or it resigns.
+  case due
+  /// Somebody continues it.
+  case pulled(Identifier)
+  /// Its app goes to the background, or closes.
+  case leaving
+
+  var continuations: [Identifier] { if case .pulled(let continuation) = self { [continuation] } else { [] } }
+}
+
+/// A will_save that the app has not answered yet.
+private struct Save {
+  let number: UInt64
+  let activity: Identifier
+  let deadline: Int64
+  /// The continuations that asked for it before will_save began.
+  var waiting: [Identifier]
+  /// Those that came later: what will_save gathers may be older than they are.
+  var late: [Identifier] = []
+  /// will_save has begun.
+  var hasBegun = false
+}
+
+/// The last saved states of an app's activities, and how they come about.
+final class Saves: AppFeature {
+  private let app: AppContext
+  private let policy: SavePolicy
+  private let incoming: IncomingContinuations
+  private var saves: [Save] = []
+  private var nextNumber: UInt64 = 1
+  private var snapshots: [Identifier: Snapshot] = [:]
+  /// What continuations have asked for, until `takePulled`.
+  private var pulled: [PulledState] = []
+
+  init(_ app: AppContext, _ policy: SavePolicy, _ incoming: IncomingContinuations) {
+    self.app = app
+    self.policy = policy
+    self.incoming = incoming
+  }
+
+  /// Brings the snapshot of an activity up to date (R2.2): if it is to be saved, the mark is cleared, will_save runs, and
+  /// a snapshot is taken. Then the continuation, if any, gets it.
+  /// - Returns: whether the mark was cleared.
+  func save(_ id: Identifier, _ reason: SaveReason, _ now: Moment) -> Bool {
+    if let index = saves.firstIndex(where: { $0.activity == id }) {
+      if saves[index].hasBegun {
+        saves[index].late += reason.continuations
+      } else {
+        saves[index].waiting += reason.continuations
+      }
+      return false
+    }
+    guard let activity = app.source.activity(id) else { return false }
+    // What is not restored yet cannot tell its state: what was received is passed on (R4.2).
+    guard !isBeingRestored(id) else {
+      takeSnapshot(of: activity, id, for: reason.continuations)
+      return false
+    }
+    let mustSave = activity.needsSave || savesUnasked(activity, reason)
+    if activity.needsSave { app.source.setNeedsSave(false, of: id) }
+    if mustSave, app.source.answersWillSave(id) {
+      saves.append(
+        Save(number: nextNumber, activity: id, deadline: now.uptime + app.limits.save, waiting: reason.continuations))
+      app.deliver(.willSave(activity: id, save: nextNumber))
+      nextNumber += 1
+    } else {
+      takeSnapshot(of: activity, id, for: reason.continuations)
+    }
+    return activity.needsSave
+  }
+
+  /// Whether will_save runs although nothing is known to need saving (R2.9).
+  private func savesUnasked(_ activity: Activity, _ reason: SaveReason) -> Bool {
+    guard policy == .whenPulled, !activity.isDeclaredSaved else { return false }
+    return switch reason {
+    case .due: false
+    case .pulled, .leaving: true
+    }
+  }
+
+  /// Its continuation is not answered yet (R4.2).
+  func isBeingRestored(_ id: Identifier) -> Bool {
+    app.source.continuation(of: id).map { incoming.contains($0) } ?? false
+  }
+
+  // MARK: Answers
+
+  /// will_save begins: who asks from now on may want more than it gathers.
+  func began(_ number: UInt64) {
+    guard let index = index(of: number) else { return }
+    saves[index].hasBegun = true
+  }
+
+  /// The activity of a will_save; nil: it was given up.
+  func activity(of number: UInt64) -> Identifier? { index(of: number).map { saves[$0].activity } }
+
+  /// The app has answered a will_save.
+  /// - Parameter state: the activity as it is now; nil: it was invalidated.
+  /// - Returns: continuations that want it saved again.
+  func finish(_ number: UInt64, _ state: Activity?) -> [Identifier] {
+    guard let index = index(of: number) else { return [] }
+    let save = saves.remove(at: index)
+    takeSnapshot(of: state, save.activity, for: save.waiting)
+    return save.late
+  }
+
+  /// The app has answered a will_save: it could not bring the activity up to date (R2.4).
+  func failed(_ number: UInt64) {
+    guard let index = index(of: number) else { return }
+    app.log(.error, "will_save failed")
+    abandon(at: index, SegueError(.handoffFailed, "the origin could not save, and has no older snapshot"))
+  }
+
+  /// The next that a continuation has asked for, or nil.
+  func takePulled() -> PulledState? { pulled.isEmpty ? nil : pulled.removeFirst() }
+
+  /// It waits no longer.
+  func remove(continuation: Identifier) {
+    for index in saves.indices {
+      saves[index].waiting.removeAll { $0 == continuation }
+      saves[index].late.removeAll { $0 == continuation }
+    }
+  }
+
+  /// The activity was invalidated.
+  func remove(activity: Identifier) {
+    snapshots[activity] = nil
+    saves.removeAll { $0.activity == activity }
+  }
+
+  // MARK: Its life
+
+  func tick(_ now: Moment) {
+    while let index = saves.firstIndex(where: { $0.deadline <= now.uptime }) {
+      app.log(.error, "will_save was not answered within \(app.limits.save) ms")
+      let error = SegueError(.remoteApplicationTimedOut, "the origin did not save in time, and has no older snapshot")
+      abandon(at: index, error)
+    }
+  }
+
+  var nextDeadline: Int64? { saves.reduce(nil) { earlier($0, $1.deadline) } }
+
+  func close(_ error: SegueError, _ now: Moment) { saves = [] }
+
+  var leak: StaticString? {
+    if !saves.isEmpty || !pulled.isEmpty { return "app: it keeps a save" }
+    return snapshots.keys.contains { app.source.activity($0) == nil } ? "app: it keeps a snapshot of what is gone" : nil
+  }
+
+  var brokenInvariant: StaticString? {
+    for save in saves where saves.count(where: { $0.activity == save.activity }) != 1 {
+      return "R2.3: two saves of one activity"
+    }
+    return nil
+  }
+
+  // MARK: Steps
+
+  private func index(of number: UInt64) -> Int? { saves.firstIndex { $0.number == number } }
+
+  /// Those who wait get the last snapshot, marked stale, or else the error (R2.4).
+  private func abandon(at index: Int, _ error: SegueError) {
+    let save = saves.remove(at: index)
+    // What it would have said is still unsaved.
+    app.source.setNeedsSave(true, of: save.activity)
+    let snapshot = snapshots[save.activity]
+    for continuation in save.waiting + save.late {
+      if let snapshot {
+        pulled.append(.snapshot(snapshot, for: continuation, isStale: true))
+      } else {
+        pulled.append(.failed(error, for: continuation))
+      }
+    }
+  }
+
+  /// Takes a snapshot, and gives it to those who wait; if it cannot be taken, they hear why.
+  private func takeSnapshot(of activity: Activity?, _ id: Identifier, for waiting: [Identifier]) {
+    do throws(SegueError) {
+      guard let activity else { throw SegueError(.handoffFailed, "the activity was invalidated") }
+      let snapshot = Snapshot(document: try ActivityDocument.encode(activity))
+      snapshots[id] = snapshot
+      for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, isStale: false)) }
+    } catch {
+      app.log(.error, "no snapshot: \(error.message)")
+      // Still unsaved: an older snapshot must not pass for the present state.
+      app.source.setNeedsSave(true, of: id)
+      for continuation in waiting { pulled.append(.failed(error, for: continuation)) }
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import SegueModel
+import SegueWire
+
+/// The offers that an app sees, and what it is told of them.
+final class SeenOffers: AppFeature {
+  private let app: AppContext
+  private(set) var list: OfferList
+
+  init(_ app: AppContext) {
+    self.app = app
+    list = OfferList(bytesLimit: app.identity.isChooser ? OfferList.chooserLimit : OfferList.appLimit)
+  }
+
+  func put(_ offer: Offer, _ timing: OfferTiming, _ now: Moment) { list.put(offer, timing, now, report: deliver) }
+
+  func remove(_ id: Identifier) { list.remove(id, report: deliver) }
+
+  /// The hub has told all offers.
+  func becomeReady(_ now: Moment) {
+    list.meetHub(now)
+    app.deliver(.connection(isReady: true))
+  }
+
+  func disconnected(_ now: Moment) { list.loseHub(now) }
+
+  func tick(_ now: Moment) { list.tick(now, report: deliver) }
+
+  var nextDeadline: Int64? { list.nextDeadline }
+
+  private func deliver(_ event: Delivery.OfferEvent, _ offer: Offer) { app.deliver(.offer(event, offer)) }
+}
