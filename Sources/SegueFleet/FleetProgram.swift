@@ -3,7 +3,7 @@ import SegueModel
 
 /// What runs in a process of a fleet: an app with its engine. The fleet calls it; it calls `FleetProcess.drain` and
 /// `settle` after each call of its engine.
-public protocol FleetProgram: ActivitySource {
+public protocol FleetProgram: AppEngineOwner {
   /// Calls the engine, unless it is gone, and does what follows.
   func tell(_ call: (AppEngine, Moment) -> Void)
   /// Tells the app what it is to be told.

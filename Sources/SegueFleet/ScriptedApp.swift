@@ -68,7 +68,7 @@ final class ScriptedApp: FleetProgram {
     process = try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly)
     // By its name, so that the chance of a story is not touched.
     savePolicy = identity.id.bytes[0] & 1 == 0 ? .whenPulled : .whenNeeded
-    let engine = AppEngine(identity: identity, limits: Limits(), savePolicy: savePolicy, source: self)
+    let engine = AppEngine(identity: identity, limits: Limits(), savePolicy: savePolicy, owner: self)
     self.engine = engine
     process.begin(self, engine)
   }
@@ -287,9 +287,10 @@ final class ScriptedApp: FleetProgram {
     guard let engine else { return }
     call(engine, process.now)
     process.drain()
-    if due.isEmpty { due = engine.takeDeliveries() } else { due += engine.takeDeliveries() }
     process.settle(hasCallbacks: !due.isEmpty)
   }
+
+  func deliver(_ delivery: Delivery) { due.append(delivery) }
 
   @inline(never)
   func runCallbacks() {

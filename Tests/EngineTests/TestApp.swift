@@ -3,7 +3,7 @@ import SegueModel
 import SegueWire
 
 /// An app of a `World`: its activities, what it was told, and how it answers.
-final class TestApp: ActivitySource {
+final class TestApp: AppEngineOwner {
   private(set) var engine: AppEngine!
   var isOpen = true
   /// Its connection at the hub.
@@ -39,11 +39,15 @@ final class TestApp: ActivitySource {
   var end = StreamWord.open
   private(set) var pendingSaves: [UInt64] = []
 
+  var isBacklogged = false
+
+  /// What it has not been told yet.
+  private var due: [Delivery] = []
   private var activities: [Identifier: Activity] = [:]
   private var changes: [Identifier: Int64] = [:]
 
   init(_ identity: AppIdentity, _ limits: Limits, _ savePolicy: SavePolicy) {
-    engine = AppEngine(identity: identity, limits: limits, savePolicy: savePolicy, source: self)
+    engine = AppEngine(identity: identity, limits: limits, savePolicy: savePolicy, owner: self)
   }
 
   func add(_ activity: Activity, as id: Identifier) { activities[id] = activity }
@@ -68,10 +72,13 @@ final class TestApp: ActivitySource {
     for request in engine.takeStreamRequests() where engine.take(request) {
       if let part = request.attachment { attachmentsAsked.append(part) }
     }
-    let due = engine.takeDeliveries()
+    let due = self.due
+    self.due = []
     for delivery in due { run(delivery, now) }
     return !due.isEmpty
   }
+
+  func deliver(_ delivery: Delivery) { due.append(delivery) }
 
   private func run(_ delivery: Delivery, _ now: Moment) {
     switch delivery {

@@ -19,3 +19,15 @@ public protocol ActivitySource: AnyObject {
   /// What can be seen of the end of a stream that is here: `open`, or `aborted` if it was closed.
   func streamEnd(_ id: Identifier) -> StreamWord
 }
+
+/// Who has an app's engine. Calls come from inside the engine's own calls.
+public protocol AppEngineOwner: ActivitySource {
+  /// The app is to be told this, after the calls that came before.
+  func deliver(_ delivery: Delivery)
+  /// The host does not take what it is told: what comes from others is refused.
+  var isBacklogged: Bool { get }
+}
+
+extension AppEngineOwner {
+  public var isBacklogged: Bool { false }
+}

@@ -5,7 +5,7 @@ import SegueWire
 /// calls, bytes and ticks come in; bytes (`link`), deliveries and deadlines come out. Each feature is an object of its
 /// own; the engine passes calls and messages on to them.
 ///
-/// Not for two threads at a time. Its owner runs `deliveries` after each call, and calls `tick` at `nextDeadline`.
+/// Not for two threads at a time. Its owner calls `tick` at `nextDeadline`.
 public final class AppEngine {
   /// Milliseconds within which it is known how a stream has ended (R7.3).
   public static let verdictTime: Int64 = 1_000
@@ -28,9 +28,9 @@ public final class AppEngine {
   private let features: [any AppFeature]
 
   public init(
-    identity: AppIdentity, limits: Limits, savePolicy: SavePolicy = .whenPulled, source: any ActivitySource
+    identity: AppIdentity, limits: Limits, savePolicy: SavePolicy = .whenPulled, owner: any AppEngineOwner
   ) {
-    app = AppContext(identity, limits, source)
+    app = AppContext(identity, limits, owner)
     hub = HubConnection(app)
     seen = SeenOffers(app)
     outcomes = PendingOutcomes(hub)
@@ -48,19 +48,7 @@ public final class AppEngine {
   public var identity: AppIdentity { app.identity }
   public var limits: Limits { app.limits }
 
-  // MARK: What its owner takes
-
-  /// What the app is to be told, oldest first.
-  public var deliveries: [Delivery] { app.deliveries }
-
-  /// The deliveries so far, for the owner to run.
-  public func takeDeliveries() -> [Delivery] { app.takeDeliveries() }
-
-  /// The host does not take what it is told, says the owner: what comes from others is refused.
-  public var isBacklogged: Bool {
-    get { app.isBacklogged }
-    set { app.isBacklogged = newValue }
-  }
+  // MARK: Time
 
   /// Uptime in milliseconds at which `tick` is due; nil: nothing is.
   public var nextDeadline: Int64? {
@@ -243,7 +231,6 @@ public final class AppEngine {
   /// State that should have been released by now, or nil (leak check).
   public var leak: StaticString? {
     for feature in features { if let leak = feature.leak { return leak } }
-    if !app.deliveries.isEmpty { return "app: its owner has something to do" }
     return hub.link?.hasChannels ?? false ? "app: a channel stays open" : nil
   }
 

@@ -174,7 +174,7 @@ final class AppRequests: AppFeature {
   private func objection(
     toRequestOf activity: Identifier, by peer: Identifier, size: UInt64, _ now: Moment
   ) -> SegueError? {
-    guard app.source.takesRequests(activity) else {
+    guard app.owner.takesRequests(activity) else {
       return SegueError(.invalidState, "the app where the activity lives answers no requests")
     }
     if let error = objection(toSize: size, of: "the request") { return error }

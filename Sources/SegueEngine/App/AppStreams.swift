@@ -184,10 +184,10 @@ final class AppStreams: AppFeature {
     if let error = grants.objection(to: request.continuation, of: request.app) { return error }
     guard request.attachment == nil else { return nil }
     let activity = request.continuation.activity
-    guard app.source.activity(activity)?.supportsContinuationStreams ?? false else {
+    guard app.owner.activity(activity)?.supportsContinuationStreams ?? false else {
       return SegueError(.invalidState, "the activity does not support continuation streams")
     }
-    guard app.source.takesStreams(activity) else {
+    guard app.owner.takesStreams(activity) else {
       return SegueError(.invalidState, "the app where the activity lives takes no streams")
     }
     guard streams.count < Self.limit else {
@@ -251,7 +251,7 @@ final class AppStreams: AppFeature {
       return answerQuestion(of: id, continuation, closed?.status ?? .aborted(0))
     }
     guard let word else {
-      return tell(streams[index].said ?? app.source.streamEnd(id), streams[index])
+      return tell(streams[index].said ?? app.owner.streamEnd(id), streams[index])
     }
     // What a hub has lost stays lost, whatever the other app thinks of it.
     guard !streams[index].crossesLink && word != .broken || Self.mayFollow(word, streams[index].heard) else { return }

@@ -43,13 +43,13 @@ final class CurrentActivity: AppFeature {
   var id: Identifier? { current?.id }
 
   /// Its state, for each call of the engine but once.
-  private var state: Activity? { current.flatMap { app.source.activity($0.id) } }
+  private var state: Activity? { current.flatMap { app.owner.activity($0.id) } }
 
   // MARK: For the app
 
   /// In place of the one that was (R1.11, R1.12). Nothing happens if it was invalidated.
   func become(_ id: Identifier, _ now: Moment) {
-    guard let state = app.source.activity(id) else { return }
+    guard let state = app.owner.activity(id) else { return }
     if let former = current, former.id != id { resign(former, .due, now) }
     activations += 1
     if current?.id == id {
@@ -105,7 +105,7 @@ final class CurrentActivity: AppFeature {
       // Too late: no snapshot was taken. Now that it answers again, it is asked again.
       return scheduleSave(state, now)
     }
-    let saved = app.source.activity(id)
+    let saved = app.owner.activity(id)
     // It may have changed while it was saved.
     if current?.id == id { scheduleSave(saved, now) }
     let late = saves.finish(number, saved)
@@ -116,7 +116,7 @@ final class CurrentActivity: AppFeature {
   /// What was restored may be saved from now on (R4.2).
   func noteAnswers(_ now: Moment) {
     for continuation in incoming.takeFinished() {
-      guard let id, app.source.continuation(of: id) == continuation else { continue }
+      guard let id, app.owner.continuation(of: id) == continuation else { continue }
       scheduleSave(state, now)
     }
   }
@@ -131,7 +131,7 @@ final class CurrentActivity: AppFeature {
     }
     let dirtySince = offered.dirtySince ?? now.uptime
     let latest = max(app.limits.saveLatest, app.limits.saveDelay)
-    let lastChange = max(app.source.lastChange(of: offered.id), dirtySince)
+    let lastChange = max(app.owner.lastChange(of: offered.id), dirtySince)
     current?.dirtySince = dirtySince
     current?.saveAt = min(lastChange + app.limits.saveDelay, dirtySince + latest)
   }

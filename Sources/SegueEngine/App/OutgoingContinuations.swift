@@ -77,10 +77,10 @@ final class OutgoingContinuations: AppFeature {
       return resendState(at: index, now)
     }
     guard !hasEnded(continuation.id) else { return refuse(.handoffFailed, "this continuation has ended") }
-    guard current.id == continuation.activity, let activity = app.source.activity(continuation.activity),
+    guard current.id == continuation.activity, let activity = app.owner.activity(continuation.activity),
       activity.isOfferable(at: now.date)
     else { return refuse(.handoffFailed, "the activity is no longer offered") }
-    guard !app.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
+    guard !app.owner.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
     guard continuations.count < Self.limit,
       continuations.count(where: { $0.receiver.id == receiver.id }) < Self.receiverLimit
     else { return refuse(.limitExceeded, "too many continuations of this app are under way") }
@@ -213,8 +213,8 @@ final class OutgoingContinuations: AppFeature {
       return end(at: index, outcome, error, now)
     }
     // Declined or given up before it asked for anything is an attempt, too. Nobody has restored what was not asked for.
-    guard outcome == .declined || outcome == .failed, !app.isBacklogged, !hasEnded(continuation.id),
-      app.source.activity(continuation.activity) != nil
+    guard outcome == .declined || outcome == .failed, !app.owner.isBacklogged, !hasEnded(continuation.id),
+      app.owner.activity(continuation.activity) != nil
     else { return }
     endedUnasked.insert(continuation.id)
     let attempt = OutgoingContinuation(

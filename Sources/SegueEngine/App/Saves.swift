@@ -66,15 +66,15 @@ final class Saves: AppFeature {
       }
       return false
     }
-    guard let activity = app.source.activity(id) else { return false }
+    guard let activity = app.owner.activity(id) else { return false }
     // What is not restored yet cannot tell its state: what was received is passed on (R4.2).
     guard !isBeingRestored(id) else {
       takeSnapshot(of: activity, id, for: reason.continuations)
       return false
     }
     let mustSave = activity.needsSave || savesUnasked(activity, reason)
-    if activity.needsSave { app.source.setNeedsSave(false, of: id) }
-    if mustSave, app.source.answersWillSave(id) {
+    if activity.needsSave { app.owner.setNeedsSave(false, of: id) }
+    if mustSave, app.owner.answersWillSave(id) {
       saves.append(
         Save(number: nextNumber, activity: id, deadline: now.uptime + app.limits.save, waiting: reason.continuations))
       app.deliver(.willSave(activity: id, save: nextNumber))
@@ -96,7 +96,7 @@ final class Saves: AppFeature {
 
   /// Its continuation is not answered yet (R4.2).
   func isBeingRestored(_ id: Identifier) -> Bool {
-    app.source.continuation(of: id).map { incoming.contains($0) } ?? false
+    app.owner.continuation(of: id).map { incoming.contains($0) } ?? false
   }
 
   // MARK: Answers
@@ -160,7 +160,7 @@ final class Saves: AppFeature {
 
   var leak: StaticString? {
     if !saves.isEmpty || !pulled.isEmpty { return "app: it keeps a save" }
-    return snapshots.keys.contains { app.source.activity($0) == nil } ? "app: it keeps a snapshot of what is gone" : nil
+    return snapshots.keys.contains { app.owner.activity($0) == nil } ? "app: it keeps a snapshot of what is gone" : nil
   }
 
   var brokenInvariant: StaticString? {
@@ -178,7 +178,7 @@ final class Saves: AppFeature {
   private func abandon(at index: Int, _ error: SegueError) {
     let save = saves.remove(at: index)
     // What it would have said is still unsaved.
-    app.source.setNeedsSave(true, of: save.activity)
+    app.owner.setNeedsSave(true, of: save.activity)
     let snapshot = snapshots[save.activity]
     for continuation in save.waiting + save.late {
       if let snapshot {
@@ -199,7 +199,7 @@ final class Saves: AppFeature {
     } catch {
       app.log(.error, "no snapshot: \(error.message)")
       // Still unsaved: an older snapshot must not pass for the present state.
-      app.source.setNeedsSave(true, of: id)
+      app.owner.setNeedsSave(true, of: id)
       for continuation in waiting { pulled.append(.failed(error, for: continuation)) }
     }
   }

@@ -43,7 +43,7 @@ public class App: Handled {
   var watch: Watch?
 
   // What the host is to be told.
-  var due = DueQueue<HostTask>()
+  var due = CallbackQueue<HostTask>()
   var continuations: [Identifier: Continuation] = [:]
   var explanations: [UInt64: Explaining] = [:]
   var links: [UInt64: Linking] = [:]
@@ -61,6 +61,8 @@ public class App: Handled {
   private var deliveryThread: Thread?
   /// The activity whose `was_continued` is being told; the end of that attempt comes next.
   var continuedActivity: LiveActivity?
+  /// What transfers are to hear of the streams that they have asked for.
+  var transferAnswers: [(id: Identifier, error: SegueError?)] = []
   var logs: [(severity: Severity, message: DiagnosticText)] = []
 
   public init(_ settings: AppSettings) {
@@ -131,7 +133,7 @@ public class App: Handled {
     do throws(SegueError) {
       let engine = AppEngine(
         identity: settings.identity(try drawIdentifier()), limits: ProcessLimits.current,
-        savePolicy: settings.savePolicy, source: self)
+        savePolicy: settings.savePolicy, owner: self)
       try join(engine)
       self.engine = engine
       state = .open
@@ -239,7 +241,7 @@ public class App: Handled {
     streamAsks = [:]
     streamWaits = [:]
     requests = []
-    due = DueQueue<HostTask>()
+    due = CallbackQueue<HostTask>()
     engine = nil
     driver = nil
     socket = nil
@@ -428,11 +430,11 @@ public class App: Handled {
     for log in logs { Log.write(log.severity, log.message) }
   }
 
-  /// After each call of the engine: bytes go out, deliveries become due, the next deadline is set.
+  /// After each call of the engine: bytes go out, the next deadline is set.
   func settle() {
     guard let engine else { return }
     drain()
-    takeDeliveries(engine)
+    tellTransfers()
     let offered = engine.currentActivity
     if current?.id != offered {
       current?.setCurrent(false)

@@ -66,7 +66,7 @@ extension App {
   }
 }
 
-extension App: ActivitySource {
+extension App: AppEngineOwner {
   public func activity(_ id: Identifier) -> Activity? { liveActivity(id)?.validState }
   public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { liveActivity(id)?.setNeedsSaveQuietly(needsSave) }
   public func lastChange(of id: Identifier) -> Int64 { liveActivity(id)?.changedAt ?? 0 }

@@ -14,24 +14,30 @@ enum HostTask {
 /// What a delivery means to the host. Each function is called with the app's lock and gives what is to be done without
 /// it, which tells whether a callback of the host ran.
 extension App {
-  /// What the engine has for the host becomes due. Called with the lock.
-  func takeDeliveries(_ engine: AppEngine) {
-    for delivery in engine.takeDeliveries() {
-      switch delivery {
-      case .log(let severity, let message): logs.append((severity, message))
-      case .streamAnswered(let id, let error) where streamAsks[id]?.transfer != nil:
-        process?.isTold(delivery)
-        takeAsk(id)?.transfer?.answered(error)
-      default: due.append(delivery)
-      }
+  public func deliver(_ delivery: SegueEngine.Delivery) {
+    switch delivery {
+    case .log(let severity, let message): logs.append((severity, message))
+    case .streamAnswered(let id, let error) where streamAsks[id]?.transfer != nil:
+      process?.isTold(delivery)
+      transferAnswers.append((id, error))
+    default: due.append(delivery)
     }
-    engine.isBacklogged = due.isFull
+  }
+
+  public var isBacklogged: Bool { due.isFull }
+
+  /// Transfers hear at once what the host does not hear at all.
+  func tellTransfers() {
+    guard !transferAnswers.isEmpty else { return }
+    let answers = transferAnswers
+    transferAnswers = []
+    for (id, error) in answers { takeAsk(id)?.transfer?.answered(error) }
   }
 
   typealias Turn = () -> Bool
   private static func nothing() -> Bool { false }
 
-  func turn(of item: DueQueue<HostTask>.Item) -> Turn {
+  func turn(of item: CallbackQueue<HostTask>.Item) -> Turn {
     switch item {
     case .other(.restoration(let continuation)):
       return {

@@ -157,7 +157,6 @@ extension App {
     var count = 0
     while all || left > 0, let item = due.popFirst() {
       left -= 1
-      engine?.isBacklogged = due.isFull
       do {
         // What it holds goes at the end of this scope, before the lock is taken: that may call the host too.
         let turn = turn(of: item)

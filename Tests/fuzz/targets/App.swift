@@ -11,7 +11,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
   app.end()
 }
 
-private final class App: ActivitySource {
+private final class App: AppEngineOwner {
   private var engine: AppEngine!
   private var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
   private var hub = Peer()
@@ -28,6 +28,7 @@ private final class App: ActivitySource {
   private var continuedFrom: ContinuedFrom?
   /// Of those told; they may be answered later.
   private var unanswered: [Identifier] = []
+  private var due: [Delivery] = []
   /// How it answers.
   private var answers: UInt8 = 0
 
@@ -39,7 +40,7 @@ private final class App: ActivitySource {
       secret: Identifier(high: 0, low: 0), bundleIdentifier: "com.example.app", name: "App", team: "TEAM",
       types: ["note"],
       isChooser: false)
-    engine = AppEngine(identity: identity, limits: limits, source: self)
+    engine = AppEngine(identity: identity, limits: limits, owner: self)
   }
 
   func step(_ input: inout Input) {
@@ -159,12 +160,16 @@ private final class App: ActivitySource {
 
   private func runDeliveries() {
     var rounds = 0
-    while !engine.deliveries.isEmpty {
-      for delivery in engine.takeDeliveries() { run(delivery) }
+    while !due.isEmpty {
+      let told = due
+      due = []
+      for delivery in told { run(delivery) }
       rounds += 1
       require(rounds < 100, "deliveries without end")
     }
   }
+
+  func deliver(_ delivery: Delivery) { due.append(delivery) }
 
   private func run(_ delivery: Delivery) {
     switch delivery {

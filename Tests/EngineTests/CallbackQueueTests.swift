@@ -5,7 +5,7 @@ import Testing
 @testable import SegueEngine
 
 /// What waits for a host that does not dispatch: of each offer the last news, and a bounded number of all else (section 9).
-@Suite struct DueQueueTests {
+@Suite struct CallbackQueueTests {
   private static func offer(_ number: UInt64, _ title: String = "", size: Int = 0) -> Offer {
     Offer(
       description: OfferDescription(
@@ -26,14 +26,14 @@ import Testing
   }
 
   /// More waits than a host that dispatches would let.
-  private static func behind() -> DueQueue<Int> {
-    var queue = DueQueue<Int>()
-    for _ in 0...DueQueue<Int>.fewWaiting { queue.append(-1) }
+  private static func behind() -> CallbackQueue<Int> {
+    var queue = CallbackQueue<Int>()
+    for _ in 0...CallbackQueue<Int>.fewWaiting { queue.append(-1) }
     return queue
   }
 
   /// In a few words each.
-  private static func drain(_ queue: inout DueQueue<Int>) -> [String] {
+  private static func drain(_ queue: inout CallbackQueue<Int>) -> [String] {
     var words: [String] = []
     while let item = queue.popFirst() {
       switch item {
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `one that is not is told all of it (R2.7)`() {
-    var queue = DueQueue<Int>()
+    var queue = CallbackQueue<Int>()
     for event in [Delivery.OfferEvent.appeared, .changed, .gone] { queue.append(.offer(event, Self.offer(1))) }
     #expect(Self.drain(&queue) == ["appeared 1 ", "changed 1 ", "gone 1 "])
   }
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test func `it is full of receipts at a limit in bytes, until they are taken (section 9)`() {
-    var queue = DueQueue<Int>()
+    var queue = CallbackQueue<Int>()
     let reason = String(repeating: "r", count: 1_000)
     var count = 0
     while !queue.isFull {
@@ -117,12 +117,12 @@ import Testing
     let peer = try RawPeer(app: "peer", in: scene.world)
     let taken = scene.attempt
     _ = try scene.say(.fetch(taken, milliseconds: 10_000, receiver: nil), by: peer)
-    scene.editor.engine.isBacklogged = true
+    scene.editor.isBacklogged = true
     #expect(try scene.say(.outcome(scene.attempt, .declined, nil, receiver: nil), by: peer) == [])
     _ = try scene.world.continue(in: scene.viewer)
     #expect(scene.viewer.takeEvents() == ["will_continue", "did_fail limitExceeded"])
     #expect(try scene.say(.outcome(taken, .declined, nil, receiver: nil), by: peer) == ["ended declined"])
-    scene.editor.engine.isBacklogged = false
+    scene.editor.isBacklogged = false
     _ = try scene.world.continue(in: scene.viewer)
     #expect(scene.viewer.takeEvents() == ["will_continue", "continue"])
   }

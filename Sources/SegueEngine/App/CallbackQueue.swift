@@ -2,8 +2,8 @@ import SegueModel
 
 /// What the host is to be told, oldest first. A host that does not take it, for a dialog or a debugger, does not make it
 /// grow: once it is behind, only the last news of each offer waits, and of receipts no more than `receiptLimit`, since the
-/// engine takes no further continuations then (`AppEngine.isBacklogged`). All else has limits of its own.
-public struct DueQueue<Other> {
+/// engine takes no further continuations then (`AppEngineOwner.isBacklogged`). All else has limits of its own.
+public struct CallbackQueue<Other> {
   public enum Item {
     case delivery(Delivery)
     /// What the owner adds by itself.
