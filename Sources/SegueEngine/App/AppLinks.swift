@@ -14,7 +14,6 @@ final class AppLinks: AppFeature {
   private let app: AppContext
   private let hub: HubConnection
   private var links: [AppLink] = []
-  private var nextNumber: UInt64 = 1
 
   init(_ app: AppContext, _ hub: HubConnection) {
     self.app = app
@@ -22,10 +21,10 @@ final class AppLinks: AppFeature {
   }
 
   func ask(_ descriptor: PassedDescriptor, _ now: Moment) -> UInt64 {
-    defer { nextNumber += 1 }
-    links.append(AppLink(number: nextNumber, descriptor: descriptor))
+    let number = app.takeNumber()
+    links.append(AppLink(number: number, descriptor: descriptor))
     if hub.isWelcome { connected(now) }
-    return nextNumber
+    return number
   }
 
   /// Asks the hub for those that no hub was asked for yet.

@@ -79,7 +79,6 @@ final class AppRequests: AppFeature {
   private let seen: SeenOffers
   private let grants: ActivityGrants
   private var requests: [AppRequest] = []
-  private var nextNumber: UInt64 = 1
 
   init(_ app: AppContext, _ hub: HubConnection, _ seen: SeenOffers, _ grants: ActivityGrants) {
     self.app = app
@@ -91,8 +90,7 @@ final class AppRequests: AppFeature {
   // MARK: Asking
 
   func ask(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
-    let number = nextNumber
-    nextNumber += 1
+    let number = app.takeNumber()
     guard requests.count(where: { $0.isOurs }) < Self.limit else {
       app.deliver(.answered(number, [], SegueError(.limitExceeded, "app: has too many requests under way")))
       return number
@@ -165,10 +163,9 @@ final class AppRequests: AppFeature {
     }
     requests.append(
       AppRequest(
-        number: nextNumber, askersNumber: number, continuation, other: peer, isOurs: false,
+        number: app.takeNumber(), askersNumber: number, continuation, other: peer, isOurs: false,
         deadline: now.uptime + milliseconds, .receiving(channel, size: Int(truncatingIfNeeded: size)),
         size: Int(truncatingIfNeeded: size), movedAt: now.uptime))
-    nextNumber += 1
   }
 
   private func objection(

@@ -14,7 +14,6 @@ final class Explanations: AppFeature {
   private let hub: HubConnection
   private let current: CurrentActivity
   private var questions: [Question] = []
-  private var nextNumber: UInt64 = 1
 
   init(_ app: AppContext, _ hub: HubConnection, _ current: CurrentActivity) {
     self.app = app
@@ -23,8 +22,7 @@ final class Explanations: AppFeature {
   }
 
   func ask(_ id: Identifier, _ state: Activity?, _ now: Moment) -> UInt64 {
-    let number = nextNumber
-    nextNumber += 1
+    let number = app.takeNumber()
     let reasons = reasonsHere(id, state, now)
     guard reasons.isEmpty, let state else {
       app.deliver(.explanation(request: number, reasons))

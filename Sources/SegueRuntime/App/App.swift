@@ -44,15 +44,9 @@ public class App: Handled {
 
   // What the host is to be told.
   var due = CallbackQueue<HostTask>()
-  var continuations: [Identifier: Continuation] = [:]
-  var explanations: [UInt64: Explaining] = [:]
-  var links: [UInt64: Linking] = [:]
+  var pending = PendingOperations()
   /// Streams whose end here the host may still have: Streaming.swift.
   var streams: [Identifier: Stream] = [:]
-  var streamAsks: [Identifier: StreamAsk] = [:]
-  var streamWaits: [Identifier: [StreamWait]] = [:]
-  /// Those that it has asked: Requesting.swift.
-  var requests: [Request] = []
   /// Attachments that it fetches, and those that it sends: Attaching.swift.
   var transfers: [Transfer] = []
   var sendings: [Sending] = []
@@ -62,7 +56,7 @@ public class App: Handled {
   /// The activity whose `was_continued` is being told; the end of that attempt comes next.
   var continuedActivity: LiveActivity?
   /// What transfers are to hear of the streams that they have asked for.
-  var transferAnswers: [(id: Identifier, error: SegueError?)] = []
+  var transferAnswers: [(transfer: Transfer, error: SegueError?)] = []
   var logs: [(severity: Severity, message: DiagnosticText)] = []
 
   public init(_ settings: AppSettings) {
@@ -225,22 +219,14 @@ public class App: Handled {
   /// The app is closed, or dead. Called with the lock.
   /// - Returns: what is to be done without it: contexts are destroyed by the host's functions.
   func forgetAll() -> () -> Void {
-    let ended = Array(continuations.values)
+    let unfinished = pending.all
     let formerly = Array(activities.values)
-    let unexplained = explanations
-    let unlinked = links
-    let streamless = (streams, streamAsks, streamWaits)
-    let unanswered = requests
+    let open = streams
     let undelivered = due
-    continuations = [:]
+    pending = PendingOperations()
     activities = [:]
     current = nil
-    explanations = [:]
-    links = [:]
     streams = [:]
-    streamAsks = [:]
-    streamWaits = [:]
-    requests = []
     due = CallbackQueue<HostTask>()
     engine = nil
     driver = nil
@@ -250,10 +236,15 @@ public class App: Handled {
     state = .closed
     monitor.notifyAll()
     return {
-      for continuation in ended { continuation.end(isAppClosed: true) }
-      for request in unanswered { request.forget() }
+      for operation in unfinished {
+        switch operation {
+        case .continuation(let continuation): continuation.end(isAppClosed: true)
+        case .request(let request): request.forget()
+        case .explanation, .link, .stream: break
+        }
+      }
       for activity in formerly { activity.leaveApp() }
-      withExtendedLifetime((unexplained, undelivered, unlinked, streamless)) {}
+      withExtendedLifetime((undelivered, open)) {}
     }
   }
 

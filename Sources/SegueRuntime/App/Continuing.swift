@@ -9,7 +9,7 @@ extension App {
   public func `continue`(_ offer: Offer, timeout: Int64?) throws(SegueError) -> Continuation {
     let continuation = Continuation(id: try newIdentifier(), offer: offer, app: self)
     try perform { engine, now in
-      continuations[continuation.id] = continuation
+      pending.add(continuation.id, .continuation(continuation))
       process?.continues(continuation.id, offer, deadline: now.uptime + (timeout ?? engine.limits.continuation))
       engine.continue(offer, id: continuation.id, timeout: timeout, now)
     }
@@ -41,7 +41,7 @@ extension App {
   /// - Returns: why the answer comes too late; nil: it counts.
   func answer(_ continuation: Continuation, handled: Bool, restored: Bool) -> SegueError? {
     ifAwaited(continuation) { engine, now in
-      continuations[continuation.id] = nil
+      pending.remove(continuation.id)
       engine.answer(continuation.id, handled: handled, restored: restored, now)
     }
   }
@@ -54,7 +54,7 @@ extension App {
     performIfOpen { engine, now in
       guard !engine.isClosed else { return }
       guard engine.progress(of: continuation.id) != nil else {
-        continuations[continuation.id] = nil
+        pending.remove(continuation.id)
         error = SegueError(
           .remoteApplicationTimedOut, "continuation: its deadline has passed, and the origin was told that it failed")
         return
@@ -90,7 +90,7 @@ extension App {
     try perform { engine, now in
       let request = engine.explain(activity.id, state, now)
       process?.asks(request)
-      explanations[request] = explaining
+      pending.add(request, .explanation(explaining))
     }
   }
 }

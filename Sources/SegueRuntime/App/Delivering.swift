@@ -17,9 +17,11 @@ extension App {
   public func deliver(_ delivery: SegueEngine.Delivery) {
     switch delivery {
     case .log(let severity, let message): logs.append((severity, message))
-    case .streamAnswered(let id, let error) where streamAsks[id]?.transfer != nil:
+    case .streamAnswered(let id, let error):
+      guard let transfer = pending.transfer(id) else { return due.append(delivery) }
       process?.isTold(delivery)
-      transferAnswers.append((id, error))
+      pending.remove(id)
+      transferAnswers.append((transfer, error))
     default: due.append(delivery)
     }
   }
@@ -31,7 +33,7 @@ extension App {
     guard !transferAnswers.isEmpty else { return }
     let answers = transferAnswers
     transferAnswers = []
-    for (id, error) in answers { takeAsk(id)?.transfer?.answered(error) }
+    for (transfer, error) in answers { transfer.answered(error) }
   }
 
   typealias Turn = () -> Bool
@@ -75,19 +77,19 @@ extension App {
       return tell(activity) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
     case .continuation(let id): return step(of: id)
     case .explanation(let request, let reasons):
-      guard let explaining = explanations.removeValue(forKey: request) else { return Self.nothing }
+      guard case .explanation(let explaining)? = pending.remove(request) else { return Self.nothing }
       return {
         explaining.explained(self, reasons)
         return true
       }
     case .linked(let number, let deviceName):
-      guard let linking = links[number] else { return Self.nothing }
+      guard case .link(let linking)? = pending[number] else { return Self.nothing }
       return {
         linking.linked(self, deviceName: deviceName)
         return true
       }
     case .linkEnded(let number, let error):
-      guard let linking = links.removeValue(forKey: number) else { return Self.nothing }
+      guard case .link(let linking)? = pending.remove(number) else { return Self.nothing }
       return {
         linking.ended(self, Box(error))
         return true
@@ -139,7 +141,7 @@ extension App {
   // MARK: Continuations
 
   private func step(of id: Identifier) -> Turn {
-    guard let engine, let continuation = continuations[id] else { return Self.nothing }
+    guard let engine, let continuation = pending.continuation(id) else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
     guard let step = engine.step(id) else { return Self.nothing }
     process?.isTold(step, of: id)
@@ -147,7 +149,7 @@ extension App {
     case .willContinue(let offer): return willContinue(offer, continuation)
     case .continue(let state, let from): return `continue`(state, from, continuation)
     case .didFail(let type, let error):
-      continuations[id] = nil
+      pending.remove(id)
       let delegate = self.delegate
       return { Self.didFail(type, error, continuation, self, delegate) }
     }

@@ -29,7 +29,7 @@ extension App {
         "  sees: \(offer.description.type) \(quoted(offer.description.title)) of \(offer.appName) on \(offer.deviceName)"
       )
     }
-    for continuation in continuations.values {
+    for case .continuation(let continuation) in pending.all {
       add("  continues now: \(continuation.offer.description.type) of \(continuation.offer.appName)")
     }
     return joined(lines)

@@ -24,7 +24,7 @@ extension App {
       throw SegueError(.invalidState, "app: the devices of a virtual fleet are linked by segue_fleet_device_set_linked")
     }
     let descriptor = OwnedDescriptor(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
-    links[engine.link(descriptor, now)] = linking
+    pending.add(engine.link(descriptor, now), .link(linking))
     settle()
   }
 }

@@ -10,7 +10,7 @@ extension App {
     try perform { engine, now in
       let number = engine.request(bytes, from, timeout: timeout, now)
       request.begin(number)
-      requests.append(request)
+      pending.add(number, .request(request))
       process?.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
     }
   }
@@ -26,8 +26,7 @@ extension App {
   // MARK: What it is told
 
   func answered(_ number: UInt64, _ bytes: [UInt8], _ error: SegueError?) -> Turn {
-    guard let request = requests.first(where: { $0.number == number }) else { return { false } }
-    requests.removeAll { $0 === request }
+    guard case .request(let request)? = pending.remove(number) else { return { false } }
     return {
       request.answered(bytes, error)
       return true

@@ -25,7 +25,7 @@ extension App {
   ) throws(SegueError) {
     try perform { engine, now in
       forgetDoneStreams(engine)
-      streamAsks[id] = ask
+      pending.add(id, .stream(ask))
       process?.waits(
         forStream: id, "asks for a stream", deadline: now.uptime + (timeout ?? engine.limits.continuation))
       engine.askStream(id, from, attachment: part, otherEnd: passing(otherEnd), timeout: timeout, now)
@@ -48,11 +48,11 @@ extension App {
           return
         }
       }
-      if streamWaits[stream.id] == nil {
+      if stream.waits.isEmpty {
         process?.waits(
           forStream: stream.id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
       }
-      streamWaits[stream.id, default: []].append(wait)
+      stream.waits.append(wait)
       engine.askHowEnded(stream.id, now)
     }
     if isPremature { throw SegueError(.invalidState, "stream: the other end has not ended") }
@@ -61,8 +61,10 @@ extension App {
   /// Nobody holds it, and its end here is closed.
   func forget(_ stream: Stream) {
     monitor.lock()
-    let gone = streams.removeValue(forKey: stream.id)
-    engine?.forgetStream(stream.id)
+    // Whoever waits for its end hears of that first.
+    let isAwaited = !stream.waits.isEmpty
+    let gone = isAwaited ? nil : streams.removeValue(forKey: stream.id)
+    if !isAwaited { engine?.forgetStream(stream.id) }
     unlockAndLog()
     withExtendedLifetime(gone) {}
   }
@@ -91,19 +93,16 @@ extension App {
 
   /// The host closes its descriptors without telling us.
   func forgetDoneStreams(_ engine: AppEngine) {
-    for (id, stream) in streams where stream.isDone {
+    for (id, stream) in streams where stream.isDone && stream.waits.isEmpty {
       streams[id] = nil
       engine.forgetStream(id)
     }
   }
 
-  @inline(never)
-  func takeAsk(_ id: Identifier) -> StreamAsk? { streamAsks.removeValue(forKey: id) }
-
   // MARK: What it is told
 
   func streamAnswered(_ id: Identifier, _ error: SegueError?) -> Turn {
-    guard let ask = takeAsk(id) else { return { false } }
+    guard case .stream(let ask)? = pending.remove(id) else { return { false } }
     let stream = error == nil ? ask.stream : nil
     if let stream { streams[id] = stream }
     return {
@@ -124,7 +123,9 @@ extension App {
   }
 
   func streamEnded(_ id: Identifier, _ word: StreamWord) -> Turn {
-    guard let waits = streamWaits.removeValue(forKey: id), let stream = streams[id] else { return { false } }
+    guard let stream = streams[id], !stream.waits.isEmpty else { return { false } }
+    let waits = stream.waits
+    stream.waits = []
     return {
       for wait in waits { wait.ended(stream, word) }
       return true

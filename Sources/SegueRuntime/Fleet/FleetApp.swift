@@ -248,7 +248,7 @@ extension FleetApp: FleetProgram {
     let (near, far) = running.makeSockets()
     fetch.take(near)
     let id = drawIdentifier()
-    streamAsks[id] = StreamAsk(fetch.transfer)
+    pending.add(id, .stream(StreamAsk(fetch.transfer)))
     running.waits(forStream: id, "asks for an attachment", deadline: now.uptime + FleetFetch.answerTime)
     engine.askStream(
       id, from, attachment: fetch.transfer.rest, otherEnd: FleetDescriptor(far), timeout: FleetFetch.answerTime, now)

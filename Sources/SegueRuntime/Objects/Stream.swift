@@ -7,6 +7,8 @@ public final class Stream: Handled {
   private let app: App
   private let lock = Lock()
   private let socket: StreamSocket
+  /// Those who wait to hear how it has ended. Guarded by the app's lock.
+  var waits: [StreamWait] = []
   private var state = State.unopened
   private var isReleased = false
 

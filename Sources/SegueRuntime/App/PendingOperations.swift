@@ -1,0 +1,42 @@
+import SegueModel
+
+/// What the host has begun and has yet to hear of, by the identifier under which the engine speaks of it.
+/// Guarded by the app's lock.
+struct PendingOperations {
+  enum Operation {
+    case continuation(Continuation)
+    case explanation(Explaining)
+    case link(Linking)
+    case request(Request)
+    case stream(StreamAsk)
+  }
+
+  /// Oldest first.
+  private var operations: [(id: Identifier, operation: Operation)] = []
+
+  mutating func add(_ id: Identifier, _ operation: Operation) { operations.append((id, operation)) }
+
+  /// - Parameter number: as the engine counts. No identifier that is drawn is that small.
+  mutating func add(_ number: UInt64, _ operation: Operation) { add(Identifier(high: 0, low: number), operation) }
+
+  subscript(id: Identifier) -> Operation? { operations.first { $0.id == id }?.operation }
+  subscript(number: UInt64) -> Operation? { self[Identifier(high: 0, low: number)] }
+
+  @discardableResult
+  mutating func remove(_ id: Identifier) -> Operation? {
+    operations.firstIndex { $0.id == id }.map { operations.remove(at: $0).operation }
+  }
+
+  mutating func remove(_ number: UInt64) -> Operation? { remove(Identifier(high: 0, low: number)) }
+
+  var all: [Operation] { operations.map { $0.operation } }
+
+  func continuation(_ id: Identifier) -> Continuation? {
+    if case .continuation(let continuation)? = self[id] { continuation } else { nil }
+  }
+
+  /// The attachment's transfer that waits for a stream; nil: the host does.
+  func transfer(_ id: Identifier) -> Transfer? {
+    if case .stream(let ask)? = self[id] { ask.transfer } else { nil }
+  }
+}
