@@ -25,14 +25,10 @@ public class App: Handled {
   public private(set) var settings: AppSettings
   var engine: AppEngine?
   var delegate: AppDelegate?
-  /// Of the activities that have none of their own (R3.12).
-  private var activityDelegate: ActivityDelegate?
   /// Where it looks for a hub, while it is open.
   private(set) var device: Device?
 
-  // The activities that can be offered, and the one that is.
-  private var activities: [Identifier: LiveActivity] = [:]
-  private var current: LiveActivity?
+  var activities = ActivityTable()
 
   // The connection to the hub: App+Hub.swift.
   var gate: Gate?
@@ -110,8 +106,8 @@ public class App: Handled {
   public func setActivityDelegate(_ delegate: ActivityDelegate?) {
     delegate?.give()
     monitor.lock()
-    let former = activityDelegate
-    activityDelegate = delegate
+    let former = activities.delegate
+    activities.delegate = delegate
     monitor.unlock()
     withExtendedLifetime(former) {}
   }
@@ -220,12 +216,10 @@ public class App: Handled {
   /// - Returns: what is to be done without it: contexts are destroyed by the host's functions.
   func forgetAll() -> () -> Void {
     let unfinished = pending.all
-    let formerly = Array(activities.values)
+    let formerly = activities.removeAll()
     let open = streams
     let undelivered = due
     pending = PendingOperations()
-    activities = [:]
-    current = nil
     streams = [:]
     due = CallbackQueue<HostTask>()
     engine = nil
@@ -312,55 +306,6 @@ public class App: Handled {
   /// The clock of the fleet that it is of.
   var fleetClock: FleetClock? { nil }
 
-  // MARK: Activities
-
-  /// Throws INVALIDATED if the app is closed.
-  func register(_ activity: LiveActivity) throws(SegueError) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    switch state {
-    case .created, .opening, .open: activities[activity.id] = activity
-    case .closing, .closed: throw SegueError(.invalidated, "app: is closed")
-    }
-  }
-
-  func makeCurrent(_ activity: LiveActivity) throws(SegueError) {
-    try perform { $0.becomeCurrent(activity.id, $1) }
-  }
-
-  func resignCurrent(_ activity: LiveActivity) {
-    performIfOpen { $0.resignCurrent(activity.id, $1) }
-  }
-
-  func changed(_ activity: LiveActivity) {
-    performIfOpen { $0.changed(activity.id, $1) }
-  }
-
-  func invalidate(_ activity: LiveActivity) {
-    performIfOpen { $0.invalidate(activity.id, $1) }
-    monitor.lock()
-    // The object goes after the lock: others may be waiting for it.
-    let gone = activities.removeValue(forKey: activity.id)
-    monitor.unlock()
-    withExtendedLifetime(gone) {}
-  }
-
-  func saveBegan(_ number: UInt64) { performIfOpen { engine, _ in engine.saveBegan(number) } }
-
-  func saveFailed(_ number: UInt64) { performIfOpen { $0.saveFailed(number, $1) } }
-
-  func saved(_ number: UInt64) { performIfOpen { $0.saved(number, $1) } }
-
-  public func setForeground(_ isForeground: Bool) throws(SegueError) {
-    try perform { $0.setForeground(isForeground, $1) }
-  }
-
-  func liveActivity(_ id: Identifier) -> LiveActivity? { activities[id] }
-
-  /// Its own delegate, else that of all activities of the app. Called with the lock.
-  func delegate(of activity: LiveActivity) -> ActivityDelegate? { activity.ownDelegate ?? activityDelegate }
-  func delegate(of id: Identifier) -> ActivityDelegate? { liveActivity(id).flatMap { delegate(of: $0) } }
-
   // MARK: Offers
 
   /// Whether it is registered with a hub, and, if not, what kept it from that last, as far as it is known.
@@ -426,12 +371,7 @@ public class App: Handled {
     guard let engine else { return }
     drain()
     tellTransfers()
-    let offered = engine.currentActivity
-    if current?.id != offered {
-      current?.setCurrent(false)
-      current = offered.flatMap { activities[$0] }
-      current?.setCurrent(true)
-    }
+    activities.setCurrent(engine.currentActivity)
     setDeadline()
   }
 

@@ -100,7 +100,7 @@ extension App {
   /// What is attached under the name that is asked for; nil: nothing.
   func source(of part: Message.AttachmentPart, _ request: StreamRequest) -> SourceFile? {
     // There are no other sources.
-    (try? liveActivity(request.activity)?.attachment(part.name))?.source.map {
+    (try? activities[request.activity]?.attachment(part.name))?.source.map {
       unsafeDowncast($0, to: SourceFile.self)
     }
   }

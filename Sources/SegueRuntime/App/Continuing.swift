@@ -67,13 +67,13 @@ extension App {
 }
 
 extension App: AppEngineOwner {
-  public func activity(_ id: Identifier) -> Activity? { liveActivity(id)?.validState }
-  public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { liveActivity(id)?.setNeedsSaveQuietly(needsSave) }
-  public func lastChange(of id: Identifier) -> Int64 { liveActivity(id)?.changedAt ?? 0 }
-  public func continuation(of id: Identifier) -> Identifier? { liveActivity(id)?.continuedFrom?.continuation }
-  public func answersWillSave(_ id: Identifier) -> Bool { delegate(of: id)?.answersWillSave ?? false }
-  public func takesStreams(_ id: Identifier) -> Bool { delegate(of: id)?.takesStreams ?? false }
-  public func takesRequests(_ id: Identifier) -> Bool { delegate(of: id)?.takesRequests ?? false }
+  public func activity(_ id: Identifier) -> Activity? { activities[id]?.validState }
+  public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.setNeedsSaveQuietly(needsSave) }
+  public func lastChange(of id: Identifier) -> Int64 { activities[id]?.changedAt ?? 0 }
+  public func continuation(of id: Identifier) -> Identifier? { activities[id]?.continuedFrom?.continuation }
+  public func answersWillSave(_ id: Identifier) -> Bool { activities.delegate(of: id)?.answersWillSave ?? false }
+  public func takesStreams(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesStreams ?? false }
+  public func takesRequests(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesRequests ?? false }
   public func streamEnd(_ id: Identifier) -> StreamWord { streams[id]?.end ?? .aborted(0) }
 }
 

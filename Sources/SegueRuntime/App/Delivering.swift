@@ -68,12 +68,12 @@ extension App {
       }
     case .willSave(let id, let number): return willSave(id, number)
     case .wasContinued(let id, let receipt):
-      continuedActivity = liveActivity(id)
+      continuedActivity = activities[id]
       return tell(id) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
     case .continuationEnded(let id, let receipt):
       // The end of an attempt is told even if `was_continued` has invalidated the activity (R3.6).
       defer { continuedActivity = nil }
-      let activity = liveActivity(id) ?? continuedActivity.flatMap { $0.id == id ? $0 : nil }
+      let activity = activities[id] ?? continuedActivity.flatMap { $0.id == id ? $0 : nil }
       return tell(activity) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
     case .continuation(let id): return step(of: id)
     case .explanation(let request, let reasons):
@@ -104,18 +104,18 @@ extension App {
   }
 
   func tell(_ id: Identifier, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool) -> Turn {
-    tell(liveActivity(id), body)
+    tell(activities[id], body)
   }
 
   private func tell(
     _ activity: LiveActivity?, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool
   ) -> Turn {
-    guard let activity, let delegate = delegate(of: activity) else { return Self.nothing }
+    guard let activity, let delegate = activities.delegate(of: activity) else { return Self.nothing }
     return { delegate.call { body(delegate, activity) } ?? false }
   }
 
   private func willSave(_ id: Identifier, _ number: UInt64) -> Turn {
-    guard let activity = liveActivity(id) else {
+    guard let activity = activities[id] else {
       // It was invalidated, and its save with it; should the engine still wait, it need not.
       return {
         self.saved(number)
@@ -123,7 +123,7 @@ extension App {
       }
     }
     let save = PendingSave(app: self, activity: activity, number: number)
-    guard let delegate = delegate(of: activity) else {
+    guard let delegate = activities.delegate(of: activity) else {
       return {
         save.answer()
         return false

@@ -19,7 +19,7 @@ extension App {
     } else {
       add("  hub: none yet")
     }
-    if let id = engine.currentActivity, let activity = liveActivity(id) {
+    if let id = engine.currentActivity, let activity = activities[id] {
       activity.read { add("  offers: \($0.type) \(quoted($0.title))") }
     } else {
       add("  offers: nothing")

@@ -35,7 +35,7 @@ extension App {
 
   func requestCame(_ number: UInt64, _ id: Identifier, _ bytes: [UInt8]) -> Turn {
     // It was invalidated, and its requests have ended with it.
-    guard let activity = liveActivity(id) else { return { false } }
+    guard let activity = activities[id] else { return { false } }
     let request = Request(activity, toAnswer: number)
     let turn = tell(id) { delegate, activity in delegate.didReceiveRequest(activity, request, bytes) }
     return {

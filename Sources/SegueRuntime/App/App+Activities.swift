@@ -1,0 +1,47 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// What an app's activities ask of it.
+extension App {
+  /// Throws INVALIDATED if the app is closed.
+  func register(_ activity: LiveActivity) throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    switch state {
+    case .created, .opening, .open: activities.add(activity)
+    case .closing, .closed: throw SegueError(.invalidated, "app: is closed")
+    }
+  }
+
+  func makeCurrent(_ activity: LiveActivity) throws(SegueError) {
+    try perform { $0.becomeCurrent(activity.id, $1) }
+  }
+
+  func resignCurrent(_ activity: LiveActivity) {
+    performIfOpen { $0.resignCurrent(activity.id, $1) }
+  }
+
+  func changed(_ activity: LiveActivity) {
+    performIfOpen { $0.changed(activity.id, $1) }
+  }
+
+  func invalidate(_ activity: LiveActivity) {
+    performIfOpen { $0.invalidate(activity.id, $1) }
+    monitor.lock()
+    // The object goes after the lock: others may be waiting for it.
+    let gone = activities.remove(activity.id)
+    monitor.unlock()
+    withExtendedLifetime(gone) {}
+  }
+
+  func saveBegan(_ number: UInt64) { performIfOpen { engine, _ in engine.saveBegan(number) } }
+
+  func saveFailed(_ number: UInt64) { performIfOpen { $0.saveFailed(number, $1) } }
+
+  func saved(_ number: UInt64) { performIfOpen { $0.saved(number, $1) } }
+
+  public func setForeground(_ isForeground: Bool) throws(SegueError) {
+    try perform { $0.setForeground(isForeground, $1) }
+  }
+}
