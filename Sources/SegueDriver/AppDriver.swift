@@ -2,29 +2,29 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// Joins an `AppEngine` to its hub: reads and writes their connection, and leaves a hub that is of no use. Finding the
-/// next one is for `HubElection`. Guarded by whatever guards the engine.
+/// Connects an `AppEngine` to its hub: reads and writes their connection, and leaves an unusable hub. `HubElection`
+/// finds the next one. Guarded like the engine.
 public final class AppDriver {
-  /// Milliseconds within which a hub that lives has served somebody: as long as it is given to answer.
+  /// The most milliseconds since the heartbeat of a live hub: as long as it has to answer.
   private static let heartbeatTime: Int64 = 500
-  /// Milliseconds in which nothing is written because the system had nothing left for it.
+  /// Milliseconds without writing after the system refused a write.
   private static let writePause: Int64 = 50
-  /// Milliseconds that the last words of an app may take to get into a connection that is full.
+  /// Milliseconds to flush the last messages of an app into a full connection.
   public static let lastWordsTime: Int64 = 250
 
   public let engine: AppEngine
   private let directory: any HubDirectory
   private var connection: (any ByteConnection)?
-  /// Generation of the hub that it is connected to; nil: it is not connected.
+  /// The generation of its hub; nil if it is not connected.
   public private(set) var generation: UInt64?
-  /// Why there is no connection, as far as it is known; forgotten once the app is ready.
+  /// The last known cause for not being connected; cleared once the app is ready.
   public private(set) var problem: SegueError?
   private var policy = HubFailoverPolicy()
   /// The hub has closed the connection.
   private var isClosed = false
-  /// The connection has no room: more is written when it tells that it has.
+  /// Whether the connection is full: writing continues when it becomes writable.
   private var isFull = false
-  /// The system has refused to write: uptime at which that is tried again.
+  /// The uptime at which to retry a write that the system refused.
   private var writesAt: Int64?
 
   public init(_ engine: AppEngine, in directory: any HubDirectory) {
@@ -34,7 +34,7 @@ public final class AppDriver {
 
   // MARK: Connecting
 
-  /// Takes over a connection to a hub. `drain` is to be called afterwards.
+  /// Takes over a connection to a hub. Call `drain` afterwards.
   public func connected(_ connection: any ByteConnection, generation: UInt64, _ now: Moment) {
     disconnect(now)
     self.connection = connection
@@ -51,7 +51,7 @@ public final class AppDriver {
     engine.disconnected(now)
   }
 
-  /// Closes the connection without a word to the engine, which is not used any more.
+  /// Closes the connection without a call of the engine, which is no longer used.
   public func abandon() {
     connection?.close()
     connection = nil
@@ -73,14 +73,14 @@ public final class AppDriver {
     if case .closed = result { isClosed = true }
   }
 
-  /// Uptime at which the engine is to be ticked, or `drain` to be called; nil: not by itself.
+  /// The uptime at which to tick the engine, or to call `drain`, or nil.
   public var nextDeadline: Int64? {
     let deadline = engine.nextDeadline
     return writesAt.map { min($0, deadline ?? $0) } ?? deadline
   }
 
-  /// Does what follows from a call of the engine: writes what it has for the hub, and leaves a hub that is of no use.
-  /// - Returns: why the hub was left; nil: it was not.
+  /// Handles the results of a call of the engine: writes its bytes for the hub, and leaves an unusable hub.
+  /// - Returns: why the hub was left, or nil.
   public func drain(_ now: @autoclosure () -> Moment) -> HubDeparture? {
     if isClosed { return lost(now()) }
     flush(now())
@@ -88,7 +88,7 @@ public final class AppDriver {
     return handle(fault, now())
   }
 
-  /// Writes what the engine has for the hub, as far as there is room.
+  /// Writes the engine's bytes for the hub, as far as the connection accepts them.
   public func flush(_ now: @autoclosure () -> Moment) {
     guard let connection, let link = engine.link else { return }
     if let writesAt {
@@ -109,15 +109,15 @@ public final class AppDriver {
     connection.watch(reading: true, writing: isFull)
   }
 
-  /// What keeps the rest of the last words from being written.
+  /// The obstacle to writing the rest of the last messages.
   public enum Obstacle {
-    /// The connection has no room.
+    /// The connection is full.
     case full
     /// The system refuses until this uptime.
     case refused(Int64)
   }
 
-  /// Nil: all was written.
+  /// Nil if everything was written.
   public var obstacle: Obstacle? { writesAt.map { .refused($0) } ?? (isFull ? .full : nil) }
 
   // MARK: Leaving a hub
@@ -149,7 +149,7 @@ public final class AppDriver {
     return HubDeparture(search: search, problem: problem)
   }
 
-  /// Nil: nothing is wrong with the hub but its age.
+  /// Nil if the hub is only too old.
   private static func problem(_ fault: HubComplaint, _ generation: UInt64) -> SegueError? {
     let hub = "the hub of generation \(generation)"
     switch fault {
@@ -160,21 +160,21 @@ public final class AppDriver {
     }
   }
 
-  /// The hub has no room for a connection.
+  /// The hub accepts no further connection.
   public func backlogFull(at generation: UInt64, _ now: Moment) -> HubSearch {
     problem = SegueError(
       .connectionUnavailable, "the hub of generation \(generation) has no room for another connection")
     return lost(generation, wasWelcome: false, now)
   }
 
-  /// The system refuses what is needed to find a hub.
-  /// - Returns: milliseconds after which it is to be tried again.
+  /// The system refuses something that is needed to find a hub.
+  /// - Returns: milliseconds until the next attempt.
   public func couldNotConnect(_ error: SegueError) -> Int64 {
     problem = error
     return policy.failed()
   }
 
-  /// Whether a hub has served anybody in the time that it was given to answer.
+  /// Whether the heartbeat of a hub is recent.
   private func hubLives(_ generation: UInt64) -> Bool {
     guard let age = directory.heartbeatAge(generation) else { return false }
     return age < Self.heartbeatTime
@@ -183,8 +183,8 @@ public final class AppDriver {
 
 /// A hub was left.
 public struct HubDeparture {
-  /// How the app finds the next one.
+  /// How the app finds the next hub.
   public let search: HubSearch
-  /// What was wrong, if it is to be logged.
+  /// The error to log, if any.
   public var problem: SegueError?
 }

@@ -1,33 +1,34 @@
 import SegueWire
 
-/// A connection that carries bytes in both directions, and descriptors beside them where both ends are on one device: a
-/// Unix socket in the product, a simulated connection in the fleet. No call of it waits.
+/// A connection that carries bytes in both directions, and descriptors if both ends are on one device: a Unix socket in
+/// the product, a simulated connection in the fleet. No call blocks.
 public protocol ByteConnection: AnyObject {
-  /// Reads once, `limit` bytes at most. Calls `body` once if any bytes came, with them and the descriptor that came along.
+  /// Reads once, at most `limit` bytes. Calls `body` once if there are any, with the bytes and their descriptor.
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead
   /// Writes once; `descriptor` goes with the first of the bytes and stays the caller's.
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite
-  /// Sets what the owner is told of from now on: that there is something to read, or room to write.
+  /// Sets the events of which the owner is notified: readable, writable.
   func watch(reading: Bool, writing: Bool)
-  /// Closes this end. Nothing is told of it afterwards. A second call does nothing.
+  /// Closes this end. No events follow. A second call has no effect.
   func close()
 }
 
-/// What a read of a `ByteConnection` found.
+/// The result of a read from a `ByteConnection`.
 public enum ByteRead {
   /// There may be more.
   case full
-  /// All that was there has been read.
+  /// All available bytes have been read.
   case drained
   /// The other end closed, or is gone.
   case closed
 }
 
-/// What became of a write to a `ByteConnection`.
+/// The result of a write to a `ByteConnection`.
 public enum ByteWrite {
-  /// The number of bytes that were taken. Fewer than all: there is no room, or the other end closed, which a read tells.
+  /// The number of bytes accepted. Fewer than all if the connection is full, or the other end closed, which a read
+  /// reports.
   case bytes(Int)
-  /// None were taken, and not for want of room: the system has no memory, or too many descriptors are under way. The
-  /// connection does not tell when that is over, so the owner tries again after a pause.
+  /// None accepted for another reason: the system has no memory, or too many descriptors are in flight. The connection
+  /// does not report when that ends, so the owner retries after a pause.
   case refused
 }

@@ -1,44 +1,44 @@
 import SegueEngine
 import SegueModel
 
-/// Decides what an app does when its hub is of no use to it: whether it is patient, or looks for another. How hubs are
-/// found is for `HubElection`.
+/// Decides whether an app with an unusable hub waits or looks for another. `HubElection` finds hubs.
 struct HubFailoverPolicy {
-  /// Times that a hub turns an app away before it looks for another: about as long as it waits for a silent one.
+  /// Rejections by a hub before the app looks for another: about as long as the wait for a silent one.
   private static let refusalLimit = 10
-  /// Milliseconds before an app asks a hub again that has turned it away.
+  /// Milliseconds until the next attempt after a rejection.
   private static let refusalTime: Int64 = 50
-  /// Times that a hub which is busy, but lives, is given more time: about 10 s.
+  /// Extensions for a busy hub with a recent heartbeat: about 10 s.
   private static let extensionLimit = 20
-  /// Milliseconds before an app asks a hub again that has no room for one more of its process: no other would have more.
+  /// Milliseconds until the next attempt after a hub refused one more connection of the process: no other hub would
+  /// accept more.
   private static let crowdedTime: Int64 = 1_000
-  /// Milliseconds before an app asks a hub again that speaks another protocol.
+  /// Milliseconds until the next attempt at a hub of another protocol.
   private static let versionTime: Int64 = 30_000
 
-  /// Losses of hubs at once that an app follows without waiting.
+  /// Consecutive losses of hubs that an app follows without a delay.
   private static let burst = 20
-  /// Milliseconds for each loss beyond those: a hub that welcomes everybody and says goodbye is visited no more often.
+  /// Milliseconds per further loss: bounds the connections to a hub that sends welcome and goodbye.
   private static let pace: Int64 = 200
-  /// Milliseconds of a connection that was of use: one that ends sooner counts as refused.
+  /// Milliseconds after which a connection counts as useful: one that ends sooner counts as rejected.
   private static let usefulTime: Int64 = 1_000
 
-  /// How often in a row a hub has closed the connection before it was of use.
+  /// Consecutive connections that a hub closed early.
   private var refusals = 0
-  /// Of the hub that has.
+  /// The generation of that hub.
   private var refusing: UInt64 = 0
-  /// The uptime until which all losses of late are paid for, each with `pace`.
+  /// The uptime until which recent losses count, each for `pace`.
   private var paidUntil: Int64 = 0
   private var connectedAt: Int64 = 0
-  /// How often in a row the system has refused what is needed.
+  /// Consecutive refusals of the system.
   private var failures = 0
-  /// Milliseconds until that is tried again: the first time, and at most.
+  /// Milliseconds until the next attempt: initially, and at most.
   private static let failureTime: Int64 = 1_000
   private static let longestFailureTime: Int64 = 16_000
-  /// How often in a row a hub that does not answer was given more time.
+  /// Consecutive extensions for a hub that does not answer.
   private var extensions = 0
 
   enum Step {
-    /// Gives the hub as long again (`AppEngine.waitForHub`).
+    /// Gives the hub the same time again (`AppEngine.waitForHub`).
     case keep
     /// Leaves the hub.
     case leave(HubSearch)
@@ -54,16 +54,16 @@ struct HubFailoverPolicy {
     connectedAt = now.uptime
   }
 
-  /// The system refused what is needed to find a hub, or to be one.
-  /// - Returns: milliseconds after which it is tried again.
+  /// The system refused something that is needed to find a hub, or to be one.
+  /// - Returns: milliseconds until the next attempt.
   mutating func failed() -> Int64 {
     failures += 1
     return min(Self.failureTime << Int64(min(failures - 1, 10)), Self.longestFailureTime)
   }
 
-  /// The hub has closed the connection: it ends, or has no room. One that is there and turns us away again and again is
-  /// no better than one that says nothing.
-  /// - Parameter hubLives: whether it has served anybody of late.
+  /// The hub has closed the connection: it ends, or is full. A hub that repeatedly rejects the app is no better than a
+  /// silent one.
+  /// - Parameter hubLives: whether its heartbeat is recent.
   mutating func lost(
     _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
   ) -> HubSearch {
@@ -78,7 +78,7 @@ struct HubFailoverPolicy {
     return seek(minimum: generation + 1, now)
   }
 
-  /// The engine wants another hub. Unless the step is to wait, the connection to this one is to be given up.
+  /// The engine wants another hub. Unless the step is to wait, close the connection to this one.
   mutating func handle(
     _ fault: HubComplaint, _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
   ) -> Step {
@@ -97,7 +97,7 @@ struct HubFailoverPolicy {
     }
   }
 
-  /// Hubs that go one after another are followed at once, but not for ever: others may make them go.
+  /// Follows consecutive losses of hubs at once, but only up to a limit: others may cause them.
   private mutating func seek(minimum: UInt64, _ now: Moment) -> HubSearch {
     paidUntil = max(paidUntil, now.uptime) + Self.pace
     return .seek(minimum: minimum, after: max(0, paidUntil - now.uptime - Int64(Self.burst) * Self.pace))

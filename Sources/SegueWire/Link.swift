@@ -1,6 +1,6 @@
 import SegueModel
 
-/// Which end of a link one is: it decides the numbers of the channels that one opens.
+/// The side of a link, which decides the numbers of the channels that it opens.
 public enum LinkSide: Sendable {
   /// Opened the connection: odd channels.
   case connecting
@@ -10,76 +10,76 @@ public enum LinkSide: Sendable {
 
 /// One end of a connection: messages, and channels of bytes with credit, multiplexed into frames.
 ///
-/// Bytes in by `receive`, bytes out by `takeOutput`; what they mean comes out of `nextEvent`. Messages overtake the
-/// bytes of channels, and channels take turns. What waits to go out is bounded by the credit of the peer for channels;
-/// for messages whoever sends looks at `pendingBytes`.
+/// `receive` takes bytes in, `takeOutput` gives bytes out, `nextEvent` gives their meaning. Messages overtake the bytes
+/// of channels, and channels take turns. The peer's credit bounds the pending bytes of channels; senders of messages
+/// check `pendingBytes`.
 ///
-/// A link can outlive its connection (R7.4): from `keep` on it keeps what it sent until the peer has said that it came,
-/// so that `resume` can go on over another connection without loss or repetition.
+/// A link can outlive its connection (R7.4): after `keep` it keeps sent bytes until the peer acknowledges them, so that
+/// `resume` can continue over another connection without loss or repetition.
 public final class Link {
   public typealias Channel = UInt32
 
   public enum Event {
-    /// `takeMessage` gives it.
+    /// A message, which `takeMessage` gives.
     case message
-    /// The next of the channel.
+    /// The next bytes of the channel.
     case data(Channel, ArraySlice<UInt8>)
-    /// The peer has sent all of the channel, and all has come: so many bytes.
+    /// The channel is complete: all bytes have arrived, this many.
     case end(Channel, UInt64)
-    /// The peer gave the channel up, or some of its bytes are missing.
+    /// The peer aborted the channel, or some of its bytes are missing.
     case reset(Channel)
-    /// The peer takes this many more bytes of the channel.
+    /// The peer accepts this many more bytes of the channel.
     case room(Channel, Int)
   }
 
-  /// Bytes that are best written at a time: a whole frame.
+  /// The best size of a write: a whole frame.
   public static let pieceSize = Frame.dataLimit
-  /// Bytes that a channel may carry before its receiver grants more.
+  /// The initial credit of a channel, in bytes.
   public static let window = 256 * 1024
-  /// Channels that a peer may have open at a time.
+  /// The most channels that a peer may have open.
   public static let channelLimit = 256
 
   var input = FrameReader()
-  /// Whole frames that go out next, in this order: a few, so that what is urgent does not wait long. Behind those that
-  /// went and are kept.
+  /// The next whole frames to send, in order, after the sent ones that are kept: only a few, so that urgent messages
+  /// are not delayed.
   var output = ByteQueue()
-  /// Bytes of `output` that went.
+  /// The number of sent bytes in `output`.
   var sent = 0
-  /// Frames of messages and of control that wait for that.
+  /// Queued frames of messages and of control.
   var waiting = ByteQueue()
-  /// Of the messages that wait, in the same order.
+  /// The sizes of the queued messages, in the same order.
   private var descriptors: [PassedDescriptor] = []
-  /// Goes with the first byte that `takeOutput` gives next.
+  /// The descriptor that goes with the next byte of `takeOutput`.
   public private(set) var outgoingDescriptor: PassedDescriptor?
   var kept: Kept?
   private var outgoing: [Outgoing] = []
   private var incoming: [Incoming] = []
   var nextChannel: Channel
   private var turn = 0
-  /// The highest channel of the peer that a message named: frames of lower ones may still come when we have forgotten it.
+  /// The highest channel that a message of the peer has named: late frames of lower ones may still arrive.
   private var highestAccepted: Channel = 0
   private var peerParity: Channel
 
-  /// A channel that we opened and write to.
+  /// A channel that this side opened and writes to.
   private struct Outgoing {
     let channel: Channel
     var credit = Link.window
     var bytes = ByteQueue()
-    /// Bytes that were queued so far.
+    /// The number of bytes queued so far.
     var total: UInt64 = 0
-    /// What the peer is told that these are; nil: more may follow.
+    /// The total to announce; nil while more may follow.
     var finalTotal: UInt64?
     var isFinished: Bool { finalTotal != nil }
   }
 
-  /// A channel of the peer that we read.
+  /// A channel of the peer that this side reads.
   private struct Incoming {
     let channel: Channel
-    /// Bytes that the peer may still send.
+    /// The remaining credit of the peer.
     var credit = Link.window
-    /// Bytes that were used up, but not granted again.
+    /// Consumed bytes that were not granted again yet.
     var used = 0
-    /// Bytes that have come.
+    /// The number of received bytes.
     var total: UInt64 = 0
   }
 
@@ -97,9 +97,9 @@ public final class Link {
 
   // MARK: Sending
 
-  /// Queues a message; it is at most 64 KiB long (its maker knows).
-  /// - Parameter isUrgent: before those that wait; for what does not depend on them.
-  /// - Parameter descriptor: goes with it, and nothing is urgent about it.
+  /// Queues a message. Invariant: it is at most 64 KiB long.
+  /// - Parameter isUrgent: goes before queued messages; only for messages that do not depend on them.
+  /// - Parameter descriptor: goes with the message, which must not be urgent.
   public func send(_ message: [UInt8], isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
     message.withUnsafeBytes { send($0, isUrgent: isUrgent, with: descriptor) }
   }
@@ -118,8 +118,8 @@ public final class Link {
     }
   }
 
-  /// A new channel, to be named to the peer in a message that is sent before any byte of it. Only while `openCount` is less than
-  /// `channelLimit`.
+  /// Opens a channel. A message must name it to the peer before any byte of it is sent. Invariant: `openCount` is less
+  /// than `channelLimit`.
   public func open() -> Channel {
     let channel = nextChannel
     nextChannel += 2
@@ -132,7 +132,7 @@ public final class Link {
   /// Whether a channel is open in either direction.
   public var hasChannels: Bool { !outgoing.isEmpty || !incoming.isEmpty }
 
-  /// How many bytes `write` takes now; 0 for a channel that is not open.
+  /// The number of bytes that `write` accepts now; 0 for a channel that is not open.
   public func room(in channel: Channel) -> Int {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }), !outgoing[index].isFinished else {
       return 0
@@ -140,10 +140,10 @@ public final class Link {
     return max(0, outgoing[index].credit - outgoing[index].bytes.count)
   }
 
-  /// Queues bytes of a channel that `body` fills in, `limit` at most, and fewer if it is given less room. A limit of more than
-  /// `room(in:)` is a mistake of ours.
-  /// - Parameter body: returns how many bytes it filled in.
-  /// - Returns: as many; 0 for a channel that is not open.
+  /// Queues bytes of a channel that `body` fills in, at most `limit`, and fewer if its buffer is smaller. Invariant:
+  /// `limit` is at most `room(in:)`.
+  /// - Parameter body: returns the number of bytes that it filled in.
+  /// - Returns: that number; 0 for a channel that is not open.
   @discardableResult public func write(
     to channel: Channel, atMost limit: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Int {
@@ -162,7 +162,7 @@ public final class Link {
     return count
   }
 
-  /// The same of bytes that are there: all of them are queued.
+  /// Queues all given bytes.
   public func write(_ bytes: ArraySlice<UInt8>, to channel: Channel) {
     var rest = bytes
     while !rest.isEmpty {
@@ -178,14 +178,14 @@ public final class Link {
     }
   }
 
-  /// No more bytes follow.
-  /// - Parameter total: how many there were at their source, of which the peer is told; nil: as many as were written here.
+  /// Ends a channel: no more bytes follow.
+  /// - Parameter total: the number of bytes at their source, to announce; nil: as many as were written here.
   public func finish(_ channel: Channel, total: UInt64? = nil) {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return }
     outgoing[index].finalTotal = total ?? outgoing[index].total
   }
 
-  /// Gives a channel up, ours or the peer's; unsent bytes are dropped. Of one that is closed: nothing.
+  /// Aborts a channel of either side and drops unsent bytes. No effect on a closed one.
   public func reset(_ channel: Channel) {
     if let index = outgoing.firstIndex(where: { $0.channel == channel }) {
       outgoing.remove(at: index)
@@ -199,7 +199,7 @@ public final class Link {
 
   // MARK: Receiving
 
-  /// Expects the channel that a message of the peer named.
+  /// Accepts the channel that a message of the peer has named.
   public func accept(_ channel: Channel) throws(SegueError) {
     guard channel != 0, channel & 1 == peerParity, channel > highestAccepted else {
       throw SegueError(.malformed, "link: channel \(channel) cannot be opened")
@@ -209,10 +209,10 @@ public final class Link {
     incoming.append(Incoming(channel: channel))
   }
 
-  /// Bytes of a channel that are used up before the peer hears of it: a small document costs no frame of credit.
+  /// Consumed bytes of a channel before credit is sent: a small document costs no credit frame.
   static let grantSize = window - Frame.dataLimit
 
-  /// So many bytes were used up: the peer may send as many more, and hears of it when enough have come together.
+  /// Grants the peer as many bytes as were consumed, in a credit frame once there are enough.
   public func grant(_ count: Int, to channel: Channel) {
     guard let index = incoming.firstIndex(where: { $0.channel == channel }), count > 0 else { return }
     incoming[index].used += count
@@ -221,11 +221,11 @@ public final class Link {
     incoming[index].used = 0
     incoming[index].credit += used
     Frame.append(.credit, channel: channel, UInt32(clamping: used), to: &waiting)
-    // It wakes the peer anyway.
+    // This wakes the peer anyway.
     acknowledge()
   }
 
-  /// Bytes from the peer, of one read.
+  /// Takes in the bytes of one read.
   /// - Parameter descriptor: came with that read.
   public func receive(_ bytes: consuming [UInt8], _ descriptor: PassedDescriptor? = nil) {
     if let received = kept?.received { kept?.received = received + UInt64(bytes.count) }
@@ -233,10 +233,10 @@ public final class Link {
     acknowledge(atLeast: Link.ackSize)
   }
 
-  /// Bytes that are best read from the connection next.
+  /// The best size of the next read from the connection.
   public var readSize: Int { input.readSize }
 
-  /// What came, in order. Nil: more bytes are needed. After an error the connection is of no further use.
+  /// Returns the next event, in order. Nil if more bytes are needed. After an error the connection is unusable.
   public func nextEvent() throws(SegueError) -> Event? {
     while let head = try input.next() {
       if let event = try event(of: head) { return event }
@@ -244,7 +244,7 @@ public final class Link {
     return nil
   }
 
-  /// Gives the message that has come to `body`, in place, and drops it. To be called before the next event is asked for.
+  /// Passes the received message to `body`, in place, and drops it. Call this before the next `nextEvent`.
   public func takeMessage<Result>(
     _ body: (UnsafeRawBufferPointer) throws(SegueError) -> Result
   ) throws(SegueError) -> Result {
@@ -252,7 +252,7 @@ public final class Link {
     return try input.withBody(body)
   }
 
-  /// The descriptor that came with the message that has come, once. To be called before `takeMessage`.
+  /// Takes the descriptor of the received message, once. Call this before `takeMessage`.
   public func takeDescriptor() -> PassedDescriptor? { input.takeDescriptor() }
 
   private func event(of head: Frame.Head) throws(SegueError) -> Event? {
@@ -275,7 +275,7 @@ public final class Link {
       guard let index = outgoing.firstIndex(where: { $0.channel == head.channel }) else { return nil }
       let more = Int(input.withBody { Frame.bigEndian($0) })
       let (credit, overflow) = outgoing[index].credit.addingReportingOverflow(more)
-      // What was used up is granted again, so it never is more than at first.
+      // Invariant: only consumed bytes are granted again, so credit never exceeds the initial one.
       guard !overflow, credit <= Link.window else { throw SegueError(.malformed, "link: credit without bound") }
       outgoing[index].credit = credit
       return .room(head.channel, more)
@@ -293,7 +293,7 @@ public final class Link {
     return .data(channel, body)
   }
 
-  /// - Returns: how many bytes of it have come; nil: it was given up before.
+  /// - Returns: the number of its bytes that have arrived; nil if it was aborted before.
   private func removeIncoming(_ channel: Channel) throws(SegueError) -> UInt64? {
     guard let index = incoming.firstIndex(where: { $0.channel == channel }) else {
       try checkWasOpen(channel)
@@ -302,9 +302,9 @@ public final class Link {
     return incoming.remove(at: index).total
   }
 
-  /// Late frames of a channel that we gave up are fine; of one that never was they are not.
+  /// Late frames of an aborted channel are fine; frames of a channel that never existed are not.
   private func checkWasOpen(_ channel: Channel) throws(SegueError) {
-    // The peer's highest may be the highest of all, so nothing is added to it.
+    // Adds nothing to the peer's highest number, which may be the largest of all.
     let wasOpen = channel & 1 == peerParity ? channel <= highestAccepted : channel < nextChannel
     guard channel != 0, wasOpen else { throw SegueError(.malformed, "link: no channel \(channel)") }
   }
@@ -315,16 +315,16 @@ public final class Link {
     pendingBytes > 0 || !(kept?.lead.isEmpty ?? true) || (mayFill && outgoing.contains { isReady($0) })
   }
 
-  /// Bytes of messages that wait to be taken.
+  /// The number of pending bytes of messages.
   public var pendingBytes: Int { stagedBytes + waiting.count }
-  /// The same, and those that went, but are kept until the peer says that they came.
+  /// The same plus the sent bytes that are kept until acknowledged.
   public var heldBytes: Int { output.count + waiting.count }
   private var stagedBytes: Int { output.count - sent }
   /// Bytes of channels that wait for credit or for their turn.
   var channelBytes: Int { outgoing.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Gives the bytes that are next to go out to `body`, which returns how many of them went.
-  /// - Returns: false when there is nothing (left), or `body` took less than all.
+  /// Passes the next bytes to send to `body`, which returns the number that it has sent.
+  /// - Returns: false if there is nothing (left), or `body` sent less than all.
   public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
     if let lead = kept?.lead, !lead.isEmpty { return takeLead(lead, body) }
     fillOutput()
@@ -358,10 +358,10 @@ public final class Link {
     channel.bytes.isEmpty ? channel.isFinished : channel.credit > 0
   }
 
-  /// Frames of channels that have something, in turn, until one data frame's worth is waiting.
+  /// Queues frames of channels with data, in turn, until one data frame's worth is queued.
   private func fillOutput() {
     stageMessages()
-    // A message may name a channel, so nothing of channels overtakes one.
+    // A message may name a channel, so data of channels never overtakes a message.
     while waiting.isEmpty, stagedBytes < Frame.dataLimit, !outgoing.isEmpty, mayFill {
       guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else {
         return
@@ -372,11 +372,11 @@ public final class Link {
     }
   }
 
-  /// Whole frames that wait, until so many bytes of them go out next that what is urgent does not wait long. A message with a
-  /// descriptor begins what goes out next, and waits for its turn to do so.
+  /// Moves queued frames to `output`, only so many that urgent messages are not delayed. A message with a descriptor
+  /// has to be first there, and waits for that.
   private func stageMessages() {
     guard !waiting.isEmpty, stagedBytes < Frame.stagedSize else { return }
-    // As a rule all of it goes.
+    // Usually everything is sent.
     var count = descriptors.isEmpty && stagedBytes + waiting.count < Frame.stagedSize ? waiting.count : 0
     while count < waiting.count, stagedBytes + count < Frame.stagedSize {
       if !descriptors.isEmpty, waiting[count] == Frame.Kind.transfer.rawValue {

@@ -1,20 +1,20 @@
-/// Elements in ascending order, found by halving.
+/// Elements in ascending order, found by binary search.
 struct SortedArray<Element: Comparable> {
   private(set) var elements: [Element] = []
 
-  /// Behind those that are equal to it.
+  /// Inserts it after equal elements.
   mutating func insert(_ element: Element) {
     elements.insert(element, at: firstIndex { element < $0 })
   }
 
-  /// Nothing happens if it is not there.
+  /// No effect if it is missing.
   mutating func remove(_ element: Element) {
     let index = firstIndex { !($0 < element) }
     guard index < elements.count, !(element < elements[index]) else { return }
     elements.remove(at: index)
   }
 
-  /// The first element for which a condition holds that holds for all behind it, too.
+  /// The first element for which a condition holds that also holds for all later ones.
   private func firstIndex(where condition: (Element) -> Bool) -> Int {
     var low = 0
     var high = elements.count

@@ -1,13 +1,13 @@
 import SegueModel
 
-/// What a peer has yet to be told of offers.
+/// A pending update about offers for a peer.
 struct OfferNews: Hashable {
   enum Kind: UInt8 {
     /// Of an activity, to an app.
     case activity
     /// Of an offer of a hub, to another hub.
     case offer
-    /// That all offers of a hub were told.
+    /// The end of the list of a hub's offers.
     case listed
     /// Of the route to a hub.
     case route
@@ -28,14 +28,14 @@ struct OfferNews: Hashable {
   private static var none: Identifier { Identifier(high: 0, low: 0) }
 }
 
-/// News that a peer has yet to be told, each once, in the order in which it came.
+/// The pending updates for a peer, each once, in order of arrival.
 struct PendingOffers {
-  /// So many are looked through; of more, the set knows.
+  /// Up to this many are searched; beyond that a set is used.
   private static let few = 16
 
   private var order: [OfferNews] = []
   private var start = 0
-  /// Those in `order` from `start` on, if they were more than a few since there were none.
+  /// The entries of `order` from `start` on, if there were more than a few since it was empty.
   private var members: Set<OfferNews> = []
 
   init() {}
@@ -49,7 +49,7 @@ struct PendingOffers {
     members.isEmpty ? order[start...].contains(news) : members.contains(news)
   }
 
-  /// News that is there keeps its place: nothing overtakes.
+  /// A present update keeps its position: none overtakes.
   mutating func append(_ news: OfferNews) {
     guard !contains(news) else { return }
     if members.isEmpty, count == Self.few { members = Set(order[start...]) }
@@ -57,7 +57,7 @@ struct PendingOffers {
     if !members.isEmpty { members.insert(news) }
   }
 
-  /// The same, behind all that waits.
+  /// Appends it after all pending ones.
   mutating func appendLast(_ news: OfferNews) {
     if contains(news), let place = order[start...].firstIndex(of: news) {
       order.remove(at: place)
@@ -72,7 +72,7 @@ struct PendingOffers {
     if !members.isEmpty { members.remove(news) }
     start += 1
     if start == order.count {
-      // What a burst took is given back.
+      // Frees the memory of a burst.
       self = PendingOffers()
     } else if start >= 1_024, start * 2 >= order.count {
       order.removeFirst(start)

@@ -14,7 +14,7 @@ extension App: HubSeeker {
 
   public var offersFrontmostOnly: Bool { settings.offersFrontmostOnly }
 
-  /// Begins to listen to the socket and the deadlines, unless it has begun.
+  /// Starts to watch the socket and the deadlines, unless it has started.
   public func prepare() throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -28,7 +28,7 @@ extension App: HubSeeker {
   }
 
   public func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
-    // The directory of this process makes no other.
+    // The directory of this process creates no other kind.
     let socket = unsafeDowncast(hub, to: AppSocket.self)
     monitor.lock()
     defer { unlockAndLog() }
@@ -43,7 +43,7 @@ extension App: HubSeeker {
     self.socket = socket
     driver.connected(socket, generation: generation, now)
     settle()
-    // A host that waits for the former socket takes the new one.
+    // A host that waits for the former socket gets the new one.
     wakeUp.kick(if: dispatcher.isWaiting)
   }
 
@@ -67,7 +67,7 @@ extension App: HubSeeker {
     return driver?.couldNotConnect(error) ?? 0
   }
 
-  /// Nothing of it happens on the library thread after this.
+  /// After this the app does nothing on the library thread.
   func end() {
     monitor.lock()
     driver?.flush(now)
@@ -78,8 +78,8 @@ extension App: HubSeeker {
     unlockAndLog()
   }
 
-  /// Writes what the app has still to say before it closes, if the hub reads. Not on the library thread, where a hub
-  /// of this process reads. Called with the lock, which it gives up while it waits.
+  /// Sends the last messages of the app before it closes, if the hub reads. Not on the library thread, where a hub of
+  /// this process reads. Called with the lock, which it releases while it waits.
   func flushBeforeClose() {
     let deadline = Clock.uptime + AppDriver.lastWordsTime
     while let obstacle = driver?.obstacle {
@@ -92,7 +92,8 @@ extension App: HubSeeker {
       case .refused(let at): end = min(end, at)
       }
       unlockAndLog()
-      // The number may be closed meanwhile, and even be another's: then it returns too early or too late, no more.
+      // The descriptor may be closed meanwhile, and even be another file's: then this only returns too early or too
+      // late.
       poll(&descriptor, 1, Int32(clamping: max(0, end - uptime)))
       monitor.lock()
       driver?.flush(now)
@@ -110,7 +111,8 @@ extension App: HubSeeker {
     settle()
   }
 
-  /// The engine was called: what it has for the hub goes out, and a hub that is of no use is left. Called with the lock.
+  /// Handles the results of a call of the engine: sends messages to the hub, and leaves an unusable one. Called with
+  /// the lock.
   func drainDriver() {
     guard let departure = driver?.drain(now) else { return }
     if let problem = departure.problem { logs.append((.info, DiagnosticText(of: problem.message))) }

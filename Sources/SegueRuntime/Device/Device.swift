@@ -3,8 +3,8 @@ import SegueEngine
 import SegueModel
 import SegueTransport
 
-/// This device as the apps of this process see it: the place of its hubs, and the election among them. All but `users`
-/// and `folder` is for the library thread.
+/// This device as the apps of this process see it: its runtime folder, and the election of hubs. Everything except
+/// `users` and `folder` is for the library thread.
 final class Device {
   /// Apps of this process; guarded by the library's lock.
   var users = 0

@@ -3,18 +3,18 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment on its way to another app of a fleet (R7.6): what a thread does on a device, when the fleet moves. Guarded by
-/// the fleet's lock.
+/// An attachment transfer to another app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
+/// advances. Guarded by the fleet's lock.
 final class FleetSending {
-  /// Bytes that are read at a time.
+  /// Bytes per read.
   private static let pieceSize = 16 * 1024
 
-  /// The app that has asked.
+  /// The receiver.
   let receiver: Identifier
   let socket: FleetSocket
   private let file: SourceFile
   private var position: UInt64
-  /// What goes out next.
+  /// The next bytes to send.
   private var waiting: [UInt8]
   private var isComplete = false
 
@@ -28,7 +28,7 @@ final class FleetSending {
 
   var isOver: Bool { socket.isClosed }
 
-  /// Writes as much as there is room for.
+  /// Writes as much as the socket accepts.
   func carry() {
     while !isOver {
       let count = waiting.withUnsafeBytes { socket.write($0) }

@@ -4,10 +4,10 @@ import SegueModel
 import SegueTransport
 import Synchronization
 
-/// A virtual fleet that the host drives. One lock guards all of it, its apps included; callbacks run inside `step`, `run`
-/// and `advance`, without the lock, on the thread that calls them.
+/// A virtual fleet that the host drives. One lock guards all of it, including its apps. Callbacks run inside `step`,
+/// `run` and `advance`, without the lock, on the calling thread.
 public final class LiveFleet: Handled {
-  /// Milliseconds that `advance` goes at most: a day.
+  /// The most milliseconds of `advance`: a day.
   public static let advanceLimit: UInt64 = 86_400_000
   /// Of a story.
   public static let storyLimits = (devices: 64, apps: 256, events: 100_000)
@@ -16,15 +16,15 @@ public final class LiveFleet: Handled {
   let clock: FleetClock
   /// Guarded by the lock.
   let fleet: Fleet
-  /// The thread that steps.
+  /// The stepping thread.
   private let stepper = Atomic<pthread_t>(0)
-  /// What is to be done when the lock is free: contexts to destroy, apps to close, lines to log.
+  /// Work to do without the lock: contexts to destroy, apps to close, lines to log.
   private var chores: [() -> Void] = []
-  /// Those that are open.
+  /// The open apps.
   private var apps: [FleetApp] = []
   /// Streams of its apps.
   private var streams: [FleetStream] = []
-  /// Readable when `wait` is to look again; negative: there is none yet.
+  /// Readable when `wait` has to check again; negative if there is none yet.
   private var bell: Int32 = -1
   private var isAwaited = false
 
@@ -35,7 +35,7 @@ public final class LiveFleet: Handled {
 
   deinit { Descriptors.close(bell) }
 
-  /// Does something with the fleet, under the lock.
+  /// Runs `body` with the fleet, under the lock.
   func perform<Result>(_ body: (Fleet) throws(SegueError) -> Result) throws(SegueError) -> Result {
     monitor.lock()
     defer { unlockAndTidy() }
@@ -48,7 +48,7 @@ public final class LiveFleet: Handled {
     return body(fleet)
   }
 
-  /// To be done when the lock is free.
+  /// Queues work to do without the lock.
   func later(_ chore: @escaping () -> Void) { chores.append(chore) }
 
   private func unlockAndTidy() {
@@ -56,17 +56,17 @@ public final class LiveFleet: Handled {
     self.chores = []
     monitor.unlock()
     guard !chores.isEmpty else { return }
-    // A thread that ended at one of them would take the others along.
+    // A thread that is cancelled in one of them would lose the others.
     let cancellation = Cancellation.disable()
     for chore in chores { chore() }
     Cancellation.restore(cancellation)
   }
 
-  /// Called with the lock, as the next one.
+  /// Called with the lock, like the next one.
   func opened(_ app: FleetApp) { apps.append(app) }
   func closed(_ app: FleetApp) { apps.removeAll { $0 === app } }
 
-  /// Whether this thread runs a callback of one of its apps: the fleet must not move around it. Called with the lock.
+  /// Whether this thread runs a callback of one of its apps: the fleet must not advance then. Called with the lock.
   private var isInCallback: Bool {
     stepper.load(ordering: .relaxed) == pthread_self() || apps.contains { $0.isInCallback }
   }
@@ -80,7 +80,7 @@ public final class LiveFleet: Handled {
   public func setLinksAll(_ linksAll: Bool) { read { $0.linksAll = linksAll } }
   public func heal() { read { $0.heal() } }
 
-  /// - Parameters: least and most are milliseconds.
+  /// - Parameters: least and most are in milliseconds.
   public func setDelay(_ least: UInt32, _ most: UInt32) throws(SegueError) {
     try perform { (fleet) throws(SegueError) in try fleet.network.setDelay(Int64(least), Int64(most)) }
   }
@@ -93,7 +93,7 @@ public final class LiveFleet: Handled {
 
   // MARK: Time
 
-  /// Does what is next. False: there is nothing.
+  /// Executes the next event. False if there is none.
   public func step() throws(SegueError) -> Bool {
     try drive { () throws(SegueError) in oneStep(until: .max) }
   }
@@ -125,8 +125,8 @@ public final class LiveFleet: Handled {
     }
   }
 
-  /// Steps until `isDone`, or so many milliseconds have passed, or nothing is left to happen.
-  /// - Parameter milliseconds: negative: for ever.
+  /// Steps until `isDone`, or that many milliseconds have passed, or no event is left.
+  /// - Parameter milliseconds: negative for no limit.
   func advance(_ milliseconds: Int32, until isDone: () -> Bool) throws(SegueError) {
     try drive { () throws(SegueError) in
       let end = milliseconds < 0 ? nil : clock.uptime + Int64(milliseconds)
@@ -138,8 +138,8 @@ public final class LiveFleet: Handled {
     }
   }
 
-  /// Waits, in real time, until something is under way: another thread has called or answered, or a host has written to a
-  /// stream. False: the time is up.
+  /// Waits, in real time, until there is work: another thread has called or answered, or a host has written to a
+  /// stream. False if the time is up.
   public func wait(_ milliseconds: Int32) throws(SegueError) -> Bool {
     let cancellation = Cancellation.disable()
     defer { Cancellation.restore(cancellation) }
@@ -166,10 +166,10 @@ public final class LiveFleet: Handled {
     }
   }
 
-  /// Called with the lock, when something may be under way.
+  /// Called with the lock, when there may be work.
   func ring() { if isAwaited, fleet.isBusy { Descriptors.raise(bell) } }
 
-  /// A random life: see `Story`.
+  /// Runs a random workload: see `Story`.
   public func play(devices: Int, apps: Int, events: Int) throws(SegueError) {
     let limits = Self.storyLimits
     guard 1...limits.devices ~= devices, 1...limits.apps ~= apps, 0...limits.events ~= events else {
@@ -183,7 +183,7 @@ public final class LiveFleet: Handled {
     }
   }
 
-  /// With the lock, by one thread at a time, and not inside a callback.
+  /// Runs `body` with the lock, by one thread at a time, and not inside a callback.
   private func drive<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
     let cancellation = Cancellation.disable()
     defer { Cancellation.restore(cancellation) }
@@ -212,14 +212,14 @@ public final class LiveFleet: Handled {
 
   // MARK: Streams
 
-  /// - Parameter fd: the other end of the host's, taken over.
+  /// - Parameter fd: the other end of the host's socket, owned from now on.
   func add(_ socket: FleetSocket, _ fd: Int32) {
     if let stream = FleetStream(socket, fd) { streams.append(stream) } else { socket.close() }
   }
 
   func carry(_ socket: FleetSocket) { streams.first { $0.socket === socket }?.carry() }
 
-  /// The host may have written, read or closed: what it did is next to happen. With the lock.
+  /// The host may have written, read or closed: handles that next. With the lock.
   func attendStreams() {
     streams.removeAll { $0.isOver }
     for stream in streams where stream.isReady { stream.socket.notice() }
@@ -227,7 +227,7 @@ public final class LiveFleet: Handled {
 
   // MARK: What is told of it
 
-  /// Milliseconds since it began.
+  /// Milliseconds since the fleet was created.
   public var elapsed: UInt64 { UInt64(clamping: clock.elapsed) }
   public var trace: String { read { $0.log.lines } }
   public var traceHash: UInt64 { read { $0.log.hash } }

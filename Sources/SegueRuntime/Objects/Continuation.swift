@@ -1,9 +1,9 @@
 import SegueModel
 import SegueTransport
 
-/// One object of the host that can be restored from a continued activity.
+/// An object of the host that can be restored from a continued activity.
 open class Restorable: Handled {
-  /// True: it is restored.
+  /// True if it is restored.
   open func restore(_ activity: LiveActivity) -> Bool { false }
 }
 
@@ -15,12 +15,12 @@ public final class Continuation: Handled {
   private let lock = Lock()
   private var isAnnouncing = false
   private var declineReason: String?
-  /// From its arrival until it is answered and restored, or the continuation has ended.
+  /// The activity, from its arrival until it is answered and restored, or the continuation has ended.
   private var activity: LiveActivity?
   private var restorables: [Restorable] = []
   private var restoration = Restoration.none
   private var isRestored = true
-  /// How the app answered; nil: it has not.
+  /// The answer of the app; nil if there is none yet.
   private var handled: Bool?
   private var isAnswered = false
   private var isAppClosed = false
@@ -40,16 +40,15 @@ public final class Continuation: Handled {
 
   // MARK: For the host
 
-  /// What it continues.
+  /// The offer that it continues.
   public var heldOffer: HeldOffer { HeldOffer(offer, app.fleetClock) }
 
   public func cancel() { app.cancel(self) }
 
-  /// Bytes of the payload that came, and how many there will be (0: not known yet).
-  /// Once it has ended: the last figures.
+  /// The received and total bytes of the payload (total is 0 until known). After the end, the last figures.
   public var progress: (received: Int, total: Int) { app.progress(of: self) ?? lock.withLock { lastProgress } }
 
-  /// Throws INVALID_STATE outside of will_continue.
+  /// Declines. Throws INVALID_STATE outside of will_continue.
   public func decline(_ reason: String) throws(SegueError) {
     try Text.check(Optional(reason), "reason", atMost: Limits.identifier)
     try lock.withLock { () throws(SegueError) in
@@ -61,7 +60,7 @@ public final class Continuation: Handled {
   }
 
   /// Restores these objects where the app's callbacks run. Throws INVALID_STATE before continue, or the second time;
-  /// INVALIDATED when the app is closed, and lets go of the objects.
+  /// INVALIDATED when the app is closed, and releases the objects.
   public func restore(_ restorables: [Restorable]) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
       try checkAppIsOpen()
@@ -123,11 +122,11 @@ public final class Continuation: Handled {
       self.isRestored = isRestored
       restoration = .done
     }
-    // Whoever answered meanwhile has heard whether that was in time.
+    // A thread that answered meanwhile knows whether it was in time.
     _ = answerIfDue()
   }
 
-  /// It has failed, or its app is closed: nobody restores anything any more.
+  /// It has failed, or its app is closed: nothing more is restored.
   func end(isAppClosed: Bool) {
     let held = lock.withLock {
       defer {
@@ -137,7 +136,7 @@ public final class Continuation: Handled {
       }
       return (restorables, activity)
     }
-    // Contexts are destroyed by the host's functions: not under the lock.
+    // The host's functions destroy contexts, so this happens without the lock.
     withExtendedLifetime(held) {}
   }
 
@@ -146,7 +145,7 @@ public final class Continuation: Handled {
     guard !isAppClosed else { throw SegueError(.invalidated, "continuation: its app is closed") }
   }
 
-  /// - Returns: why the answer of the host comes too late; nil: it does not, or there is none yet.
+  /// - Returns: why the answer of the host comes too late; nil if it does not, or there is none yet.
   private func answerIfDue() -> SegueError? {
     let (handled, isRestored, isWaiting) = lock.withLock {
       let isWaiting = if case .waiting = restoration { true } else { false }
@@ -160,7 +159,7 @@ public final class Continuation: Handled {
     return app.answer(self, handled: handled, restored: isRestored)
   }
 
-  /// Answered and restored: nothing here needs the activity any more.
+  /// Answered and restored: releases the activity.
   private func letGoIfDone() {
     let held: LiveActivity? = lock.withLock {
       guard isAnswered, case .done = restoration else { return nil }

@@ -1,7 +1,7 @@
 import SegueTransport
 import SegueWire
 
-/// A descriptor of this process that goes, or has come, with a message.
+/// A descriptor of this process that travels with a message.
 final class OwnedDescriptor: PassedDescriptor {
   /// Negative: another has it.
   private(set) var fd: Int32
@@ -11,7 +11,7 @@ final class OwnedDescriptor: PassedDescriptor {
     super.init()
   }
 
-  /// It is the caller's from now on.
+  /// Passes ownership to the caller.
   func take() -> Int32 {
     defer { fd = -1 }
     return fd
@@ -21,12 +21,12 @@ final class OwnedDescriptor: PassedDescriptor {
 }
 
 extension PassedDescriptor {
-  /// Of one that came over a socket, or goes to it.
+  /// For a descriptor that came over a socket, or goes to one.
   var owned: OwnedDescriptor { unsafeDowncast(self, to: OwnedDescriptor.self) }
 }
 
 extension Socket {
-  /// Writes once, with a descriptor along.
+  /// Writes once, with a descriptor.
   static func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?, to fd: Int32) -> Written {
     write(bytes, descriptor?.owned.fd ?? -1, to: fd)
   }

@@ -3,17 +3,17 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment on its way to another app (R7.6): a thread reads the file and writes to a socket, and waits for both.
+/// An attachment transfer to another app (R7.6): a thread reads the file and writes to a socket, and waits for both.
 final class Sending: @unchecked Sendable {
-  /// Bytes that are read at a time: so much that calls cost little, so little that the other side works meanwhile.
+  /// Bytes per read: enough that calls cost little, and few enough that the other side works meanwhile.
   private static let pieceSize = 256 * 1024
 
-  /// The app that has asked.
+  /// The receiver.
   let receiver: Identifier
   private let offset: UInt64
-  /// The other side is on this device, and has nothing so far.
+  /// Whether the other side is on this device, and has nothing so far.
   private let handsOver: Bool
-  /// Milliseconds for which it waits for the other side to show life.
+  /// Milliseconds to wait for a sign of life of the other side.
   private let patience: Int64
   private let lock = Lock()
   private var file: SourceFile?
@@ -41,7 +41,7 @@ final class Sending: @unchecked Sendable {
     thread = try Thread { self.run() }
   }
 
-  /// Nothing more is sent. The other side takes it for a broken stream.
+  /// Stops sending. The other side sees a broken stream.
   func stop() {
     lock.withLock {
       isStopped = true
@@ -49,7 +49,7 @@ final class Sending: @unchecked Sendable {
     }
   }
 
-  /// Once: after `stop`, or when it has ended.
+  /// Call once: after `stop`, or when it has ended.
   func join() { thread?.join() }
 
   var hasEnded: Bool { lock.withLock { socket < 0 } }
@@ -73,7 +73,7 @@ final class Sending: @unchecked Sendable {
     var sum = file.digest
     do throws(SegueError) {
       let digest = try SHA256.begin()
-      // What the other side has counts for the digest all the same, unless that is known.
+      // Bytes that the other side has still count for the digest, unless that is known.
       var position = sum == nil ? 0 : offset
       while position < file.size, !lock.withLock({ isStopped }) {
         let end = position < offset ? min(offset, file.size) : file.size
@@ -108,7 +108,7 @@ final class Sending: @unchecked Sendable {
     _ = writer.write(AttachmentFormat.end(verdict, digest: sum ?? []))
   }
 
-  /// What comes first: on this device the file itself, which the other side copies, as a rule.
+  /// Sends the start: on this device the file itself, which the other side usually copies.
   /// - Returns: whether it wants the bytes.
   private func greet(_ file: SourceFile, _ writer: inout AttachmentWriter) -> Bool {
     let head = AttachmentFormat.head(size: file.size)

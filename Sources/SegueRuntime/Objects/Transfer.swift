@@ -4,10 +4,11 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment on its way to this app (R7.6): a thread asks for it, and reads a socket and writes, or has the kernel copy the file
-/// that has come by it. If the way breaks it asks again, and goes on where it was.
+/// An attachment transfer to this app (R7.6): a thread asks for the attachment, and reads a socket and writes, or lets
+/// the kernel copy the file that came over the socket. If the connection breaks it asks again, and resumes where it
+/// was.
 open class Transfer: Handled, @unchecked Sendable {
-  /// Where the bytes go.
+  /// The target of the bytes.
   public enum Target {
     case file(TargetFile)
     case descriptor(TargetDescriptor)
@@ -18,7 +19,7 @@ open class Transfer: Handled, @unchecked Sendable {
   private let target: Target
   private let lock = Lock()
   private let means: Means
-  /// Readable when there is something new for the thread.
+  /// Readable when there is work for the thread.
   private var wakeUp: Int32 { means.wakeUp.fd }
 
   // Guarded by `lock`.
@@ -26,15 +27,15 @@ open class Transfer: Handled, @unchecked Sendable {
   private var isAnswered = false
   private var refusal: SegueError?
   private var thread: Thread?
-  /// In a virtual fleet, in place of the thread: until it has ended.
+  /// Replaces the thread in a virtual fleet, until the transfer has ended.
   private var inFleet: FleetFetch?
-  /// The stream on which it comes; negative: there is none.
+  /// The stream of the attachment; negative if there is none.
   private var socket: Int32 = -1
 
   // The thread's.
   private var digest: ThreadedDigest { means.digest }
   private var hasBegun = false
-  /// The bytes come by the socket, rather than the file.
+  /// Whether bytes are sent, rather than the file.
   private var takesBytes = false
   private var received: UInt64 = 0
   /// Uptime at which the other side last showed life.
@@ -42,27 +43,27 @@ open class Transfer: Handled, @unchecked Sendable {
   private let total: UInt64
   private var reportedAt: Int64 = 0
 
-  // Guarded by the app's lock. What the host is to be told: how far it is, and its end.
+  // Guarded by the app's lock: the progress and the end to report to the host.
   private var progress: (received: UInt64, total: UInt64) = (0, 0)
   private var isProgressDue = false
   private var hasEnded = false
   private var isEndTold = false
   private var error: SegueError?
 
-  /// Bytes that are taken at a time.
+  /// Bytes per read.
   private static let pieceSize = 256 * 1024
-  /// Bytes from which on a second thread is worth it.
+  /// Bytes from which on a second thread is used.
   private static let large: UInt64 = 4 * 1024 * 1024
-  /// Milliseconds for which the app where it is attached is looked for before anything has come: a hub may have gone.
+  /// Milliseconds to look for the origin before anything has arrived: a hub may be gone.
   private static let firstPatience: Int64 = 2_000
-  /// Milliseconds for it to answer: it may be gone without anybody having noticed when it was asked.
+  /// Milliseconds for the origin to answer: it may be gone unnoticed.
   private static let answerTime: Int64 = 5_000
-  /// Signs of life that may come sooner than they must.
+  /// The most keep-alives that may come early.
   private static let spareSigns: Int64 = 100
   /// Milliseconds between two attempts: at first, and at most.
   private static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
-  /// What it takes, and may not be there.
+  /// The resources that it needs, which may be unavailable.
   public struct Means {
     fileprivate let size: UInt64
     fileprivate let digest: ThreadedDigest
@@ -92,7 +93,7 @@ open class Transfer: Handled, @unchecked Sendable {
 
   // MARK: For the host
 
-  /// Throws INVALID_STATE, INVALIDATED, LIMIT_EXCEEDED, SYSTEM: then nothing follows.
+  /// Throws INVALID_STATE, INVALIDATED, LIMIT_EXCEEDED, SYSTEM: then no callback runs.
   public final func begin() throws(SegueError) {
     guard let app = activity.app, activity.continuedFrom != nil else {
       throw SegueError(.invalidState, "activity: was not continued, so there is nobody to fetch from")
@@ -109,7 +110,7 @@ open class Transfer: Handled, @unchecked Sendable {
   /// Called once, last, without locks.
   open func ended(_ activity: LiveActivity, _ error: Box<SegueError>?) {}
 
-  /// Lets go of the host's context, however long the host keeps the handle.
+  /// Releases the host's context, however long the host keeps the handle.
   open func forget() {}
 
   /// Whether `progressed` does anything.
@@ -118,13 +119,13 @@ open class Transfer: Handled, @unchecked Sendable {
   // MARK: For its app
 
   final func start(_ app: App) throws(SegueError) {
-    // The app waits for it before it goes.
+    // The app waits for it before it is released.
     try lock.withLock { () throws(SegueError) in
       thread = try Thread { [unowned(unsafe) app] in self.run(app) }
     }
   }
 
-  /// It ends soon, with that error, unless it has ended.
+  /// Ends it soon, with that error, unless it has ended.
   final func stop(_ error: SegueError) {
     lock.withLock {
       if stopped == nil { stopped = error }
@@ -134,13 +135,13 @@ open class Transfer: Handled, @unchecked Sendable {
     if let fetch = lock.withLock({ inFleet }) { fetch.app.stop(fetch, error) }
   }
 
-  /// It is going to end: waits for that. Only the first call does anything.
+  /// Waits for the end of the thread. Only the first call has an effect.
   final func join() {
     let thread = lock.withLock { self.thread.take() }
     thread?.join()
   }
 
-  /// The other app's library has the stream, or will not take it.
+  /// The other app's library has accepted or refused the stream.
   final func answered(_ error: SegueError?) {
     if let fetch = lock.withLock({ inFleet }) { return fetch.answered(error) }
     lock.withLock {
@@ -150,7 +151,7 @@ open class Transfer: Handled, @unchecked Sendable {
     Descriptors.raise(wakeUp)
   }
 
-  /// What the host is to be told, without the lock. Called with the app's lock.
+  /// Returns the callbacks to run without the lock. Called with the app's lock.
   final func takeNews() -> (tell: () -> Void, isEnd: Bool) {
     let (progress, isProgressDue, hasEnded) = (self.progress, self.isProgressDue, self.hasEnded && !isEndTold)
     self.isProgressDue = false
@@ -167,7 +168,7 @@ open class Transfer: Handled, @unchecked Sendable {
   }
 
   /// Called with the app's lock.
-  /// - Returns: whether the host is to be told, and does not know that yet.
+  /// - Returns: whether a callback is due that was not queued yet.
   private func noteProgress(_ count: UInt64) -> Bool {
     progress = (max(progress.received, count), total)
     defer { isProgressDue = true }
@@ -180,7 +181,7 @@ open class Transfer: Handled, @unchecked Sendable {
     digest.end()
     switch target {
     case .file(let file): file.discard()
-    // Who reads it waits for its end.
+    // A reader of the target waits for its end.
     case .descriptor(let descriptor): descriptor.close()
     }
   }
@@ -204,7 +205,7 @@ open class Transfer: Handled, @unchecked Sendable {
     }
   }
 
-  /// - Returns: what went wrong; nil: nothing.
+  /// - Returns: the error, or nil.
   private func fetch(_ app: App) -> SegueError? {
     var brokenAt = Clock.uptime
     var pause = Self.pause.first
@@ -237,8 +238,8 @@ open class Transfer: Handled, @unchecked Sendable {
     Descriptors.reset(wakeUp)
   }
 
-  /// Asks for the rest, and takes what comes. Throws CONNECTION_UNAVAILABLE or REMOTE_APPLICATION_TIMED_OUT if the way there
-  /// is broken.
+  /// Asks for the rest, and receives it. Throws CONNECTION_UNAVAILABLE or REMOTE_APPLICATION_TIMED_OUT if the
+  /// connection breaks.
   private func attempt(_ app: App, timeout: Int64) throws(SegueError) {
     let (near, far) = try StreamSocket.pair()
     lock.withLock {
@@ -270,7 +271,7 @@ open class Transfer: Handled, @unchecked Sendable {
   }
 
   private func receive(_ reader: AttachmentReader, _ app: App) throws(SegueError) {
-    // Two, since while one is filled the other still counts for the digest; and one for what is not the attachment's.
+    // Two buffers, since one is hashed while the other is filled; and one for other bytes.
     let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Self.pieceSize + 64, alignment: 16)
     let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[(2 * Self.pieceSize)...])
     var start = 0
@@ -288,7 +289,7 @@ open class Transfer: Handled, @unchecked Sendable {
       heardAt = Clock.uptime
       if length == AttachmentFormat.stillHere {
         signs += 1
-        // Who says so without end keeps this thread busy.
+        // A peer that sends these without end would keep this thread busy.
         guard signs <= Self.spareSigns + (heardAt - beganAt) / Limits.attachmentSign else { throw Self.malformed }
         continue
       }
@@ -321,7 +322,7 @@ open class Transfer: Handled, @unchecked Sendable {
     try finish()
   }
 
-  /// - Returns: the file that came with it; nil: none that can be copied.
+  /// - Returns: the file that came with it; nil if there is none that can be copied.
   private func readHead(
     _ reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
   ) throws(SegueError) -> HandedFile? {
@@ -338,7 +339,7 @@ open class Transfer: Handled, @unchecked Sendable {
     return handed
   }
 
-  /// From now on, if not before, the attachment comes byte by byte.
+  /// From now on the attachment arrives as bytes.
   private func takeBytes() throws(SegueError) {
     guard !takesBytes else { return }
     takesBytes = true
@@ -349,8 +350,9 @@ open class Transfer: Handled, @unchecked Sendable {
     if total >= Self.large { digest.startThread() }
   }
 
-  /// Copies a file that was handed over: all of it, as it was when it was attached. No digest is needed where no wire is.
-  /// - Returns: whether that could be done; if not, nothing of it counts. Throws HANDOFF_FAILED: it was changed; SYSTEM.
+  /// Copies the whole file that was passed, as it was when it was attached. Without a wire no digest is needed.
+  /// - Returns: whether that was possible; if not, the copy is discarded. Throws HANDOFF_FAILED if the file was
+  ///   changed; SYSTEM.
   private func copy(
     _ source: HandedFile, changedAt time: (seconds: Int64, nanoseconds: UInt32), _ app: App
   ) throws(SegueError) -> Bool {
@@ -393,7 +395,7 @@ open class Transfer: Handled, @unchecked Sendable {
         left = UnsafeRawBufferPointer(rebasing: left[count...])
         if let why = whyStopped { throw why }
         guard !left.isEmpty else { break }
-        // What said stop was old; or nobody takes it for now.
+        // The stop signal was old, or the reader is slow.
         Descriptors.reset(wakeUp)
         reader.say(AttachmentFormat.Word.stillHere.rawValue)
       }
@@ -402,7 +404,7 @@ open class Transfer: Handled, @unchecked Sendable {
     report(received, app)
   }
 
-  /// How far it is. The whole is told with the end, once it is known to be right.
+  /// Reports progress. The whole is reported with the end, once it is verified.
   private func report(_ count: UInt64, _ app: App) {
     guard wantsProgress, count < total else { return }
     let now = Clock.uptime
@@ -411,7 +413,8 @@ open class Transfer: Handled, @unchecked Sendable {
     app.transferChanged(self) { noteProgress(count) }
   }
 
-  /// So many bytes, at the start of the buffer. Throws CONNECTION_UNAVAILABLE: the stream has ended, or is silent.
+  /// Reads that many bytes to the start of the buffer. Throws CONNECTION_UNAVAILABLE if the stream has ended, or is
+  /// silent.
   private func read(
     _ count: Int, from reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
   ) throws(SegueError) -> UnsafeRawBufferPointer {
@@ -421,15 +424,15 @@ open class Transfer: Handled, @unchecked Sendable {
   }
 }
 
-/// In a virtual fleet: what the thread does, called by `FleetFetch` with the fleet's lock.
+/// The thread's work in a virtual fleet, called by `FleetFetch` with the fleet's lock.
 extension Transfer {
   final func start(_ fetch: FleetFetch) { lock.withLock { inFleet = fetch } }
 
   final var hasReceived: Bool { received > 0 }
-  /// What is to be asked for.
+  /// The part to ask for.
   final var rest: Message.AttachmentPart { Message.AttachmentPart(name: name, offset: received) }
 
-  /// - Parameter size: as the other side says. Throws HANDOFF_FAILED, SYSTEM.
+  /// - Parameter size: from the other side. Throws HANDOFF_FAILED, SYSTEM.
   final func begin(size: UInt64) throws(SegueError) {
     guard size == total else { throw Self.changed }
     guard !hasBegun else { return }
@@ -442,7 +445,7 @@ extension Transfer {
     hasBegun = true
   }
 
-  /// - Returns: how many of the bytes it took; fewer: a descriptor takes no more for now. Throws MALFORMED, SYSTEM.
+  /// - Returns: the number of bytes taken; fewer if a descriptor takes no more for now. Throws MALFORMED, SYSTEM.
   final func take(_ bytes: ArraySlice<UInt8>, at uptime: Int64, in app: App) throws(SegueError) -> Int {
     guard UInt64(bytes.count) <= total - received else { throw Self.malformed }
     var count = bytes.count
