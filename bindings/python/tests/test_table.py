@@ -16,8 +16,8 @@ from segue import (
     OfferEventKind,
     Outcome,
     Status,
-    _activity,
     _activity_delegate,
+    _activity_properties,
     _app,
     _log,
     _native,
@@ -111,7 +111,12 @@ def test_each_other_constant_is_that_of_the_header() -> None:
     assert replies[1:] == (_activity_delegate._REPLY_YES, _activity_delegate._REPLY_LATER)
     levels = (_log._ERROR, _log._INFO, _log._DEBUG)
     assert levels == tuple(CONSTANTS[f"SEGUE_LOG_{name}"] for name in ("ERROR", "INFO", "DEBUG"))
-    eligible = (_activity._HANDOFF, _activity._SEARCH, _activity._PUBLIC_INDEXING, _activity._PREDICTION)
+    eligible = (
+        _activity_properties._HANDOFF,
+        _activity_properties._SEARCH,
+        _activity_properties._PUBLIC_INDEXING,
+        _activity_properties._PREDICTION,
+    )
     names = ("HANDOFF", "SEARCH", "PUBLIC_INDEXING", "PREDICTION")
     assert eligible == tuple(CONSTANTS[f"SEGUE_ELIGIBLE_FOR_{name}"] for name in names)
 

@@ -16,15 +16,17 @@ from . import _arguments, _native, _table
 from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
 from ._app_callbacks import AppCallbacks
+from ._app_delegate import make_app_delegate
 from ._connection import Connection
 from ._continuation import Continuation, continuation_of
-from ._dispatch import Dispatcher, running_loop
+from ._dispatch import Dispatcher
 from ._hooks import is_later
 from ._limits import limits
 from ._link import Link, link
 from ._log import follow_logger, logger
 from ._native import library
-from ._offer import Offer, OfferEvent, OfferEventKind
+from ._offer import Offer, OfferEvent
+from ._offer_events import OfferEvents
 from ._pending import Pending, Readiness
 from ._unique import shown
 from .errors import (
@@ -122,7 +124,7 @@ class App(Dispatcher, AppCallbacks):
         self._continuations: set[Continuation] = set()
         self._expected: set[Pending[Any]] = set()
         self._readinesses: weakref.WeakSet[Readiness] = weakref.WeakSet()
-        self._listeners: list[Callable[[OfferEvent | None], None]] = []
+        self._offer_events = OfferEvents()
         super().__init__(
             _native.created(library.segue_app_create, identifier, len(identifier))
             if device is None
@@ -239,41 +241,9 @@ class App(Dispatcher, AppCallbacks):
                 return found
             capacity = count.value + 16
 
-    async def offer_events(self) -> AsyncIterator[OfferEvent]:
+    def offer_events(self) -> AsyncIterator[OfferEvent]:
         """Yields the current offers as appeared, frontmost first, and then every event, until the app closes."""
-        loop = asyncio.get_running_loop()
-        queue: asyncio.Queue[OfferEvent | None] = asyncio.Queue()
-
-        def listen(event: OfferEvent | None) -> None:
-            if running_loop() is loop:
-                queue.put_nowait(event)
-            else:
-                loop.call_soon_threadsafe(queue.put_nowait, event)
-
-        self._listeners.append(listen)
-        try:
-            told = {}
-            for offer in self.offers:
-                told[offer.id] = offer
-                yield OfferEvent(OfferEventKind.APPEARED, offer)
-            while not self._closed or not queue.empty():
-                event = await queue.get()
-                if event is None:
-                    return
-                # The list may have been ahead of the events.
-                id = event.offer.id
-                if event.kind == OfferEventKind.GONE:
-                    if told.pop(id, None) is None:
-                        continue
-                elif told.get(id) == event.offer:
-                    continue
-                elif event.kind == OfferEventKind.APPEARED and id in told:
-                    event = OfferEvent(OfferEventKind.CHANGED, event.offer)
-                if event.kind != OfferEventKind.GONE:
-                    told[id] = event.offer
-                yield event
-        finally:
-            self._listeners.remove(listen)
+        return self._offer_events.since(lambda: self.offers, lambda: self._closed)
 
     def continue_(self, offer: Offer, timeout: float | None = None) -> Continuation:
         """Continues an offer in this app, and cancels its current continuation (R3.3): `await app.continue_(offer)`.
@@ -309,15 +279,8 @@ class App(Dispatcher, AppCallbacks):
     # ---- its callbacks ----
 
     def _set_delegate(self) -> None:
-        context = _native.new_context(weakref.ref(self))
-        delegate = _native.created(library.segue_app_delegate_create, context, _native.destroy)
-        self._delegate = delegate
-        library.segue_app_delegate_on_offer(delegate, _on_offer)
-        library.segue_app_delegate_on_connection(delegate, _on_connection)
-        library.segue_app_delegate_on_will_continue(delegate, _on_will_continue)
-        library.segue_app_delegate_on_continue(delegate, _on_continue)
-        library.segue_app_delegate_on_did_fail(delegate, _on_did_fail)
-        library.segue_app_set_delegate(self._handle, delegate)
+        self._delegate = make_app_delegate(self)
+        library.segue_app_set_delegate(self._handle, self._delegate)
 
     def _hooked(self) -> None:
         """Its activities have a delegate once there is something to call; another one once there is more."""
@@ -358,8 +321,7 @@ class App(Dispatcher, AppCallbacks):
         expected, self._expected = self._expected, set()
         for answer in [*expected, *self._readinesses]:
             answer._end(None, CancelledError("the app was closed"))
-        for listen in list(self._listeners):
-            listen(None)
+        self._offer_events.publish(None)
 
     def _died(self) -> None:
         """Its process in the fleet is gone, without a word."""
@@ -395,8 +357,7 @@ class App(Dispatcher, AppCallbacks):
         self._notify("on_did_fail", type, error, continuation)
 
     def _offer_changed(self, event: OfferEvent) -> None:
-        for listen in list(self._listeners):
-            listen(event)
+        self._offer_events.publish(event)
         self._notify("on_offer", event.kind, event.offer)
 
     def _connection_changed(self, connection: Connection) -> None:
@@ -437,34 +398,3 @@ def _complete(continuation: Continuation, activity: Activity, answer: Any, error
         raise
     finally:
         continuation._end(None if error is not None else activity, error)
-
-
-@_native.trampoline(_table.OFFER)
-def _on_offer(app: App, _: int, kind: int, offer: int) -> None:
-    app._offer_changed(OfferEvent(OfferEventKind(kind), _native.wrap(Offer, offer, owned=False)))
-
-
-@_native.trampoline(_table.CONNECTION)
-def _on_connection(app: App, _: int, connection: int) -> None:
-    app._connection_changed(Connection(connection))
-
-
-@_native.trampoline(_table.WILL_CONTINUE, default=False)
-def _on_will_continue(app: App, _: int, type: int, length: int, continuation: int) -> bool:
-    handler = app._handler("on_will_continue")
-    if handler is None:
-        return False
-    shown = handler(_native.read_text(type, length), continuation_of(app, continuation, owned=False))
-    app._finish_later(shown)
-    return bool(shown)
-
-
-@_native.trampoline(_table.CONTINUE, default=_REPLY_NO)
-def _on_continue(app: App, _: int, activity: int, continuation: int) -> int:
-    return app._continued(app._activity(activity), continuation_of(app, continuation, owned=False))
-
-
-@_native.trampoline(_table.DID_FAIL)
-def _on_did_fail(app: App, _: int, type: int, length: int, error: int, continuation: int) -> None:
-    attempt = continuation_of(app, continuation, owned=False)
-    app._did_fail(_native.read_text(type, length), _native.error_from(error), attempt)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the library calls for an app."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Callable, Protocol
+
+from . import _native, _table
+from ._connection import Connection
+from ._continuation import Continuation, continuation_of
+from ._host import Host
+from ._native import library
+from ._offer import Offer, OfferEvent, OfferEventKind
+from .errors import Error
+
+_REPLY_NO = 0
+
+
+class Owner(Host, Protocol):
+    """An app, as far as its callbacks concern it."""
+
+    def _handler(self, name: str) -> Callable[..., Any] | None: ...
+
+    def _offer_changed(self, event: OfferEvent) -> None: ...
+
+    def _connection_changed(self, connection: Connection) -> None: ...
+
+    def _continued(self, activity: Any, continuation: Continuation) -> int:
+        """Returns the reply to the library."""
+
+    def _did_fail(self, type: str, error: Error, continuation: Continuation) -> None: ...
+
+
+def make_app_delegate(app: Owner) -> int:
+    context = _native.new_context(weakref.ref(app))
+    delegate = _native.created(library.segue_app_delegate_create, context, _native.destroy)
+    library.segue_app_delegate_on_offer(delegate, _on_offer)
+    library.segue_app_delegate_on_connection(delegate, _on_connection)
+    library.segue_app_delegate_on_will_continue(delegate, _on_will_continue)
+    library.segue_app_delegate_on_continue(delegate, _on_continue)
+    library.segue_app_delegate_on_did_fail(delegate, _on_did_fail)
+    return delegate
+
+
+@_native.trampoline(_table.OFFER)
+def _on_offer(app: Owner, _: int, kind: int, offer: int) -> None:
+    app._offer_changed(OfferEvent(OfferEventKind(kind), _native.wrap(Offer, offer, owned=False)))
+
+
+@_native.trampoline(_table.CONNECTION)
+def _on_connection(app: Owner, _: int, connection: int) -> None:
+    app._connection_changed(Connection(connection))
+
+
+@_native.trampoline(_table.WILL_CONTINUE, default=False)
+def _on_will_continue(app: Owner, _: int, type: int, length: int, continuation: int) -> bool:
+    handler = app._handler("on_will_continue")
+    if handler is None:
+        return False
+    shown = handler(_native.read_text(type, length), continuation_of(app, continuation, owned=False))
+    app._finish_later(shown)
+    return bool(shown)
+
+
+@_native.trampoline(_table.CONTINUE, default=_REPLY_NO)
+def _on_continue(app: Owner, _: int, activity: int, continuation: int) -> int:
+    return app._continued(app._activity(activity), continuation_of(app, continuation, owned=False))
+
+
+@_native.trampoline(_table.DID_FAIL)
+def _on_did_fail(app: Owner, _: int, type: int, length: int, error: int, continuation: int) -> None:
+    attempt = continuation_of(app, continuation, owned=False)
+    app._did_fail(_native.read_text(type, length), _native.error_from(error), attempt)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to the offers that an app sees, for those who iterate over it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Callable
+
+from ._dispatch import running_loop
+from ._offer import Offer, OfferEvent, OfferEventKind
+
+
+class OfferEvents:
+    """Publishes each event to all that listen; None at the end."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[OfferEvent | None], None]] = []
+
+    def publish(self, event: OfferEvent | None) -> None:
+        for listen in list(self._listeners):
+            listen(event)
+
+    async def since(
+        self, current: Callable[[], list[Offer]], is_closed: Callable[[], bool]
+    ) -> AsyncIterator[OfferEvent]:
+        """Yields the current offers as appeared, and then every event."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[OfferEvent | None] = asyncio.Queue()
+
+        def listen(event: OfferEvent | None) -> None:
+            if running_loop() is loop:
+                queue.put_nowait(event)
+            else:
+                loop.call_soon_threadsafe(queue.put_nowait, event)
+
+        self._listeners.append(listen)
+        try:
+            told = {}
+            for offer in current():
+                told[offer.id] = offer
+                yield OfferEvent(OfferEventKind.APPEARED, offer)
+            while not is_closed() or not queue.empty():
+                event = await queue.get()
+                if event is None:
+                    return
+                # The list may have been ahead of the events.
+                id = event.offer.id
+                if event.kind == OfferEventKind.GONE:
+                    if told.pop(id, None) is None:
+                        continue
+                elif told.get(id) == event.offer:
+                    continue
+                elif event.kind == OfferEventKind.APPEARED and id in told:
+                    event = OfferEvent(OfferEventKind.CHANGED, event.offer)
+                if event.kind != OfferEventKind.GONE:
+                    told[id] = event.offer
+                yield event
+        finally:
+            self._listeners.remove(listen)
