@@ -1,22 +1,22 @@
 import SegueEngine
 import SegueModel
 
-/// What runs in a process of a fleet: an app with its engine. The fleet calls it; it calls `FleetProcess.drain` and
-/// `settle` after each call of its engine.
+/// The program in a process of a fleet: an app with its engine. The fleet calls it, and it calls `FleetProcess.drain`
+/// and `settle` after each call of its engine.
 public protocol FleetProgram: AppEngineOwner {
-  /// Calls the engine, unless it is gone, and does what follows.
+  /// Calls the engine, unless it is gone, and handles the results.
   func tell(_ call: (AppEngine, Moment) -> Void)
-  /// Tells the app what it is to be told.
+  /// Runs the callbacks of the app.
   func runCallbacks()
-  /// The process is gone, without a word: the engine with it.
+  /// The process is gone without notice, and the engine with it.
   func died()
-  /// This end of a stream that was asked for, and agreed to.
+  /// Takes this end of a stream that the origin has accepted.
   func keep(_ socket: FleetSocket, of request: StreamRequest)
-  /// Why it does not take a stream that it is asked for; nil: it does.
+  /// The cause for refusing a stream; nil if the app accepts it.
   func objection(to request: StreamRequest) -> SegueError?
-  /// The time that was given to `FleetProcess.wake` is over.
+  /// The timer of `FleetProcess.wake` is due.
   func woken()
-  /// There may be something to do at a socket of the process.
+  /// A socket of the process may be ready.
   func attend(to socket: FleetSocket)
 }
 

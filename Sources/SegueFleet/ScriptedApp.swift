@@ -2,7 +2,7 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// An app that does and answers as it is told: the inhabitants of a `Story`.
+/// An app that acts and answers as configured, for a `Story`.
 final class ScriptedApp: FleetProgram {
   let process: FleetProcess
   private(set) var engine: AppEngine?
@@ -15,9 +15,9 @@ final class ScriptedApp: FleetProgram {
     let id: Identifier
     var activity: Activity
     var changedAt: Int64
-    /// Times that it was to be saved, and will_save has yet to say so.
+    /// The number of pending will_save callbacks.
     var saves = 0
-    /// What its user has written since, of which the library was not told; will_save writes it. Nil: nothing.
+    /// Text of the user that was not reported to the library; will_save writes it. Nil if there is none.
     var draft: Int?
 
     init(_ id: Identifier, _ activity: Activity, _ changedAt: Int64) {
@@ -27,7 +27,7 @@ final class ScriptedApp: FleetProgram {
     }
   }
 
-  /// Activities that are remembered; the oldest goes, as if it were invalidated.
+  /// The most activities that it keeps; the oldest is dropped, as if it were invalidated.
   private static let activityLimit = 4
   private var activities: [Known] = []
 
@@ -37,26 +37,26 @@ final class ScriptedApp: FleetProgram {
   var declines = false
   var handles = true
   var restores = true
-  /// Whether it invalidates what was continued.
+  /// Whether it invalidates continued activities.
   var moves = false
-  /// What will_save writes into the activity; nil: nothing.
+  /// The text that will_save writes into the activity; nil for none.
   var numberOnSave: Int?
   private var pendingSaves: [(activity: Identifier, save: UInt64)] = []
   private var pendingAnswers: [Identifier] = []
   private var pendingRequests: [(number: UInt64, bytes: [UInt8])] = []
-  /// Whether it reads what comes on streams.
+  /// Whether it reads from its streams.
   var readsStreams = true
   /// Ends of streams.
   var streams: [ScriptedStream] = []
 
-  // What it was told.
+  // What its callbacks got.
   private var isReady = false
   private(set) var saveCount = 0
   private(set) var reasons: [Reason]?
-  /// What it was told of the ends of streams, latest last.
+  /// The reported ends of streams, latest last.
   var streamEnds: [StreamWord] = []
   private(set) var lastContinued: ContinuedFrom?
-  /// What became of the link that it has asked for.
+  /// The result of the link that it has asked for.
   private(set) var linkedWith: String?
   private(set) var linkEnd: SegueError?
 
@@ -66,7 +66,7 @@ final class ScriptedApp: FleetProgram {
     self.identity = identity
     self.witness = witness
     process = try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly)
-    // By its name, so that the chance of a story is not touched.
+    // Derived from its name, so that the randomness of a story is not affected.
     savePolicy = identity.id.bytes[0] & 1 == 0 ? .whenPulled : .whenNeeded
     let engine = AppEngine(identity: identity, limits: Limits(), savePolicy: savePolicy, owner: self)
     self.engine = engine
@@ -74,15 +74,15 @@ final class ScriptedApp: FleetProgram {
   }
 
   var isAlive: Bool { engine != nil }
-  /// Neither gone nor stopped.
+  /// Whether it is neither gone nor stopped.
   var isAwake: Bool { engine != nil && !process.isStalled }
   var offers: [Offer] { engine?.offers.all ?? [] }
   var activityCount: Int { activities.count }
   var current: Activity? { engine?.currentActivity.flatMap { activity($0) } }
 
-  // MARK: What it does
+  // MARK: Actions
 
-  /// An activity that holds a number, and bytes by which it is known again.
+  /// Creates an activity that holds a number, and bytes that identify it.
   static func activity(_ type: String, _ number: Int, size: Int) throws(SegueError) -> Activity {
     var activity = try Activity(type: type)
     try write(number, size: size, to: &activity)
@@ -99,7 +99,7 @@ final class ScriptedApp: FleetProgram {
       limit: Limits.value)
   }
 
-  /// The number of such an activity; nil: it is not as it was written.
+  /// The number of such an activity; nil if its contents have changed.
   static func number(of activity: Activity) -> Int? {
     guard let number = activity.userInfo?["n"]?.int64, Text.isSame(activity.title, "T\(number)"),
       let bytes = activity.userInfo?["d"]?.data, bytes.allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) })
@@ -144,7 +144,7 @@ final class ScriptedApp: FleetProgram {
     tell { $0.changed(known.id, $1) }
   }
 
-  /// Its user writes, and the library is not told: not even by `needs_save` (R2.9).
+  /// Its user writes, and the app does not report it, not even by `needs_save` (R2.9).
   func edit(_ index: Int, _ number: Int) throws(SegueError) {
     let known = activities[index]
     known.draft = number
@@ -155,14 +155,14 @@ final class ScriptedApp: FleetProgram {
     witness?.set(known.id, written)
   }
 
-  /// It says that its activity is up to date (R2.9).
+  /// Declares its activity up to date (R2.9).
   func declareSaved(_ index: Int) {
     let known = activities[index]
     known.activity.declareNeedsSave(false)
     tell { $0.changed(known.id, $1) }
   }
 
-  /// It changes, and the engine is not told (R2.3).
+  /// Changes without telling the engine (R2.3).
   func noteChange(_ index: Int) { activities[index].changedAt = process.now.uptime }
 
   func setForeground(_ isForeground: Bool) {
@@ -174,7 +174,7 @@ final class ScriptedApp: FleetProgram {
     }
   }
 
-  /// An activity is saved with what follows, if it is current and dirty (R2.2).
+  /// The next call saves the activity, if it is current and dirty (R2.2).
   private func saving(_ id: Identifier?, _ call: () -> Void) {
     let former = id == engine?.currentActivity ? id.flatMap { known($0) } : nil
     call()
@@ -189,12 +189,12 @@ final class ScriptedApp: FleetProgram {
     tell { $0.continue(offer, id: id, timeout: timeout, $1) }
   }
 
-  /// Asks the origin of what it has continued; now and then with more than a window of bytes.
+  /// Sends a request to the origin; sometimes with more than a window of bytes.
   private func request(_ from: ContinuedFrom) {
     request([UInt8](repeating: 7, count: process.now.uptime % 8 == 0 ? 70_000 : 100), from)
   }
 
-  /// - Returns: the number under which the answer comes, which is what was asked.
+  /// - Returns: the number of the answer, which is also its content.
   @discardableResult func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64? = nil) -> UInt64 {
     var number: UInt64 = 0
     tell { engine, now in
@@ -205,7 +205,7 @@ final class ScriptedApp: FleetProgram {
     return number
   }
 
-  /// Answers a request otherwise than it says it does, past its engine, which never would.
+  /// Answers a request falsely, bypassing its engine, which never would.
   @inline(never)
   func answerFalsely(
     _ number: UInt64, _ from: ContinuedFrom, to asker: Identifier, announced: Int, sent: Int
@@ -223,13 +223,13 @@ final class ScriptedApp: FleetProgram {
     tell { _, _ in }
   }
 
-  /// Asks the origin of what it has continued for a stream, now and then.
+  /// Sometimes asks the origin for a stream.
   private func askStream(_ from: ContinuedFrom) {
     guard from.offer.description.supportsContinuationStreams, process.now.uptime % 3 == 0 else { return }
     askStream(process.fleet.drawIdentifier(), from)
   }
 
-  /// Asks for a link with another device; nil: it has nothing by which it could come about.
+  /// Asks for a link with another device; nil for an unusable connection.
   func ask(_ link: DeviceLink?) {
     linkedWith = nil
     linkEnd = nil
@@ -248,7 +248,7 @@ final class ScriptedApp: FleetProgram {
     tell { engine, now in process.asks(engine.explain(known.id, known.activity, now)) }
   }
 
-  /// Answers all that it has not answered yet.
+  /// Answers everything that is unanswered.
   func answer() {
     let saves = pendingSaves
     let continuations = pendingAnswers
@@ -263,7 +263,7 @@ final class ScriptedApp: FleetProgram {
 
   @inline(never)
   private func answer(_ id: Identifier) {
-    // Else its time is over, and the engine has answered for it.
+    // Otherwise its time is over, and the engine has answered.
     if engine?.progress(of: id) != nil { witness?.answer(id, !handles ? .declined : restores ? .restored : .failed) }
     tell { $0.answer(id, handled: handles, restored: restores, $1) }
   }

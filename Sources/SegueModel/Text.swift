@@ -47,8 +47,8 @@ public enum Text {
     }
   }
 
-  /// The bytes of a text as one line: each control character, line separator and change of direction becomes a blank. So
-  /// text of another app can look neither like lines of the library nor like terminal commands.
+  /// The bytes of a text as one line: each control character, line separator and change of direction becomes a blank.
+  /// So text of another app can look neither like lines of the library nor like terminal commands.
   public static func oneLine(_ text: String) -> [UInt8] {
     var line = Array(text.utf8)
     var (from, end) = (0, 0)

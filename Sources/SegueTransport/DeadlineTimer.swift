@@ -3,7 +3,7 @@ import SegueModel
 
 /// A descriptor that becomes readable at an uptime, which includes the time in which the system sleeps.
 ///
-/// Guarded by its owner's lock, but for `fd`.
+/// Guarded by its owner's lock, except `fd`.
 final class DeadlineTimer {
   let fd: Int32
   private var deadline: Int64?

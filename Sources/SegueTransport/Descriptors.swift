@@ -60,8 +60,8 @@ public enum Descriptors {
     Cancellation.restore(former)
   }
 
-  /// Closes a registered descriptor that a peer has opened, without waiting: on the peer's own file system (FUSE), or of a
-  /// TCP socket that lingers, a close may block. If no thread can be started for it, the descriptor stays open.
+  /// Closes a registered descriptor that a peer has opened, without waiting: on the peer's own file system (FUSE), or
+  /// of a TCP socket that lingers, a close may block. If no thread can be started for it, the descriptor stays open.
   public static func closeUntrusted(_ fd: Int32) {
     guard fd >= 0 else { return }
     guard linux_is_local_socket(fd) == 0 else { return close(fd) }

@@ -1,15 +1,16 @@
 import CLinux
 import SegueModel
 
-/// Calls back on the library thread when files come to a runtime folder or go: perhaps another generation of the hub.
+/// Calls back on the library thread when files in a runtime folder appear or disappear, such as another generation of
+/// the hub.
 ///
-/// Where the system has no inotify left (128 instances a user, as a rule), it looks at the folder now and then: at once
-/// after a change, and more and more rarely as long as there is none. It asks for inotify again each time that it looks.
+/// If the system has no inotify instance left (usually 128 per user), it polls the folder: soon after a change, and
+/// less and less often while there is none. It asks for inotify again at each poll.
 public final class FolderWatcher {
   private let folder: RuntimeFolder
   private var loop: Loop?
   private var body: (() -> Void)?
-  /// Negative: the system has none for us.
+  /// Negative if the system refuses one.
   private var fd: Int32 = -1
   private var watch: Watch?
 
@@ -18,7 +19,7 @@ public final class FolderWatcher {
   private var interval = FolderWatcher.firstInterval
   private var seen: RuntimeFolder.State
 
-  /// Milliseconds between two looks.
+  /// Milliseconds between two polls.
   private static let firstInterval: Int64 = 100
   private static let longestInterval: Int64 = 5_000
 
@@ -29,7 +30,7 @@ public final class FolderWatcher {
 
   deinit { Descriptors.close(fd) }
 
-  /// Nothing happens if it has started.
+  /// Starts to watch. No effect if it has started.
   public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
     guard self.body == nil else { return }
     self.loop = loop
@@ -43,7 +44,7 @@ public final class FolderWatcher {
     self.body = body
   }
 
-  /// Something is likely to change.
+  /// A change is likely: polls more often.
   public func lookSoon() {
     guard let timer else { return }
     interval = Self.firstInterval
@@ -57,7 +58,7 @@ public final class FolderWatcher {
     timer = nil
   }
 
-  /// False: the system has no inotify left.
+  /// False if the system has no inotify instance left.
   private func watchFolder(_ body: @escaping () -> Void) throws(SegueError) -> Bool {
     guard let loop else { return false }
     let fd = linux_inotify()

@@ -1,20 +1,21 @@
 import CLinux
 import SegueModel
 
-/// A generation of the hub as files: the lock that this process holds, and the socket on which it listens.
+/// The files of a generation of the hub: the lock that this process holds, and the listening socket.
 public final class HubSocket {
   public let generation: UInt64
   public let fd: Int32
   private let folder: RuntimeFolder
   private let lock: Int32
   private let identity: FileIdentity?
-  /// Given up to say no to a connection when there is no descriptor left; else it would stay, and wake us for ever.
+  /// Closed to reject a connection when there is no descriptor left; otherwise the connection would stay and wake the
+  /// loop for ever.
   private var reserve: Int32
   /// Milliseconds between two heartbeats.
   private static let beatInterval: Int64 = 100
   private var lastBeat: Int64 = 0
 
-  /// Nil: another process has the generation.
+  /// Nil if another process has the generation.
   public init?(_ generation: UInt64, in folder: RuntimeFolder) throws(SegueError) {
     guard let lock = try folder.lock(generation) else { return nil }
     self.generation = generation
@@ -32,16 +33,16 @@ public final class HubSocket {
     folder.removeGenerations(upTo: generation, including: false)
   }
 
-  /// Its name still leads to it: nobody has removed it.
+  /// Whether its name still leads to it.
   public var isNamed: Bool { identity != nil && folder.socketIdentity(generation) == identity }
 
-  /// What came of looking for a connection.
+  /// The result of accepting a connection.
   public enum Arrival {
-    /// One of this user's processes.
+    /// A connection of a process of this user.
     case connection(Int32)
-    /// Nobody waits.
+    /// No connection is pending.
     case nobody
-    /// The system has nothing left for one, not even to say no. Whoever waits still waits: better not be told of it for a
+    /// The system has no descriptor left, not even to reject it. The connection stays pending: stop watching for a
     /// while.
     case exhausted
   }
@@ -58,7 +59,7 @@ public final class HubSocket {
       case EINTR, ECONNABORTED: continue
       case EAGAIN: return .nobody
       case EMFILE, ENFILE:
-        // Said whether or not anybody waits.
+        // Reported whether or not a connection is pending.
         guard reserve >= 0 || takeReserve() else { return .exhausted }
         guard refuseOne() else { return .nobody }
       default: return .exhausted
@@ -66,23 +67,23 @@ public final class HubSocket {
     }
   }
 
-  /// The hub has served somebody: whoever waits for it may see that it is only busy.
+  /// Writes the heartbeat: the hub has served an app, and waiting apps can see that it is only busy.
   public func beat(_ uptime: Int64) {
     guard uptime - lastBeat >= Self.beatInterval else { return }
     lastBeat = uptime
     RuntimeFolder.beat(lock, uptime)
   }
 
-  /// - Parameter removingFiles: nobody needs to learn from the dead socket that this generation is over.
+  /// - Parameter removingFiles: whether to remove the socket, from which no app needs to learn the end.
   public func close(removingFiles: Bool) {
-    // If its name is gone, what has it now is the hub of others.
+    // If its name is gone, the files now belong to another hub.
     if removingFiles, isNamed { folder.removeGenerations(upTo: generation, including: true) }
     Descriptors.close(fd)
     Descriptors.close(lock)
     Descriptors.close(reserve)
   }
 
-  /// False: nobody waits.
+  /// False if no connection is pending.
   private func refuseOne() -> Bool {
     Descriptors.close(reserve)
     let connection = linux_accept(fd)
@@ -91,7 +92,7 @@ public final class HubSocket {
     return connection >= 0
   }
 
-  /// False: there is no descriptor left.
+  /// False if there is no descriptor left.
   private func takeReserve() -> Bool {
     reserve = HubSocket.openReserve()
     return reserve >= 0

@@ -11,9 +11,9 @@ public final class RuntimeFolder {
   /// Reads the folder through `fd`, which stays open for it: also when there is no descriptor left.
   private let entries: OpaquePointer
 
-  /// Opens the folder, and makes it if need be.
-  /// - Parameter path: absolute; nil: as the environment says.
-  /// Throws UNSAFE_FOLDER unless it is a folder of this user that nobody else may enter.
+  /// Opens the folder, and creates it if necessary.
+  /// - Parameter path: absolute; nil for that of the environment.
+  /// Throws UNSAFE_FOLDER unless it is a folder of this user that no other user may enter.
   public init(_ path: String?) throws(SegueError) {
     self.path = if let path { path } else { try RuntimeFolder.defaultPath() }
     guard self.path.utf8.first == UInt8(ascii: "/") else {
@@ -36,14 +36,14 @@ public final class RuntimeFolder {
     closedir(entries)
   }
 
-  // MARK: Whether it is still the one
+  // MARK: Identity
 
-  /// Its path leads to it: it was neither removed nor replaced by another.
+  /// Whether its path leads to it, so that it was neither removed nor replaced.
   public var isInPlace: Bool { identity != nil && FileIdentity(at: path) == identity }
 
   public func isSame(as other: RuntimeFolder) -> Bool { identity != nil && identity == other.identity }
 
-  /// What changes when files come or go, or the folder itself does.
+  /// A stamp that changes when files, or the folder itself, appear or disappear.
   struct State: Equatable {
     let isInPlace: Bool
     let seconds: Int
@@ -56,7 +56,7 @@ public final class RuntimeFolder {
     return State(isInPlace: isInPlace, seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
   }
 
-  /// Has an inotify descriptor tell of what comes, goes, or moves. False: the system refuses.
+  /// Watches the folder with an inotify descriptor. False if the system refuses.
   func addWatch(_ inotify: Int32) -> Bool {
     let events = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MOVE_SELF | IN_DELETE_SELF
     return inotify_add_watch(inotify, "/proc/self/fd/\(fd)", UInt32(events)) >= 0
@@ -64,7 +64,7 @@ public final class RuntimeFolder {
 
   // MARK: Generations
 
-  /// The highest generation that has a socket; 0: there is none.
+  /// The highest generation that has a socket; 0 if there is none.
   public func highestGeneration() -> UInt64 {
     var highest: UInt64 = 0
     forEachEntry { name in
@@ -74,7 +74,7 @@ public final class RuntimeFolder {
   }
 
   /// Locks a generation for this process.
-  /// - Returns: the lock's descriptor, to be held while the generation is run; nil: another process has it.
+  /// - Returns: the lock's descriptor, to hold while running the generation; nil if another process has it.
   func lock(_ generation: UInt64) throws(SegueError) -> Int32? {
     let name = "hub.\(generation).lock"
     while true {
@@ -86,7 +86,7 @@ public final class RuntimeFolder {
         throw .system("\(path)/\(name)", number)
       }
       if isStill(lock, name) { return Descriptors.own(lock) }
-      // A hub that closed removed the file between our two calls: this lock is one that nobody else will meet.
+      // A closing hub removed the file between the two calls: no other process would use this lock.
       _ = close(lock)
     }
   }
@@ -94,7 +94,7 @@ public final class RuntimeFolder {
   private func openLock(_ name: String) throws(SegueError) -> Int32 {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
     var lock = linux_openat(fd, name, flags, Self.fileMode)
-    // Made a moment ago by a process with an unusual umask, or one that has ended since.
+    // Created just now by a process with an unusual umask, or one that has ended since.
     if lock < 0, linux_errno() == EACCES, fchmodat(fd, name, Self.fileMode, 0) == 0 {
       lock = linux_openat(fd, name, flags, Self.fileMode)
     }
@@ -106,17 +106,17 @@ public final class RuntimeFolder {
 
   private static let fileMode: mode_t = 0o600
 
-  /// Milliseconds since the hub of a generation last served somebody; nil: there is no such hub. From any thread.
+  /// Milliseconds since the last heartbeat of a generation's hub; nil if there is no such hub. From any thread.
   public func heartbeatAge(_ generation: UInt64) -> Int64? {
     var status = stat()
     guard fstatat(fd, "hub.\(generation).lock", &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
     let beat = Int64(status.st_mtim.tv_sec) &* 1000 &+ Int64(status.st_mtim.tv_nsec / 1_000_000)
     let age = Clock.uptime &- beat
-    // Of an earlier start of the system, or a file that has a date there.
+    // From an earlier start of the system, or a file with a date.
     return age >= 0 ? age : nil
   }
 
-  /// Marks a lock with the uptime: a date would be of no use once the clock is set.
+  /// Marks a lock with the uptime: a date would be wrong after a change of the clock.
   static func beat(_ lock: Int32, _ uptime: Int64) {
     let time = timespec(tv_sec: Int(uptime / 1000), tv_nsec: Int(uptime % 1000) * 1_000_000)
     withUnsafeTemporaryAllocation(of: timespec.self, capacity: 2) { times in
@@ -125,12 +125,12 @@ public final class RuntimeFolder {
     }
   }
 
-  /// Whether a descriptor is of the file that has this name now.
+  /// Whether a descriptor belongs to the file that has this name now.
   private func isStill(_ descriptor: Int32, _ name: String) -> Bool {
     FileIdentity(of: descriptor).map { $0 == FileIdentity(at: name, in: fd) } ?? false
   }
 
-  /// A listening socket under a generation's name; it is there only once it listens.
+  /// Creates a listening socket under a generation's name, which appears only once it listens.
   func listen(_ generation: UInt64) throws(SegueError) -> Int32 {
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("socket") }
@@ -148,15 +148,15 @@ public final class RuntimeFolder {
     return Descriptors.own(socket)
   }
 
-  /// The file that a generation's socket is now; nil: there is none.
+  /// The current file of a generation's socket, or nil.
   func socketIdentity(_ generation: UInt64) -> FileIdentity? { FileIdentity(at: "hub.\(generation)", in: fd) }
 
-  /// What came of a visit to a hub.
+  /// The result of connecting to a hub.
   public enum Visit {
     case connected(Int32)
-    /// Nobody listens, or another user does.
+    /// No process listens, or one of another user.
     case nobody
-    /// More wait to be let in than the system lines up.
+    /// The backlog is full.
     case crowded
   }
 
@@ -176,7 +176,7 @@ public final class RuntimeFolder {
 
   private func connect(_ socket: Int32, _ name: String) throws(SegueError) -> Visit {
     var result = linux_connect(socket, address(name))
-    // Made by a process with an unusual umask.
+    // Created by a process with an unusual umask.
     if result != 0, linux_errno() == EACCES, isClosedToUs(name), fchmodat(fd, name, Self.fileMode, 0) == 0 {
       result = linux_connect(socket, address(name))
     }
@@ -191,14 +191,14 @@ public final class RuntimeFolder {
     return user == geteuid() ? .connected(socket) : .nobody
   }
 
-  /// Its mode keeps us from connecting.
+  /// Its mode forbids connecting.
   private func isClosedToUs(_ name: String) -> Bool {
     var status = stat()
     guard fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
     return status.st_mode & Self.fileMode != Self.fileMode
   }
 
-  /// Removes what older generations, and this one if it is over, have left.
+  /// Removes the files of older generations, and of this one if it has ended.
   func removeGenerations(upTo generation: UInt64, including: Bool) {
     var old: [String] = []
     forEachEntry { name in
@@ -208,11 +208,11 @@ public final class RuntimeFolder {
     for name in old { unlinkat(fd, name, 0) }
   }
 
-  /// The last number that a generation can have.
+  /// The highest possible generation.
   public static let lastGeneration: UInt64 = 999_999_999_999_999_999
 
-  /// Removes the files of the last generation there can be: nobody can come after it, so the numbers begin anew. A hub that
-  /// runs it sees that its name is gone.
+  /// Removes the files of the last possible generation: no hub can follow it, so numbers start again. A hub that runs
+  /// it notices that its name is gone.
   public func removeLastGeneration() throws(SegueError) {
     let name = "hub.\(Self.lastGeneration)"
     unlinkat(fd, "\(name).lock", 0)
@@ -259,7 +259,7 @@ public final class RuntimeFolder {
   private static func defaultPath() throws(SegueError) -> String {
     if let path = variable("SEGUE_RUNTIME_DIR") { return path }
     if let path = variable("XDG_RUNTIME_DIR") { return path + "/segue" }
-    // What XDG_RUNTIME_DIR is as a rule: for programs that do not have it, such as those that cron and ssh start.
+    // The usual XDG_RUNTIME_DIR, for programs without the variable, such as those that cron and ssh start.
     let ofUser = "/run/user/\(geteuid())"
     var status = stat()
     if lstat(ofUser, &status) == 0, problem(status) == nil { return ofUser + "/segue" }
@@ -273,7 +273,7 @@ public final class RuntimeFolder {
     return text.utf8.isEmpty ? nil : text
   }
 
-  /// Why a folder is not to be trusted; nil: it is.
+  /// Why a folder cannot be trusted, or nil.
   private static func problem(_ status: stat) -> String? {
     var status = status
     guard linux_is_folder(&status) != 0 else { return "is a symbolic link, or no folder" }
@@ -291,7 +291,7 @@ public final class RuntimeFolder {
     }
   }
 
-  /// The umask may have kept us out of what we have made. If this fails, opening it says so.
+  /// The umask may forbid access to the new folder. If this fails, opening it reports that.
   private static func giveAccess(_ path: String) {
     let fd = linux_openat(AT_FDCWD, path, linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
     guard fd >= 0 else { return }

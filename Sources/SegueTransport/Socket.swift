@@ -1,27 +1,27 @@
 import CLinux
 import SegueModel
 
-/// Reading and writing of sockets that do not block.
+/// Reads and writes of non-blocking sockets.
 public enum Socket {
   public enum ReadResult {
     /// There may be more.
     case full
-    /// All that was there has been read.
+    /// All available bytes have been read.
     case drained
     /// The other side closed, or is gone.
     case closed
   }
 
-  /// What came with bytes.
+  /// The descriptor that came with bytes.
   public enum Came {
     case none
-    /// A descriptor, which is the reader's to close.
+    /// A descriptor, which the reader closes.
     case one(Int32)
-    /// One that the system has closed: this process may open no more, or more than one came.
+    /// One that the system has closed: this process cannot open more, or more than one came.
     case lost
   }
 
-  /// Reads once, `limit` bytes at most, and gives what came to `body`.
+  /// Reads once, at most `limit` bytes, and passes them to `body`.
   public static func read(_ fd: Int32, atMost limit: Int, _ body: (consuming [UInt8], Came) -> Void) -> ReadResult {
     var result = ReadResult.drained
     var descriptor = Int32(linux_no_descriptor)
@@ -46,17 +46,17 @@ public enum Socket {
     return result
   }
 
-  /// What came of a write.
+  /// The result of a write.
   public enum Written {
-    /// So many bytes; fewer than all: the socket is full, or closed (which a read will tell).
+    /// The number of bytes; fewer than all if the socket is full, or closed (which a read reports).
     case bytes(Int)
-    /// None, and not for want of room in the socket: the system has no memory, or too many descriptors are under way. It does not
-    /// say when that is over.
+    /// None, for another reason than a full socket: the system has no memory, or too many descriptors are in flight. It
+    /// does not report when that ends.
     case refused
   }
 
   /// Writes once; raises no SIGPIPE.
-  /// - Parameter descriptor: goes along, and stays the caller's to close; negative: none.
+  /// - Parameter descriptor: goes with the bytes; the caller closes it; negative: none.
   public static func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32, to fd: Int32) -> Written {
     while true {
       let written = linux_send(fd, bytes.baseAddress, bytes.count, descriptor)
@@ -65,7 +65,7 @@ public enum Socket {
       case EINTR: continue
       case ENOMEM, ENOBUFS, ETOOMANYREFS: return .refused
       case EPERM, EACCES, ENOSYS:
-        // A sandbox: the socket would stay writable, and nothing be written. A read finds it closed.
+        // A sandbox: the socket would stay writable without progress. A read finds it closed.
         linux_shutdown(fd, 1, 1)
         return .bytes(0)
       default: return .bytes(0)
@@ -73,9 +73,9 @@ public enum Socket {
     }
   }
 
-  /// Takes over a connected stream socket of the host's.
+  /// Takes over a connected stream socket of the host.
   /// - Parameter isOfAnyUser: the other end need not be a local process of this user.
-  /// Throws INVALID_ARGUMENT if it is none, or is not to be trusted; it stays the host's then.
+  /// Throws INVALID_ARGUMENT if it is not one, or cannot be trusted; it then stays the host's.
   public static func take(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> Int32 {
     guard fd >= 0 else { throw SegueError(.invalidArgument, "fd: is negative") }
     guard isStream(fd) else { throw SegueError(.invalidArgument, "fd: is no connected stream socket") }
@@ -94,7 +94,7 @@ public enum Socket {
   /// Whether it is a connected stream socket. Asks the kernel alone, whoever has made the descriptor.
   public static func isStream(_ fd: Int32) -> Bool { linux_is_stream(fd) == 1 }
 
-  /// The process at the other end of a local socket; 0: one that cannot be seen from here.
+  /// The process at the other end of a local socket; 0 if it is not visible here.
   public static func peerProcess(_ fd: Int32) -> Int32 { linux_peer_process(fd) }
 
   /// The user at the other end of a local socket.

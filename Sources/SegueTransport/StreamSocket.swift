@@ -1,29 +1,29 @@
 import CLinux
 import SegueModel
 
-/// A descriptor that was given away to the host: whoever has it may close it at any time, and its number may then be another
-/// file's. So it is known again by the number of its socket.
+/// A descriptor that was passed to the host, which may close it at any time; its number may then be another file's. So
+/// it is identified by the inode of its socket.
 public struct StreamSocket: Sendable {
   public let fd: Int32
   private let inode: UInt64
 
-  /// Nil: it is no connected stream socket.
+  /// Nil if it is not a connected stream socket.
   public init?(_ fd: Int32) {
     guard linux_is_stream(fd) == 1, let inode = Self.inode(of: fd) else { return nil }
     self.fd = fd
     self.inode = inode
   }
 
-  /// What can be seen of the other end.
+  /// The visible state of the other end.
   public enum OtherEnd: Sendable {
     case open
-    /// It was shut down for writing, and is not closed.
+    /// Shut down for writing, and not closed.
     case finished
-    /// It is closed; or both ends were shut down for writing, which looks the same.
+    /// Closed, or both ends shut down for writing, which looks the same.
     case closed
   }
 
-  /// Two sockets that are connected with each other, closed by exec.
+  /// Creates two connected sockets, close-on-exec.
   public static func pair() throws(SegueError) -> (near: StreamSocket, far: Int32) {
     var fds: (Int32, Int32) = (-1, -1)
     let result = withUnsafeMutableBytes(of: &fds) {
@@ -38,7 +38,7 @@ public struct StreamSocket: Sendable {
     return (near, Descriptors.own(fds.1))
   }
 
-  /// Gives the descriptor to the host.
+  /// Passes the descriptor to the host.
   public func giveAway() -> Int32 {
     Descriptors.disown(fd)
     return fd
@@ -47,7 +47,7 @@ public struct StreamSocket: Sendable {
   /// Whether the host still has it.
   public var isOpen: Bool { Self.inode(of: fd) == inode }
 
-  /// Nil: the host has closed it.
+  /// Nil if the host has closed it.
   public var otherEnd: OtherEnd? {
     guard isOpen else { return nil }
     let events = poll(for: linux_pollrdhup())
@@ -55,23 +55,23 @@ public struct StreamSocket: Sendable {
     return events & linux_pollrdhup() != 0 ? .finished : .open
   }
 
-  /// Writes no more, or neither reads nor writes; nothing if the host has closed it.
+  /// Shuts down writing, or both directions; no effect if the host has closed it.
   public func shutDown(readingToo: Bool) {
     if isOpen { shutDown(reading: readingToo, writing: true) }
   }
 
-  // MARK: For whoever keeps it, and is not the host
+  // MARK: For an owner other than the host
 
-  /// Reads and writes wait no longer. Throws SYSTEM.
+  /// Makes it non-blocking. Throws SYSTEM.
   public func stopBlocking() throws(SegueError) {
     guard linux_prepare(fd) == 0 else { throw .system("a stream") }
   }
 
-  /// What came of one read or write.
+  /// The result of one read or write.
   public enum Moved {
-    /// So many bytes; 0: none for now.
+    /// The number of bytes; 0 if there are none for now.
     case bytes(Int)
-    /// The other end has ended: nothing more comes, or nobody reads.
+    /// The other end has ended: no more bytes come, or are read.
     case end
   }
 
@@ -95,7 +95,7 @@ public struct StreamSocket: Sendable {
     }
   }
 
-  /// Whether `read` or `write` would move something, or find an end. Neither: whether the other end is closed.
+  /// Whether `read` or `write` would make progress, or find an end. With neither: whether the other end is closed.
   public func isReady(reading: Bool, writing: Bool) -> Bool {
     poll(for: (reading ? POLLIN | linux_pollrdhup() : 0) | (writing ? POLLOUT : 0)) != 0
   }
@@ -105,7 +105,7 @@ public struct StreamSocket: Sendable {
     if reading || writing { linux_shutdown(fd, reading ? 1 : 0, writing ? 1 : 0) }
   }
 
-  /// Which of these events are there now, and whether it is closed (POLLHUP) or broken (POLLERR, POLLNVAL).
+  /// The current ones of these events, and whether it is closed (POLLHUP) or broken (POLLERR, POLLNVAL).
   private func poll(for events: Int32) -> Int32 {
     var descriptor = pollfd(fd: fd, events: Int16(events), revents: 0)
     while CLinux.poll(&descriptor, 1, 0) < 0, linux_errno() == EINTR {}

@@ -2,8 +2,8 @@ import Foundation
 import Testing
 
 extension OneAtATime {
-  /// Every function of the table, with one argument of an otherwise good call spoilt at a time. A function that is added
-  /// to the header is in the table, so it is tested here, or fails.
+  /// Calls every function of the table with one bad argument at a time. A function that is added to the header is in
+  /// the table, so it is tested here, or fails.
   @Suite struct BadInputTests {
     private static let functions = SignatureTable.shared.functions
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import SegueEngine
 
-/// What waits for a host that does not dispatch: of each offer the last news, and a bounded number of all else (section 9).
+/// The callbacks that wait for a host that does not dispatch: the last event of each offer, and a bounded number of
+/// others (section 9).
 @Suite struct CallbackQueueTests {
   private static func offer(_ number: UInt64, _ title: String = "", size: Int = 0) -> Offer {
     Offer(

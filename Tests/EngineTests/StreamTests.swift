@@ -3,7 +3,7 @@ import SegueModel
 import SegueWire
 import Testing
 
-/// Streams, as far as the engines have to do with them: who gets one (R7.1), and how each is known to have ended (R7.3).
+/// Streams in the engines: which app gets one (R7.1), and how the end becomes known (R7.3).
 @Suite struct StreamTests {
   private func scene(supporting: Bool = true) throws -> Continued {
     try Continued { world, editor, id in

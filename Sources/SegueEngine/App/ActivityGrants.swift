@@ -1,21 +1,22 @@
 import SegueModel
 import SegueWire
 
-/// An app that has had an activity of this one, and may ask for more of it.
+/// A receiver that has continued an activity of this app, and may ask for more of it.
 struct ActivityGrant {
   let continuation: Identifier
   let activity: Identifier
   let app: Identifier
 }
 
-/// The last of each app; older ones are forgotten. If they are too many in all, that is the oldest of the app that has most.
+/// The latest grants of each app; older ones are dropped. If there are too many in all, the oldest of the app with the
+/// most is dropped.
 final class ActivityGrants {
   static let capacity = 1_024
-  /// Of one app.
+  /// The limit for one app.
   static let appLimit = 64
   private var grants: [ActivityGrant] = []
 
-  /// What is wrong with an app that asks for more of an activity; nil: nothing (R7.1).
+  /// The error for an app that may not ask for more of an activity, or nil (R7.1).
   func objection(to continuation: Message.Continuation, of app: Identifier) -> SegueError? {
     let isGranted = grants.contains {
       $0.continuation == continuation.id && $0.activity == continuation.activity && $0.app == app
@@ -42,7 +43,7 @@ final class ActivityGrants {
     if let index = grants.firstIndex(where: { $0.app == app }) { grants.remove(at: index) }
   }
 
-  /// The app that has most; of equals the one whose oldest is the older.
+  /// The app with the most; of equals the one with the oldest.
   private var greediest: Identifier? {
     var counts: [Identifier: Int] = [:]
     for grant in grants { counts[grant.app, default: 0] += 1 }

@@ -1,30 +1,30 @@
 import SegueModel
 
-/// The activities of an app, as its engine sees them. Calls come from inside the engine's own calls.
+/// The activities of an app, for its engine. The engine calls these from inside its own calls.
 public protocol ActivitySource: AnyObject {
   /// Nil: it was invalidated.
   func activity(_ id: Identifier) -> Activity?
-  /// Marks it as needing to be saved, or not.
+  /// Sets whether the activity needs saving.
   func setNeedsSave(_ needsSave: Bool, of id: Identifier)
   /// Uptime of the last change, in milliseconds.
   func lastChange(of id: Identifier) -> Int64
-  /// Whether somebody wants will_save for it.
+  /// Whether will_save has a callback.
   func answersWillSave(_ id: Identifier) -> Bool
-  /// The continuation by which it came here; nil: it was made here.
+  /// The continuation that brought it here; nil if this app created it.
   func continuation(of id: Identifier) -> Identifier?
-  /// Whether somebody wants the streams that others ask for.
+  /// Whether requests for streams have a callback.
   func takesStreams(_ id: Identifier) -> Bool
-  /// Whether somebody answers the requests of others.
+  /// Whether requests have a callback.
   func takesRequests(_ id: Identifier) -> Bool
-  /// What can be seen of the end of a stream that is here: `open`, or `aborted` if it was closed.
+  /// The visible state of the local end of a stream: `open`, or `aborted` if it was closed.
   func streamEnd(_ id: Identifier) -> StreamWord
 }
 
-/// Who has an app's engine. Calls come from inside the engine's own calls.
+/// The owner of an app's engine. The engine calls these from inside its own calls.
 public protocol AppEngineOwner: ActivitySource {
-  /// The app is to be told this, after the calls that came before.
+  /// Queues a callback, after the earlier ones.
   func deliver(_ delivery: Delivery)
-  /// The host does not take what it is told: what comes from others is refused.
+  /// Whether the host does not dispatch, so that messages of others are refused.
   var isBacklogged: Bool { get }
 }
 

@@ -1,10 +1,10 @@
 import SegueModel
 
-/// What the features of an app share: the limits, and the way to the engine's owner.
+/// The context that the features of an app share: the limits, and the engine's owner.
 final class AppContext {
   let identity: AppIdentity
   let limits: Limits
-  /// Outlives the engine, which is its own.
+  /// The owner outlives its engine.
   unowned(unsafe) let owner: any AppEngineOwner
   private var nextNumber: UInt64 = 1
 
@@ -14,7 +14,7 @@ final class AppContext {
     self.owner = owner
   }
 
-  /// A new number for something that comes back in a delivery, whatever it is.
+  /// Returns a new number for an operation whose delivery names it.
   func takeNumber() -> UInt64 {
     defer { nextNumber += 1 }
     return nextNumber

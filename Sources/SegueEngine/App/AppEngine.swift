@@ -1,13 +1,13 @@
 import SegueModel
 import SegueWire
 
-/// The rules of Handoff for one app: what it offers, what it sees, what it continues. No I/O, no clock, no randomness:
-/// calls, bytes and ticks come in; bytes (`link`), deliveries and deadlines come out. Each feature is an object of its
-/// own; the engine passes calls and messages on to them.
+/// The rules of Handoff for one app: what it offers, sees and continues. No I/O, no clock, no randomness: inputs are
+/// calls, bytes and ticks; outputs are bytes (`link`), deliveries and deadlines. Each feature is an object of its own;
+/// the engine passes calls and messages on to them.
 ///
-/// Not for two threads at a time. Its owner calls `tick` at `nextDeadline`.
+/// Use it on one thread at a time. Its owner calls `tick` at `nextDeadline`.
 public final class AppEngine {
-  /// Milliseconds within which it is known how a stream has ended (R7.3).
+  /// Milliseconds until the status of an ended stream is known (R7.3).
   public static let verdictTime: Int64 = 1_000
 
   public private(set) var isClosed = false
@@ -24,7 +24,7 @@ public final class AppEngine {
   private let streams: AppStreams
   private let requests: AppRequests
   private let explanations: Explanations
-  /// All of them: each calls only those in front of it.
+  /// All features. Invariant: each calls only those before it.
   private let features: [any AppFeature]
 
   public init(
@@ -50,7 +50,7 @@ public final class AppEngine {
 
   // MARK: Time
 
-  /// Uptime in milliseconds at which `tick` is due; nil: nothing is.
+  /// The uptime in milliseconds at which `tick` is due, or nil.
   public var nextDeadline: Int64? {
     features.reduce(hub.nextDeadline) { earlier($0, $1.nextDeadline) }
   }
@@ -68,15 +68,15 @@ public final class AppEngine {
   /// The activity that is offered.
   public var currentActivity: Identifier? { current.id }
 
-  /// Offers an activity in place of the one that was (R1.11, R1.12). Nothing happens if it was invalidated.
+  /// Offers an activity in place of the current one (R1.11, R1.12). No effect if it was invalidated.
   public func becomeCurrent(_ id: Identifier, _ now: Moment) {
     if !isClosed { current.become(id, now) }
   }
 
-  /// Saves it, and offers it no longer.
+  /// Saves the activity, and stops offering it.
   public func resignCurrent(_ id: Identifier, _ now: Moment) { current.resign(id, .due, now) }
 
-  /// Withdraws it for good (R1.11).
+  /// Withdraws the activity for ever (R1.11).
   public func invalidate(_ id: Identifier, _ now: Moment) {
     current.invalidate(id)
     grants.remove(activity: id)
@@ -85,14 +85,14 @@ public final class AppEngine {
     requests.abandon(activity: id)
   }
 
-  /// Something of it changed: properties, or the mark that it needs saving.
+  /// The activity has changed: its properties, or whether it needs saving.
   public func changed(_ id: Identifier, _ now: Moment) { current.changed(id, now) }
 
   public func setForeground(_ isForeground: Bool, _ now: Moment) {
     if !isClosed { current.setForeground(isForeground, now) }
   }
 
-  /// will_save begins: who asks from now on may want more than it gathers.
+  /// will_save begins: it may miss changes for receivers that ask later.
   public func saveBegan(_ number: UInt64) { saves.began(number) }
 
   /// The app has answered will_save.
@@ -101,7 +101,7 @@ public final class AppEngine {
     outgoing.sendPulled(now)
   }
 
-  /// The app has answered will_save: it could not bring the activity up to date (R2.4).
+  /// The app has reported that will_save failed (R2.4).
   public func saveFailed(_ number: UInt64, _ now: Moment) {
     saves.failed(number)
     outgoing.sendPulled(now)
@@ -109,19 +109,19 @@ public final class AppEngine {
 
   // MARK: Offers and continuations
 
-  /// What the app sees.
+  /// The offers that the app sees.
   public var offers: OfferList { seen.list }
 
   /// Continues an offer (R3.1). will_continue is delivered, then exactly one of continue and did_fail (R3.2).
-  /// - Parameter timeout: milliseconds for all of it; nil: as the limits say.
+  /// - Parameter timeout: milliseconds for the whole continuation; nil for the limit.
   public func `continue`(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Moment) {
     incoming.begin(offer, id: id, timeout: timeout, now)
   }
 
-  /// What the app is to be told now in a continuation, or nil.
+  /// The callback that is due in a continuation, or nil.
   public func step(_ id: Identifier) -> ContinuationStep? { incoming.step(id) }
 
-  /// will_continue has returned; with a reason, the app does not want it (R3.7).
+  /// will_continue has returned; with a reason, the app declines (R3.7).
   public func announced(_ id: Identifier, decline reason: String?, _ now: Moment) {
     incoming.announced(id, decline: reason, now)
   }
@@ -132,18 +132,18 @@ public final class AppEngine {
     current.noteAnswers(now)
   }
 
-  /// Ends a continuation that has not come to continue or did_fail; else nothing.
+  /// Ends a continuation before continue or did_fail; no effect afterwards.
   public func cancel(_ id: Identifier, _ error: SegueError, _ now: Moment) { incoming.cancel(id, error, now) }
 
-  /// Bytes of the payload that came, and how many there will be (0: not known yet); nil when it is over.
+  /// The received and total bytes of the payload (total is 0 until known); nil after the end.
   public func progress(of id: Identifier) -> (received: Int, total: Int)? { incoming.progress(of: id) }
 
   // MARK: Streams
 
-  /// Asks the origin of a continued activity for a stream (R7.1). Comes to `streamAnswered`.
+  /// Asks the origin of a continued activity for a stream (R7.1). The result is `streamAnswered`.
   /// - Parameter id: new.
   /// - Parameter otherEnd: the origin's.
-  /// - Parameter attachment: what shall come on it (R7.6); once that is agreed, the engine has no more to do with it.
+  /// - Parameter attachment: the attachment to send on it (R7.6); once accepted, the engine is not involved.
   /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
   public func askStream(
     _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, otherEnd: PassedDescriptor,
@@ -152,63 +152,62 @@ public final class AppEngine {
     streams.ask(id, from, attachment: attachment, otherEnd: otherEnd, timeout: timeout, now)
   }
 
-  /// Streams that were asked for. The owner answers each with `take` or `refuse`.
+  /// Takes the requests for streams. The owner answers each with `take` or `refuse`.
   public func takeStreamRequests() -> [StreamRequest] { streams.takeRequests() }
 
-  /// - Returns: whether it is taken, and the descriptor with it: by the app, or by whoever sends the attachment.
+  /// - Returns: whether it is accepted, with its descriptor: by the app, or by the sender of the attachment.
   public func take(_ request: StreamRequest) -> Bool { streams.take(request) }
 
   public func refuse(_ request: StreamRequest, _ error: SegueError) { streams.refuse(request, error) }
 
-  /// What is wrong with it; nil: nothing.
+  /// The error, or nil.
   public func objection(to request: StreamRequest) -> SegueError? { streams.objection(to: request) }
 
-  /// Tells the other side how the end here ends.
+  /// Sends the status of the local end to the other side.
   public func say(_ word: StreamWord, of id: Identifier) { streams.reportEnd(word, of: id) }
 
-  /// The other end is closed, or both are shut down: how did it end? Comes to `streamEnded`.
+  /// Asks how the other end ended, when it is closed, or both are shut down. The result is `streamEnded`.
   public func askHowEnded(_ id: Identifier, _ now: Moment) { streams.askHowEnded(id, now) }
 
-  /// The other end was seen to be shut down for writing. Across a link the hub did that, whatever the other app did: it is
-  /// asked.
+  /// The other end was found shut down for writing. Across a link its hub did that, so the other app is asked.
   public func sawEnd(of id: Identifier) { streams.sawEnd(of: id) }
 
   public func hasHeardEnd(of id: Identifier) -> Bool { streams.hasHeardEnd(of: id) }
 
-  /// The owner has let go of a stream.
+  /// The owner has released a stream.
   public func forgetStream(_ id: Identifier) { streams.remove(id) }
 
   // MARK: Requests, links, explanations
 
-  /// Asks the origin of a continued activity. Comes to `answered` under the number that is returned, by its deadline.
-  /// - Parameter bytes: `limits.request` at most.
+  /// Sends a request to the origin of a continued activity. The result is `answered` with the returned number, by its
+  /// deadline.
+  /// - Parameter bytes: at most `limits.request`.
   /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
   public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
     requests.ask(bytes, from, timeout: timeout, now)
   }
 
-  /// Nobody waits for the answer any more; of one that has ended: nothing.
+  /// Cancels a request; no effect on one that has ended.
   public func cancelRequest(_ number: UInt64) { requests.cancel(number) }
 
-  /// The host answers; too late: nothing.
-  /// - Parameter bytes: `limits.request` at most.
+  /// The host answers; no effect if it is too late.
+  /// - Parameter bytes: at most `limits.request`.
   public func respond(to number: UInt64, _ bytes: [UInt8], _ now: Moment) { requests.respond(to: number, bytes, now) }
 
-  /// The host does not answer, and says why; too late: nothing.
+  /// The host refuses, with a reason; no effect if it is too late.
   public func refuseRequest(_ number: UInt64, _ error: SegueError) { requests.refuse(number, error) }
 
-  /// What is wrong with so many bytes of a request; nil: nothing.
+  /// The error for a request of that many bytes, or nil.
   public func objection(toSize size: UInt64, of what: String) -> SegueError? {
     requests.objection(toSize: size, of: what)
   }
 
-  /// Links this device's hub with another. What comes of it is delivered under the number that is returned; in the end
-  /// always that it has ended.
+  /// Links this device's hub with another. Deliveries carry the returned number; the last one always is the end.
   public func link(_ descriptor: PassedDescriptor, _ now: Moment) -> UInt64 { appLinks.ask(descriptor, now) }
 
-  /// "Why is it not offered there?" (R6.5). The answer is delivered under the number that is returned, at once if it can
-  /// be known here.
-  /// - Parameter state: the activity as it is; nil: it was invalidated.
+  /// Answers "why is it not offered there?" (R6.5). The delivery carries the returned number, and comes at once if the
+  /// app can answer itself.
+  /// - Parameter state: the current activity; nil if it was invalidated.
   public func explain(_ id: Identifier, _ state: Activity?, _ now: Moment) -> UInt64 {
     explanations.ask(id, state, now)
   }
@@ -220,7 +219,7 @@ public final class AppEngine {
     if let id = current.id { current.resign(id, .leaving, now) }
   }
 
-  /// Ends all that is under way with CANCELLED (R3.14). What is then in `link` goes out before the connection closes.
+  /// Ends everything in progress with CANCELLED (R3.14). The bytes in `link` go out before the connection closes.
   public func finishClosing(_ now: Moment) {
     guard !isClosed else { return }
     let closed = SegueError(.cancelled, "the app was closed")
@@ -243,12 +242,12 @@ public final class AppEngine {
     return nil
   }
 
-  /// Bytes of documents and requests that it keeps.
+  /// The bytes of documents and requests that the engine holds.
   var heldBytes: Int { outgoing.heldBytes + requests.heldBytes }
 
   // MARK: The hub
 
-  /// The bytes for the hub; nil while there is no connection.
+  /// The connection to the hub; nil while there is none.
   public var link: Link? { hub.link }
 
   public var isReady: Bool { hub.isReady }
@@ -256,13 +255,13 @@ public final class AppEngine {
 
   public func takeComplaint() -> HubComplaint? { hub.takeComplaint() }
 
-  /// The hub does not answer, but is known to live: it gets as long again.
+  /// Waits again for a hub that does not answer, but shows a heartbeat.
   public func waitForHub(_ now: Moment) { hub.waitLonger(now) }
 
-  /// The connection to the hub is open: `link` has a greeting for it.
+  /// The connection to the hub is open: `link` has a hello for it.
   public func connected(_ now: Moment) { hub.open(now) }
 
-  /// The connection is lost, or was given up.
+  /// The connection is lost, or was closed.
   public func disconnected(_ now: Moment) {
     guard hub.link != nil else { return }
     let wasReady = hub.isReady
@@ -271,8 +270,8 @@ public final class AppEngine {
     for feature in features { feature.disconnected(now) }
   }
 
-  /// Bytes from the hub.
-  /// - Parameter descriptor: came with these bytes, which are those of one read.
+  /// Takes in bytes from the hub.
+  /// - Parameter descriptor: came with these bytes of one read.
   public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
     guard let link = hub.link else { return }
     link.receive(bytes, descriptor)
@@ -384,7 +383,7 @@ public final class AppEngine {
     }
   }
 
-  /// Sends what waits for origins that may have registered with the new hub by now.
+  /// Sends messages that waited until their origins may have registered with the new hub.
   private func askOrigins(_ now: Moment) {
     guard hub.isWelcome else { return }
     streams.askWaiting(now)

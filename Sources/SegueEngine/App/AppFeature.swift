@@ -1,18 +1,18 @@
 import SegueModel
 
-/// A feature of an app: owns its state, and goes through the same life as all others. Features call those that they were
-/// given when they were made, which are in front of them in `AppEngine.features`; none calls back.
+/// A feature of an app: owns its state, and has the same life cycle as all others. A feature calls only those that it
+/// was created with, which come before it in `AppEngine.features`; none calls back.
 protocol AppFeature: AnyObject {
-  /// A hub has said welcome: sends what waits for one.
+  /// A hub has sent welcome: sends pending messages.
   func connected(_ now: Moment)
   /// The connection to the hub is lost.
   func disconnected(_ now: Moment)
   func tick(_ now: Moment)
-  /// Uptime in milliseconds at which `tick` is due; nil: nothing is.
+  /// The uptime in milliseconds at which `tick` is due, or nil.
   var nextDeadline: Int64? { get }
-  /// The app closes: ends all that is under way.
+  /// The app closes: ends everything in progress.
   func close(_ error: SegueError, _ now: Moment)
-  /// Whether all that was under way has ended.
+  /// Whether everything has ended.
   var isIdle: Bool { get }
   /// State that should have been released by now, or nil (leak check).
   var leak: StaticString? { get }
@@ -31,7 +31,7 @@ extension AppFeature {
   var brokenInvariant: StaticString? { nil }
 }
 
-/// The earlier of two deadlines; nil: there is none.
+/// The earlier of two deadlines, or nil.
 func earlier(_ one: Int64?, _ other: Int64?) -> Int64? {
   guard let one, let other else { return one ?? other }
   return min(one, other)

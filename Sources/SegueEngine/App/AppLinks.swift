@@ -5,9 +5,9 @@ import SegueWire
 final class AppLinks: AppFeature {
   private struct AppLink {
     let number: UInt64
-    /// Leads to the other hub; nil: this one was asked, and has it.
+    /// The connection to the other hub; nil once this device's hub has it.
     var descriptor: PassedDescriptor?
-    /// The app was told that it is there.
+    /// Whether the app knows that it is established.
     var isUp = false
   }
 
@@ -27,7 +27,7 @@ final class AppLinks: AppFeature {
     return number
   }
 
-  /// Asks the hub for those that no hub was asked for yet.
+  /// Sends pending links to the hub.
   func connected(_ now: Moment) {
     for index in links.indices {
       guard let descriptor = links[index].descriptor.take() else { continue }
@@ -47,7 +47,7 @@ final class AppLinks: AppFeature {
     app.deliver(.linkEnded(number, error))
   }
 
-  /// Ends those that the hub has. Those that it was not asked for wait for the next.
+  /// Ends the links that the hub has. Pending ones wait for the next hub.
   func disconnected(_ now: Moment) {
     for link in links where link.descriptor == nil {
       receiveDown(link.number, SegueError(.connectionUnavailable, "the hub of this device went away"))

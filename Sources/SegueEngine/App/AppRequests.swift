@@ -1,36 +1,35 @@
 import SegueModel
 import SegueWire
 
-/// A request that this app has under way: one that it has asked the origin of a continued activity, or one that it was
-/// asked as the origin (R7.5).
+/// A request in progress: one of this app to an origin, or one of a receiver to this app (R7.5).
 private final class AppRequest {
   enum Phase {
-    /// No hub was given it yet.
+    /// Not sent to any hub yet.
     case unsent
-    /// Its bytes, or those of the answer, go out on this channel; `sent` of them have.
+    /// The bytes of the request, or of the answer, go out on this channel; `sent` of them have gone.
     case sending(Link.Channel, sent: Int)
-    /// Whoever was asked has it.
+    /// The origin has it.
     case asked
-    /// Its bytes, or those of the answer, come on this channel; `size` of them were announced.
+    /// The bytes of the request, or of the answer, arrive on this channel; `size` of them were announced.
     case receiving(Link.Channel, size: Int)
   }
 
-  /// As this app counts.
+  /// The number of this app.
   let number: UInt64
-  /// As the app counts that has asked.
+  /// The number of the receiver.
   let askersNumber: UInt64
   let continuation: Message.Continuation
   /// The other app.
   let other: Identifier
   let isOurs: Bool
-  /// Uptime after which nobody waits for the answer.
+  /// The uptime after which the answer is of no use.
   let deadline: Int64
   var phase: Phase
-  /// Bytes that were announced, if another app asks.
+  /// The announced bytes of another app's request.
   let size: Int
-  /// Uptime at which the last of it came, if another app asks.
+  /// The uptime at which another app's request last made progress.
   var movedAt: Int64
-  /// What goes out, or has come so far.
+  /// The bytes to send, or received so far.
   var bytes: [UInt8]
 
   init(
@@ -49,7 +48,7 @@ private final class AppRequest {
     self.movedAt = movedAt
   }
 
-  /// The channel that it has open.
+  /// Its open channel.
   var channel: Link.Channel? {
     switch phase {
     case .sending(let channel, _), .receiving(let channel, _): channel
@@ -57,20 +56,20 @@ private final class AppRequest {
     }
   }
 
-  /// Whether its deadline ends it. What the host has to answer counts until it has: however short the deadlines are, it
-  /// never has more of them than the limit says.
+  /// Whether its deadline ends it. A request at the host counts until it is answered: so the host never has more of
+  /// them than the limit, however short the deadlines are.
   var isTimed: Bool {
     if case .asked = phase { isOurs } else { true }
   }
 }
 
-/// An app's requests, and those that it is asked.
+/// The requests of an app, and those of receivers to it.
 final class AppRequests: AppFeature {
-  /// Requests that an app may have under way, and as many that one other may have of it.
+  /// The most requests of an app in progress, and of one receiver to it.
   static let limit = 128
-  /// Those that all others may have of it.
+  /// The most requests of all receivers to it.
   private static let othersLimit = 512
-  /// How many of the largest there is room for, of one other app and of all.
+  /// The memory for requests, in requests of the largest size, for one receiver and for all.
   private static let largestOfOne = 16
   private static let largestOfAll = 64
 
@@ -110,7 +109,7 @@ final class AppRequests: AppFeature {
     end(request, SegueError(.userCancelled, "the request was cancelled"))
   }
 
-  /// Sends those that no hub was given yet, if their origins may be there.
+  /// Sends pending requests whose origins may have registered.
   func sendWaiting(_ now: Moment) {
     for request in requests {
       guard case .unsent = request.phase, !seen.list.awaits(request.other) else { continue }
@@ -118,7 +117,7 @@ final class AppRequests: AppFeature {
         end(request, Self.tooManyTransfers)
         continue
       }
-      // The hub fills in who asks.
+      // The hub fills in the receiver.
       hub.sendChecked(
         .request(
           request.number, request.continuation, from: app.identity.id,
@@ -143,7 +142,7 @@ final class AppRequests: AppFeature {
     if let former = request.channel { link.reset(former) }
     request.phase = .receiving(channel, size: Int(truncatingIfNeeded: size))
     request.bytes = []
-    // Nothing comes on no channel.
+    // Without a channel there are no bytes.
     if channel == 0 { end(request, Self.notAsAnnounced) }
   }
 
@@ -181,7 +180,7 @@ final class AppRequests: AppFeature {
     return nil
   }
 
-  /// One that comes need not wait for those that stand still: of these the one that does so for longest ends.
+  /// A new request displaces a stalled one: the one that has stalled for longest.
   private func makeRoomForRequest(of peer: Identifier, _ size: Int, _ now: Moment) -> Bool {
     let theirs = requests.filter { !$0.isOurs && $0.other == peer }
     guard theirs.count < Self.limit, fits(theirs, size, Self.largestOfOne) else { return false }
@@ -196,7 +195,7 @@ final class AppRequests: AppFeature {
     }
   }
 
-  /// Whether there is room for another of so many bytes.
+  /// Whether there is room for another request of that many bytes.
   private func fits(_ requests: [AppRequest], _ size: Int, _ largest: Int) -> Bool {
     requests.reduce(size) { $0 + max($1.size, $1.bytes.count) } <= largest * app.limits.request
   }
@@ -238,7 +237,7 @@ final class AppRequests: AppFeature {
 
   private func request(on channel: Link.Channel) -> AppRequest? { requests.first { $0.channel == channel } }
 
-  /// Nil: the hub would take no more. Those that continuations may need are left to them.
+  /// Nil if the hub would accept no more. Reserves channels for continuations.
   private func openForRequest() -> Link.Channel? {
     let limit = Link.channelLimit - OutgoingContinuations.sendingLimit
     guard let link = hub.link, link.openCount < limit else { return nil }
@@ -250,7 +249,7 @@ final class AppRequests: AppFeature {
     pump(channel)
   }
 
-  /// Sends as much as the channel takes.
+  /// Sends as much as the channel accepts.
   func pump(_ channel: Link.Channel) {
     guard let link = hub.link, let request = request(on: channel), case .sending(_, let sent) = request.phase
     else { return }
@@ -291,7 +290,7 @@ final class AppRequests: AppFeature {
 
   func receivedReset(of channel: Link.Channel) {
     guard let request = request(on: channel) else { return }
-    // The answer says why it is not wanted.
+    // The answer gives the cause.
     if request.isOurs, case .sending = request.phase { return wait(request) }
     end(request, SegueError(.handoffFailed, "the other side gave up sending"))
   }
@@ -307,14 +306,14 @@ final class AppRequests: AppFeature {
     }
   }
 
-  /// Whether those that were sent have been answered nobody knows.
+  /// Sent requests fail: their answers are unknown.
   func disconnected(_ now: Moment) {
     endAll(SegueError(.connectionUnavailable, "the hub of this device went away")) {
       if case .unsent = $0.phase { false } else { true }
     }
   }
 
-  /// The activity was invalidated: nobody answers for it.
+  /// The activity was invalidated: its requests fail.
   func abandon(activity: Identifier) {
     endAll(SegueError(.handoffFailed, "the activity was invalidated")) { request in
       if case .sending = request.phase { return false }
@@ -348,7 +347,7 @@ final class AppRequests: AppFeature {
     for request in requests where isDue(request) { end(request, error) }
   }
 
-  /// Whoever has asked hears why there is no answer.
+  /// Sends the cause to the receiver.
   @inline(never)
   private func end(_ request: AppRequest, _ error: SegueError) {
     requests.removeAll { $0 === request }

@@ -1,60 +1,60 @@
 import SegueModel
 import SegueWire
 
-/// A stream that joins this app to another, as far as the engine has to do with it: who it is of, and how it ends. The bytes
-/// go from app to app.
+/// The engine's state of a stream between this app and another: its participants, and how it ends. The bytes go from
+/// app to app.
 private struct AppStream {
   enum Phase {
-    /// This app has asked for it. With the origin's end: the hub does not know yet.
+    /// This app has asked for it. Has the origin's end until the hub gets it.
     case asking(deadline: Int64, PassedDescriptor?)
     case there
   }
 
   let id: Identifier
   let continuation: Message.Continuation
-  /// The app at its other end.
+  /// The app at the other end.
   let other: Identifier
-  /// What the library asks it for by itself (R7.6); nil: the app asks for it.
+  /// The attachment for which the library asks (R7.6); nil if the app asks.
   var attachment: Message.AttachmentPart?
   var phase: Phase
-  /// Whether hubs carry its bytes. If so, what was said of the other end counts once the hub has passed all of them on, and
-  /// nothing more is heard if the hub goes.
+  /// Whether hubs forward its bytes. If so, the status of the other end counts once the hub has forwarded all of them,
+  /// and the loss of the hub breaks the stream.
   var crossesLink = false
-  /// What was said of the end that is here, and of the other.
+  /// The status of the local end, and of the other.
   var said: StreamWord?
   var heard: StreamWord?
-  /// The app waits to hear how the other end has ended.
+  /// Whether the app waits for the status of the other end.
   var question: Question?
 
   struct Question {
-    /// Uptime at which it counts as broken.
+    /// The uptime at which it counts as broken.
     let deadline: Int64
-    /// Uptime at which the other side is asked again: the hub may have heard of its death only after the question.
+    /// The uptime at which to ask the other side again: the hub may have learned of its death only after the question.
     var againAt: Int64
   }
 }
 
-/// Another app asks for a stream; the end that is here has come with it.
+/// Another app asks for a stream, and supplies the local end.
 public struct StreamRequest {
   public let id: Identifier
   let continuation: Message.Continuation
-  /// Which asks.
+  /// The receiver.
   public let app: Identifier
-  /// Whether hubs carry its bytes: then no descriptor can come with them.
+  /// Whether hubs forward its bytes: then no descriptor can travel with them.
   public let crossesLink: Bool
-  /// What the library is to send on it (R7.6); nil: it is the app's.
+  /// The attachment that the library sends on it (R7.6); nil if it is for the app.
   public let attachment: Message.AttachmentPart?
   public let descriptor: PassedDescriptor
 
-  /// Where that is attached.
+  /// The activity of the attachment.
   public var activity: Identifier { continuation.activity }
 }
 
-/// An app's streams: asks for them, is asked for them, and tells and hears how they end.
+/// The streams of an app: requests, answers, and how they end.
 final class AppStreams: AppFeature {
-  /// Streams that an app takes part in, and that others may have asked it for before it has heard of the first.
+  /// The most streams of an app, and the most unanswered requests of others.
   private static let limit = 1_024
-  /// Streams that one origin may leave unanswered: others wait here, where they cost the hub nothing.
+  /// The most unanswered streams at one origin: further ones wait here, at no cost for the hub.
   static let unansweredLimit = 32
   private static let firstPatience: Int64 = 50
 
@@ -63,9 +63,9 @@ final class AppStreams: AppFeature {
   private let seen: SeenOffers
   private let grants: ActivityGrants
   private var streams: [AppStream] = []
-  /// How streams that are no more were ended here.
+  /// The status of the local end of former streams.
   private var closedStatuses: [(id: Identifier, status: StreamWord)] = []
-  /// Asked for by others, until `takeRequests`.
+  /// Requests of others, until `takeRequests`.
   private var unanswered: [StreamRequest] = []
 
   init(_ app: AppContext, _ hub: HubConnection, _ seen: SeenOffers, _ grants: ActivityGrants) {
@@ -94,7 +94,7 @@ final class AppStreams: AppFeature {
     if hub.isWelcome { askWaiting(now) }
   }
 
-  /// Asks for those that no hub was asked for yet, if their origins may be there.
+  /// Sends pending requests for streams whose origins may have registered.
   func askWaiting(_ now: Moment) {
     var unanswered = unansweredCounts
     for index in streams.indices {
@@ -106,14 +106,14 @@ final class AppStreams: AppFeature {
       else { continue }
       unanswered[place].count += 1
       streams[index].phase = .asking(deadline: deadline, nil)
-      // The hub fills in who asks.
+      // The hub fills in the receiver.
       hub.sendChecked(
         .stream(stream.id, stream.continuation, from: app.identity.id, channel: 0, attachment: stream.attachment),
         with: descriptor, now)
     }
   }
 
-  /// Of each origin that was asked, or is to be, how many streams it has not answered.
+  /// The number of unanswered streams per origin.
   private var unansweredCounts: [(origin: Identifier, count: Int)] {
     var counts: [(origin: Identifier, count: Int)] = []
     for stream in streams {
@@ -131,7 +131,7 @@ final class AppStreams: AppFeature {
   func receiveAnswer(_ id: Identifier, crossesLink: Bool, _ error: SegueError?, _ now: Moment) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else { return }
     guard case .asking = streams[index].phase else {
-      // It was there, and the way broke (R7.4).
+      // It existed, and the connection broke (R7.4).
       if error != nil { heardBroken(at: index) }
       return
     }
@@ -209,7 +209,7 @@ final class AppStreams: AppFeature {
     tell(word, streams[index])
   }
 
-  /// The first word counts; but who gives up what was finished has not ended it.
+  /// The first status counts, except that an abort replaces a finish.
   private static func mayFollow(_ word: StreamWord, _ former: StreamWord?) -> Bool {
     guard let former else { return true }
     if case .ended = former, case .aborted = word { return true }
@@ -253,10 +253,10 @@ final class AppStreams: AppFeature {
     guard let word else {
       return tell(streams[index].said ?? app.owner.streamEnd(id), streams[index])
     }
-    // What a hub has lost stays lost, whatever the other app thinks of it.
+    // Bytes that a hub has lost stay lost, whatever status the other app reports.
     guard !streams[index].crossesLink && word != .broken || Self.mayFollow(word, streams[index].heard) else { return }
     guard word == .open else { return heard(word, at: index) }
-    // It is still there, so this end was given up, or both were shut down.
+    // The other end still exists, so this end was aborted, or both were shut down.
     if let said = streams[index].said, case .aborted = said { heard(said, at: index) } else { heard(.ended, at: index) }
   }
 
@@ -276,7 +276,7 @@ final class AppStreams: AppFeature {
     hub.send(.streamWord(stream.id, stream.continuation, to: stream.other, word))
   }
 
-  /// Of a stream that is known no more, asked by whoever was at its other end.
+  /// Answers a question of the other side about a former stream.
   private func answerQuestion(of id: Identifier, _ continuation: Message.Continuation, _ word: StreamWord) {
     let asker = continuation.origin == app.identity.id ? nil : continuation.origin
     guard let asker = asker ?? grants.app(continuation.id) else { return }
@@ -290,7 +290,7 @@ final class AppStreams: AppFeature {
     for stream in streams where stream.question != nil { tell(nil, stream) }
   }
 
-  /// Those that the hub was asked for may be lost with it.
+  /// Requests at the hub may be lost with it.
   func disconnected(_ now: Moment) {
     endAsking(SegueError(.connectionUnavailable, "the hub of this device went away")) { _, isSent in isSent }
     for index in streams.indices where streams[index].crossesLink { heardBroken(at: index) }
@@ -320,7 +320,7 @@ final class AppStreams: AppFeature {
     }
   }
 
-  /// The app closes: whoever waits hears so.
+  /// The app closes: ends all waiting operations.
   func close(_ error: SegueError, _ now: Moment) {
     endAsking(error) { _, _ in true }
     for stream in streams where stream.question != nil { app.deliver(.streamEnded(stream.id, .broken)) }

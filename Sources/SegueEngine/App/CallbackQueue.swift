@@ -1,27 +1,28 @@
 import SegueModel
 
-/// What the host is to be told, oldest first. A host that does not take it, for a dialog or a debugger, does not make it
-/// grow: once it is behind, only the last news of each offer waits, and of receipts no more than `receiptLimit`, since the
-/// engine takes no further continuations then (`AppEngineOwner.isBacklogged`). All else has limits of its own.
+/// The queue of callbacks for the host, oldest first. It stays bounded for a host that does not dispatch, such as
+/// behind a dialog or a debugger. Once the host is behind, only the last event of each offer waits, and receipts up to
+/// `receiptLimit`, since the engine then accepts no further continuations (`AppEngineOwner.isBacklogged`). Everything
+/// else has its own limits.
 public struct CallbackQueue<Other> {
   public enum Item {
     case delivery(Delivery)
-    /// What the owner adds by itself.
+    /// Entries that the owner adds itself.
     case other(Other)
   }
 
-  /// Bytes of receipts above which it is full.
+  /// The most bytes of receipts.
   public static var receiptLimit: Int { 1024 * 1024 }
-  /// With more than so many waiting the host is behind.
+  /// With more waiting entries the host counts as behind.
   public static var fewWaiting: Int { 64 }
-  /// So many places may be empty before it is packed.
+  /// The most empty places before compaction.
   private static var fewHoles: Int { 64 }
 
-  /// Nil: it was taken, or is of no interest any more.
+  /// Nil if it was taken, or is obsolete.
   private var items: [Item?] = []
   private var first = 0
   public private(set) var count = 0
-  /// Where the last news of each offer, and those of the connection, wait.
+  /// The positions of the last event of each offer, and of those of the connection.
   private var offerPlaces: [Identifier: Int] = [:]
   private var connectionPlaces: [Int] = []
   private var receiptBytes = 0
@@ -29,7 +30,7 @@ public struct CallbackQueue<Other> {
   public init() {}
 
   public var isEmpty: Bool { count == 0 }
-  /// Also of those that were taken, or are of no interest any more.
+  /// Including those that were taken, or are obsolete.
   var placeCount: Int { items.count }
   public var isFull: Bool { receiptBytes >= Self.receiptLimit }
 
@@ -47,7 +48,7 @@ public struct CallbackQueue<Other> {
 
   public mutating func popFirst() -> Item? {
     while first < items.count {
-      // Not kept until the others have gone: that may be much later, and under the lock.
+      // Releases it now: the others may stay much longer, and are released under the lock.
       let item = items[first].take()
       first += 1
       guard let item else { continue }
@@ -80,7 +81,7 @@ public struct CallbackQueue<Other> {
     pack()
   }
 
-  /// A host that is behind is told once what came of an offer.
+  /// A host that is behind gets one event per offer.
   private mutating func append(_ event: Delivery.OfferEvent, _ offer: Offer) {
     let id = offer.description.id
     guard count > Self.fewWaiting, let place = offerPlaces[id], case .delivery(.offer(let waiting, _))? = items[place]
@@ -98,14 +99,14 @@ public struct CallbackQueue<Other> {
     }
   }
 
-  /// Ready and searching take turns: what was there twice ago is there again.
+  /// Ready and searching alternate, so the state before the last two is the current one.
   private mutating func append(isReady: Bool) {
     if connectionPlaces.count == 2, let last = connectionPlaces.popLast() { return remove(at: last) }
     connectionPlaces.append(items.count)
     add(.delivery(.connection(isReady: isReady)))
   }
 
-  /// Empty places go when they are more than the others.
+  /// Compacts when most places are empty.
   private mutating func pack() {
     guard items.count > Self.fewHoles, count < items.count / 2 else {
       if count == 0, first == items.count { clear() }
@@ -128,7 +129,7 @@ public struct CallbackQueue<Other> {
     connectionPlaces.removeAll()
   }
 
-  /// Bytes that a receipt takes; of all else 0.
+  /// The bytes of a receipt; 0 for all other entries.
   private static func receiptSize(_ delivery: Delivery) -> Int {
     switch delivery {
     case .wasContinued(_, let receipt), .continuationEnded(_, let receipt):

@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// The activity that an app offers: saves it in time, and tells the hub of it.
+/// The activity that an app offers: saves it in time, and publishes it to the hub.
 final class CurrentActivity: AppFeature {
   private struct Offered {
     let id: Identifier
@@ -9,20 +9,20 @@ final class CurrentActivity: AppFeature {
     var activatedAt: Int64
     /// Rises with each activation of the app.
     var activation: UInt64
-    /// What the hub knows; nil: nothing.
+    /// The description that the hub has, or nil.
     var lastPut: OfferDescription?
     var lastPutAt: Int64 = 0
     var lastActivation: UInt64 = 0
-    /// When a change is told that came too soon after the last one (R2.8).
+    /// The uptime at which to publish a change that came too soon after the last one (R2.8).
     var updateAt: Int64?
-    /// When it is saved although nobody asks (R2.2), and since when it has been dirty.
+    /// The uptime of the next save by time (R2.2), and since when the activity is dirty.
     var saveAt: Int64?
     var dirtySince: Int64?
-    /// When it expires.
+    /// The uptime at which it expires.
     var expiresAt: Int64?
   }
 
-  /// Bytes that may wait for the hub before changes of the offer are held back.
+  /// Pending bytes for the hub from which on changes of the offer are held back.
   private static let putBacklog = 32 * 1024
 
   private let app: AppContext
@@ -30,7 +30,7 @@ final class CurrentActivity: AppFeature {
   private let incoming: IncomingContinuations
   private let saves: Saves
   private var current: Offered?
-  /// How often an activity was made current, or the app came to the foreground.
+  /// The number of activations: an activity was made current, or the app came to the foreground.
   private var activations: UInt64 = 0
 
   init(_ app: AppContext, _ hub: HubConnection, _ incoming: IncomingContinuations, _ saves: Saves) {
@@ -42,12 +42,12 @@ final class CurrentActivity: AppFeature {
 
   var id: Identifier? { current?.id }
 
-  /// Its state, for each call of the engine but once.
+  /// Its state, read once per call of the engine.
   private var state: Activity? { current.flatMap { app.owner.activity($0.id) } }
 
   // MARK: For the app
 
-  /// In place of the one that was (R1.11, R1.12). Nothing happens if it was invalidated.
+  /// Makes it current in place of the former one (R1.11, R1.12). No effect if it was invalidated.
   func become(_ id: Identifier, _ now: Moment) {
     guard let state = app.owner.activity(id) else { return }
     if let former = current, former.id != id { resign(former, .due, now) }
@@ -73,7 +73,7 @@ final class CurrentActivity: AppFeature {
     withdraw(former)
   }
 
-  /// Withdraws it without saving it.
+  /// Withdraws the activity without saving it.
   func invalidate(_ id: Identifier) {
     guard let former = current, former.id == id else { return }
     current = nil
@@ -102,18 +102,18 @@ final class CurrentActivity: AppFeature {
   /// The app has answered a will_save.
   func saved(_ number: UInt64, _ now: Moment) {
     guard let id = saves.activity(of: number) else {
-      // Too late: no snapshot was taken. Now that it answers again, it is asked again.
+      // Too late: no snapshot was taken. The app answers again, so it is asked again.
       return scheduleSave(state, now)
     }
     let saved = app.owner.activity(id)
-    // It may have changed while it was saved.
+    // The activity may have changed during the save.
     if current?.id == id { scheduleSave(saved, now) }
     let late = saves.finish(number, saved)
     if current?.id == id { put(saved, now) }
     for continuation in late { save(id, .pulled(continuation), now) }
   }
 
-  /// What was restored may be saved from now on (R4.2).
+  /// Restored activities may be saved from now on (R4.2).
   func noteAnswers(_ now: Moment) {
     for continuation in incoming.takeFinished() {
       guard let id, app.owner.continuation(of: id) == continuation else { continue }
@@ -121,7 +121,7 @@ final class CurrentActivity: AppFeature {
     }
   }
 
-  /// Sees to it that a dirty current activity is saved in time (R2.2).
+  /// Schedules the save of a dirty current activity (R2.2).
   private func scheduleSave(_ state: Activity?, _ now: Moment) {
     guard let offered = current, app.limits.saveDelay > 0, let state else { return }
     guard state.needsSave, !saves.isBeingRestored(offered.id) else {
@@ -149,12 +149,12 @@ final class CurrentActivity: AppFeature {
     hub.send(.withdraw(former.id))
   }
 
-  /// Tells the hub of the current activity as it is now, unless it knows, or has just been told.
+  /// Publishes the current activity to the hub, unless the hub knows it, or got an update just now.
   private func put(_ state: Activity?, _ now: Moment) {
     guard var offered = current else { return }
     defer { current = offered }
     guard hub.isWelcome, let state else {
-      // The next hub is told of all at once: until then nothing is due.
+      // The next hub gets everything at once: until then nothing is due.
       offered.updateAt = nil
       offered.expiresAt = nil
       return
@@ -180,7 +180,7 @@ final class CurrentActivity: AppFeature {
         return
       }
     }
-    // A hub that does not keep up hears the last state only: it has to answer in time, too.
+    // A hub that does not keep up gets only the last state; it also has to answer in time.
     guard hub.link.map({ $0.pendingBytes < Self.putBacklog }) ?? true else {
       offered.updateAt = now.uptime + Limits.offerUpdate
       return
@@ -204,7 +204,7 @@ final class CurrentActivity: AppFeature {
     noteAnswers(now)
     guard let offered = current else { return }
     if let at = offered.saveAt, at <= now.uptime {
-      // It may have changed since the date was set: `needs_save` is set without telling us each time (R2.3).
+      // The activity may have changed since the deadline was set: not each `needs_save` reaches the engine (R2.3).
       scheduleSave(state, now)
       if let at = current?.saveAt, at <= now.uptime {
         current?.saveAt = nil
@@ -227,7 +227,7 @@ extension OfferDescription {
   init(_ activity: Activity, id: Identifier) {
     self.init(
       id: id, type: activity.type, title: activity.title, payloadVersion: activity.payloadVersion,
-      // What varies in size; the rest of a document is small.
+      // The parts that vary in size; the rest of a document is small.
       sizeHint: UInt64(activity.userInfo?.encoding.count ?? 0),
       expirationDate: activity.expirationDate,
       supportsContinuationStreams: activity.supportsContinuationStreams)

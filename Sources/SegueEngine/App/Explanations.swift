@@ -3,7 +3,7 @@ import SegueWire
 
 /// The answers to "why is it not offered there?" (R6.5).
 final class Explanations: AppFeature {
-  /// One that the hub has yet to answer; it is asked one at a time.
+  /// An unanswered question; the hub gets one at a time.
   private struct Question {
     let number: UInt64
     let activity: Identifier

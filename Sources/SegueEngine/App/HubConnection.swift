@@ -1,49 +1,49 @@
 import SegueModel
 import SegueWire
 
-/// Why an app wants another hub than the one that it is connected to.
+/// Why an app leaves its hub.
 public enum HubComplaint: Sendable {
-  /// It does not answer: only a higher generation will do, unless it is seen to live (`AppEngine.waitForHub`).
+  /// The hub does not answer: needs a higher generation, unless it shows a heartbeat (`AppEngine.waitForHub`).
   case silent
-  /// It talks nonsense: only a higher generation will do.
+  /// The hub violates the protocol: needs a higher generation.
   case nonsense
-  /// It speaks an older protocol than this app: the app should be the hub.
+  /// The hub has an older protocol than this app, which should be the hub.
   case older
-  /// It refused us, and said why.
+  /// The hub refused the app, for this reason.
   case refused(SegueError)
 }
 
-/// An app's side of its connection to the hub: sends messages, and notices a hub that does not answer.
+/// The app's side of its connection to the hub: sends messages, and detects a hub that does not answer.
 final class HubConnection {
-  /// Milliseconds for a hub to say welcome.
+  /// Milliseconds for a hub to send welcome.
   private static let welcomeTime: Int64 = 500
-  /// Milliseconds after which a hub that shows no sign of life is asked for one, and then given as long again.
+  /// Milliseconds of silence after which a hub gets a ping, and then as long again to answer.
   private static let answerTime: Int64 = 500
-  /// Bytes of messages that may wait for the hub before it is left: it does not read.
+  /// Pending bytes of messages above which the app leaves a hub that does not read.
   static let backlogLimit = 1024 * 1024
   /// Milliseconds that a continuation waits for the next hub (R3.14).
   static let reconnectTime: Int64 = 2_000
 
   private let app: AppContext
   private var writer = MessageWriter()
-  /// Nil: there is no connection.
+  /// Nil without a connection.
   private(set) var link: Link?
   private(set) var isWelcome = false
   private(set) var isReady = false
   private(set) var generation: UInt64 = 0
-  /// When the hub is asked for a sign of life, and when it counts as silent.
+  /// The uptimes of the next ping, and at which the hub counts as silent.
   private var pingAt: Int64?
   private var answerBy: Int64?
-  /// Something that only a hub that lives can act on was sent after the ping that it has yet to answer.
+  /// Whether a message that needs a live hub was sent after the unanswered ping.
   private var isToBeAskedAgain = false
-  /// Why this hub will not do.
+  /// Why the app leaves this hub.
   private var complaint: HubComplaint?
 
   init(_ app: AppContext) { self.app = app }
 
   // MARK: Its life
 
-  /// The connection is open: the first message is for it.
+  /// The connection is open: sends the first message.
   func open(_ now: Moment) {
     reset()
     link = Link(side: .connecting)
@@ -51,7 +51,7 @@ final class HubConnection {
     send(.hello(app.identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum))
   }
 
-  /// The connection is lost, or was given up.
+  /// The connection is lost, or was closed.
   func reset() {
     link = nil
     isWelcome = false
@@ -68,7 +68,7 @@ final class HubConnection {
     self.generation = generation
   }
 
-  /// All offers have been told.
+  /// All offers have arrived.
   func becomeReady() { isReady = true }
 
   func complain(_ complaint: HubComplaint) { self.complaint = complaint }
@@ -79,7 +79,7 @@ final class HubConnection {
 
   // MARK: Sending
 
-  /// - Parameter isUrgent: before all messages that wait.
+  /// - Parameter isUrgent: goes before all pending messages.
   func send(_ message: Message, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
     guard let link else { return }
     do throws(SegueError) {
@@ -90,8 +90,8 @@ final class HubConnection {
     if link.pendingBytes > Self.backlogLimit, complaint == nil { complaint = .nonsense }
   }
 
-  /// Sends what only a hub that lives can act on. A silent one does not go unnoticed, and one that lives is not asked
-  /// as long as anything is heard of it.
+  /// Sends a message that needs a live hub, so that a silent hub is noticed. A hub gets no ping while messages arrive
+  /// from it.
   func sendChecked(_ message: Message, with descriptor: PassedDescriptor? = nil, _ now: Moment) {
     send(message, with: descriptor)
     if answerBy != nil {
@@ -101,9 +101,9 @@ final class HubConnection {
     }
   }
 
-  // MARK: Whether it lives
+  // MARK: Keep-alive
 
-  /// The hub lived when it said this, which may be before it got our last words: it is asked later, but it is asked.
+  /// The hub was alive when it sent this, perhaps before it got the last messages: delays the ping, but sends it.
   func heard(_ now: Moment) {
     guard isWelcome else { return }
     let later = now.uptime + Self.answerTime
@@ -111,7 +111,7 @@ final class HubConnection {
     if answerBy != nil { answerBy = later }
   }
 
-  /// The hub has got all that was sent before the ping.
+  /// The hub has received everything sent before the ping.
   func answered(_ now: Moment) {
     answerBy = nil
     guard isToBeAskedAgain else { return }
@@ -119,7 +119,7 @@ final class HubConnection {
     pingAt = now.uptime + Self.answerTime
   }
 
-  /// The hub does not answer, but is known to live: it gets as long again.
+  /// Waits again for a hub that does not answer, but shows a heartbeat.
   func waitLonger(_ now: Moment) {
     guard link != nil else { return }
     answerBy = now.uptime + Self.answerTime

@@ -6,36 +6,36 @@ private struct IncomingContinuation {
   enum Phase {
     /// will_continue is due, or runs.
     case announcing
-    /// The origin is asked.
+    /// The origin has the fetch.
     case fetching
-    /// The document comes on this channel.
+    /// The document arrives on this channel.
     case receiving(Link.Channel)
     /// continue is due.
     case arrived(Activity, isStale: Bool)
     /// did_fail is due.
     case failed(SegueError)
-    /// continue has it; its answer is awaited.
+    /// continue runs; its answer is awaited.
     case continued
   }
 
   let id: Identifier
   let offer: Offer
-  /// Uptime at which it fails (R3.9).
+  /// The uptime at which it fails (R3.9).
   let deadline: Int64
   var phase = Phase.announcing
-  /// will_continue has been told.
+  /// Whether will_continue has run.
   var isAnnounced = false
-  /// The origin may have heard of it.
+  /// Whether the origin may know it.
   var isFetched = false
-  /// Uptime by which there must be a hub (R3.14).
+  /// The uptime by which there must be a hub (R3.14).
   var hubBy: Int64?
   var document: [UInt8] = []
-  /// Bytes of the document, as announced.
+  /// The announced bytes of the document.
   var size = 0
   var received = 0
   var isStale = false
 
-  /// Whether did_fail or continue has been told.
+  /// Whether did_fail or continue has run.
   var isOver: Bool {
     switch phase {
     case .failed, .continued: true
@@ -56,14 +56,14 @@ private struct IncomingContinuation {
   }
 }
 
-/// Continuations of which this app is the receiver: at most one that is not over.
+/// Continuations of which this app is the receiver. Invariant: at most one is in progress.
 final class IncomingContinuations: AppFeature {
   private let app: AppContext
   private let hub: HubConnection
   private let seen: SeenOffers
   private let outcomes: PendingOutcomes
   private var continuations: [IncomingContinuation] = []
-  /// Those that were answered, or will not be any more, until `takeFinished`.
+  /// Finished continuations, until `takeFinished`.
   private var finished: [Identifier] = []
 
   init(_ app: AppContext, _ hub: HubConnection, _ seen: SeenOffers, _ outcomes: PendingOutcomes) {
@@ -109,7 +109,7 @@ final class IncomingContinuations: AppFeature {
     if let reason {
       return fail(at: index, SegueError(.declined, DiagnosticText(of: reason)), report: .declined, now)
     }
-    // Whoever holds an offer may hold it too long; its date is not for the origin alone to keep (A18).
+    // A host may hold an offer too long; the receiver enforces its date, too (A18).
     let offer = seen.list[continuations[index].offer.description.id] ?? continuations[index].offer
     if let date = offer.description.expirationDate, date <= now.date {
       return fail(at: index, SegueError(.handoffFailed, "the offer has expired"), report: nil, now)
@@ -147,7 +147,7 @@ final class IncomingContinuations: AppFeature {
   /// Whether the app has not answered it yet.
   func contains(_ id: Identifier) -> Bool { index(of: id) != nil }
 
-  /// Those that `contains` was true of, and is no longer since the last call.
+  /// Continuations for which `contains` has become false since the last call.
   func takeFinished() -> [Identifier] {
     defer { finished = [] }
     return finished
@@ -227,7 +227,7 @@ final class IncomingContinuations: AppFeature {
     }
   }
 
-  /// What is under way is asked for again, under the same name, from the next hub (R3.14).
+  /// Fetches again what was in progress, under the same name, from the next hub (R3.14).
   func disconnected(_ now: Moment) {
     for index in continuations.indices {
       switch continuations[index].phase {
@@ -291,7 +291,7 @@ final class IncomingContinuations: AppFeature {
     hub.sendChecked(.fetch(continuations[index].continuation, milliseconds: remaining, receiver: nil), now)
   }
 
-  /// did_fail is due; the origin is told of `outcome`, if it can know of the continuation.
+  /// did_fail is due; sends `outcome` to the origin, if that can know the continuation.
   private func fail(at index: Int, _ error: SegueError, report outcome: Outcome?, _ now: Moment) {
     if case .receiving(let channel) = continuations[index].phase { hub.link?.reset(channel) }
     continuations[index].phase = .failed(error)
@@ -300,7 +300,7 @@ final class IncomingContinuations: AppFeature {
     if let outcome, continuation.isFetched || outcome == .declined {
       outcomes.report(continuation.continuation, outcome, error, by: continuation.deadline, now)
     }
-    // If will_continue is still due, `announced` sees to it.
+    // If will_continue is still due, `announced` handles this.
     if continuation.isAnnounced { app.deliver(.continuation(continuation.id)) }
   }
 

@@ -1,33 +1,33 @@
 import SegueModel
 import SegueWire
 
-/// The offers that an app sees (R2.7). They outlive their hub for a while, so that none is gone and back when another
-/// hub takes over (R2.8).
+/// The offers that an app sees (R2.7). They outlive their hub for a while, so that none disappears and reappears when
+/// another hub takes over (R2.8).
 ///
-/// A chooser may see thousands: each change costs a search in halves, and moves those in front of it.
+/// A chooser may see thousands: each change costs a binary search, and moves the offers in front of it.
 public struct OfferList {
-  /// Milliseconds that offers are kept without a hub.
+  /// Milliseconds for which offers are kept without a hub.
   static let withoutHub: Int64 = 3_000
-  /// Milliseconds that a new hub's other apps have to register again.
+  /// Milliseconds for the other apps to register with a new hub.
   static let withNewHub: Int64 = 1_500
 
-  /// Bytes of the offers that an app keeps, and a chooser, which sees those of all: a hub that tells of more does no harm.
+  /// The most bytes of offers of an app, and of a chooser, which sees all: bounds what a hub can send.
   public static let appLimit = 8 * 1024 * 1024
   public static let chooserLimit = 64 * 1024 * 1024
 
   private struct Entry {
     var offer: Offer
-    /// Its places in `order` and `expiries`; nil: it does not expire.
+    /// Its positions in `order` and `expiries`; nil if it does not expire.
     var place: Place
     var expiry: Expiry?
   }
 
-  /// Where an offer stands: the highest is the frontmost.
+  /// The position of an offer: the highest is the frontmost.
   private struct Place: Comparable {
-    /// The hub that told it, counted from the first: what the present one has not confirmed comes last.
+    /// The number of the hub that sent it last: offers that the current hub has not confirmed come last.
     let hub: UInt64
     let rank: UInt64
-    /// The order in which they came, the other way round: of two with one rank the older one is in front.
+    /// The arrival order, reversed: of two with the same rank the older one is in front.
     let arrival: UInt64
     let id: Identifier
 
@@ -53,20 +53,20 @@ public struct OfferList {
 
   private let bytesLimit: Int
   private(set) var bytes = 0
-  /// To look one up; the order is in `order`.
+  /// For look-ups; the order is in `order`.
   private var entries: [Identifier: Entry] = [:]
-  /// The frontmost last, since it is the front that changes most.
+  /// Frontmost last, since the front changes most.
   private var order = SortedArray<Place>()
-  /// What expires first is last.
+  /// Ordered by expiration; the first to expire is last.
   private var expiries = SortedArray<Expiry>()
   private var hub: UInt64 = 0
   private var nextArrival: UInt64 = 0
-  /// Uptime at which what is not confirmed goes.
+  /// The uptime at which unconfirmed offers are dropped.
   private var purgeAt: Int64?
 
   init(bytesLimit: Int = OfferList.chooserLimit) { self.bytesLimit = bytesLimit }
 
-  /// Frontmost first; what the hub has not confirmed comes last.
+  /// Frontmost first; unconfirmed offers last.
   public var all: [Offer] { order.elements.reversed().compactMap { entries[$0.id]?.offer } }
 
   public subscript(id: Identifier) -> Offer? { entries[id]?.offer }
@@ -92,18 +92,18 @@ public struct OfferList {
     if let expiry { expiries.insert(expiry) }
     bytes += Self.size(of: offer)
     if let before {
-      // Another hub counts ranks anew: that alone is no change.
+      // Another hub assigns new ranks: that alone is no change.
       let isSame =
         before.place.hub == hub ? before.offer == offer : before.offer.description == offer.description
       if !isSame { report(.changed, offer) }
     } else {
       report(.appeared, offer)
     }
-    // The hindmost go.
+    // Drops the lowest-ranked offers.
     while bytes > bytesLimit, let last = order.elements.first { remove(last.id, report: report) }
   }
 
-  /// Bytes in memory, roughly.
+  /// The approximate bytes in memory.
   private static func size(of offer: Offer) -> Int {
     256 + offer.description.type.utf8.count + (offer.description.title?.utf8.count ?? 0) + offer.appName.utf8.count
       + offer.bundleIdentifier.utf8.count + offer.deviceName.utf8.count
@@ -114,10 +114,10 @@ public struct OfferList {
     report(.gone, entry.offer)
   }
 
-  /// Whether offers of another hub may still be confirmed by this one.
+  /// Whether this hub may still confirm offers of the former one.
   var isReconciling: Bool { purgeAt != nil }
 
-  /// Whether those of an app may: it is on its way to this hub, too.
+  /// Whether this hub may still confirm the offers of an app, which may still register.
   func awaits(_ origin: Identifier) -> Bool {
     isReconciling && order.elements.prefix { $0.hub != hub }.contains { entries[$0.id]?.offer.origin == origin }
   }
@@ -160,7 +160,7 @@ public struct OfferList {
     return entry
   }
 
-  /// The date as it was, if the new one differs by no more than clocks and roundings do.
+  /// The old date, if the new one differs only by clock skew and rounding.
   private func steady(_ date: Double?, _ before: Double?) -> Double? {
     guard let date, let before, abs(date - before) < 1 else { return date }
     return before

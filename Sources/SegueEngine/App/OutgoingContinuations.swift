@@ -6,41 +6,41 @@ private struct OutgoingContinuation {
   enum Phase {
     /// will_save runs.
     case saving
-    /// The document goes out on this channel; `sent` bytes of it have.
+    /// The document goes out on this channel; `sent` bytes of it have gone.
     case sending(Link.Channel, sent: Int)
-    /// All of it went out; the receiver will say how it ended.
+    /// The whole document was sent; waits for the outcome.
     case sent
   }
 
   let id: Identifier
   let activity: Identifier
   let receiver: Receiver
-  /// Uptime at which nothing more can come of it.
+  /// The uptime at which it ends without an outcome.
   let deadline: Int64
   var phase = Phase.saving
-  /// All of the document went out once: only then can the receiver have restored it.
+  /// Whether the whole document was sent once: only then can the receiver have restored it.
   var wasSentWhole = false
-  /// Uptime at which the receiver was last sent something.
+  /// The uptime at which bytes were last sent to the receiver.
   var movedAt: Int64 = 0
-  /// The channel on which the present hub was sent the state; 0: none yet.
+  /// The channel of the state at the current hub; 0 if there is none yet.
   var channel: Link.Channel = 0
-  /// Empty: there is none yet, or it is not kept any more.
+  /// Empty if there is none yet, or it is no longer kept.
   var document: [UInt8] = []
   var isStale = false
 }
 
-/// Continuations of which this app is the origin: each gets the activity as it is saved, and ends in one receipt.
+/// Continuations of which this app is the origin: each gets the saved activity, and ends in one receipt.
 final class OutgoingContinuations: AppFeature {
-  /// Continuations that others may have under way of one app's activities, and those that one of them may.
+  /// The most continuations of one app's activities, and of one receiver among them.
   static let limit = 1_024
   static let receiverLimit = 8
-  /// Documents that are on their way at a time.
+  /// The most documents being sent at a time.
   static let sendingLimit = 64
-  /// Bytes of documents that went out and are kept, should the hub die before their receivers have them.
+  /// The most bytes of sent documents that are kept, in case the hub dies before their receivers have them.
   static let sentBytesLimit = 32 * 1024 * 1024
-  /// Milliseconds without progress after which a document gives way to another, if there are as many as that.
+  /// Milliseconds without progress after which a new document may displace one at the limit.
   static let stallTime: Int64 = 1_000
-  /// Milliseconds that a receiver's last word may take beyond its deadline.
+  /// Milliseconds that an outcome may take beyond the deadline.
   private static let grace: Int64 = 2_000
 
   private let app: AppContext
@@ -49,9 +49,9 @@ final class OutgoingContinuations: AppFeature {
   private let saves: Saves
   private let grants: ActivityGrants
   private var continuations: [OutgoingContinuation] = []
-  /// The last few that ended: what comes late of them is not taken for a new one.
+  /// The last ended continuations: late messages about them do not begin new ones.
   private var ended = RecentIdentifiers()
-  /// The same of those that ended before anything was asked for: however many are made up, they displace no other.
+  /// The same for those that ended before a fetch: forged ones cannot displace others.
   private var endedUnasked = RecentIdentifiers()
 
   init(
@@ -119,7 +119,7 @@ final class OutgoingContinuations: AppFeature {
     }
   }
 
-  /// There is no state to send.
+  /// Fails without a state to send.
   private func refuse(_ id: Identifier, _ error: SegueError, _ now: Moment) {
     guard let index = index(of: id) else { return }
     hub.send(.refused(id, to: continuations[index].receiver.id, error))
@@ -128,11 +128,11 @@ final class OutgoingContinuations: AppFeature {
 
   private func startSending(at index: Int, _ now: Moment) {
     guard let link = hub.link, hub.isWelcome else {
-      // It asks again through the next hub.
+      // It fetches again through the next hub.
       continuations[index].phase = .sending(0, sent: 0)
       return
     }
-    // Whoever asks again waits for this one only: however often that is, one channel is open for it.
+    // A repeated fetch does not open another channel.
     link.reset(continuations[index].channel)
     continuations[index].channel = 0
     let id = continuations[index].id
@@ -155,7 +155,7 @@ final class OutgoingContinuations: AppFeature {
     pump(channel, now)
   }
 
-  /// Who reads need not wait for those who do not: of these the one that has stood still for longest ends.
+  /// A new document displaces a stalled one: the one that has stalled for longest.
   private func makeRoomToSend(_ now: Moment) -> Bool {
     let sending = continuations.filter { if case .sending = $0.phase { $0.channel != 0 } else { false } }
     guard sending.count >= Self.sendingLimit else { return true }
@@ -165,7 +165,7 @@ final class OutgoingContinuations: AppFeature {
     return true
   }
 
-  /// Sends as much of a document as its channel takes.
+  /// Sends as much of a document as its channel accepts.
   func pump(_ channel: Link.Channel, _ now: Moment) {
     guard let link = hub.link,
       let index = continuations.firstIndex(where: { if case .sending(channel, _) = $0.phase { true } else { false } }),
@@ -197,7 +197,7 @@ final class OutgoingContinuations: AppFeature {
 
   // MARK: The end
 
-  /// The receiver says how it ended (R3.6).
+  /// The receiver reports how it ended (R3.6).
   func receiveOutcome(
     _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, receiver: Receiver?, _ now: Moment
   ) {
@@ -212,7 +212,7 @@ final class OutgoingContinuations: AppFeature {
       }
       return end(at: index, outcome, error, now)
     }
-    // Declined or given up before it asked for anything is an attempt, too. Nobody has restored what was not asked for.
+    // Declining or giving up before a fetch is an attempt, too. Without a fetch nothing was restored.
     guard outcome == .declined || outcome == .failed, !app.owner.isBacklogged, !hasEnded(continuation.id),
       app.owner.activity(continuation.activity) != nil
     else { return }
@@ -222,7 +222,7 @@ final class OutgoingContinuations: AppFeature {
     deliverReceipt(of: attempt, outcome, error, now)
   }
 
-  /// Whether its receipt was given: what comes late of it is not taken for a new attempt.
+  /// Whether its receipt was delivered: late messages about it do not begin a new attempt.
   private func hasEnded(_ id: Identifier) -> Bool { ended.contains(id) || endedUnasked.contains(id) }
 
   /// The receiver is gone.
@@ -233,7 +233,7 @@ final class OutgoingContinuations: AppFeature {
     return true
   }
 
-  /// Nobody knows what the receiver made of it, if it had all of it.
+  /// If the receiver had the whole state, the outcome is unknown.
   private func endUnanswered(at index: Int, _ error: SegueError, _ now: Moment) {
     if case .sent = continuations[index].phase {
       end(at: index, .unknown, error, now)
@@ -275,7 +275,7 @@ final class OutgoingContinuations: AppFeature {
 
   // MARK: Its life
 
-  /// What was under way goes on through the next hub, if its receiver asks again.
+  /// Continuations resume through the next hub when their receivers fetch again.
   func disconnected(_ now: Moment) {
     for index in continuations.indices {
       continuations[index].channel = 0

@@ -1,13 +1,13 @@
 import SegueModel
 import SegueWire
 
-/// How continuations ended here, until their origins have acknowledged it: each hub is told again.
+/// The outcomes of continuations, until their origins acknowledge them: repeated to each hub.
 final class PendingOutcomes: AppFeature {
   private struct Pending {
     let continuation: Message.Continuation
     let outcome: Outcome
     let error: SegueError?
-    /// Uptime after which the origin does not care any more.
+    /// The uptime after which the origin no longer needs it.
     let deadline: Int64
 
     var message: Message { .outcome(continuation, outcome, error, receiver: nil) }

@@ -6,7 +6,7 @@ struct Snapshot {
   let document: [UInt8]
 }
 
-/// What came of a save for a continuation that asked for it.
+/// The result of a save for a continuation.
 enum PulledState {
   case snapshot(Snapshot, for: Identifier, isStale: Bool)
   case failed(SegueError, for: Identifier)
@@ -14,30 +14,30 @@ enum PulledState {
 
 /// Why an activity is saved.
 enum SaveReason {
-  /// Its time has come, or it resigns.
+  /// A save by time, or a resignation.
   case due
-  /// Somebody continues it.
+  /// A continuation.
   case pulled(Identifier)
-  /// Its app goes to the background, or closes.
+  /// The app goes to the background, or closes.
   case leaving
 
   var continuations: [Identifier] { if case .pulled(let continuation) = self { [continuation] } else { [] } }
 }
 
-/// A will_save that the app has not answered yet.
+/// An unanswered will_save.
 private struct Save {
   let number: UInt64
   let activity: Identifier
   let deadline: Int64
-  /// The continuations that asked for it before will_save began.
+  /// The continuations that asked before will_save began.
   var waiting: [Identifier]
-  /// Those that came later: what will_save gathers may be older than they are.
+  /// Later continuations: will_save may miss changes before them.
   var late: [Identifier] = []
   /// will_save has begun.
   var hasBegun = false
 }
 
-/// The last saved states of an app's activities, and how they come about.
+/// The last saved states of an app's activities, and the saves that produce them.
 final class Saves: AppFeature {
   private let app: AppContext
   private let policy: SavePolicy
@@ -45,7 +45,7 @@ final class Saves: AppFeature {
   private var saves: [Save] = []
   private var nextNumber: UInt64 = 1
   private var snapshots: [Identifier: Snapshot] = [:]
-  /// What continuations have asked for, until `takePulled`.
+  /// Results for continuations, until `takePulled`.
   private var pulled: [PulledState] = []
 
   init(_ app: AppContext, _ policy: SavePolicy, _ incoming: IncomingContinuations) {
@@ -54,8 +54,8 @@ final class Saves: AppFeature {
     self.incoming = incoming
   }
 
-  /// Brings the snapshot of an activity up to date (R2.2): if it is to be saved, the mark is cleared, will_save runs, and
-  /// a snapshot is taken. Then the continuation, if any, gets it.
+  /// Brings the snapshot of an activity up to date (R2.2): if a save is due, clears the mark, runs will_save, and takes
+  /// a snapshot. Then the continuation, if any, gets it.
   /// - Returns: whether the mark was cleared.
   func save(_ id: Identifier, _ reason: SaveReason, _ now: Moment) -> Bool {
     if let index = saves.firstIndex(where: { $0.activity == id }) {
@@ -67,7 +67,7 @@ final class Saves: AppFeature {
       return false
     }
     guard let activity = app.owner.activity(id) else { return false }
-    // What is not restored yet cannot tell its state: what was received is passed on (R4.2).
+    // An activity that is not restored yet is not saved: passes on what was received (R4.2).
     guard !isBeingRestored(id) else {
       takeSnapshot(of: activity, id, for: reason.continuations)
       return false
@@ -85,7 +85,7 @@ final class Saves: AppFeature {
     return activity.needsSave
   }
 
-  /// Whether will_save runs although nothing is known to need saving (R2.9).
+  /// Whether will_save runs although the activity is not marked (R2.9).
   private func savesUnasked(_ activity: Activity, _ reason: SaveReason) -> Bool {
     guard policy == .whenPulled, !activity.isDeclaredSaved else { return false }
     return switch reason {
@@ -94,25 +94,25 @@ final class Saves: AppFeature {
     }
   }
 
-  /// Its continuation is not answered yet (R4.2).
+  /// Whether its continuation is not answered yet (R4.2).
   func isBeingRestored(_ id: Identifier) -> Bool {
     app.owner.continuation(of: id).map { incoming.contains($0) } ?? false
   }
 
   // MARK: Answers
 
-  /// will_save begins: who asks from now on may want more than it gathers.
+  /// will_save begins: it may miss changes for receivers that ask later.
   func began(_ number: UInt64) {
     guard let index = index(of: number) else { return }
     saves[index].hasBegun = true
   }
 
-  /// The activity of a will_save; nil: it was given up.
+  /// The activity of a will_save; nil if it was given up.
   func activity(of number: UInt64) -> Identifier? { index(of: number).map { saves[$0].activity } }
 
   /// The app has answered a will_save.
-  /// - Parameter state: the activity as it is now; nil: it was invalidated.
-  /// - Returns: continuations that want it saved again.
+  /// - Parameter state: the current activity; nil if it was invalidated.
+  /// - Returns: continuations that need another save.
   func finish(_ number: UInt64, _ state: Activity?) -> [Identifier] {
     guard let index = index(of: number) else { return [] }
     let save = saves.remove(at: index)
@@ -130,7 +130,7 @@ final class Saves: AppFeature {
   /// The next that a continuation has asked for, or nil.
   func takePulled() -> PulledState? { pulled.isEmpty ? nil : pulled.removeFirst() }
 
-  /// It waits no longer.
+  /// Removes a waiting continuation.
   func remove(continuation: Identifier) {
     for index in saves.indices {
       saves[index].waiting.removeAll { $0 == continuation }
@@ -174,10 +174,10 @@ final class Saves: AppFeature {
 
   private func index(of number: UInt64) -> Int? { saves.firstIndex { $0.number == number } }
 
-  /// Those who wait get the last snapshot, marked stale, or else the error (R2.4).
+  /// Waiting continuations get the last snapshot, marked stale, or the error (R2.4).
   private func abandon(at index: Int, _ error: SegueError) {
     let save = saves.remove(at: index)
-    // What it would have said is still unsaved.
+    // The activity still needs saving.
     app.owner.setNeedsSave(true, of: save.activity)
     let snapshot = snapshots[save.activity]
     for continuation in save.waiting + save.late {
@@ -189,7 +189,7 @@ final class Saves: AppFeature {
     }
   }
 
-  /// Takes a snapshot, and gives it to those who wait; if it cannot be taken, they hear why.
+  /// Takes a snapshot for the waiting continuations; on failure they get the error.
   private func takeSnapshot(of activity: Activity?, _ id: Identifier, for waiting: [Identifier]) {
     do throws(SegueError) {
       guard let activity else { throw SegueError(.handoffFailed, "the activity was invalidated") }
@@ -198,7 +198,7 @@ final class Saves: AppFeature {
       for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, isStale: false)) }
     } catch {
       app.log(.error, "no snapshot: \(error.message)")
-      // Still unsaved: an older snapshot must not pass for the present state.
+      // Still needs saving: an older snapshot must not count as the current state.
       app.owner.setNeedsSave(true, of: id)
       for continuation in waiting { pulled.append(.failed(error, for: continuation)) }
     }

@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// The offers that an app sees, and what it is told of them.
+/// The offers that an app sees, and their events.
 final class SeenOffers: AppFeature {
   private let app: AppContext
   private(set) var list: OfferList
@@ -15,7 +15,7 @@ final class SeenOffers: AppFeature {
 
   func remove(_ id: Identifier) { list.remove(id, report: deliver) }
 
-  /// The hub has told all offers.
+  /// The hub has sent all offers.
   func becomeReady(_ now: Moment) {
     list.meetHub(now)
     app.deliver(.connection(isReady: true))

@@ -1,14 +1,14 @@
 import SegueEngine
 import SegueModel
 
-/// The end of a story: nothing is broken any more, everybody answers, and there is time. What may end in an error in a
-/// storm succeeds now, and each promise is kept in full.
+/// The quiescent phase of a story: no faults remain, all apps answer, and there is time. Operations that may fail in
+/// the fault phase succeed now, and each rule holds in full.
 extension Story {
-  /// Trials of each story.
+  /// The number of scenarios per story.
   private static let trialCount = 4
-  /// Milliseconds for anything to be told to all.
+  /// Milliseconds for any change to reach all apps.
   static let toldTime: Int64 = 400
-  /// Milliseconds for a continuation that nobody holds up.
+  /// Milliseconds for an undisturbed continuation.
   static let continuedTime: Int64 = 3_000
 
   /// An app that offers its last activity, and one that sees it.
@@ -17,16 +17,16 @@ extension Story {
     let viewer: ScriptedApp
     let id: Identifier
 
-    /// Where the activity stands among those of its app.
+    /// The index of the activity among those of its app.
     var index: Int { origin.activityCount - 1 }
     var isOnOneDevice: Bool { origin.process.device === viewer.process.device }
   }
 
   mutating func calm() throws(SegueError) {
     fleet.network = Network()
-    // What was sent before is still on its way, and what is sent now cannot overtake it.
+    // Earlier bytes are still in flight, and later ones cannot overtake them.
     fleet.advance(10_000)
-    // In turn, so that a few seeds have tried all.
+    // In turn, so that a few seeds cover all scenarios.
     let first = fleet.seed &* UInt64(Self.trialCount)
     for number in 0..<UInt64(Self.trialCount) {
       fleet.network = Network()
@@ -42,7 +42,7 @@ extension Story {
     checkIdle()
   }
 
-  /// Apps that went in the last trial are replaced.
+  /// Replaces apps that ended in the last scenario.
   private mutating func raise() throws(SegueError) {
     apps.removeAll { !$0.isAlive }
     guard apps.count < min(4, appCount) else { return }
@@ -65,7 +65,7 @@ extension Story {
     return viewers.isEmpty ? nil : Scene(origin: origin, viewer: viewers[random.below(viewers.count)], id: id)
   }
 
-  // MARK: What is so
+  // MARK: Expectations
 
   func sees(_ viewer: ScriptedApp, _ origin: ScriptedApp) -> Bool {
     guard viewer.isAlive, let activity = origin.current else { return false }
@@ -77,7 +77,7 @@ extension Story {
     if !isSo { app.process.complain(what) }
   }
 
-  /// All who may see it do, as it is, and in front; nobody else does.
+  /// All apps that may see the offer do, up to date and in front; no other app does.
   func checkOffer(_ id: Identifier, of origin: ScriptedApp) {
     guard let activity = origin.current else { return claim(false, origin, "R1.11: what is current is not") }
     let device = origin.process.device
@@ -110,7 +110,7 @@ extension Story {
     for app in apps { claim(app.engine?.offers[id] == nil, app, "R1.11: it sees what is not offered any more") }
   }
 
-  /// In calm nothing is left to wait for.
+  /// In the quiescent phase nothing remains to wait for.
   private func checkIdle() {
     fleet.advance(Fleet.agreementTime)
     let connections = devices.flatMap { $0.links.map { $0.connection } }
@@ -127,7 +127,7 @@ extension Story {
     }
   }
 
-  /// It waits for nothing but dates.
+  /// It waits only for dates.
   func checkIsIdle(_ app: ScriptedApp) {
     guard let engine = app.engine, !app.offers.contains(where: { $0.description.expirationDate != nil }) else { return }
     let isIdle = engine.nextDeadline == nil || app.current?.expirationDate != nil

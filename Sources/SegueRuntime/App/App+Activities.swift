@@ -29,7 +29,7 @@ extension App {
   func invalidate(_ activity: LiveActivity) {
     performIfOpen { $0.invalidate(activity.id, $1) }
     monitor.lock()
-    // The object goes after the lock: others may be waiting for it.
+    // Releases the object after the lock, for which others may wait.
     let gone = activities.remove(activity.id)
     monitor.unlock()
     withExtendedLifetime(gone) {}

@@ -5,10 +5,10 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// One open of the library: joins an `AppEngine` to a socket, to the host's calls and to its callbacks.
+/// One open of the library: connects an `AppEngine` to a socket, to the host's calls and to its callbacks.
 ///
 /// Its monitor guards all of its state. Order of locks: app, then activity. No lock is held while the host is called.
-/// An app of a virtual fleet is another (`FleetApp`): it has a simulated device in place of a socket, a clock and chance.
+/// An app of a virtual fleet is a `FleetApp`: it has a simulated device in place of a socket, a clock and randomness.
 public class App: Handled {
   enum State {
     case created
@@ -21,35 +21,35 @@ public class App: Handled {
 
   let monitor: Monitor
   var state = State.created
-  /// Changes before it opens only.
+  /// Changes only before the app opens.
   public private(set) var settings: AppSettings
   var engine: AppEngine?
   var delegate: AppDelegate?
-  /// Where it looks for a hub, while it is open.
+  /// The device, which finds a hub for the app while it is open.
   private(set) var device: Device?
 
   var activities = ActivityTable()
 
   // The connection to the hub: App+Hub.swift.
   var gate: Gate?
-  /// Nil: it is not open, or is of a fleet.
+  /// Nil if the app is not open, or belongs to a fleet.
   var driver: AppDriver?
   var socket: AppSocket?
-  /// On the library thread, from when the device takes the app in until it lets it go.
+  /// Used on the library thread, while the device has the app.
   var watch: Watch?
 
-  // What the host is to be told.
+  // The callbacks that are due.
   var due = CallbackQueue<HostTask>()
   var pending = PendingOperations()
-  /// Streams whose end here the host may still have: Streaming.swift.
+  /// Streams whose local end the host may still have: Streaming.swift.
   var streams: [Identifier: Stream] = [:]
-  /// Attachments that it fetches, and those that it sends: Attaching.swift.
+  /// Attachments that the app fetches, and those that it sends: Attaching.swift.
   var transfers: [Transfer] = []
   var sendings: [Sending] = []
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
-  /// The activity whose `was_continued` is being told; the end of that attempt comes next.
+  /// The activity whose `was_continued` runs; the end of that attempt comes next.
   var continuedActivity: LiveActivity?
   /// What transfers are to hear of the streams that they have asked for.
   var transferAnswers: [(transfer: Transfer, error: SegueError?)] = []
@@ -69,7 +69,7 @@ public class App: Handled {
     do throws(SegueError) {
       try close()
     } catch {
-      // Inside a callback, of this app or of one whose end it would wait for: it closes when that returns.
+      // Inside a callback of this app, or of one for whose end it would wait: closes when that returns.
       dispatcherShallClose()
     }
   }
@@ -83,7 +83,7 @@ public class App: Handled {
     try change(&settings)
   }
 
-  /// The type of activities that are made without one (R1.1).
+  /// The type of activities that are created without one (R1.1).
   public func firstType() throws(SegueError) -> String {
     monitor.lock()
     defer { monitor.unlock() }
@@ -99,7 +99,7 @@ public class App: Handled {
     let former = self.delegate
     self.delegate = delegate
     monitor.unlock()
-    // What it holds is destroyed by the host's functions: not under the lock.
+    // The host's functions destroy its contexts, so this happens without the lock.
     withExtendedLifetime(former) {}
   }
 
@@ -112,7 +112,7 @@ public class App: Handled {
     withExtendedLifetime(former) {}
   }
 
-  /// Throws INVALID_STATE if it has been open, UNSAFE_FOLDER or SYSTEM; then it can be tried again.
+  /// Throws INVALID_STATE if it was opened before; UNSAFE_FOLDER or SYSTEM, after which the call may be repeated.
   public func open() throws(SegueError) {
     let cancellation = Cancellation.disable()
     defer { Cancellation.restore(cancellation) }
@@ -145,8 +145,8 @@ public class App: Handled {
     monitor.notifyAll()
   }
 
-  /// Ends everything in order (R3.14). Throws BUSY inside a callback, and where it would wait for one that waits for the
-  /// callback in which this thread is.
+  /// Ends everything in order (R3.14). Throws BUSY inside a callback, and if it would wait for a callback that waits
+  /// for the one in which this thread is.
   public func close() throws(SegueError) {
     guard !isInCallback else { throw SegueError(.busy, "app: cannot be closed inside one of its callbacks") }
     let cancellation = Cancellation.disable()
@@ -177,7 +177,8 @@ public class App: Handled {
     endAll()
   }
 
-  /// The same on the app's own thread, outside of callbacks. It cannot wait for itself, so nobody else may.
+  /// Does the same on the app's own thread, outside of callbacks. It cannot wait for itself, so no other thread may be
+  /// closing.
   func closeOnDeliveryThread() {
     monitor.lock()
     guard case .open = state else { return monitor.unlock() }
@@ -188,7 +189,7 @@ public class App: Handled {
     endAll()
   }
 
-  /// The rest of closing: the state is `closing`, and nobody else runs callbacks.
+  /// The rest of closing: the state is `closing`, and no other thread runs callbacks.
   private func endAll() {
     endTransfers()
     monitor.lock()
@@ -213,7 +214,7 @@ public class App: Handled {
   }
 
   /// The app is closed, or dead. Called with the lock.
-  /// - Returns: what is to be done without it: contexts are destroyed by the host's functions.
+  /// - Returns: the work to do without the lock: the host's functions destroy contexts.
   func forgetAll() -> () -> Void {
     let unfinished = pending.all
     let formerly = activities.removeAll()
@@ -244,22 +245,23 @@ public class App: Handled {
 
   // MARK: Its device, real or of a fleet
 
-  /// By the clocks of its device.
+  /// The time by the clocks of its device.
   var now: Moment { Clock.now }
 
-  /// A new name for an app, an activity or a continuation. Called with the lock, as all of these but `now` and `leave`.
+  /// Draws an identifier for an app, an activity or a continuation. Called with the lock, like all of these except
+  /// `now` and `leave`.
   func drawIdentifier() throws(SegueError) -> Identifier { try Randomness.identifier() }
 
-  /// A descriptor as it goes with a message.
+  /// Wraps a descriptor to send it with a message.
   func passing(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }
 
-  /// Joins the engine to the device.
+  /// Connects the engine to the device.
   func join(_ engine: AppEngine) throws(SegueError) {
     let gate = try Gate()
     try wakeUp.open()
     if case .thread = settings.delivery {
-      // It looks at `state` once this call has returned. Whoever closes the app joins it before this object can go;
-      // if it closes the app itself, it keeps it.
+      // The thread looks at `state` after this call has returned. The closing thread joins it before this object is
+      // released; if the thread closes the app itself, it retains the app.
       deliveryThread = try Thread { [unowned(unsafe) self] in self.deliverUntilClosed() }
     }
     let device = try Library.shared.open(self)
@@ -268,24 +270,24 @@ public class App: Handled {
     self.gate = gate
   }
 
-  /// Nothing of it happens on the device when this returns. Called without the lock.
+  /// When this returns, the device no longer uses the app. Called without the lock.
   func leave() { if let device { Library.shared.close(self, of: device) } }
 
-  /// The engine was called: what it has for its hub goes out.
+  /// Sends the engine's messages to its hub, after a call of the engine.
   func drain() { drainDriver() }
 
-  /// The engine was called, and all that is due is known: its next deadline is set.
+  /// Sets the next deadline, after a call of the engine whose deliveries were taken.
   func setDeadline() {
     gate?.setDeadline(driver?.nextDeadline)
     if !due.isEmpty { signalDue() }
   }
 
-  /// The host is to be told something.
+  /// Notifies the host that a callback is due.
   func signalDue() { if !dispatcher.isRunningHere { wakeUp.signal(isAwaited: dispatcher.isWaiting) } }
 
-  /// Runs the callbacks that are due, waiting for the first of them (SEGUE_DELIVER_HOST).
-  /// - Parameter timeout: milliseconds; negative: for ever.
-  /// - Returns: how many ran.
+  /// Runs the callbacks that are due, after waiting for the first of them (SEGUE_DELIVER_HOST).
+  /// - Parameter timeout: milliseconds; negative: no limit.
+  /// - Returns: the number of callbacks that ran.
   public func dispatch(timeout: Int32) throws(SegueError) -> Int { try dispatchHere(timeout: timeout) }
 
   /// Makes `dispatch` return. Safe in a signal handler.
@@ -298,17 +300,17 @@ public class App: Handled {
     return try wakeUpDescriptor()
   }
 
-  /// The process that the fleet takes it for; nil: it is of no fleet, or not open.
+  /// Its process in the fleet; nil if it belongs to no fleet, or is not open.
   var process: FleetProcess? { nil }
 
   public var asFleetApp: FleetApp? { nil }
 
-  /// The clock of the fleet that it is of.
+  /// The clock of its fleet.
   var fleetClock: FleetClock? { nil }
 
   // MARK: Offers
 
-  /// Whether it is registered with a hub, and, if not, what kept it from that last, as far as it is known.
+  /// Whether the app is registered with a hub, and if not, the last known cause.
   public var connectionState: (isReady: Bool, problem: SegueError?) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -325,7 +327,8 @@ public class App: Handled {
 
   // MARK: The engine
 
-  /// Calls the engine and does what follows from it. Throws INVALID_STATE before the app is open, INVALIDATED after.
+  /// Calls the engine and handles the results. Throws INVALID_STATE before the app is open, INVALIDATED after it is
+  /// closed.
   @inline(never)
   func perform(_ body: (AppEngine, Moment) -> Void) throws(SegueError) {
     monitor.lock()
@@ -339,7 +342,7 @@ public class App: Handled {
     unlockAndLog()
   }
 
-  /// What is wrong with an app that is not open.
+  /// The error for an app that is not open.
   var notOpen: SegueError {
     switch state {
     case .created, .opening: SegueError(.invalidState, "app: is not open yet")
@@ -347,7 +350,7 @@ public class App: Handled {
     }
   }
 
-  /// The same while it closes too; after that, nothing is left to do.
+  /// Does the same also while the app closes; afterwards there is nothing to do.
   @inline(never)
   func performIfOpen(_ body: (AppEngine, Moment) -> Void) {
     monitor.lock()
@@ -358,7 +361,7 @@ public class App: Handled {
     unlockAndLog()
   }
 
-  /// Gives the lock up, and logs what came up while it was held: the log's callback is the host's.
+  /// Releases the lock, and then logs the lines from meanwhile: the log's callback belongs to the host.
   func unlockAndLog() {
     let logs = self.logs
     self.logs = []
@@ -375,7 +378,7 @@ public class App: Handled {
     setDeadline()
   }
 
-  /// A new name, without the lock.
+  /// Draws an identifier, without the lock.
   func newIdentifier() throws(SegueError) -> Identifier {
     monitor.lock()
     defer { monitor.unlock() }

@@ -3,7 +3,7 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// Attachments of an app's activities, and of those that it has continued (R7.6).
+/// The attachments of an app's activities, and of those that it has continued (R7.6).
 extension App {
   static var notAttached: SegueError { SegueError(.notFound, "it is not attached any more") }
   static var sendsTooMany: SegueError {
@@ -27,7 +27,7 @@ extension App {
     transfers.append(transfer)
   }
 
-  /// Asks for a stream on which the attachment comes; the answer goes to the transfer. On the transfer's thread.
+  /// Asks for the stream of an attachment; the answer goes to the transfer. On the transfer's thread.
   func ask(
     _ ask: StreamAsk, _ part: Message.AttachmentPart, otherEnd: OwnedDescriptor, timeout: Int64
   ) throws(SegueError) {
@@ -40,15 +40,15 @@ extension App {
     }
   }
 
-  /// Milliseconds for which a transfer that has stopped on its way is asked for again.
+  /// Milliseconds for which a stopped transfer is retried.
   var transferResume: Int64 {
     monitor.lock()
     defer { monitor.unlock() }
     return engine?.limits.transferResume ?? 0
   }
 
-  /// Something new of a transfer. On the transfer's thread.
-  /// - Parameter change: called with the lock; gives whether the host is to be told.
+  /// A transfer has news. On the transfer's thread.
+  /// - Parameter change: called with the lock; returns whether a callback is due.
   func transferChanged(_ transfer: Transfer, _ change: () -> Bool) {
     monitor.lock()
     if change() {
@@ -69,7 +69,7 @@ extension App {
 
   // MARK: Sending
 
-  /// Another app fetches an attachment. Called with the lock; the descriptor is its.
+  /// Another app fetches an attachment. Called with the lock; owns the descriptor.
   func send(_ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ engine: AppEngine) {
     forgetDoneSendings()
     let file = source(of: part, request)
@@ -86,18 +86,18 @@ extension App {
       try sending.start()
       sendings.append(sending)
     } catch {
-      // The other side sees the stream break, and asks again.
+      // The other side sees a broken stream, and retries.
       logs.append((.error, "\(error.message)"))
     }
   }
 
-  /// Whether another attachment may go to that app.
-  /// - Parameter receivers: whom those go to that are under way.
+  /// Whether one more attachment may be sent to that app.
+  /// - Parameter receivers: the receivers of the current transfers.
   func maySend(to app: Identifier, _ receivers: [Identifier]) -> Bool {
     receivers.count < Limits.sentTransfers && receivers.count { $0 == app } < Limits.transfers
   }
 
-  /// What is attached under the name that is asked for; nil: nothing.
+  /// The attachment of that name, or nil.
   func source(of part: Message.AttachmentPart, _ request: StreamRequest) -> SourceFile? {
     // There are no other sources.
     (try? activities[request.activity]?.attachment(part.name))?.source.map {
@@ -105,12 +105,12 @@ extension App {
     }
   }
 
-  /// Their threads are waited for, which takes no time.
+  /// Waits for their threads, which end at once.
   private func forgetDoneSendings() {
     while let index = sendings.firstIndex(where: { $0.hasEnded }) { sendings.remove(at: index).join() }
   }
 
-  /// The app closes: nothing of them happens when this returns. Called without the lock, in a state in which no others begin.
+  /// Ends all transfers when the app closes. Called without the lock, in a state in which no others begin.
   func endTransfers() {
     monitor.lock()
     let (transfers, sendings) = (self.transfers, self.sendings)

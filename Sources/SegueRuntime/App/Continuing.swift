@@ -5,7 +5,7 @@ import SegueTransport
 
 /// An app as the receiver of continuations.
 extension App {
-  /// - Parameter timeout: milliseconds; nil: as the limits say.
+  /// - Parameter timeout: milliseconds; nil for the limit.
   public func `continue`(_ offer: Offer, timeout: Int64?) throws(SegueError) -> Continuation {
     let continuation = Continuation(id: try newIdentifier(), offer: offer, app: self)
     try perform { engine, now in
@@ -21,7 +21,7 @@ extension App {
     performIfOpen { $0.cancel(continuation.id, error, $1) }
   }
 
-  /// Nil: it has ended.
+  /// Nil if it has ended.
   func progress(of continuation: Continuation) -> (received: Int, total: Int)? {
     monitor.lock()
     defer { monitor.unlock() }
@@ -32,13 +32,13 @@ extension App {
   func restoreSoon(_ continuation: Continuation) throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
-    // While it closes, what is due still runs.
+    // While the app closes, due callbacks still run.
     guard engine?.isClosed == false else { throw SegueError(.invalidated, "app: is closed") }
     due.append(.restoration(continuation))
     signalDue()
   }
 
-  /// - Returns: why the answer comes too late; nil: it counts.
+  /// - Returns: why the answer comes too late; nil if it counts.
   func answer(_ continuation: Continuation, handled: Bool, restored: Bool) -> SegueError? {
     ifAwaited(continuation) { engine, now in
       pending.remove(continuation.id)
@@ -46,7 +46,7 @@ extension App {
     }
   }
 
-  /// - Returns: why an answer would come too late; nil: it would count.
+  /// - Returns: why an answer would come too late; nil if it would count.
   func lateness(of continuation: Continuation) -> SegueError? { ifAwaited(continuation) { _, _ in } }
 
   private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Moment) -> Void) -> SegueError? {
@@ -77,10 +77,10 @@ extension App: AppEngineOwner {
   public func streamEnd(_ id: Identifier) -> StreamWord { streams[id]?.end ?? .aborted(0) }
 }
 
-/// Somebody who waits for the answer to "why is it not offered there?".
+/// A callback for the answer to "why is it not offered there?".
 open class Explaining {
   public init() {}
-  /// Called once, without locks; then it is let go of.
+  /// Called once, without locks; then released.
   open func explained(_ app: App, _ reasons: [Reason]) {}
 }
 

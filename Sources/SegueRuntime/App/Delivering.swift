@@ -3,16 +3,16 @@ import SegueFleet
 import SegueModel
 import SegueTransport
 
-/// What the host is to be told besides what comes of the engine.
+/// Callbacks that do not come from the engine.
 enum HostTask {
   /// Objects to restore.
   case restoration(Continuation)
-  /// An attachment that has come, or a part of it.
+  /// Progress, or the end, of an attachment transfer.
   case transfer(Transfer)
 }
 
-/// What a delivery means to the host. Each function is called with the app's lock and gives what is to be done without
-/// it, which tells whether a callback of the host ran.
+/// Turns deliveries into callbacks. Each function is called with the app's lock and returns the work to do without it,
+/// which tells whether a callback of the host ran.
 extension App {
   public func deliver(_ delivery: SegueEngine.Delivery) {
     switch delivery {
@@ -71,7 +71,7 @@ extension App {
       continuedActivity = activities[id]
       return tell(id) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
     case .continuationEnded(let id, let receipt):
-      // The end of an attempt is told even if `was_continued` has invalidated the activity (R3.6).
+      // The end of an attempt is delivered even if `was_continued` has invalidated the activity (R3.6).
       defer { continuedActivity = nil }
       let activity = activities[id] ?? continuedActivity.flatMap { $0.id == id ? $0 : nil }
       return tell(activity) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
@@ -116,7 +116,7 @@ extension App {
 
   private func willSave(_ id: Identifier, _ number: UInt64) -> Turn {
     guard let activity = activities[id] else {
-      // It was invalidated, and its save with it; should the engine still wait, it need not.
+      // The activity was invalidated, and its save with it; the engine need not wait.
       return {
         self.saved(number)
         return false
@@ -173,8 +173,8 @@ extension App {
       do throws(SegueError) {
         activity = try LiveActivity(state, app: self, continuedFrom: from)
       } catch {
-        // The app closes. The engine takes it for continued, and tells the origin that it failed; the host hears so, too
-        // (R3.2).
+        // The app closes. The engine counts it as continued, and reports the failure to the origin; the host gets
+        // did_fail, too (R3.2).
         let error = SegueError(.cancelled, "the app was closed")
         return Self.didFail(state.type, error, continuation, self, delegate)
       }
@@ -193,7 +193,7 @@ extension App {
     do throws(SegueError) {
       try continuation.complete(handled: handled)
     } catch {
-      // R3.13: no failure is silent. What else can be wrong is that the host has answered already.
+      // R3.13: no failure is silent. The only other error is that the host has answered already.
       guard error.status == .remoteApplicationTimedOut else { return }
       Log.write(.error, "\(type): \(error.message)")
     }

@@ -8,7 +8,7 @@ extension App {
     monitor.lock()
     defer { monitor.unlock() }
     var lines: [String] = []
-    // Names and titles are what other apps say.
+    // Names and titles come from other apps.
     func add(_ line: DiagnosticText) { lines.append(String(decoding: Text.oneLine(line.string), as: UTF8.self)) }
     add("app \(settings.bundleIdentifier) \"\(settings.name)\", team \(settings.team)")
     add("  continues: \(list(settings.types))\(settings.isChooser ? " (a chooser: sees all offers)" : "")")

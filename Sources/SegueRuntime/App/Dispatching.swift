@@ -4,24 +4,24 @@ import SegueModel
 import SegueTransport
 import Synchronization
 
-/// Who runs an app's callbacks. Guarded by the app's lock, but for `holder`; a class, since in a struct a change of the
-/// rest would be one of `holder` too.
+/// The state of running an app's callbacks. Guarded by the app's lock, except `holder`; a class, since in a struct a
+/// change of another field would be an access to `holder`, too.
 final class Dispatcher {
   private let thread = Atomic<pthread_t>(0)
-  /// It sleeps until something is due, and reads the socket itself meanwhile.
+  /// It sleeps until a callback is due, and reads the socket itself meanwhile.
   var isWaiting = false
-  /// A callback let go of the last handle of the app.
+  /// A callback released the last handle of the app.
   var shallClose = false
 
   var isBusy: Bool { holder != nil }
 
-  /// The thread that is in dispatch. A thread that asks whether it is itself needs no lock.
+  /// The thread in dispatch. A thread that checks for itself needs no lock.
   var holder: pthread_t? {
     let thread = self.thread.load(ordering: .relaxed)
     return thread == 0 ? nil : thread
   }
 
-  /// This thread is in dispatch, so it needs no signal.
+  /// This thread is in dispatch, so it needs no wake-up.
   var isRunningHere: Bool { holder == pthread_self() }
 
   func enter() { thread.store(pthread_self(), ordering: .relaxed) }
@@ -53,7 +53,7 @@ extension App {
   }
 
   /// Called with the lock.
-  /// - Parameter open: makes it, if that was not done before.
+  /// - Parameter open: opens it, if it is not open.
   func wakeUpDescriptor(_ open: () throws(SegueError) -> Void = {}) throws(SegueError) -> Int32 {
     try checkDeliversToHost()
     try open()
@@ -79,7 +79,7 @@ extension App {
       monitor.notifyAll()
       unlockAndLog()
       if case .failure(let error) = result {
-        // It cannot wait as it should: callbacks come late then.
+        // It cannot wait properly: callbacks are then late.
         Log.write(.error, DiagnosticText(of: error.message))
         usleep(Self.pause)
       }
@@ -102,7 +102,7 @@ extension App {
     guard !dispatcher.isBusy else { throw SegueError(.busy, "app: another thread is in dispatch") }
   }
 
-  /// Microseconds between two looks where the system refuses `poll`.
+  /// Microseconds between two checks if the system refuses `poll`.
   private static let pause: useconds_t = 100_000
 
   private func dispatchLocked(timeout: Int32) throws(SegueError) -> Int {
@@ -110,26 +110,26 @@ extension App {
     while case .open = state {
       let count = runDue(all: false)
       if count > 0 { return count }
-      // What was due called nobody, and more came up meanwhile.
+      // The due deliveries had no callback, and more are due now.
       if !due.isEmpty { continue }
       if wakeUp.clear() { return 0 }
       let left = deadline.map { $0 - Clock.uptime }
       if let left, left <= 0, timeout != 0 { return 0 }
-      // A deadline that has just passed must not turn into the "for ever" of a negative time.
+      // A deadline that has just passed must not become a negative timeout, which means no limit.
       try waitForSomething(milliseconds: Int32(clamping: left.map { max(0, $0) } ?? -1))
       if timeout == 0 {
-        // What was in the socket counts; there is no second look.
+        // Handles what the socket had, without a second check.
         return runDue(all: false)
       }
     }
     return 0
   }
 
-  /// Sleeps until the socket, the host or another thread has something, or the time is up. Gives the lock up meanwhile.
+  /// Sleeps until the socket, the host or another thread has work, or the time is up. Releases the lock meanwhile.
   ///
-  /// Meanwhile the library thread may close the socket, and its number may become another file's before `poll` has it.
-  /// That does no harm: whoever closes it then writes to `wakeUp`, which nobody but this thread reads, so `poll` returns
-  /// whatever the number stands for; and what is read afterwards is the socket that there is by then, without waiting.
+  /// Meanwhile the library thread may close the socket, and its number may become another file's before `poll` uses it.
+  /// That is harmless: the closing thread then writes to `wakeUp`, which only this thread reads, so `poll` returns
+  /// whatever the number refers to; and the read afterwards uses the current socket, without waiting.
   private func waitForSomething(milliseconds: Int32) throws(SegueError) {
     dispatcher.isWaiting = true
     socket?.isLent = true
@@ -142,15 +142,15 @@ extension App {
     let number = poll(&descriptors, 2, milliseconds) < 0 ? linux_errno() : 0
     monitor.lock()
     dispatcher.isWaiting = false
-    // Not before it was read, else the library thread would wake up for the same bytes.
+    // Only after the read; otherwise the library thread would wake up for the same bytes.
     defer { socket?.isLent = false }
     if number != 0, number != EINTR { throw .system("waiting for something to do", number) }
     if descriptors[0].revents != 0 { wakeUp.foundReadable() }
     if descriptors[1].revents != 0 { pumpLocked() }
   }
 
-  /// Runs what is due now (all: and what comes of it), each without the lock.
-  /// - Returns: how many callbacks of the host ran.
+  /// Runs the due callbacks (all: also those that follow from them), each without the lock.
+  /// - Returns: the number of callbacks of the host that ran.
   @discardableResult
   func runDue(all: Bool) -> Int {
     var left = due.count
@@ -158,7 +158,7 @@ extension App {
     while all || left > 0, let item = due.popFirst() {
       left -= 1
       do {
-        // What it holds goes at the end of this scope, before the lock is taken: that may call the host too.
+        // Releases its contents at the end of this scope, before the lock is taken: that may call the host, too.
         let turn = turn(of: item)
         unlockAndLog()
         if turn() { count += 1 }

@@ -2,20 +2,20 @@ import SegueEngine
 import SegueModel
 import SegueTransport
 
-/// A link to another device that the host has asked for, and who hears of it.
+/// A link to another device that the host has asked for, with its callback.
 open class Linking {
   public init() {}
 
-  /// The two hubs have met.
+  /// The link is established.
   open func linked(_ app: App, deviceName: String) {}
 
-  /// Called once, last, without locks; then it is let go of.
+  /// Called once, last, without locks; then released.
   open func ended(_ app: App, _ error: Box<SegueError>) {}
 }
 
 extension App {
   /// Links this device with another.
-  /// - Parameter fd: a connected stream socket; this object's if the call succeeds.
+  /// - Parameter fd: a connected stream socket; owned by this object if the call succeeds.
   public func link(_ fd: Int32, isOfAnyUser: Bool, _ linking: Linking) throws(SegueError) {
     monitor.lock()
     defer { unlockAndLog() }

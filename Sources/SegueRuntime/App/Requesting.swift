@@ -15,7 +15,7 @@ extension App {
     }
   }
 
-  /// Throws LIMIT_EXCEEDED if so many bytes cannot be sent.
+  /// Throws LIMIT_EXCEEDED if that many bytes cannot be sent.
   func checkRequest(_ count: Int, _ what: String) throws(SegueError) {
     monitor.lock()
     let objection = engine?.objection(toSize: UInt64(count), of: what)
@@ -23,7 +23,7 @@ extension App {
     if let objection { throw objection }
   }
 
-  // MARK: What it is told
+  // MARK: Deliveries
 
   func answered(_ number: UInt64, _ bytes: [UInt8], _ error: SegueError?) -> Turn {
     guard case .request(let request)? = pending.remove(number) else { return { false } }
@@ -34,13 +34,13 @@ extension App {
   }
 
   func requestCame(_ number: UInt64, _ id: Identifier, _ bytes: [UInt8]) -> Turn {
-    // It was invalidated, and its requests have ended with it.
+    // The activity was invalidated, and its requests have ended with it.
     guard let activity = activities[id] else { return { false } }
     let request = Request(activity, toAnswer: number)
     let turn = tell(id) { delegate, activity in delegate.didReceiveRequest(activity, request, bytes) }
     return {
       let isTold = turn()
-      // Its delegate went meanwhile.
+      // Its delegate was released meanwhile.
       if !isTold { request.giveUp() }
       return isTold
     }

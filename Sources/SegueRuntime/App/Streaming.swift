@@ -6,8 +6,8 @@ import SegueWire
 
 /// An app's streams (R7.1-R7.3).
 extension App {
-  /// Asks the app where a continued activity comes from for a stream.
-  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  /// Asks the origin of a continued activity for a stream.
+  /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
   func askStream(_ ask: StreamAsk, timeout: Int64?) throws(SegueError) {
     guard let from = ask.activity.continuedFrom else {
       throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask for a stream")
@@ -58,7 +58,7 @@ extension App {
     if isPremature { throw SegueError(.invalidState, "stream: the other end has not ended") }
   }
 
-  /// Nobody holds it, and its end here is closed.
+  /// The stream is released, and its local end closed.
   func forget(_ stream: Stream) {
     monitor.lock()
     // Whoever waits for its end hears of that first.
@@ -69,7 +69,7 @@ extension App {
     withExtendedLifetime(gone) {}
   }
 
-  /// Streams that others ask for have come. Called with the lock.
+  /// Other apps ask for streams. Called with the lock.
   func takeStreams(_ engine: AppEngine) {
     for request in engine.takeStreamRequests() {
       let fd = request.descriptor.owned.take()
@@ -91,7 +91,7 @@ extension App {
     }
   }
 
-  /// The host closes its descriptors without telling us.
+  /// The host closes its descriptors without a call of the library.
   func forgetDoneStreams(_ engine: AppEngine) {
     for (id, stream) in streams where stream.isDone && stream.waits.isEmpty {
       streams[id] = nil
@@ -99,7 +99,7 @@ extension App {
     }
   }
 
-  // MARK: What it is told
+  // MARK: Deliveries
 
   func streamAnswered(_ id: Identifier, _ error: SegueError?) -> Turn {
     guard case .stream(let ask)? = pending.remove(id) else { return { false } }
@@ -116,7 +116,7 @@ extension App {
     let turn = tell(activity) { delegate, activity in delegate.didReceiveStream(activity, stream) }
     return {
       let isTold = turn()
-      // Its delegate went meanwhile: nobody will ever have it.
+      // Its delegate was released meanwhile: no callback gets the stream.
       if !isTold { stream.lastHandleReleased() }
       return isTold
     }

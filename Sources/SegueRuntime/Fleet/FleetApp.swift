@@ -5,9 +5,8 @@ import SegueTransport
 import SegueWire
 import Synchronization
 
-/// An app on a device of a virtual fleet: the same as any other, but that its device, its clock and its chance are the
-/// fleet's, and that its callbacks run when the fleet moves, or in `dispatch` if the host has its descriptor. It shares the
-/// fleet's lock.
+/// An app on a device of a virtual fleet. Its device, clock and randomness are the fleet's. Its callbacks run when the
+/// fleet advances, or in `dispatch` if the host has its descriptor. It shares the fleet's lock.
 public final class FleetApp: App {
   public let home: LiveFleetDevice
   private var running: FleetProcess?
@@ -46,8 +45,8 @@ public final class FleetApp: App {
     }
   }
 
-  /// Moves the whole fleet until a callback of this app has run, or so many milliseconds of its time have passed, or nothing
-  /// is left that could happen.
+  /// Advances the whole fleet until a callback of this app has run, or that many milliseconds of its time have passed,
+  /// or no event is left.
   public override func dispatch(timeout: Int32) throws(SegueError) -> Int {
     guard !isInCallback else { throw SegueError(.busy, "app: dispatch cannot run inside one of its callbacks") }
     let cancellation = Cancellation.disable()
@@ -77,7 +76,8 @@ public final class FleetApp: App {
     }
   }
 
-  /// Runs what is due. If nothing is, moves the whole fleet until something is, or so many milliseconds of its time have passed.
+  /// Runs the due callbacks. If there are none, advances the whole fleet until there are, or that many milliseconds of
+  /// its time have passed.
   private func dispatchPolled(timeout: Int32) throws(SegueError) -> Int {
     let wasWoken = isWoken.exchange(false, ordering: .relaxed)
     let count = try dispatchDue()

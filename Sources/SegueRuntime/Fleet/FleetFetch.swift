@@ -3,8 +3,8 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment on its way to this app of a fleet (R7.6): what a thread does on a device, when the fleet moves. Guarded by the
-/// fleet's lock.
+/// An attachment transfer to this app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
+/// advances. Guarded by the fleet's lock.
 final class FleetFetch {
   /// Milliseconds between two attempts: at first, and at most.
   private static let pause: (first: Int64, most: Int64) = (50, 1_000)

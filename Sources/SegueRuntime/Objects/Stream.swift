@@ -1,7 +1,7 @@
 import SegueModel
 import SegueTransport
 
-/// A stream to the other side of a continuation, as the host holds it: the end that is here (R7.1-R7.3).
+/// A stream to the other side of a continuation, as the host holds it: the local end (R7.1-R7.3).
 public final class Stream: Handled {
   let id: Identifier
   private let app: App
@@ -13,11 +13,11 @@ public final class Stream: Handled {
   private var isReleased = false
 
   private enum State {
-    /// The descriptor is the library's.
+    /// The library owns the descriptor.
     case unopened
-    /// It is the host's.
+    /// The host owns it.
     case opened
-    /// It was given up unopened.
+    /// It was aborted before it was opened.
     case closed
   }
 
@@ -29,7 +29,7 @@ public final class Stream: Handled {
 
   // MARK: For the host
 
-  /// Gives the descriptor away. Throws INVALID_STATE the second time.
+  /// Passes the descriptor to the host. Throws INVALID_STATE the second time.
   public func open() throws(SegueError) -> Int32 {
     try lock.withLock { () throws(SegueError) in
       guard case .unopened = state else { throw SegueError(.invalidState, "stream: was opened or ended before") }
@@ -38,17 +38,17 @@ public final class Stream: Handled {
     }
   }
 
-  /// All is written. Throws INVALID_STATE before it is open.
+  /// States that all is written. Throws INVALID_STATE before it is open.
   public func finish() throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
       guard case .opened = state else { throw SegueError(.invalidState, "stream: is not open") }
     }
-    // The word first: whoever reads the end may ask at once.
+    // States the end first: the reader of the end may ask at once.
     app.say(.ended, of: self)
     socket.shutDown(readingToo: false)
   }
 
-  /// Gives it up, whatever is under way.
+  /// Aborts the stream in any state.
   public func abort(_ code: UInt32) {
     app.say(.aborted(code), of: self)
     let wasUnopened = lock.withLock {
@@ -59,7 +59,7 @@ public final class Stream: Handled {
     if wasUnopened { Descriptors.closeUntrusted(socket.fd) } else { socket.shutDown(readingToo: true) }
   }
 
-  /// Tells how the other end has ended. Throws INVALID_STATE before it is open, and while the other end is open.
+  /// Asks how the other end has ended. Throws INVALID_STATE before it is open, and while the other end is open.
   public func wait(_ wait: StreamWait) throws(SegueError) {
     let otherEnd = try lock.withLock { () throws(SegueError) in
       switch state {
@@ -85,10 +85,10 @@ public final class Stream: Handled {
 
   // MARK: For its app
 
-  /// What can be seen of this end.
+  /// The visible state of this end.
   var end: StreamWord { lock.withLock { isOpen ? .open : .aborted(0) } }
 
-  /// Neither the host nor the library have any use for it any more.
+  /// Neither the host nor the library use it any longer.
   var isDone: Bool { lock.withLock { isReleased && !isOpen } }
 
   /// Called with the lock.
@@ -105,13 +105,13 @@ public final class Stream: Handled {
   }
 }
 
-/// Somebody who has asked for a stream.
+/// A callback for a stream.
 open class StreamAsk {
   let activity: LiveActivity
-  /// The end that is here.
+  /// The local end.
   private(set) var stream: Stream?
 
-  /// It hears the answer in place of the host, and has the end that is here.
+  /// Gets the answer in place of the host, and has the local end.
   let transfer: Transfer?
 
   public init(_ activity: LiveActivity) {
@@ -124,15 +124,15 @@ open class StreamAsk {
     self.transfer = transfer
   }
 
-  /// Called once, without locks; then it is let go of.
+  /// Called once, without locks; then released.
   open func answered(_ activity: LiveActivity, _ stream: Stream?, _ error: Box<SegueError>?) {}
 
   func keep(_ stream: Stream) { self.stream = stream }
 }
 
-/// Somebody who waits to hear how a stream has ended.
+/// A callback for how a stream has ended.
 open class StreamWait {
   public init() {}
-  /// Called once, without locks; then it is let go of.
+  /// Called once, without locks; then released.
   open func ended(_ stream: Stream, _ word: StreamWord) {}
 }

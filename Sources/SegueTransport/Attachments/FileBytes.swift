@@ -8,8 +8,8 @@ public enum FileBytes {
     try onHostThread { () throws(SegueError) in try write(bytes, to: fd) }
   }
 
-  /// Calls `body`, which writes, on a thread of the host: without SIGPIPE, and without the SIGXFSZ of a file that grows over
-  /// RLIMIT_FSIZE. A signal that is pending for the host stays pending.
+  /// Calls `body`, which writes, on a thread of the host: without SIGPIPE, and without the SIGXFSZ of a file that
+  /// exceeds RLIMIT_FSIZE. A signal that is pending for the host stays pending.
   @inline(never)
   public static func onHostThread(_ body: () throws(SegueError) -> Void) throws(SegueError) {
     var (former, pending) = (sigset_t(), sigset_t())

@@ -11,8 +11,8 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
   require(whole == read(stream, cuts: cuts), "pieces make a difference")
 }
 
-/// What was read: frames as they would be sent, but the heads of data frames only where the channel is another than before, since
-/// their bodies come in parts.
+/// The frames that were read, as they would be sent, but with heads of data frames only where the channel changes,
+/// since their bodies arrive in parts.
 private struct Outcome: Equatable {
   var bytes: [UInt8] = []
   var error: SegueError?

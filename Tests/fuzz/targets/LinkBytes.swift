@@ -2,8 +2,8 @@ import SegueModel
 
 @testable import SegueWire
 
-/// A link whose peer sends any bytes while it goes on with its own work: it never takes more than it granted, and what it
-/// sends stays within what it may.
+/// A link whose peer sends arbitrary bytes while the link works: it never accepts more than it granted, and never sends
+/// more than its credit.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   var story = Story(input.bool() ? .connecting : .accepting)
