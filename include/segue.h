@@ -1084,8 +1084,8 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
                                         size_t count);
 /**
  * Answers continue later. If the deadline passes without an answer, the origin's receipt says failed.
- * Errors: INVALID_STATE (before continue; answered before), REMOTE_APPLICATION_TIMED_OUT (after the deadline: the origin
- * was told that the attempt failed, with this status), INVALIDATED (the app is closed).
+ * Errors: INVALID_STATE (before continue; answered before), REMOTE_APPLICATION_TIMED_OUT (after the deadline: the
+ * origin was told that the attempt failed, with this status), INVALIDATED (the app is closed).
  */
 segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
 /** id  out: SEGUE_ID_SIZE bytes, the same at both ends */

@@ -291,7 +291,7 @@ static void attachments(void) {
   end(fleet, programs, 2);
 }
 
-// A wait for ever ends with a callback, or when nothing is left that could happen: it lets no time go by on its own account.
+// An unlimited wait ends with a callback, or when no event is left: the wait itself lets no time pass.
 static void waitForEver(void) {
   struct program program = {0};
   segue_fleet *fleet;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that do everything at once to the same objects. Each test is named on the command line; it says nothing and ends
- * with 0, or says what is wrong. */
+/* Threads that do everything at once to the same objects. The command line names the test; it prints nothing and exits
+ * with 0, or prints what is wrong. */
 #include <pthread.h>
 
 #include "../participant.h"
