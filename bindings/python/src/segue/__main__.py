@@ -83,7 +83,7 @@ async def take(options: argparse.Namespace) -> int:
 
 
 async def first(app: App, options: argparse.Namespace) -> Offer:
-    """The frontmost offer that was asked for, now or as soon as there is one."""
+    """Returns the frontmost matching offer, now or as soon as there is one."""
     await app.ready()
     async for event in app.offer_events():
         if event.kind != OfferEventKind.GONE and wanted(event, options):
@@ -138,7 +138,7 @@ async def keep(app: App, options: argparse.Namespace) -> int:
 
 
 async def follow(app: App, connection: socket.socket, options: argparse.Namespace) -> bool:
-    """Says what becomes of a link, until it ends.
+    """Reports the events of a link until it ends.
 
     Returns whether there was one, if only another's.
     """
@@ -164,12 +164,12 @@ def linked_line(device_name: str) -> str:
 
 
 def said(error: BaseException) -> str:
-    """An error in one line: some of it may be what another app has said."""
+    """Returns an error in one line, escaped, since it may quote another app."""
     return shown(str(error), MESSAGE)
 
 
 def listening(path: str) -> socket.socket:
-    """A socket for this user only; one that a former process left there is replaced."""
+    """Creates a socket for this user only, in place of one that a former process left."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with contextlib.suppress(FileNotFoundError, ConnectionRefusedError), socket.socket(socket.AF_UNIX) as probe:
         probe.connect(path)
@@ -211,7 +211,7 @@ async def doctor(options: argparse.Namespace) -> int:
 
 
 def names_of(offer: Offer) -> list[str]:
-    """What of an offer its app and its device have chosen."""
+    """The names in an offer, which its app and its device have chosen."""
     return [offer.type, offer.title or "", offer.app_name, offer.device_name, offer.bundle_identifier]
 
 
@@ -271,7 +271,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 class Escaping(logging.Formatter):
-    """Log lines name the types and errors of others, too."""
+    """Escapes log lines, which name types and errors of others, too."""
 
     def format(self, record: logging.LogRecord) -> str:
         return shown(super().format(record), MESSAGE)

@@ -259,7 +259,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
         return handler
 
     def _hooked(self) -> None:
-        """A delegate is made once there is something to call; another one once there is more."""
+        """Creates a delegate once there is a handler; another one once there are more."""
         takes = takes_of(self)
         former = self._delegate
         if former is not None and takes == self._takes:

@@ -27,12 +27,12 @@ class Owner(Protocol):
 
 
 def takes_of(owner: Owner) -> tuple[bool, ...]:
-    """Whether its delegate is asked to save, for streams, and for requests: for these a callback makes a difference."""
+    """Whether its delegate has callbacks for saving, streams and requests, for which that makes a difference."""
     return tuple(owner._handler(name) is not None for name in ("on_will_save", "on_did_receive_stream", "on_request"))
 
 
 def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> int:
-    """A delegate that calls the handlers of an activity, or those of an app for each of its activities."""
+    """Creates a delegate that calls the handlers of an activity, or those of an app for all of its activities."""
     context = _native.new_context(weakref.ref(owner))
     delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
     library.segue_activity_delegate_on_was_continued(delegate, _was_continued)

@@ -76,7 +76,7 @@ class App(Dispatcher, AppCallbacks):
     _delegate: int | None = None
     _activity_delegate: int | None = None
     _activities_take: tuple[bool, ...] = ()
-    """What that has callbacks for."""
+    """The callbacks that the delegate has."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class App(Dispatcher, AppCallbacks):
         self.device = device
         self._current: Activity | None = None
         self._delegated: weakref.WeakSet[Activity] = weakref.WeakSet()
-        """Activities that have a delegate of their own."""
+        """Activities with their own delegate."""
         self._continuations: set[Continuation] = set()
         self._expected: set[Pending[Any]] = set()
         self._readinesses: weakref.WeakSet[Readiness] = weakref.WeakSet()
@@ -283,7 +283,7 @@ class App(Dispatcher, AppCallbacks):
         library.segue_app_set_delegate(self._handle, self._delegate)
 
     def _hooked(self) -> None:
-        """Its activities have a delegate once there is something to call; another one once there is more."""
+        """Sets a delegate for its activities once there is a handler; another one once there are more."""
         takes = takes_of(self)
         receipts = self._handler("on_was_continued") or self._handler("on_continuation_ended")
         former = self._activity_delegate
@@ -315,7 +315,7 @@ class App(Dispatcher, AppCallbacks):
         return super()._time() if self.device is None else self.device.fleet.time
 
     def _left(self) -> None:
-        """Closed: nothing will come any more."""
+        """Ends everything that waits, after the app has closed."""
         self._leave_loop()
         self._current = None
         expected, self._expected = self._expected, set()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AppCallbacks(Hooked):
-    """The callbacks of an app, and those that its activities share (R3.12)."""
+    """The callbacks of an app, and those for all of its activities (R3.12)."""
 
     if TYPE_CHECKING:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callers give: taken as what it stands for, or refused by the name of the argument."""
+"""Converts arguments of callers, or refuses them by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def function(value: _T, what: str) -> _T:
 
 
 def text(value: str, what: str) -> bytes:
-    """The UTF-8 of a string for the library, which takes its length along."""
+    """Returns the UTF-8 of a string for the library, which gets its length."""
     if not isinstance(value, str):
         raise wrong(what, value, "str")
     try:
@@ -50,7 +50,7 @@ def texts(values: Iterable[str], what: str) -> list[str]:
 
 
 def data(value: Any, what: str) -> bytes:
-    """The bytes of whatever holds some: bytes, bytearray, memoryview, array."""
+    """Returns the bytes of a buffer: bytes, bytearray, memoryview, array."""
     if isinstance(value, bytes):
         return value
     try:
@@ -67,7 +67,7 @@ def path(value: Any, what: str) -> bytes:
 
 
 def truth(value: Any, what: str) -> bool:
-    """True, False, 1 or 0: what else Python takes for true is a mistake more often than not."""
+    """Accepts True, False, 1 and 0: other truthy values are usually mistakes."""
     if not isinstance(value, int) or value not in (0, 1):
         raise wrong(what, value, "bool")
     return bool(value)
@@ -85,7 +85,7 @@ def number(value: Any, what: str) -> float:
 
 
 def integer(value: Any, least: int, most: int, what: str) -> int:
-    """ctypes would cut a number that does not fit."""
+    """Checks the range, since ctypes would truncate a number that does not fit."""
     try:
         found = operator.index(value)
     except TypeError:
@@ -96,7 +96,7 @@ def integer(value: Any, least: int, most: int, what: str) -> int:
 
 
 def milliseconds(seconds: float, what: str, most: int) -> int:
-    """A duration for the library, rounded up so that a short one is not none."""
+    """Returns a duration for the library, rounded up so that a short one does not become 0."""
     found = number(seconds, what)
     if not 0 <= found <= most / 1000:
         raise InvalidArgumentError(f"{what} is {found}, not 0...{most // 1000} seconds")
@@ -104,7 +104,7 @@ def milliseconds(seconds: float, what: str, most: int) -> int:
 
 
 def patience(seconds: float | None, what: str = "timeout") -> float | None:
-    """How long to wait. None: for ever, as is what the system cannot count."""
+    """Returns how long to wait. None means no limit, and so does more than the system supports."""
     if seconds is None:
         return None
     found = number(seconds, what)

@@ -26,13 +26,13 @@ _IN_MEMORY = (io.BytesIO, io.StringIO)
 
 
 class _Transfer(_native.Handle):
-    """An attachment on its way to this app."""
+    """An attachment transfer to this app."""
 
     _noun = "transfer"
 
 
 class _Fetching(Pending[None]):
-    """Waits for an attachment; giving it up cancels its transfer."""
+    """Waits for an attachment; cancelling it cancels the transfer."""
 
     _transfer: _Transfer | None = None
     _progress: Progress | None = None
@@ -47,7 +47,7 @@ class _Fetching(Pending[None]):
             library.segue_transfer_cancel(self._transfer._handle)
 
     def _failed(self, error: BaseException) -> None:
-        """What `progress` raised ends it."""
+        """Ends the transfer with what `progress` raised."""
         self._end(None, error)
         self._stop()
 
@@ -100,7 +100,7 @@ def fetch(activity: int, app: Host, name: str, to: Target, progress: Progress | 
 
 
 class _Memory:
-    """A BytesIO that something is fetched to, by way of a file in memory: it has all of it, or nothing."""
+    """A BytesIO as the target of a fetch, through a file in memory: it gets everything, or nothing."""
 
     def __init__(self, target: io.BytesIO):
         self.target = target
@@ -114,7 +114,7 @@ class _Memory:
 
 
 def _descriptor(file: Any, what: str) -> int:
-    """That of an open file, which what was written to it has reached."""
+    """Returns the descriptor of an open file after flushing it."""
     if isinstance(file, int) and not isinstance(file, bool):
         return _arguments.integer(file, 0, 0x7FFF_FFFF, what)
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python values to CBOR and back.
 
-`cbor2` does the work in machine code. What it would lose without a word (keys that Python takes for equal, dates
-outside of `datetime`) makes it give up here, and the decoder at the end of this file takes over.
+`cbor2` does the work in machine code. It would silently lose keys that Python considers equal, and dates outside of
+`datetime`: in these cases the decoder at the end of this file takes over.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FLAT_LEVELS = 4
 
 
 def encode(value: Any) -> bytes:
-    """CBOR of a value, not deterministic: the library sees to that."""
+    """Encodes a value as CBOR, not deterministic: the library normalises it."""
     has_views = check_nesting(value)
     try:
         if has_views:
@@ -80,7 +80,7 @@ def check_nesting(value: Any) -> bool:
 
 
 def _inside(value: Any) -> list[Any]:
-    """What a container holds that is none of Python's own types."""
+    """Returns the contents of a container that is not one of Python's own types."""
     if isinstance(value, Mapping):
         return [part for entry in value.items() for part in entry]
     if isinstance(value, cbor2.CBORTag):
@@ -91,7 +91,7 @@ def _inside(value: Any) -> list[Any]:
 
 
 def _encode_other(encoder: Any, value: Any) -> None:
-    """What cbor2 has no way for."""
+    """Encodes types that cbor2 does not support."""
     if isinstance(value, URL):
         encoder.encode(cbor2.CBORTag(TAG_URL, str(value)))
     elif isinstance(value, Timestamp):
@@ -120,11 +120,11 @@ if hasattr(cbor2, "shareable_decoder"):
 
 
 class _Unusual(Exception):
-    """Native types may not be able to hold it."""
+    """Native types may not be able to represent it."""
 
 
 def decode(data: bytes) -> Any:
-    """The value of deterministic CBOR, as the library gives it, in native types as far as they can hold it."""
+    """Decodes deterministic CBOR of the library to native types, as far as they can represent it."""
     try:
         return _decode_native(data)
     except Exception:  # cbor2 wraps what its hooks raise
@@ -207,7 +207,7 @@ else:
 
 
 def decode_exact(data: bytes) -> Any:
-    """The value of deterministic CBOR; `Map`, `Set` and `Timestamp` stand where native types would lose something."""
+    """Decodes deterministic CBOR; `Map`, `Set` and `Timestamp` replace native types that would lose information."""
     return _decode_exact(data, precise=False)
 
 
@@ -223,13 +223,13 @@ def _decode_exact(data: bytes, precise: bool) -> Any:
 
 
 def decode_pairs(data: bytes) -> Map:
-    """The entries of a dictionary by exact key, such that encoding them again changes nothing."""
+    """Returns the entries of a dictionary by exact key, such that encoding them again changes nothing."""
     value = _decode_exact(data, precise=True)
     return value if isinstance(value, Map) else Map(value)
 
 
 class _ExactDecoder:
-    """Reads RFC 8949 as far as the library writes it: definite lengths, and the tags above."""
+    """Reads the part of RFC 8949 that the library writes: definite lengths, and the tags above."""
 
     __slots__ = ("at", "data", "precise")
 
@@ -254,7 +254,7 @@ class _ExactDecoder:
         return int.from_bytes(self.take(1 << (info - 24)), "big")
 
     def item(self, key: bool) -> Any:
-        """One item. `key`: inside a key or an element of a set, where only what can be hashed may stand."""
+        """Reads one item. `key`: inside a key or an element of a set, which must be hashable."""
         head = self.take(1)[0]
         major, info = head >> 5, head & 31
         if major == 7:
@@ -294,7 +294,7 @@ class _ExactDecoder:
         return Map(pairs)
 
     def again(self, start: int, read: Callable[[], Any]) -> Any:
-        """Reads what contains equal keys once more: two dates may be within one microsecond.
+        """Reads an item with equal keys again, exactly: two dates may be within one microsecond.
 
         Never inside such a reading, or a nest of these would take exponential time.
         """

@@ -39,7 +39,7 @@ class Restorable(_native.Handle):
 
 
 class _Restoring:
-    """What the library keeps of a restorable, for as long as it may call it."""
+    """The library's reference to a restorable, while it may call it."""
 
     def __init__(self, restore_state: RestoreState):
         self.restore_state = restore_state
@@ -168,7 +168,7 @@ class Continuation(_native.Handle, Pending[Activity]):
 
 
 def continuation_of(app: Host, handle: int, owned: bool) -> Continuation:
-    """The continuation of a handle. It may be known from a callback before segue_app_continue gives it."""
+    """Returns the continuation of a handle. A callback may know it before segue_app_continue returns it."""
     with _native.known_lock:
         made = _native.wrap(Continuation, handle, owned)
         if not hasattr(made, "_ended"):

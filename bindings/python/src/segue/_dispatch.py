@@ -92,7 +92,7 @@ class Dispatcher(_native.Handle):
         return self._dispatch_until(lambda: False, timeout)
 
     def _dispatch_until(self, until: Callable[[], bool], timeout: float | None) -> int:
-        """Dispatches, or waits while another thread does; `until` says that there is nothing to wait for any more."""
+        """Dispatches, or waits while another thread does, until `until` is true."""
         timeout = _arguments.patience(timeout)
         if self._is_simulated:
             return self._dispatch_in_fleet(timeout)
@@ -124,7 +124,7 @@ class Dispatcher(_native.Handle):
         return 0
 
     def _dispatch_in_fleet(self, timeout: float | None) -> int:
-        """Moves the fleet until a callback has run. The timeout is of its time."""
+        """Advances the fleet until a callback has run. The timeout is in the fleet's time."""
         delivered = _table.Size()
         left = None if timeout is None else _arguments.milliseconds(max(0.0, timeout), "timeout", 1 << 63)
         most = -1 if left is None else min(left, _MOST_POLL_MS)
@@ -180,7 +180,7 @@ class Dispatcher(_native.Handle):
         return delivered.value
 
     def _dispatch_reporting(self) -> None:
-        """For loops: errors of callbacks do not end the loop."""
+        """Dispatches for loops: errors of callbacks do not end the loop."""
         if not self._turns.take_now():
             return  # another thread does it
         try:
@@ -204,12 +204,12 @@ class Dispatcher(_native.Handle):
     # ---- answers that come later, and errors ----
 
     def _finish_later(self, result: Any) -> None:
-        """For handlers whose answer nobody waits for."""
+        """Runs handlers whose result is not awaited."""
         if is_later(result):
             self._run_later(result, lambda value, error: None)
 
     def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
-        """Calls `done` with what a handler's coroutine or future gave, or with what it raised."""
+        """Calls `done` with the result of a handler's coroutine or future, or with its exception."""
         if isinstance(result, concurrent.futures.Future):
             result.add_done_callback(lambda future: self._later_done(future, done))
             return
@@ -249,7 +249,7 @@ class Dispatcher(_native.Handle):
                 self._report(error)
 
     def _failed(self, error: BaseException) -> None:
-        """A callback raised."""
+        """Records what a callback raised."""
         if self._delivers_by_thread:
             self._report(error)
         else:
@@ -263,7 +263,7 @@ class Dispatcher(_native.Handle):
             raise failures[0]
 
     def _report(self, error: BaseException) -> None:
-        """An error that no call can raise."""
+        """Reports an error that no call can raise."""
         logger.error("exception in a callback of %s", self, exc_info=error)
         loop = self._loop
         if loop is not None and not loop.is_closed():
@@ -274,7 +274,7 @@ class Dispatcher(_native.Handle):
                 loop.call_soon_threadsafe(loop.call_exception_handler, context)
 
     def _wake_waiting(self) -> None:
-        """Something that was awaited has ended. A thread that waits for events looks, unless it is this one."""
+        """Notifies a thread that waits for events, unless it is this one, that something awaited has ended."""
         self._turns.tell()
         if self._turns.holder not in (None, threading.get_ident()) and not self._closed:
             with suppress(Error):

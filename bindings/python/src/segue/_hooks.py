@@ -15,7 +15,7 @@ Later = Union["asyncio.Future[Any]", "concurrent.futures.Future[Any]"]
 
 
 class _Hook:
-    """Stands in a base class for a callback that has no method. Calling it registers a function, as does assigning."""
+    """A placeholder in a base class for a callback. Calling or assigning it registers a function."""
 
     def __init__(self, arguments: tuple[str, ...], doc: str):
         self.arguments = arguments
@@ -45,7 +45,7 @@ class _Hook:
             self.__get__(instance, type(instance))(handler)
 
     def check(self, where: Any, handler: Handler, arguments: tuple[str, ...]) -> None:
-        """Raises TypeError if it cannot be called with these arguments."""
+        """Raises TypeError if a handler cannot be called with these arguments."""
         try:
             signature = inspect.signature(handler)
         except (TypeError, ValueError):  # it is not of Python
@@ -59,7 +59,7 @@ class _Hook:
 
 
 def hook(*arguments: str, doc: str) -> Any:
-    """A callback of a class: override it as a method, or decorate a function with it.
+    """Declares a callback of a class: override it as a method, or decorate a function with it.
 
     arguments: the names of what it is called with
     """
@@ -92,7 +92,7 @@ class Hooked:
                 hook.check(value, value, ("self", *hook.arguments))
 
     def _check_names(self) -> None:
-        """Warns of attributes that are called as a callback is, and are none."""
+        """Warns of attributes that are named like callbacks, but are none."""
         for name in vars(self):
             _warn_of_unknown(type(self), name, hooks_of(type(self)))
 

@@ -32,7 +32,7 @@ class Host(Protocol):
         """Forgets a result that was expected."""
 
     def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
-        """Calls `done` with what a handler's coroutine or future gave, or with what it raised."""
+        """Calls `done` with the result of a handler's coroutine or future, or with its exception."""
 
     def _finish_later(self, result: Any) -> None:
         """Runs a handler's coroutine or future whose answer nobody waits for."""

@@ -28,7 +28,7 @@ _callback = _table.LOG(_log)
 
 
 def follow_logger() -> None:
-    """Asks the library for as much as the logger wants now: a line that nobody reads costs nothing."""
+    """Sets the library's log level to that of the logger, so that unread lines cost nothing."""
     level = logger.getEffectiveLevel()
     most = _DEBUG if level <= logging.DEBUG else _INFO if level <= logging.INFO else _ERROR
     if most != _state["most"]:

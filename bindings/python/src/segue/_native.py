@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library: found, checked and called; handles, and the memory that it gives."""
+"""The shared library: loading, version check, calls, handles, and memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LibraryError(ImportError):
 
 
 class Library:
-    """The functions of the table, each bound when it is first used. Those that give a status raise it."""
+    """The functions of the table, each bound on first use. Those that return a status raise it."""
 
     def __init__(self, dll: ctypes.CDLL, path: str):
         self._dll = dll
@@ -37,7 +37,7 @@ class Library:
         return function
 
     def unchecked(self, name: str) -> Any:
-        """A function whose status is given, not raised."""
+        """Returns a function whose status is returned, not raised."""
         return self._bind(name, _table.Status)
 
     def _bind(self, name: str, status_type: Any) -> Any:
@@ -64,14 +64,14 @@ def _check(status: int) -> int:
 
 
 def last_error(status: int) -> Error:
-    """The failure of the call that this thread made last."""
+    """Returns the error of the last failing call of this thread."""
     buffer = ctypes.create_string_buffer(_table.MESSAGE_SIZE)
     library.segue_last_error(buffer, _table.MESSAGE_SIZE)
     return error_of(status, buffer.value.decode("utf-8", "replace"))
 
 
 def _load() -> Library:
-    """SEGUE_LIBRARY if it is set, else the library of the package, else the system's."""
+    """Loads SEGUE_LIBRARY if it is set, else the library of the package, else the system's."""
     packaged = Path(__file__).with_name(SONAME)
     path = os.environ.get("SEGUE_LIBRARY") or (str(packaged) if packaged.exists() else SONAME)
     try:
@@ -98,13 +98,13 @@ library = _load()
 
 
 def take_text(function: Any, handle: int) -> str | None:
-    """The string of a getter, None if it is absent."""
+    """Returns the string of a getter, None if it is absent."""
     data = take_bytes(function, handle)
     return None if data is None else data.decode()
 
 
 def take_bytes(function: Any, handle: int) -> bytes | None:
-    """The memory of a getter, copied and freed; None if it gave NULL."""
+    """Returns the memory of a getter, copied and freed; None for NULL."""
     address, length = c_void_p(), c_size_t()
     function(handle, byref(address), byref(length))
     if address.value is None:
@@ -116,7 +116,7 @@ def take_bytes(function: Any, handle: int) -> bytes | None:
 
 
 def read_text(address: int | None, length: int) -> str:
-    """A string that a callback borrows."""
+    """Reads a string that a callback borrows."""
     return "" if address is None else ctypes.string_at(address, length).decode()
 
 
@@ -145,7 +145,7 @@ def take_id(function: Any, handle: int) -> UUID:
 
 
 def created(function: Any, *arguments: Any) -> int:
-    """The handle that a constructor gives."""
+    """Returns the handle from a constructor."""
     result = c_void_p()
     function(*arguments, byref(result))
     handle: int = result.value  # type: ignore[assignment]  # "required": never NULL
@@ -153,7 +153,7 @@ def created(function: Any, *arguments: Any) -> int:
 
 
 def created_fd(function: Any, handle: int) -> int:
-    """The descriptor that a function opens."""
+    """Returns the descriptor that a function opens."""
     result = c_int32(-1)
     function(handle, byref(result))
     return result.value
@@ -176,7 +176,7 @@ class _State:
 
 
 def release(name: str, handle: int, state: type[_State] = _State) -> None:
-    """Gives a count back; safe from finalizers, wherever they run."""
+    """Releases a count; safe from finalizers, wherever they run."""
     if state.forked or state.finished:
         return
     if getattr(state.logging, "inside", False):
@@ -190,7 +190,7 @@ def release(name: str, handle: int, state: type[_State] = _State) -> None:
 
 
 def is_forked() -> bool:
-    """Whether the library says so to every call here."""
+    """Whether the library refuses every call here, after a fork."""
     return _State.forked
 
 
@@ -200,7 +200,7 @@ def is_leaving() -> bool:
 
 
 def release_deferred() -> None:
-    """Called where nothing of ours is on the stack of the library."""
+    """Releases deferred handles; called when no call of the library is on the stack."""
     if _deferred:
         waiting = _deferred[:]
         _deferred.clear()
@@ -220,7 +220,7 @@ _H = TypeVar("_H", bound="Handle")
 
 
 class Handle(Unique):
-    """A count of an object of the library. Each object has one Python object at a time."""
+    """Holds a count of an object of the library. Each object has one Python object at a time."""
 
     _noun: ClassVar[str] = ""
     """As in segue_<noun>_release."""
@@ -241,7 +241,7 @@ known_lock = threading.RLock()  # a finalizer may run inside
 
 
 def wrap(kind: type[_H], handle: int, owned: bool, **attributes: Any) -> _H:
-    """The Python object of a handle. `owned`: a count came with it; else one is taken."""
+    """Returns the Python object of a handle. `owned`: a count came with it; otherwise takes one."""
     with known_lock:
         known = _known.get(handle)
         if isinstance(known, kind):
@@ -272,15 +272,15 @@ _next_context = iter(range(1, 1 << 62)).__next__
 
 
 def new_context(target: Target) -> int:
-    """A number that stands for an object in the library. An address could be another object's by the time of a call."""
+    """Returns a number that identifies an object in the library. An address could be reused before a call."""
     key = _next_context()
     _contexts[key] = target
     return key
 
 
 def trampoline(kind: Any, default: Any = None) -> Callable[[Callable[..., Any]], Any]:
-    """The function that the library calls for all callbacks of a type. It is never collected: a collected one was seen
-    to call *another* function. What the callback raises goes to its object, and `default` to the library."""
+    """Returns the function that the library calls for all callbacks of a type. It is never collected: a collected one
+    was seen to call *another* function. Its object gets what the callback raises, and the library gets `default`."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         def call(context: int, *arguments: Any) -> Any:

@@ -95,7 +95,7 @@ class Offer(_native.Handle):
         )
 
     def __eq__(self, other: object) -> bool:
-        """Whether two offers say the same; age, which passes, and order aside."""
+        """Whether two offers have the same contents, apart from age and order."""
         return self is other or self._facts == other._facts if isinstance(other, Offer) else NotImplemented
 
     def __hash__(self) -> int:

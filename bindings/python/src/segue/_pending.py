@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result that comes through a callback."""
+"""Results that arrive through callbacks."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Pending(Unique, Generic[_T]):
         return result
 
     def _end(self, result: _T | None, error: BaseException | None = None) -> None:
-        """The result is there. Runs on any thread; the first one counts."""
+        """Sets the result. Runs on any thread; the first result counts."""
         with self._lock:
             if self.done:
                 return
@@ -144,7 +144,7 @@ def expected(*answers: Pending[Any]) -> Iterator[None]:
 
 
 class Readiness(Pending[None]):
-    """Waits for the hub: there is nothing to give up."""
+    """Waits for the hub; there is nothing to cancel."""
 
     def _abandoned(self) -> None:
         pass

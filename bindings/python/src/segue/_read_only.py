@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read from inside user_info: a change to it would be lost, so there is none."""
+"""Read-only values from inside user_info, since changes to them would be lost."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ReadOnlyDict(dict[Any, Any]):
 
 
 def read_only(value: Any) -> Any:
-    """The value such that nothing inside can be changed. Its depth is bounded, since it comes from the library."""
+    """Returns a read-only version of a value. Its depth is bounded, since it comes from the library."""
     if type(value) is list:
         return ReadOnlyList(map(read_only, value))
     if type(value) is dict:

@@ -22,7 +22,7 @@ _REASON_SIZE = 255
 
 
 class _Request(_native.Handle):
-    """One request: of this app, or of another, which is to be answered."""
+    """A request of this app, or of another app, which needs an answer."""
 
     _noun = "request"
 
@@ -34,14 +34,14 @@ class _Request(_native.Handle):
         library.segue_request_respond(self._handle, data, len(data))
 
     def refuse(self, error: BaseException) -> None:
-        """The other side hears what was raised."""
+        """Refuses with the text of an exception."""
         text = error.message if isinstance(error, DeclinedError) else f"{type(error).__name__}: {error}"
         reason = text.encode("utf-8", "replace")[:_REASON_SIZE].decode("utf-8", "ignore").encode()
         library.segue_request_refuse(self._handle, reason, len(reason))
 
 
 class _Response(Pending[bytes]):
-    """The answer to a request; giving it up cancels that."""
+    """The answer to a request; cancelling it cancels the request."""
 
     _request: _Request | None = None
 
@@ -75,7 +75,7 @@ def _responded(response: _Response, _: int, data: int | None, length: int, error
 
 
 def serve(app: Host, handler: Any, handle: int, data: bytes) -> None:
-    """Answers the request that a callback borrows with what a handler gives, now or later."""
+    """Answers the request that a callback borrows with the result of a handler, now or later."""
     request = _native.wrap(_Request, handle, owned=False)
     try:
         answer = handler(data)
@@ -107,7 +107,7 @@ def _serve_done(app: Host, request: _Request, future: concurrent.futures.Future[
 
 
 def _refuse(request: _Request, error: Exception) -> None:
-    """Raises what was raised, unless that is how a handler refuses."""
+    """Raises an exception again, unless it is how a handler refuses."""
     request.refuse(error)
     if not isinstance(error, DeclinedError):
         raise error

@@ -108,7 +108,7 @@ class Stream(_native.Handle):
             await writer.wait_closed()
 
     def _give_up(self) -> None:
-        """What uses it has failed: an abort, unless the end was said."""
+        """Aborts after a failure, unless the end was stated."""
         writer = None if self._writer is None else self._writer()
         if writer is not None:
             writer._give_up()
@@ -145,7 +145,7 @@ class StreamReader(Unique, asyncio.StreamReader):
         self._verdict: asyncio.Task[None] | None = None
 
     def _end(self) -> None:
-        """The end, or an error, was read: what it means is asked."""
+        """Asks for the status after the end, or an error, was read."""
         if self._verdict is None:
             self._verdict = asyncio.get_running_loop().create_task(self._judge())
 
@@ -246,7 +246,7 @@ class StreamWriter(Unique, asyncio.StreamWriter):
 
 
 class _Protocol(asyncio.StreamReaderProtocol):
-    """Leaves it to the reader what an end means."""
+    """Lets the reader handle the end."""
 
     _own: StreamReader
 
@@ -301,7 +301,7 @@ def stream_of(app: Host, handle: int) -> Stream:
 
 
 def serve(app: Host, handler: Any, handle: int) -> None:
-    """Gives a handler the stream that a callback borrows. One that fails leaves no clean end."""
+    """Passes the stream that a callback borrows to a handler. A handler that fails leaves no clean end."""
     stream = stream_of(app, handle)
 
     def served(value: Any, error: BaseException | None) -> None:

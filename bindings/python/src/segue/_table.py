@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C interface as one table: what `include/segue.h` declares, in its order.
+"""The C interface as one table: the declarations of `include/segue.h`, in its order.
 
 `tests/test_table.py` compares each row with `segue-api.json`, which is made from the header.
 """

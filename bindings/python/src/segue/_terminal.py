@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text of others on a terminal: nothing in it moves the cursor, turns the direction, hides, or forges a line."""
+"""Escapes text of others for a terminal, so that it cannot move the cursor, change direction, hide, or forge a line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAME = 60
 
 
 def shown(text: str, most: int | None = NAME) -> str:
-    """The text with escapes for all that is not plainly visible, and for backslashes; cut after `most` characters."""
+    """Returns the text with escapes for invisible characters and backslashes; cut after `most` characters."""
     escaped = "".join(_shown(character) for character in (text if most is None else text[:most]))
     return escaped if most is None or len(text) <= most else escaped + "…"
 

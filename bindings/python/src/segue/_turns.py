@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which thread runs an app's callbacks: one at a time, whichever wait for something."""
+"""The turns of threads that run an app's callbacks: one at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Callable
 
 
 class Turns:
-    """Threads that would dispatch take turns. One that only waits for a result need not get one."""
+    """Lets threads that dispatch take turns. A thread that only waits for a result needs no turn."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -16,7 +16,7 @@ class Turns:
         """The thread whose turn it is."""
 
     def take(self, until: Callable[[], bool], timeout: float | None) -> bool:
-        """Waits for the turn. False: another thread has it still, and the time is up, or `until` is true."""
+        """Waits for the turn. False if another thread still has it, and the time is up, or `until` is true."""
         with self._changed:
             self._changed.wait_for(lambda: self.holder is None or until(), timeout)
             if self.holder is not None:
@@ -25,7 +25,7 @@ class Turns:
             return True
 
     def take_now(self) -> bool:
-        """Whether nobody has it; if so, it is this thread's."""
+        """Takes the turn if it is free; returns whether it did."""
         return self.take(lambda: True, 0)
 
     def give(self) -> None:
@@ -34,6 +34,6 @@ class Turns:
             self._changed.notify_all()
 
     def tell(self) -> None:
-        """What somebody waits for may have come: those without the turn look."""
+        """Makes the threads without the turn check their conditions."""
         with self._changed:
             self._changed.notify_all()

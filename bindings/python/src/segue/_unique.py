@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of which there is one."""
+"""Objects that cannot be copied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import Error
 
 
 class Unique:
-    """It stands for something of the library: a copy would give back what belongs to the original."""
+    """An object that owns a resource of the library, which a copy would release, too."""
 
     __slots__ = ()
 
@@ -18,7 +18,7 @@ class Unique:
 
 
 def shown(thing: object, state: Callable[[], str]) -> str:
-    """How something is shown to people, which never raises: not after a fork either, or half made."""
+    """Returns a representation for people. Never raises, not even after a fork or for a half-initialised object."""
     try:
         return f"<segue.{type(thing).__name__} {state()}>"
     except (Error, AttributeError) as error:

@@ -23,7 +23,7 @@ _free = library.segue_free
 
 
 class _Outputs:
-    """Where a getter writes to."""
+    """The outputs of a getter."""
 
     __slots__ = ("address", "length", "to_address", "to_length")
 

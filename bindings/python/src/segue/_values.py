@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def value_of(value: Any) -> Iterator[int]:
-    """A value handle for the time of a with block."""
+    """Creates a value handle for a with block."""
     data = encode(value)
     handle = _native.created(library.segue_value_decode, data, len(data))
     try:
@@ -32,7 +32,7 @@ def encoding_of(handle: int) -> bytes:
 
 
 def taken(handle: int | None) -> Any:
-    """The Python value of a handle that is owned, which is released; None if there is none."""
+    """Returns the Python value of an owned handle, and releases it; None if there is none."""
     if handle is None:
         return None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong: one exception class for each status of the library."""
+"""One exception class for each status of the library."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Set(Collection[Any]):
 
 
 def identity(value: object) -> Hashable:
-    """What makes a value itself, kind included: equal if and only if the library takes the two for equal."""
+    """Returns the identity of a value, kind included: equal if and only if the library considers the values equal."""
     kind = type(value)
     if kind is bool or kind is str or kind is bytes or value is None:
         return (kind, value)
