@@ -171,3 +171,15 @@ def test_the_index_lists_every_page_once():
     assert len(listed) == len(set(listed))
     here = {str(path.relative_to(ROOT / "docs")) for path in PAGES if path.is_relative_to(ROOT / "docs")}
     assert here - {"README.md"} <= set(listed)
+
+
+def test_the_names_in_the_glossary_exist():
+    rows = re.findall(r"^\| [^|]+ \| [^|]+ \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", page("glossary.md"), re.MULTILINE)
+    assert len(rows) >= 9
+    sources = "\n".join(texts(name for name in FILES if name.startswith("Sources/")).values())
+    for python, swift in rows:
+        for name in names(python):
+            head, _, attribute = name.partition(".")
+            assert hasattr(getattr(segue, head), attribute or "__name__"), name
+        for name in names(swift):
+            assert re.search(rf"\b(class|struct|enum|protocol) {name}\b", sources), name
