@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Segue for LuaJIT, made from segue-api.json as this file is loaded: no list of functions stands here.
+-- Segue for LuaJIT. It reads segue-api.json when it is loaded, and contains no list of functions.
 --   local segue = require "segue"
 --   segue.app_open(app)                 each function without its prefix; a status other than OK is an error
 --   segue.out("segue_app *", segue.app_create, "com.example.notes", segue.NUL_TERMINATED)      an output as result
@@ -11,7 +11,7 @@ local file = assert(io.open(os.getenv "SEGUE_API" or here .. "../segue-api.json"
 local text = file:read "*a"
 file:close()
 
--- As much of JSON as that file has. Returns the value and where it ends.
+-- Parses the subset of JSON that the file uses. Returns the value and the position after it.
 local function json(at)
   at = text:find("%S", at)
   local first, result = text:sub(at, at), {}

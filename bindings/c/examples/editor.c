@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A text editor that can be continued: the origin's side of Segue. Try it:
+ * A text editor whose activity can be continued: the origin's side of Segue. Try it:
  *
  *     editor FILE [--payload-version N]
  *
- * and type a number to go to that line, "?" for the other commands. Start `viewer` in another terminal meanwhile.
+ * and type a number to go to that line, or "?" for the other commands. Start `viewer` in another terminal.
  *
- * Read it from main() down in this order: open_app, offer, run, will_save, continuation_ended. All that Segue asks of
- * an app that wants to be continued is in these five.
+ * Read it in this order: main, open_app, offer, run, will_save, continuation_ended. These functions are all that an
+ * origin needs.
  */
 #include "notes.h"
 #include "text.h"
@@ -40,7 +40,7 @@ static void show_line(const struct editor *editor) {
 
 /* ---- the activity ---- */
 
-/** The state of this editor as user_info: enough for another app to show the same file at the same place. */
+/** Stores the state of this editor as user_info, so that another app can show the same file at the same place. */
 static segue_value *make_user_info(const struct editor *editor) {
   char *url = text_url_from_path(editor->path);
   if (url == NULL) {
@@ -49,7 +49,7 @@ static segue_value *make_user_info(const struct editor *editor) {
   }
   segue_writer *writer = NULL;
   segue_value *user_info;
-  /* An error of one of these stays: the last one gives it. */
+  /* The first error is sticky: the last call returns it. */
   segue_writer_create(&writer);
   segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
   segue_writer_put_string(writer, NOTES_DOCUMENT, SEGUE_NUL_TERMINATED);
@@ -88,13 +88,13 @@ static segue_reply will_save(void *context, segue_activity *activity, segue_save
     notes_check(segue_activity_set_user_info(activity, user_info));
     segue_value_release(user_info);
   }
-  /* An older state is then handed over, and both sides are told so. */
+  /* The receiver then gets an older state, and both sides learn that. */
   if (!written || user_info == NULL)
     notes_check(segue_save_fail(save));
   return SEGUE_REPLY_YES;
 }
 
-/** An attempt to continue the activity has ended, well or not: print the receipt. */
+/** Prints the receipt of an attempt to continue the activity, successful or not. */
 static void continuation_ended(void *context, segue_activity *activity, segue_receipt *receipt) {
   (void)context;
   (void)activity;
@@ -116,7 +116,7 @@ static void continuation_ended(void *context, segue_activity *activity, segue_re
   segue_free(reason);
 }
 
-/** Says what the user is doing. From here on, other apps of the team are told of it. */
+/** Makes the activity current. From now on other apps of the team see its offer. */
 static void offer(struct editor *editor, uint32_t payload_version) {
   const char *slash = strrchr(editor->path, '/');
   notes_check(segue_activity_create(editor->app, NOTES_EDITING, SEGUE_NUL_TERMINATED, &editor->activity));
@@ -156,7 +156,7 @@ static void go_to(struct editor *editor, size_t line) {
   editor->column = editor->selection = 0;
 }
 
-/** Carries out one line of input; false if it was the last. */
+/** Executes one line of input; false if it was the last. */
 static bool obey(struct editor *editor, char *input) {
   input[strcspn(input, "\n")] = '\0';
   const char *rest = input + (input[0] == '\0' ? 0 : input[1] == ' ' ? 2 : 1);
@@ -187,17 +187,17 @@ static bool obey(struct editor *editor, char *input) {
   }
   if (!good)
     fprintf(stderr, "editor: %s\n", strerror(errno));
-  /* The state has moved on. This is cheap, however often it is called: will_save runs when the state is wanted. */
+  /* The state has changed. This call is cheap: will_save runs only when the state is needed. */
   notes_check(segue_activity_set_needs_save(editor->activity, true));
   show_line(editor);
   return true;
 }
 
-/** Waits for the user and for Segue alike. Segue's callbacks run inside segue_app_dispatch, on this thread. */
+/** Waits for the user and for Segue. Segue's callbacks run inside segue_app_dispatch, on this thread. */
 static void run(struct editor *editor) {
   struct pollfd watched[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.events = POLLIN}};
   notes_check(segue_app_fd(editor->app, &watched[1].fd));
-  setvbuf(stdin, NULL, _IONBF, 0); /* so that poll sees all that is unread */
+  setvbuf(stdin, NULL, _IONBF, 0); /* so that poll sees all unread input */
   char *input = NULL;
   size_t capacity = 0;
   bool running = true;
@@ -241,7 +241,7 @@ int main(int count, char **arguments) {
   run(&editor);
 
   bool written = write_file(&editor);
-  notes_check(segue_app_close(editor.app)); /* no callback runs after this; the offer is gone everywhere */
+  notes_check(segue_app_close(editor.app)); /* no callback runs after this; the offer disappears everywhere */
   segue_activity_delegate_release(editor.delegate);
   segue_activity_release(editor.activity);
   segue_app_release(editor.app);

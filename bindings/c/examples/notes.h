@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the apps that edit and view notes agree upon, in whatever language they are written: identifiers, and the layout
- * of user_info. And how the C ones deal with errors. */
+/* Shared by the apps that edit and view notes, in any language: identifiers, and the layout of user_info. Also the
+ * error handling of the C programs. */
 #ifndef NOTES_H
 #define NOTES_H
 
@@ -19,7 +19,7 @@
 #define NOTES_COLUMN "column"                         /* integer: bytes before the cursor in its line */
 #define NOTES_SELECTION "selection"                   /* integer: bytes selected from the cursor on */
 
-/** Goes on if a call succeeded; else ends the program with the library's own words, which name the argument and why. */
+/** Ends the program if a call failed, with the library's message, which names the argument and the cause. */
 static inline void notes_check(segue_status status) {
   if (status == SEGUE_OK)
     return;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A viewer that continues what an editor is doing: the receiver's side of Segue. Try it beside a running `editor`:
+ * A viewer that continues the activity of an editor: the receiver's side of Segue. Try it beside a running `editor`:
  *
  *     viewer
  *
- * It waits for an offer, continues it, prints the text around the restored line, and ends: with status 0 if it was
- * restored, 1 if not.
+ * It waits for an offer, continues it, prints the text around the restored line, and exits with status 0 if the
+ * activity was restored, otherwise with 1.
  *
- * Read it in this order: main, open_app, and then the callbacks in the order in which they come: on_connection and
+ * Read it in this order: main, open_app, and then the callbacks in the order in which they run: on_connection and
  * on_offer, will_continue, then either continue_activity and restore_window, or did_fail.
  */
 #include "notes.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/** Lines shown before and behind the restored one. */
+/** Lines shown before and after the restored one. */
 #define CONTEXT_LINES 2
 
 struct viewer {
@@ -29,7 +29,7 @@ struct viewer {
   bool ended, restored;
 };
 
-/** Continues what the user did last, if there is anything: the list of offers has it in front. */
+/** Continues the frontmost offer, if there is one. */
 static void continue_frontmost(struct viewer *viewer) {
   segue_offer *offer;
   size_t count;
@@ -50,7 +50,7 @@ static void continue_frontmost(struct viewer *viewer) {
   segue_offer_release(offer);
 }
 
-/** Registered with the device's hub, which has told of all its offers. */
+/** The app has registered with the device's hub, and all offers have arrived. */
 static void on_connection(void *context, segue_app *app, segue_connection connection) {
   (void)app;
   struct viewer *viewer = context;
@@ -59,7 +59,7 @@ static void on_connection(void *context, segue_app *app, segue_connection connec
     continue_frontmost(viewer);
 }
 
-/** An offer came, changed or went. */
+/** An offer appeared, changed or is gone. */
 static void on_offer(void *context, segue_app *app, segue_offer_event event, segue_offer *offer) {
   (void)app;
   (void)event;
@@ -69,7 +69,7 @@ static void on_offer(void *context, segue_app *app, segue_offer_event event, seg
     continue_frontmost(viewer);
 }
 
-/** It begins. Nothing has moved yet, so this is the moment to decline what this program could not read. */
+/** A continuation begins. No data has arrived yet: declines a payload that this program cannot read. */
 static bool will_continue(void *context, segue_app *app, const char *type, size_t type_length,
                           segue_continuation *continuation) {
   (void)context;
@@ -106,7 +106,7 @@ static bool show(const char *path, int64_t line) {
   return there;
 }
 
-/** Restores the window of this program (its standard output) from the activity. True: restored. */
+/** Restores the window of this program (its standard output) from the activity; true: restored. */
 static bool restore_window(void *context, segue_activity *activity) {
   struct viewer *viewer = context;
   segue_value *user_info;
@@ -114,7 +114,7 @@ static bool restore_window(void *context, segue_activity *activity) {
   int64_t line;
   viewer->ended = true;
   notes_check(segue_activity_get_user_info(activity, &user_info));
-  /* What arrives was written by another program, perhaps a newer one: each entry may be missing or of another kind. */
+  /* Another program, perhaps a newer one, wrote this: each entry may be missing or of another kind. */
   if (segue_dictionary_get_string(user_info, NOTES_DOCUMENT, SEGUE_NUL_TERMINATED, &url, NULL) != SEGUE_OK ||
       segue_dictionary_get_int64(user_info, NOTES_LINE, SEGUE_NUL_TERMINATED, &line) != SEGUE_OK) {
     char message[SEGUE_MESSAGE_SIZE];
@@ -144,7 +144,7 @@ static segue_reply continue_activity(void *context, segue_app *app, segue_activi
   return SEGUE_REPLY_YES;
 }
 
-/** It did not work out: declined, timed out, the editor gone. Nothing else follows. */
+/** The continuation failed: declined, timed out, or the editor is gone. No other callback follows. */
 static void did_fail(void *context, segue_app *app, const char *type, size_t type_length, const segue_error *error,
                      segue_continuation *continuation) {
   (void)app;
