@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/** Of glibc; its header shows it to GNU sources only. */
+/** Declared here because glibc's header shows it to GNU sources only. */
 extern char *secure_getenv(const char *name);
 
 static inline int linux_cancel_disable(void) { return PTHREAD_CANCEL_DISABLE; }
@@ -43,7 +43,7 @@ struct linux_credentials {
   uid_t user;
   gid_t group;
 };
-/** 0 and the peer's user, or -1. */
+/** Gets the peer's user; 0 or -1. */
 static inline int linux_peer_user(int socket, uid_t *user) {
   struct linux_credentials peer;
   socklen_t size = sizeof peer;
@@ -52,17 +52,17 @@ static inline int linux_peer_user(int socket, uid_t *user) {
   *user = peer.user;
   return 0;
 }
-/** How many descriptors this process may open. */
+/** Returns the number of descriptors that this process may open. */
 static inline int linux_descriptors(struct rlimit *limit) { return getrlimit(RLIMIT_NOFILE, limit); }
-/** The peer's process; 0 if it is none that can be seen from here. */
+/** Returns the peer's process; 0 if it is not visible here. */
 static inline pid_t linux_peer_process(int socket) {
   struct linux_credentials peer;
   socklen_t size = sizeof peer;
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.process : 0;
 }
-/** What linux_receive says of a descriptor. */
+/** The descriptor that linux_receive reports. */
 enum { linux_no_descriptor = -1, linux_lost_descriptor = -2 };
-/** Like recv; also takes the first descriptor that came, closed by exec, and tells whether others were lost. */
+/** Like recv; also takes the first descriptor, close-on-exec, and tells whether others were lost. */
 static inline ssize_t linux_receive_first(int socket, void *bytes, size_t size, int flags, int *descriptor,
                                           int *are_lost) {
   union {
@@ -99,7 +99,7 @@ static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *d
   }
   return result;
 }
-/** Like send, without SIGPIPE and without waiting; a descriptor, unless it is negative, goes along with the first byte. */
+/** Like send, without SIGPIPE and without waiting; a non-negative descriptor goes with the first byte. */
 static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int descriptor) {
   if (descriptor < 0)
     return send(socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -117,13 +117,13 @@ static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int
   memcpy(CMSG_DATA(&control.head), &descriptor, sizeof(int));
   return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
-/** 1: closing it never waits, as that of a file of FUSE, or of a TCP socket that lingers, may. */
+/** Returns 1 if closing it never blocks, as it may for a file of FUSE, or a TCP socket that lingers. */
 static inline int linux_is_local_socket(int fd) {
   int domain = 0;
   socklen_t size = sizeof domain;
   return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
 }
-/** 1: a stream socket that is connected. */
+/** Returns 1 for a connected stream socket. */
 static inline int linux_is_stream(int socket) {
   int type = 0;
   socklen_t size = sizeof type;
@@ -132,12 +132,12 @@ static inline int linux_is_stream(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM &&
          getpeername(socket, (struct sockaddr *)&peer, &peer_size) == 0;
 }
-/** Makes it not block, and closed by exec; 0 or -1. */
+/** Makes it non-blocking and close-on-exec; 0 or -1. */
 static inline int linux_prepare(int fd) {
   int flags = fcntl(fd, F_GETFL);
   return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : 0;
 }
-/** Two connected stream sockets, closed by exec; 0 or -1. */
+/** Creates two connected stream sockets, close-on-exec; 0 or -1. */
 static inline int linux_socket_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
 /** POLLRDHUP, which the header shows to GNU sources only. */
 static inline int linux_pollrdhup(void) { return 0x2000; }
@@ -157,7 +157,7 @@ static inline int linux_connect(int socket, const char *path) {
   struct sockaddr_un address = linux_unix_address(path);
   return connect(socket, (struct sockaddr *)&address, sizeof address);
 }
-/** A stream socket that does not block and is closed by exec, or -1. */
+/** Creates a stream socket, non-blocking and close-on-exec, or returns -1. */
 static inline int linux_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 static inline int linux_accept(int socket) { return accept4(socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
 // For attachments; the first three are declared for _GNU_SOURCE only, as above.
@@ -168,39 +168,39 @@ extern int sync_file_range(int fd, off_t offset, off_t length, unsigned int flag
 /** A descriptor that only names a file. */
 static inline int linux_o_path(void) { return 010000000; }
 static inline int linux_memory_file(void) { return memfd_create("segue", 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */); }
-/** Nobody writes to it any more, whoever opens it again; 0 or -1. */
+/** Seals it against writing, also after it is reopened; 0 or -1. */
 static inline int linux_seal(int fd) {
   return fcntl(fd, 1033 /* F_ADD_SEALS */, 15 /* F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE */);
 }
 /** Whether it is a file in memory. */
 static inline int linux_is_in_memory(int fd) { return fcntl(fd, 1034 /* F_GET_SEALS */) >= 0; }
-/** Whether it can be written to no more, whatever becomes of its times. */
+/** Whether it is sealed against writing, whatever its times. */
 static inline int linux_is_sealed(int fd) {
   int seals = fcntl(fd, 1034);
   return seals >= 0 && (seals & 14) == 14;
 }
 extern ssize_t copy_file_range(int from, off_t *from_offset, int to, off_t *to_offset, size_t length,
                                unsigned int flags);
-/** For how long a read of a socket waits for something, in ms; 0 or -1. */
+/** Sets how long a read of a socket waits, in ms; 0 or -1. */
 static inline int linux_set_receive_time(int socket, int ms) {
   struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
   return setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
 }
 /** A file without a name. */
 static inline int linux_o_tmpfile(void) { return 020000000 | O_DIRECTORY; }
-/** Room for so many bytes, behind which the file does not grow yet; 0 or -1. */
+/** Reserves space for that many bytes, without growing the file; 0 or -1. */
 static inline int linux_allocate(int fd, off_t length) { return fallocate(fd, 1 /* FALLOC_FL_KEEP_SIZE */, 0, length); }
-/** Does not wait for it. */
+/** Does not wait for the write-back. */
 static inline void linux_start_writing(int fd, off_t offset, off_t length) {
   sync_file_range(fd, offset, length, 2 /* SYNC_FILE_RANGE_WRITE */);
 }
-/** `name` for a file that has none; 0 or -1. */
+/** Gives a name to a file without one; 0 or -1. */
 static inline int linux_name_file(int fd, int folder, const char *name) {
   char path[32];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
 }
-/** What attachments need of <openssl/evp.h>, if it can be loaded. */
+/** The parts of <openssl/evp.h> that attachments need, if it can be loaded. */
 struct linux_sha256 {
   int is_there;
   void *(*_Nonnull create)(void);
@@ -225,7 +225,7 @@ static inline struct linux_sha256 linux_load_sha256(void) {
                        functions.update && functions.finish;
   return functions;
 }
-/** Blocks in this thread what a write may raise (SIGPIPE, SIGXFSZ). */
+/** Blocks the signals of writes (SIGPIPE, SIGXFSZ) in this thread. */
 static inline void linux_block_write_signals(sigset_t *former, sigset_t *pending) {
   sigset_t set;
   sigemptyset(&set);
@@ -234,7 +234,7 @@ static inline void linux_block_write_signals(sigset_t *former, sigset_t *pending
   sigpending(pending);
   pthread_sigmask(SIG_BLOCK, &set, former);
 }
-/** Takes those that have come since, and sets the former mask. */
+/** Consumes those that have arrived since, and restores the former mask. */
 static inline void linux_unblock_write_signals(const sigset_t *former, const sigset_t *pending) {
   sigset_t set;
   sigemptyset(&set);
@@ -247,7 +247,7 @@ static inline void linux_unblock_write_signals(const sigset_t *former, const sig
   }
   pthread_sigmask(SIG_SETMASK, former, NULL);
 }
-/** 1: there is so much memory in one piece. */
+/** Returns 1 if that much contiguous memory is available. */
 static inline int linux_can_allocate(size_t size) {
   void *volatile memory = malloc(size);
   int is_there = memory != NULL;
@@ -273,12 +273,12 @@ static inline int linux_probe_loop(void) {
   return result;
 }
 static inline int linux_msg_waitall(void) { return MSG_WAITALL; }
-/** Open for reading or writing, and not as a place in the file system only (O_PATH). */
+/** Whether it is open for reading or writing, and not only as a path (O_PATH). */
 static inline int linux_is_open(int fd) {
   int flags = fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & linux_o_path()) == 0;
 }
-/** Closed by exec; or -1. */
+/** Returns a descriptor, close-on-exec, or -1. */
 static inline int linux_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
 static inline int linux_is_readable(int fd) { return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY; }
 static inline int linux_is_writable(int fd) { return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY; }
