@@ -6,7 +6,7 @@ import SegueRuntime
 /// Looks up an element, for a function of the kind segue_array_get_….
 private func get(
   _ array: OpaquePointer?, _ index: Int,
-  _ body: (ValueReader.Item, inout ValueReader) throws(SegueError) -> Bool
+  _ found: Found
 ) -> segue_status {
   handles.call(array, .value) { (held) throws(SegueError) in
     let kind = held.value.kind
@@ -15,7 +15,7 @@ private func get(
     guard var reader = held.value.reader(atElement: index), let item = reader.next() else {
       throw SegueError(.notFound, "no element with this index: there are \(held.value.count ?? 0)")
     }
-    guard try body(item, &reader) else {
+    guard try found.take(item, &reader) else {
       throw SegueError(.wrongKind, "element \(index): is \(item.kind?.name ?? ""), or does not fit")
     }
   }
@@ -25,28 +25,28 @@ private func get(
 public func segue_array_get_bool(
   _ array: OpaquePointer?, _ index: Int, _ result: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  get(array, index) { (item, _) throws(SegueError) in Found.bool(item, to: result) }
+  get(array, index, .bool(result))
 }
 
 @_cdecl("segue_array_get_int64") @implementation
 public func segue_array_get_int64(
   _ array: OpaquePointer?, _ index: Int, _ result: UnsafeMutablePointer<Int64>?
 ) -> segue_status {
-  get(array, index) { (item, _) throws(SegueError) in Found.int64(item, to: result) }
+  get(array, index, .int64(result))
 }
 
 @_cdecl("segue_array_get_double") @implementation
 public func segue_array_get_double(
   _ array: OpaquePointer?, _ index: Int, _ result: UnsafeMutablePointer<Double>?
 ) -> segue_status {
-  get(array, index) { (item, _) throws(SegueError) in Found.double(item, to: result) }
+  get(array, index, .double(result))
 }
 
 @_cdecl("segue_array_get_date") @implementation
 public func segue_array_get_date(
   _ array: OpaquePointer?, _ index: Int, _ result: UnsafeMutablePointer<Double>?
 ) -> segue_status {
-  get(array, index) { (item, _) throws(SegueError) in Found.date(item, to: result) }
+  get(array, index, .date(result))
 }
 
 @_cdecl("segue_array_get_string") @implementation
@@ -54,7 +54,7 @@ public func segue_array_get_string(
   _ array: OpaquePointer?, _ index: Int,
   _ result: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  get(array, index) { (_, reader) throws(SegueError) in try Found.string(&reader, to: result, length) }
+  get(array, index, .string(result, length))
 }
 
 @_cdecl("segue_array_get_data") @implementation
@@ -62,12 +62,12 @@ public func segue_array_get_data(
   _ array: OpaquePointer?, _ index: Int,
   _ result: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  get(array, index) { (_, reader) throws(SegueError) in try Found.data(&reader, to: result, length) }
+  get(array, index, .data(result, length))
 }
 
 @_cdecl("segue_array_get_value") @implementation
 public func segue_array_get_value(
   _ array: OpaquePointer?, _ index: Int, _ result: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  get(array, index) { (_, reader) throws(SegueError) in try Found.value(&reader, to: result) }
+  get(array, index, .value(result))
 }

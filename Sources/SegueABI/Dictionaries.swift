@@ -16,7 +16,7 @@ private func notFound(_ key: UnsafeRawBufferPointer) -> SegueError {
 @inline(__always)
 private func get(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ length: Int,
-  _ body: (ValueReader.Item, inout ValueReader) throws(SegueError) -> Bool
+  _ found: Found
 ) -> segue_status {
   handles.callAtOnce(dictionary, .value) { (held) throws(SegueError) in
     let utf8 = try Arguments.utf8(key, length, "key", atMost: Limits.value)
@@ -26,7 +26,7 @@ private func get(
     guard var reader = held.value.reader(atEntry: utf8), let item = reader.next() else {
       throw notFound(utf8)
     }
-    guard try body(item, &reader) else {
+    guard try found.take(item, &reader) else {
       let what = item.kind?.name ?? ""
       throw SegueError(.wrongKind, "\(String(decoding: utf8, as: UTF8.self)): is \(what), or does not fit")
     }
@@ -37,28 +37,28 @@ private func get(
 public func segue_dictionary_get_bool(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (item, _) throws(SegueError) in Found.bool(item, to: result) }
+  get(dictionary, key, key_length, .bool(result))
 }
 
 @_cdecl("segue_dictionary_get_int64") @implementation
 public func segue_dictionary_get_int64(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Int64>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (item, _) throws(SegueError) in Found.int64(item, to: result) }
+  get(dictionary, key, key_length, .int64(result))
 }
 
 @_cdecl("segue_dictionary_get_double") @implementation
 public func segue_dictionary_get_double(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Double>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (item, _) throws(SegueError) in Found.double(item, to: result) }
+  get(dictionary, key, key_length, .double(result))
 }
 
 @_cdecl("segue_dictionary_get_date") @implementation
 public func segue_dictionary_get_date(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ result: UnsafeMutablePointer<Double>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (item, _) throws(SegueError) in Found.date(item, to: result) }
+  get(dictionary, key, key_length, .date(result))
 }
 
 @_cdecl("segue_dictionary_get_string") @implementation
@@ -66,7 +66,7 @@ public func segue_dictionary_get_string(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
   _ result: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in try Found.string(&reader, to: result, length) }
+  get(dictionary, key, key_length, .string(result, length))
 }
 
 @_cdecl("segue_dictionary_get_data") @implementation
@@ -74,7 +74,7 @@ public func segue_dictionary_get_data(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
   _ result: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in try Found.data(&reader, to: result, length) }
+  get(dictionary, key, key_length, .data(result, length))
 }
 
 @_cdecl("segue_dictionary_get_value") @implementation
@@ -82,7 +82,7 @@ public func segue_dictionary_get_value(
   _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
   _ result: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  get(dictionary, key, key_length) { (_, reader) throws(SegueError) in try Found.value(&reader, to: result) }
+  get(dictionary, key, key_length, .value(result))
 }
 
 @_cdecl("segue_dictionary_find") @implementation

@@ -3,61 +3,50 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
-/// Copies out the item that was found. False if it is of another kind, or does not fit.
+/// What a look-up copies out, and where to: the output parameters of its function.
 enum Found {
-  typealias Item = ValueReader.Item
-
-  static func bool(_ item: Item, to result: UnsafeMutablePointer<Bool>?) -> Bool {
-    guard item.kind == .bool else { return false }
-    result?.pointee = item.bool
-    return true
-  }
-
-  static func int64(_ item: Item, to result: UnsafeMutablePointer<Int64>?) -> Bool {
-    guard item.kind == .integer, item.isNegative || item.uint64 <= UInt64(Int64.max) else { return false }
-    result?.pointee = item.int64
-    return true
-  }
-
+  case bool(UnsafeMutablePointer<Bool>?)
+  case int64(UnsafeMutablePointer<Int64>?)
   /// Also accepts an integer, if a double represents it exactly.
-  static func double(_ item: Item, to result: UnsafeMutablePointer<Double>?) -> Bool {
-    let number: Double? =
-      switch item.kind {
-      case .double: item.double
-      case .integer: item.isNegative ? Double(exactly: item.int64) : Double(exactly: item.uint64)
-      default: nil
-      }
-    guard let number else { return false }
-    result?.pointee = number
-    return true
-  }
-
-  static func date(_ item: Item, to result: UnsafeMutablePointer<Double>?) -> Bool {
-    guard item.kind == .date else { return false }
-    result?.pointee = item.double
-    return true
-  }
-
+  case double(UnsafeMutablePointer<Double>?)
+  case date(UnsafeMutablePointer<Double>?)
   /// A string or URL.
-  static func string(_ reader: inout ValueReader, to result: TextOut, _ length: LengthOut) throws(SegueError) -> Bool {
-    guard let string = reader.string else { return false }
-    try Results.give(string, to: result, length: length)
-    return true
-  }
+  case string(TextOut, LengthOut)
+  case data(UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, LengthOut)
+  case value(UnsafeMutablePointer<OpaquePointer?>?)
 
-  static func data(
-    _ reader: inout ValueReader, to result: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, _ length: LengthOut
-  ) throws(SegueError) -> Bool {
-    guard let data = reader.data else { return false }
-    try Results.give(data, to: result, length: length)
-    return true
-  }
-
-  static func value(
-    _ reader: inout ValueReader, to result: UnsafeMutablePointer<OpaquePointer?>?
-  ) throws(SegueError) -> Bool {
-    guard let value = reader.take() else { return false }
-    try handles.give(value, to: result)
+  /// Copies out the item that was found. False if it is of another kind, or does not fit.
+  @inline(__always)
+  func take(_ item: ValueReader.Item, _ reader: inout ValueReader) throws(SegueError) -> Bool {
+    switch self {
+    case .bool(let result):
+      guard item.kind == .bool else { return false }
+      result?.pointee = item.bool
+    case .int64(let result):
+      guard item.kind == .integer, item.isNegative || item.uint64 <= UInt64(Int64.max) else { return false }
+      result?.pointee = item.int64
+    case .double(let result):
+      let number: Double? =
+        switch item.kind {
+        case .double: item.double
+        case .integer: item.isNegative ? Double(exactly: item.int64) : Double(exactly: item.uint64)
+        default: nil
+        }
+      guard let number else { return false }
+      result?.pointee = number
+    case .date(let result):
+      guard item.kind == .date else { return false }
+      result?.pointee = item.double
+    case .string(let result, let length):
+      guard let string = reader.string else { return false }
+      try Results.give(string, to: result, length: length)
+    case .data(let result, let length):
+      guard let data = reader.data else { return false }
+      try Results.give(data, to: result, length: length)
+    case .value(let result):
+      guard let value = reader.take() else { return false }
+      try handles.give(value, to: result)
+    }
     return true
   }
 }

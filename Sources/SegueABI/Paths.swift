@@ -6,12 +6,12 @@ import SegueRuntime
 /// Looks up a part, for a function of the kind segue_value_find_….
 private func find(
   _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ length: Int,
-  _ body: (ValueReader.Item, inout ValueReader) throws(SegueError) -> Bool
+  _ found: Found
 ) -> segue_status {
   handles.call(value, .value) { (held) throws(SegueError) in
     let path = try Arguments.utf8(path, length, "path", atMost: Limits.value)
     var reader = try held.value.reader(atPath: path)
-    guard let item = reader.next(), try body(item, &reader) else {
+    guard let item = reader.next(), try found.take(item, &reader) else {
       throw SegueError(.wrongKind, "\(String(decoding: path, as: UTF8.self)): is of another kind, or does not fit")
     }
   }
@@ -21,28 +21,28 @@ private func find(
 public func segue_value_find_bool(
   _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ path_length: Int, _ result: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  find(value, path, path_length) { (item, _) throws(SegueError) in Found.bool(item, to: result) }
+  find(value, path, path_length, .bool(result))
 }
 
 @_cdecl("segue_value_find_int64") @implementation
 public func segue_value_find_int64(
   _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ path_length: Int, _ result: UnsafeMutablePointer<Int64>?
 ) -> segue_status {
-  find(value, path, path_length) { (item, _) throws(SegueError) in Found.int64(item, to: result) }
+  find(value, path, path_length, .int64(result))
 }
 
 @_cdecl("segue_value_find_double") @implementation
 public func segue_value_find_double(
   _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ path_length: Int, _ result: UnsafeMutablePointer<Double>?
 ) -> segue_status {
-  find(value, path, path_length) { (item, _) throws(SegueError) in Found.double(item, to: result) }
+  find(value, path, path_length, .double(result))
 }
 
 @_cdecl("segue_value_find_date") @implementation
 public func segue_value_find_date(
   _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ path_length: Int, _ result: UnsafeMutablePointer<Double>?
 ) -> segue_status {
-  find(value, path, path_length) { (item, _) throws(SegueError) in Found.date(item, to: result) }
+  find(value, path, path_length, .date(result))
 }
 
 @_cdecl("segue_value_find_string") @implementation
@@ -50,7 +50,7 @@ public func segue_value_find_string(
   _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ path_length: Int,
   _ result: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  find(value, path, path_length) { (_, reader) throws(SegueError) in try Found.string(&reader, to: result, length) }
+  find(value, path, path_length, .string(result, length))
 }
 
 @_cdecl("segue_value_find_data") @implementation
@@ -58,7 +58,7 @@ public func segue_value_find_data(
   _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ path_length: Int,
   _ result: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  find(value, path, path_length) { (_, reader) throws(SegueError) in try Found.data(&reader, to: result, length) }
+  find(value, path, path_length, .data(result, length))
 }
 
 @_cdecl("segue_value_find_value") @implementation
@@ -66,5 +66,5 @@ public func segue_value_find_value(
   _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ path_length: Int,
   _ result: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  find(value, path, path_length) { (_, reader) throws(SegueError) in try Found.value(&reader, to: result) }
+  find(value, path, path_length, .value(result))
 }
