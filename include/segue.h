@@ -76,10 +76,12 @@
  * WHERE THE SYSTEM SETS LIMITS. If the system refuses something when an app opens (descriptors, random numbers, pipes,
  * the folder), segue_app_open gives SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER. segue_app_get_connection reports
  * what it refuses later; the library retries after 1 s, 2 s ... 16 s. Memory: bytes and texts of 128 KiB or more that
- * you pass in or ask for are checked beforehand (SEGUE_ERROR_SYSTEM); if a smaller allocation fails, the process ends.
- * Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling thread needs 64 KiB of stack,
- * plus what your callbacks need. pthread_cancel takes effect when the current call of this library returns, callbacks
- * included (segue_app_wake makes segue_app_dispatch return); asynchronous cancellation must be off.
+ * you pass in or ask for are checked beforehand (SEGUE_ERROR_SYSTEM). No size that a peer names is allocated: memory
+ * grows with the bytes that have come, up to the limits (handoff.md section 9), unchecked. If an unchecked allocation
+ * fails, the process ends. Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling
+ * thread needs 64 KiB of stack, plus what your callbacks need. pthread_cancel takes effect when the current call of
+ * this library returns, callbacks included (segue_app_wake makes segue_app_dispatch return); asynchronous cancellation
+ * must be off.
  *
  * VERSIONS. SEGUE_VERSION is the version that you compiled against, segue_version() the one that you run with. The
  * soname changes when the interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an
