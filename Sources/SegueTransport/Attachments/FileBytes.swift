@@ -13,9 +13,12 @@ public enum FileBytes {
   @inline(never)
   public static func onHostThread(_ body: () throws(SegueError) -> Void) throws(SegueError) {
     var (former, pending) = (sigset_t(), sigset_t())
+    var failure: SegueError?
     linux_block_write_signals(&former, &pending)
-    defer { linux_unblock_write_signals(&former, &pending) }
-    try body()
+    do throws(SegueError) { try body() } catch { failure = error }
+    // Called once only, so that it is inlined: a C function that stays brings unwind tables into the library.
+    linux_unblock_write_signals(&former, &pending)
+    if let failure { throw failure }
   }
 
   /// Does the same on a thread of the library.
