@@ -89,6 +89,31 @@ import Testing
     for world in devices.worlds.dropFirst() { #expect(world.hub?.distantHubs.isEmpty == true) }
   }
 
+  @Test func `what others have made of a route that is lost is none, although nothing else is known (R1.11)`() throws {
+    let (world, _) = scene()
+    let (near, nearID) = try linked(world)
+    let (far, farID) = try linked(world)
+    let (home, other) = (world.identifier(), world.identifier())
+    let longer = Message.route(to: home, Route([farID, other, home], sequence: 1), isSought: false)
+    try say(.route(to: home, Route([nearID, home], sequence: 1), isSought: false), by: near, in: world)
+    try say(.route(to: home, nil, isSought: false), by: near, in: world)
+    #expect(world.hub?.distantHubs[home] == nil)
+    try say(longer, by: far, in: world)
+    #expect(world.hub?.distantHubs[home]?.way == nil)
+    // A newer one is a route, and so is the one that there was.
+    try say(.route(to: home, Route([farID, other, home], sequence: 2), isSought: false), by: far, in: world)
+    #expect(world.hub?.distantHubs[home]?.way != nil)
+    try say(.route(to: home, nil, isSought: false), by: far, in: world)
+    try say(.route(to: home, Route([nearID, home], sequence: 2), isSought: false), by: near, in: world)
+    #expect(world.hub?.distantHubs[home]?.way != nil)
+    // It is not remembered for ever.
+    try say(.route(to: home, nil, isSought: false), by: near, in: world)
+    world.wait(HubEngine.disbeliefTime + 1)
+    let (late, lateID) = try linked(world)
+    try say(.route(to: home, Route([lateID, other, home], sequence: 2), isSought: false), by: late, in: world)
+    #expect(world.hub?.distantHubs[home]?.way != nil)
+  }
+
   @Test func `offers stay while another route is taken, and what changes meanwhile is told (R2.8)`() throws {
     // A ring: to the third there are two ways.
     let devices = LinkedWorlds(5)

@@ -13,7 +13,7 @@ final class DistantHub {
   var isFollowed = false
   /// The shortest route that was told to others, of the highest sequence; none: any will do. What is longer may be what
   /// another has made of that, and be lost with it.
-  private(set) var shortest: (sequence: UInt64, count: Int)?
+  private(set) var shortest: Distance?
   /// The way was lost: since when, and the uptime at which others are asked for one. Nil: there is one.
   var seeking: (since: Int64, askAt: Int64)?
   /// The last sequence that this hub has asked for on behalf of another, and the uptime of that.
@@ -57,7 +57,13 @@ final class DistantHub {
     var cost: Int { 256 + hubs.count * Identifier.size }
   }
 
-  init(_ id: Identifier) { self.id = id }
+  typealias Distance = (sequence: UInt64, count: Int)
+
+  /// - Parameter shortest: of a route that was lost not long ago.
+  init(_ id: Identifier, shortest: Distance?) {
+    self.id = id
+    self.shortest = shortest
+  }
 
   func way(by peer: Peer) -> Way? { ways.first { $0.peer === peer } }
   func has(_ way: Way) -> Bool { ways.contains { $0 === way } }

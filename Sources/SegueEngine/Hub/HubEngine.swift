@@ -47,6 +47,7 @@ public final class HubEngine {
   /// Hubs of other devices that have offers, linked with this one or not: in an order of their own, to go through.
   var distantHubs: [Identifier: DistantHub] = [:]
   var distantHubList: [DistantHub] = []
+  var formerRoutes = FormerRoutes()
   let linkedBytes = LinkedBytes()
   /// Of the route to this one.
   var sequence: UInt64 = 1

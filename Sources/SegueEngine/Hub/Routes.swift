@@ -63,7 +63,7 @@ extension HubEngine {
   }
 
   private func addDistantHub(_ id: Identifier) -> DistantHub {
-    let distant = DistantHub(id)
+    let distant = DistantHub(id, shortest: formerRoutes.take(id, since: now.uptime - Self.disbeliefTime))
     distant.index = distantHubList.count
     distantHubList.append(distant)
     distantHubs[id] = distant
@@ -72,6 +72,7 @@ extension HubEngine {
 
   private func remove(_ distant: DistantHub) {
     lose(distant)
+    if let shortest = distant.shortest { formerRoutes.note(distant.id, shortest, now) }
     distantHubs[distant.id] = nil
     for peer in hubList { peer.hub?.unfollow(distant.id) }
     let last = distantHubList.removeLast()
