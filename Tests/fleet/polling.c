@@ -67,6 +67,7 @@ static segue_reply onContinue(void *context, segue_app *app, segue_activity *act
   return SEGUE_REPLY_YES;
 }
 
+// The fleet has nothing to do meanwhile: that is what is tried.
 static void *saveLater(void *context) {
   nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
   CHECK(segue_save_complete(context));

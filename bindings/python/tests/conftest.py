@@ -40,6 +40,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+@pytest.fixture(scope="session", autouse=True)
+def older_objects_are_not_collected() -> None:
+    """The collections of `nothing_is_left` need not look at modules and pytest's own objects: most of their time."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """Handles and callbacks are all given back. The traceback of a test that failed holds some, for a while."""

@@ -243,7 +243,7 @@ def test_the_fleet_waits_for_what_another_thread_does(segue_fleet: segue.Fleet) 
 
             @activity.on_will_save
             async def save() -> None:
-                await asyncio.to_thread(time.sleep, 0.05)
+                await asyncio.to_thread(time.sleep, 0.05)  # the fleet has nothing to do meanwhile
                 activity.user_info["line"] = 12
 
             activity.become_current()

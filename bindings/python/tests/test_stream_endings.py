@@ -231,7 +231,7 @@ def test_a_stream_is_asked_for_in_a_block(folder: str) -> None:
                     writer.write(b"half")
                     raise Mistake
             while len(told) < 2:
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # transports close in turns of the loop that follow
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
     assert told == ["ended after 5", "aborted 0"]
