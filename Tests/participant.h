@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An app of a test, in a process that may be hub, origin and receiver at once: it counts what it is told. */
+/* An app of a test, in a process that may be hub, origin and receiver at once: it counts its callbacks. */
 #ifndef PARTICIPANT_H
 #define PARTICIPANT_H
 
@@ -188,7 +188,7 @@ static inline segue_continuation *continue_first(struct participant *self) {
   return continuation;
 }
 
-/** Closes the app; a second time is fine, and it cannot be dispatched any more. */
+/** Closes the app; a second call is fine, and it can no longer be dispatched. */
 static inline void close_app(struct participant *self) {
   OK(segue_app_close(self->app));
   self->is_closed = true;
@@ -196,7 +196,7 @@ static inline void close_app(struct participant *self) {
   REQUIRE(segue_app_dispatch(self->app, 0, NULL) == SEGUE_ERROR_INVALIDATED);
 }
 
-/** Closes it and lets go of all that it holds: each context is destroyed once, and nothing has run after the close. */
+/** Closes it and releases everything: each context is destroyed once, and nothing has run after the close. */
 static inline void close_participant(struct participant *self) {
   if (!self->app)
     return;
@@ -227,7 +227,7 @@ struct test {
   void (*function)(void);
 };
 
-/** Runs the test of that name, which lets go of every handle. Returns the exit status; 2: there is no such test. */
+/** Runs the test of that name, which releases every handle. Returns the exit status; 2 if there is no such test. */
 static inline int run_test(const struct test *tests, size_t count, const char *name) {
   for (size_t i = 0; i < count; i++) {
     if (strcmp(tests[i].name, name) == 0) {
@@ -239,7 +239,7 @@ static inline int run_test(const struct test *tests, size_t count, const char *n
   return 2;
 }
 
-/** Waits for a counter that a library thread moves, which can tell nobody; ten seconds are for failures only. */
+/** Waits for a counter that a library thread changes without a notification; ten seconds are for failures only. */
 static inline void wait_until(atomic_int *counter, int value) {
   struct timespec moment = {.tv_nsec = 1000000};
   for (int i = 0; i < 10000 && *counter < value; i++)

@@ -91,7 +91,7 @@ public enum Socket {
     return Descriptors.own(fd)
   }
 
-  /// Whether it is a connected stream socket. Asks the kernel alone, whoever has made the descriptor.
+  /// Whether it is a connected stream socket. Asks only the kernel, since the descriptor may be of any kind.
   public static func isStream(_ fd: Int32) -> Bool { linux_is_stream(fd) == 1 }
 
   /// The process at the other end of a local socket; 0 if it is not visible here.

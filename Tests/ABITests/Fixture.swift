@@ -41,7 +41,7 @@ final class Fixture {
     }
   }
 
-  /// Lets go of everything.
+  /// Releases everything.
   func end() {
     for (type, handle) in handles { library.status("\(type)_release", .handle(handle)) }
     handles = [:]

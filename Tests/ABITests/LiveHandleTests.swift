@@ -213,7 +213,7 @@ extension OneAtATime {
         #expect(library.status("segue_stream_open", stream, .pointer($0)) == ok)
       }
       defer { close(descriptor) }
-      // The other end was let go of unopened.
+      // The other end was released unopened.
       var byte: UInt8 = 0
       #expect(read(descriptor, &byte, 1) == 0)
       #expect(ask() == ok)

@@ -51,7 +51,7 @@ final class Pair {
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
 
-  /// Lets go of everything; each handle once.
+  /// Releases everything, each handle once.
   func end() {
     for (type, handle) in handles.sorted(by: { $0.key > $1.key }) {
       #expect(library.status("\(type)_release", .handle(handle)) == ok, "\(type)")
@@ -169,7 +169,7 @@ final class Pair {
   private func makeReceiver() throws {
     let delegate = try made("segue_app_delegate_create", .null, .null)
     handles["segue_app_delegate"] = delegate
-    // The end of the stream that is here is let go of.
+    // Releases the local end of the stream.
     let answered = Callback("segue_stream_function") { _ in 0 }
     let responded = Callback("segue_response_function") { _ in 0 }
     let fetched = Callback("segue_fetched_function") { _ in 0 }

@@ -92,7 +92,7 @@ extension OneAtATime {
       #expect(library.liveHandles == before)
     }
 
-    /// Whose call finds it gone is told so; it goes exactly once.
+    /// A call that finds it released gets an error; it is released exactly once.
     @Test func `a writer that another thread releases is OK, BUSY or gone`() throws {
       let before = library.liveHandles
       for _ in 0..<200 {

@@ -81,7 +81,7 @@ import Testing
     try editor.change(id, at: world.now) { try $0.setExpirationDate(date) }
     world.wait(1_000)
     let offer = viewer.engine.offers.all[0]
-    // Nobody is there who could refuse.
+    // No app is there that could refuse.
     world.killHub()
     world.wait(60_000)
     _ = viewer.takeEvents()
@@ -233,7 +233,7 @@ import Testing
       Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
     }
     let askers = continuations.map { _ in world.identifier() }
-    // Nobody reads what they get: it stays on its way.
+    // They do not read: the bytes stay in flight.
     func ask(in order: [Int]) throws {
       for index in order {
         let asker = try RawPeer(app: "asker", as: askers[index], in: world)

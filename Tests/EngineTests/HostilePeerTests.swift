@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// Apps and hubs that say what is not so, or more than anyone would: nobody else notices.
+/// Apps and hubs that send false messages, or too many: no other app notices.
 @Suite struct HostilePeerTests {
   /// A hub, an editor that offers "Draft", and a viewer; what they were told so far is forgotten.
   struct Scene {
@@ -29,7 +29,7 @@ import Testing
       _ = viewer.takeEvents()
     }
 
-    /// An attempt that nobody has made yet.
+    /// An unused identifier of an attempt.
     var attempt: Message.Continuation {
       Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: activity)
     }

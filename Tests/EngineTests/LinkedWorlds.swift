@@ -2,10 +2,10 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// Several devices in virtual time, their hubs linked with each other. Bytes are under way for a time.
+/// Several devices in virtual time, with linked hubs. Bytes take time.
 final class LinkedWorlds {
   let worlds: [World]
-  /// Milliseconds that bytes are under way.
+  /// The delay of bytes, in milliseconds.
   var delay: Int64 = 20
   private var packets: [Packet] = []
   /// How often something was sent from one device to another.
@@ -58,7 +58,7 @@ final class LinkedWorlds {
   }
 
   /// The connections between two devices break, as both notice.
-  /// - Parameter count: how many of the bytes that are under way still arrive, at each end.
+  /// - Parameter count: the number of bytes in flight that still arrive, at each end.
   func cut(_ a: Int, _ b: Int, after count: Int = 0) {
     for wire in between(a, b) where wire.isOpen {
       for end in 0...1 {
@@ -69,7 +69,7 @@ final class LinkedWorlds {
     }
   }
 
-  /// Nothing passes any more, and nobody is told.
+  /// Nothing passes, without notice.
   func silence(_ a: Int, _ b: Int) {
     for wire in between(a, b) { wire.isSilent = true }
   }

@@ -67,7 +67,7 @@ import Testing
     devices.wait(1_000)
     let id = try devices.worlds[0].offer("Draft", by: editor)
     devices.wait(devices.delay / 2)
-    // What the second device now passes on to the third is under way for a while.
+    // What the second device now passes on to the third takes a while.
     let delay = devices.delay
     devices.delay = 5_000
     devices.wait(delay)

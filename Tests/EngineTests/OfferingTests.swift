@@ -80,7 +80,7 @@ import Testing
     world.startHub()
     let editor = world.open("editor")
     let id = try world.offer("Draft", by: editor)
-    // The question is under way.
+    // The question is in flight.
     _ = editor.engine.explain(id, editor.activity(id), world.now)
     world.killHub()
     #expect(editor.reasons.map { $0.reason } == ["no hub"])
@@ -132,7 +132,7 @@ import Testing
     #expect(viewer.engine.offers.all.map { $0.description.title } == ["One", "Two"])
   }
 
-  /// What comes of it was on its way before: the app would wait for ever if it took that for an answer.
+  /// An earlier message is still in flight: the app would wait for ever if it treated that as an answer.
   @Test func `a hub that falls silent is noticed, although it was heard of after our last word (R3.14)`() throws {
     let world = World()
     let editor = world.open("editor")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// What a slow peer has yet to hear of.
+/// The pending updates for a slow peer.
 @Suite struct PendingOffersTests {
   private func news(_ number: Int) -> OfferNews { .activity(Identifier(high: 0, low: UInt64(number))) }
 

@@ -51,7 +51,7 @@ import Testing
       for app in apps { check(app, hasLived: true) }
     }
 
-    /// A process that was killed is told nothing more; every other hears of each end.
+    /// A killed process gets nothing more; every other learns of each end.
     private mutating func check(_ app: TestApp, hasLived: Bool) {
       guard hasLived else { return }
       let events = app.takeEvents()

@@ -29,7 +29,7 @@ final class RawHub {
     flush()
   }
 
-  /// Calls the engine, and lets the app do what it is told.
+  /// Calls the engine, and lets the app handle the results.
   func tell<Result>(_ call: (AppEngine, Moment) -> Result) -> Result {
     defer { while app.runDeliveries(now) {} }
     return call(app.engine, now)

@@ -2,7 +2,7 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// An app or a hub without an engine: it says what it wants, whatever it hears.
+/// An app or a hub without an engine: it sends arbitrary messages.
 final class RawPeer {
   private let world: World
   private let number: HubEngine.PeerNumber
@@ -16,7 +16,7 @@ final class RawPeer {
   private(set) var secretOfHub: Identifier?
   /// Sessions that the hub says it has with this one.
   private(set) var sessions: [Message.SharedSession] = []
-  /// What the hub has decided: another session goes on, or nil: a new one begins.
+  /// The decision of the hub: a session that resumes, or nil for a new one.
   private(set) var decision: (session: Identifier?, received: UInt64)?
   private(set) var explanations: [[Message.Explanation]] = []
   let secret: Identifier
@@ -122,7 +122,7 @@ final class RawPeer {
     world.settle()
   }
 
-  /// The hub hears it, and does nothing else yet; several messages come in one piece.
+  /// The hub gets it, and does nothing else yet; several messages arrive in one piece.
   func say(_ messages: Message...) throws {
     for message in messages { link.send(try message.encoded()) }
     flush()
@@ -134,7 +134,7 @@ final class RawPeer {
     flush(descriptor)
   }
 
-  /// Bytes on the channel that `message` names, and an end that says that there were so many.
+  /// Bytes on the channel that `message` names, and an end with their number.
   func write(_ bytes: [UInt8], total: UInt64, _ message: (Link.Channel) -> Message) throws {
     let channel = link.open()
     link.send(try message(channel).encoded())

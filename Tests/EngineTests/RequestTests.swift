@@ -198,7 +198,7 @@ import Testing
   @Test func `an answer that comes before all of the request went is the answer, and no more (R7.5)`() throws {
     let scene = try scene()
     let hub = try RawHub(for: scene)
-    // Nobody reads it: the window is full.
+    // It is not read: the window is full.
     let number = hub.tell { $0.request(Self.bytes(2 * Link.window), scene.from, timeout: nil, $1) }
     try hub.say([1, 2, 3]) { response(to: number, of: scene, on: $0, size: 3) }
     #expect(hub.app.answers.map { $0.bytes } == [[1, 2, 3]])
@@ -243,7 +243,7 @@ import Testing
     _ = ask(scene, [1, 2])
     #expect(scene.viewer.answers.isEmpty)
     scene.world.startHub()
-    // The origin may register after the receiver: then the hub knows nobody to ask.
+    // The origin may register after the receiver: then the hub does not know it.
     #expect(scene.viewer.answers.first?.bytes == [2, 1] || error(scene) == .connectionUnavailable)
     #expect(scene.viewer.answers.count == 1)
   }

@@ -3,7 +3,7 @@ import SegueModel
 import SegueWire
 import Testing
 
-/// Whether will_save runs when somebody continues (R2.9), and what is handed over without it.
+/// Whether will_save runs at a continuation (R2.9), and what is handed over without it.
 @Suite struct SavePolicyTests {
   /// An app that offers a saved activity, one that sees it, and what they were told so far is forgotten.
   private struct Scene {

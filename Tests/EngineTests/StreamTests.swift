@@ -91,7 +91,7 @@ import Testing
     scene.world.tell(scene.viewer) { [asked = scene.viewer.streamAnswers[0].id] engine, _ in engine.forgetStream(asked)
     }
     _ = ask(scene)
-    // The editor still has the other end of the one that was let go of.
+    // The editor still has the other end of the released one.
     #expect(scene.viewer.streamAnswers.last?.error?.status == .limitExceeded)
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueFleet
 
-/// What becomes of bytes on their way when devices do not hear each other any more.
+/// The fate of bytes in flight when a partition begins.
 @Suite struct SilenceTests {
   let fleet = Fleet(seed: 1)
   let phone: FleetDevice

@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum { THREADS = 8, TRAIL = 12, MOST_THREADS = 4096, MOST_FUNCTIONS = 4096, LAST_STATUS = 24 };
-/** One call in so many comes with a fixture, or with a continuation. */
+/** One call in this many comes with a fixture, or with a continuation. */
 enum { SCENE_EVERY = 400, HANDOFF_EVERY = 60 };
 /** A run that makes no call for so long hangs. */
 enum { PATIENCE_SECONDS = 60 };

@@ -127,7 +127,7 @@ int descriptors_open(void);
 void make_fixture(void);
 void make_handoff(void);
 
-/* Contexts: numbers, since nobody may look behind them ------------------------------------------------------------- */
+/* Contexts: numbers, which must not be dereferenced ---------------------------------------------------------------- */
 
 size_t context_make(void);
 bool context_is_destroyed(size_t context);
@@ -171,7 +171,7 @@ extern const int callback_count;
 uint32_t draw(uint32_t bound);
 uint64_t draw_word(void);
 
-/** No more calls: callbacks do nothing any more. */
+/** Stops all calls: callbacks then do nothing. */
 extern atomic_bool is_stopping;
 /** Of every call, by function: made, and successful. */
 extern atomic_ulong calls_made[], calls_succeeded[];

@@ -58,7 +58,7 @@ static int run_once(const struct scenario *scenario, long n, int variant) {
   return n == 0 || fired ? 0 : 3;
 }
 
-/* Runs under way: most of their time they wait for what is tried again later. */
+/* Runs in progress: most of the time they wait for retries. */
 #define AT_ONCE 12
 static struct run {
   pid_t child;

@@ -118,7 +118,7 @@ static void not_handling(void) {
   double end = milliseconds() + PATIENCE;
   while (origin.ended + receiver.failed == 0 && milliseconds() < end)
     pump();
-  /* If the origin's connection is lost before it is asked, it hears nothing. */
+  /* If the origin's connection is lost before it is asked, it gets nothing. */
   REQUIRE(origin.ended == 1 || (fault_fired() && is_connection_trouble(receiver.last_status)));
   REQUIRE(origin.moved == 0);
 }

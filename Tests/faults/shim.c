@@ -56,7 +56,7 @@ static bool within(const struct range *range, const void *caller) {
   return (uintptr_t)caller >= range->start && (uintptr_t)caller < range->end;
 }
 
-/* What is to happen. A count of zero: nothing any more. */
+/* The armed fault. A count of zero means none. */
 static atomic_long left, made;
 static atomic_int variant;
 static atomic_bool has_fired;

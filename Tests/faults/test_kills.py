@@ -123,7 +123,7 @@ def attempt(built: Path, fault: Fault, fates: Fates) -> None:
             go_on(attempt)
             fates.add(attempt, failovers(attempt))
             if fault.what == "stop":
-                # It follows the others, and is one of them again; or goes on ending.
+                # It follows the others, and is one of them again; or continues to end.
                 attempt.programs["hub"].signal(signal.SIGCONT)
                 attempt.hear("hub", "connection ready|ended with 0 handles", attempt.death.at)
             for name in attempt.alive:

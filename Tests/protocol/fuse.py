@@ -102,7 +102,7 @@ def hanging() -> Iterator[int | None]:
         try:
             yield fd
         finally:
-            # With the last who has the device, the file system ends, and whoever waits for it.
+            # The file system ends with the last user of the device, and so do calls that wait for it.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process, signal.SIGKILL)
             os.waitpid(process, 0)

@@ -138,7 +138,7 @@ def test_the_library_takes_it_and_asks_for_the_rest_where_a_stream_breaks(origin
     app.until(("fetched", 0))
     assert offsets == [0, 0, 0, 0, 1, 2, 2]
     assert ("progress", 4, 4) in app.seen
-    # The end is told last, and once, whatever of the progress was waiting.
+    # The end is reported last, and once, whatever progress was waiting.
     app.library.segue_app_dispatch(app.app, 0, None)
     assert app.seen.index(("fetched", 0)) == len(app.seen) - 1
     assert (origin.folder / "target").read_bytes() == b"1234"

@@ -106,7 +106,7 @@ def test_what_is_no_file_is_not_copied(origin, folder, make):
     assert origin.arrives(hand_over) == [0]
     for fd in fds:
         os.close(fd)
-    # The library closes what it does not trust where nobody waits for it.
+    # The library closes untrusted descriptors on a thread for which no caller waits.
     deadline = time.monotonic() + PATIENCE
     while any(descriptors()[name] > before[name] for name in names) and time.monotonic() < deadline:
         os.sched_yield()

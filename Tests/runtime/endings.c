@@ -18,7 +18,7 @@ static segue_activity *open_both(void) {
   return activity;
 }
 
-/* Objects that are handed over when the app is closed are not restored, and let go of: exactly once. */
+/* Objects that are passed after the app is closed are not restored, and released exactly once. */
 static void restoring_after_close(void) {
   segue_activity *activity = open_both();
   segue_continuation *continuation = continue_first(&receiver);
@@ -74,7 +74,7 @@ static void count_end(void *context, segue_activity *activity, segue_receipt *re
   ended++;
 }
 
-/* R3.6: a move, which invalidates the activity in was_continued, hears of the end of the attempt as everyone does. */
+/* R3.6: a move, which invalidates the activity in was_continued, still gets the end of the attempt. */
 static void ending_after_a_move(void) {
   segue_activity *activity = open_both();
   segue_activity_delegate *delegate;
@@ -190,7 +190,7 @@ static void closing_each_other(void) {
   }
 }
 
-/* The same, where each callback lets go of the last handle of the other app: both close in the end. */
+/* The same, where each callback releases the last handle of the other app: both close in the end. */
 static void release_the_other(void *context, segue_app *app, segue_connection connection) {
   struct participant *self = context;
   (void)app;

@@ -52,7 +52,7 @@ static void offer(const char *title) {
 
 static void set_title(const char *title) { CHECK(segue_activity_set_title(activity, title, NUL)); }
 
-/** So many changes of the title; made current each time, each is told at once. */
+/** Changes the title that many times, current each time, so that each change is published at once. */
 static void change(const char *count, bool at_once) {
   for (unsigned long i = 0, end = strtoul(count, NULL, 10); i < end; i++) {
     char title[32];

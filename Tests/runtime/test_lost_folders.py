@@ -119,7 +119,7 @@ def test_deadlines_count_the_time_in_which_the_system_sleeps(trio):
         assert clocks and set(clocks) == {"7"}, clocks
 
 
-# Without inotify: a user has 128 instances, as a rule.
+# Without inotify: a user usually has 128 instances.
 
 NO_INOTIFY = (
     "unshare",

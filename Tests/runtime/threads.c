@@ -74,7 +74,7 @@ static void *dispatch_elsewhere(void *context) {
   return NULL;
 }
 
-/** A thread that waits in dispatch: until somebody asks, "it waits" shows by BUSY. */
+/** A thread that waits in dispatch: BUSY shows that it waits. */
 static pthread_t wait_elsewhere(struct dispatching *self, segue_app *app) {
   *self = (struct dispatching){.app = app};
   pthread_t thread;
@@ -204,7 +204,7 @@ static void last_release_inside_a_callback(void) {
   }
 }
 
-/* A delegate that is released is detached: its context goes, and nothing of it runs any more (R1.15). */
+/* A released delegate is detached: its context is destroyed, and its callbacks never run again (R1.15). */
 static void released_delegate(void) {
   static struct participant self;
   open_participant(&self, "com.example.detached", SEGUE_DELIVER_HOST);
@@ -226,7 +226,7 @@ static void *dispatch_for_ever(void *context) {
   return NULL;
 }
 
-/* pthread_cancel takes effect when the call returns: the app is nobody's then, and can be used and closed. */
+/* pthread_cancel takes effect when the call returns: the app is then free, and can be used and closed. */
 static void cancelled_in_dispatch(void) {
   static struct participant side;
   for (int i = 0; i < 50; i++) {

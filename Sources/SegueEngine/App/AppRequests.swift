@@ -262,7 +262,7 @@ final class AppRequests: AppFeature {
     wait(request)
   }
 
-  /// Whoever is asked has it.
+  /// The origin has it.
   private func wait(_ request: AppRequest) {
     request.phase = .asked
     request.bytes = []

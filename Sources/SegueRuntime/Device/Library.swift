@@ -35,7 +35,7 @@ public final class Library: @unchecked Sendable {
     }
   }
 
-  /// When this returns, nothing of the app happens on the library thread any more.
+  /// When this returns, the library thread no longer uses the app.
   func close(_ app: App, of device: Device) {
     lock.withLock {
       device.users -= 1

@@ -68,7 +68,7 @@ extension Input {
 
   mutating func channel() -> Link.Channel { Link.Channel(number(below: 16)) }
 
-  /// 1 as a rule.
+  /// Usually 1.
   private mutating func version() -> UInt64 { number(below: 8) == 7 ? number() : 1 }
   private mutating func type() -> String { bool() ? "note" : text(atMost: 2) }
   private mutating func milliseconds() -> Int64 { Int64(clamping: number()) }

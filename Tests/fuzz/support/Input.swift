@@ -55,7 +55,7 @@ struct Input {
     Identifier(bytes: (0..<Identifier.size).map { _ in byte() }) ?? Identifier(high: 0, low: 0)
   }
 
-  /// What nobody has read yet.
+  /// The unread rest.
   mutating func rest() -> UnsafeRawBufferPointer {
     defer { offset = bytes.count }
     return UnsafeRawBufferPointer(rebasing: bytes[min(offset, bytes.count)...])

@@ -17,7 +17,7 @@ private final class App: AppEngineOwner {
   private var hub = Peer()
   private var activities: [Identifier: Activity] = [:]
   private var pendingSaves: [UInt64] = []
-  /// Those under way, and whether will_continue was told.
+  /// Continuations in progress, and whether will_continue has run.
   private var continuations: [(id: Identifier, isAnnounced: Bool)] = []
   private var nextContinuation: UInt64 = 8
   /// Those that were asked for, and have not ended.
@@ -74,7 +74,7 @@ private final class App: AppEngineOwner {
     require(engine.brokenInvariant == nil, "\(engine.brokenInvariant ?? "")")
   }
 
-  /// Closed at the latest now, it has nothing under way.
+  /// Closed now at the latest, it has nothing in progress.
   func end() {
     close()
     require(continuations.isEmpty, "will_continue, and then nothing (R3.2)")
@@ -156,7 +156,7 @@ private final class App: AppEngineOwner {
     if let open = continuations.last, input.bool() { engine.cancel(open.id, SegueError(.cancelled, "enough"), now) }
   }
 
-  // MARK: What it is told
+  // MARK: Deliveries
 
   private func runDeliveries() {
     var rounds = 0

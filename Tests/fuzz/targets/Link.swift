@@ -43,7 +43,7 @@ private func step(_ ends: [End], _ areHubs: Bool, _ input: inout Input) {
   }
 }
 
-/// What is under way is lost, and the links go on over another connection (R7.4).
+/// Bytes in flight are lost, and the links resume over another connection (R7.4).
 private func cut(_ ends: [End], _ input: inout Input) {
   for end in ends {
     let lost = Int(input.byte()) * 16
@@ -126,7 +126,7 @@ private final class End {
     mine[index].count += count
   }
 
-  /// A few bytes as a rule, sometimes all.
+  /// Usually a few bytes, sometimes all.
   private static func count(_ input: inout Input, atMost most: Int) -> Int {
     let byte = Int(input.byte())
     return byte == 255 ? most : min(most, byte * 4)
