@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An attachment that is fetched from another process, and cp of the same file, in turns. */
+/* Measures a fetch of an attachment from another process, and cp of the same file, in turns. */
 #include "receiver.h"
 #include <fcntl.h>
 #include <spawn.h>
@@ -23,7 +23,7 @@ static void fetched(void *context, segue_activity *activity, const segue_error *
   ((struct receiver *)context)->has_come = true;
 }
 
-/** Microseconds, until it is there and on the disk. */
+/** Returns microseconds until the file is complete and on the disk. */
 static double fetch(struct receiver *self, const char *path) {
   double start = bench_now_us();
   self->has_come = false;
@@ -33,7 +33,7 @@ static double fetch(struct receiver *self, const char *path) {
   return bench_now_us() - start;
 }
 
-/** Microseconds of cp, and of fsync behind it. */
+/** Returns microseconds of cp, and of the fsync after it. */
 static double copy(const char *from, const char *to, double *synced) {
   char *const arguments[] = {"cp", (char *)from, (char *)to, NULL};
   double start = bench_now_us();
@@ -74,7 +74,7 @@ int main(int count, char **arguments) {
   double *ours = calloc(rounds, sizeof *ours);
   double *theirs = calloc(rounds, sizeof *theirs), *synced = calloc(rounds, sizeof *synced);
   for (size_t round = 0; round < rounds; round++) {
-    /* In turns, and each first in every other round. What the one has left to be written is no burden of the other. */
+    /* In turns, and each first in every other round, so that pending writes of the one do not slow down the other. */
     for (size_t half = 0; half < 2; half++) {
       sync();
       if (half == round % 2)
@@ -86,7 +86,7 @@ int main(int count, char **arguments) {
   }
   bench_print("first_us", ours[0]);
   bench_print("fetch_median_us", bench_percentile(ours, rounds, 50));
-  /* The fastest of each: what makes one slower than another is the machine's (README.md). */
+  /* The fastest of each: the differences come from the machine (README.md). */
   bench_print("fetch_us", bench_percentile(ours, rounds, 0));
   bench_print("cp_us", bench_percentile(theirs, rounds, 0));
   bench_print("cp_synced_us", bench_percentile(synced, rounds, 0));

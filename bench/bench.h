@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the bench programs share: a clock, percentiles, and "name value" lines for bench/run to read. */
+/* Shared by the bench programs: a clock, percentiles, and "name value" lines for bench/run to read. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -19,7 +19,7 @@ static inline double bench_now_us(void) {
   return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/** Ends the program: a figure from a run in which something failed is no figure. */
+/** Ends the program: a run with an error gives no figure. */
 static inline void bench_fail(const char *what, const char *why) {
   fprintf(stderr, "bench: %s: %s\n", what, why);
   exit(1);

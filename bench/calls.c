@@ -33,7 +33,7 @@ static double one_thread_ns(segue_activity *activity, size_t calls) {
   return (worker.end - worker.start) * 1e3 / (double)calls;
 }
 
-/** Elapsed time x cores that can be busy, per call: one thread's cost, if nobody waits for anybody. */
+/** Elapsed time x usable cores, per call: one thread's cost, if no thread waits for another. */
 static double eight_threads_ns(segue_activity **activities, size_t calls) {
   pthread_t threads[THREADS];
   struct worker workers[THREADS];
@@ -65,7 +65,7 @@ static segue_reply will_save(void *context, segue_activity *activity, segue_save
   return SEGUE_REPLY_YES;
 }
 
-/** Settings a second on a current activity; then checks that all of them together caused one will_save (R2.3). */
+/** Calls per second on a current activity; then checks that all of them caused one will_save (R2.3). */
 static double needs_save_per_s(size_t calls) {
   segue_app *app;
   segue_activity *activity;

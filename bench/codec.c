@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encoding and decoding one activity payload with Segue and with libcbor, in turns. Encoding starts from a tree that
- * stands in memory; decoding ends when every leaf has been read through public getters, the bytes of strings and data
- * copied out, and the tree is released. */
+/* Measures encoding and decoding one activity payload with Segue and with libcbor, in turns. Encoding starts from a
+ * tree in memory; decoding ends when every leaf has been read through public getters, the bytes of strings and data
+ * copied out, and the tree released. */
 #include "bench.h"
 #include "payload.h"
 #include <cbor.h>

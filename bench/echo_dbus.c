@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The D-Bus peer of bench/handoff.c: a service, by sd-bus, whose method gives its string back. Ends with the bus. */
+/* The D-Bus peer of bench/handoff.c: an sd-bus service whose method returns its string. Ends with the bus. */
 #include "bench.h"
 #include <errno.h>
 #include <string.h>

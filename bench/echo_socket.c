@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The raw peer of bench/handoff.c: sends every message on descriptor 3 back, until that is closed. */
+/* The raw peer of bench/handoff.c: returns every message on descriptor 3, until that is closed. */
 #include "bench.h"
 #include <unistd.h>
 

@@ -34,7 +34,7 @@ static void on_offer(void *context, segue_app *app, segue_offer_event event, seg
     is_seen = true;
 }
 
-/** Opens an app; each time that it is ready, it says `word`, if there is one, and the time. */
+/** Opens an app; each time that it is ready, it prints `word`, if there is one, and the time. */
 static segue_app *open_app(const char *identifier, char *word) {
   segue_app *app;
   segue_app_delegate *delegate;
@@ -74,7 +74,7 @@ static void start_helper(char *program) {
   say("helper", helper);
 }
 
-/** The first app: says how long it took, all included, until another app knew of its first offer. */
+/** The first app: prints the total time until another app knew its first offer. */
 static void be_first(char *program, bool with_helper) {
   double start = bench_now_us();
   if (with_helper)

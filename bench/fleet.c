@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the virtual fleet can carry. Prints "name value" lines:
+/* Measures the virtual fleet. Prints "name value" lines:
  *
  *     fleet DEVICES MINUTES
  *
  *     star_ms       DEVICES in a star, one app on each: from become_current until every app has the offer
  *     star_setup_ms the same fleet, from nothing until all are linked and ready
- *     events_per_s  steps of the fleet in a second of this thread's processor time, in the life that churn_ms measures
+ *     events_per_s  steps of the fleet in a second of this thread's processor time, in the run that churn_ms measures
  *     churn_ms      20 devices, each linked with each, MINUTES of the fleet's time in which every 5 s one loses its
  *                   power or comes back and offers something
  *     mesh_messages 20 devices, each linked with each: steps of the fleet until all that a changed title brings is
@@ -157,7 +157,7 @@ static void mesh(void) {
   must(segue_fleet_create(1, &fleet));
   for (size_t index = 0; index < COUNT; index++) {
     devices[index] = add(fleet, index);
-    /* Only the last app sees it: what apps are told is not counted here. */
+    /* Only the last app sees it: callbacks are not counted here. */
     must(segue_fleet_device_create_app(devices[index], "com.example.notes", SEGUE_NUL_TERMINATED, &apps[index]));
     must(segue_app_add_activity_type(apps[index], index + 1 == COUNT ? TYPE : "com.example.other",
                                      SEGUE_NUL_TERMINATED));

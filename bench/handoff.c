@@ -20,8 +20,8 @@ enum { ECHO_SOCKET = 3, ORIGIN_REPORTS = 4 };
 struct receiver {
   segue_offer *offer;
   segue_activity *activity; /* the first that was continued: to ask its origin */
-  double answered_at;       /* us; 0 while a request is under way */
-  double continued_at;      /* us; 0 while a continuation is under way */
+  double answered_at;       /* us; 0 while a request is in progress */
+  double continued_at;      /* us; 0 while a continuation is in progress */
 };
 
 static void on_offer(void *context, segue_app *app, segue_offer_event event, segue_offer *offer) {
@@ -46,7 +46,7 @@ static segue_reply continued(void *context, segue_app *app, segue_activity *acti
   (void)app;
   (void)which;
   struct receiver *self = context;
-  /* The last one: after some hundreds of others the origin does not know who has an earlier one. */
+  /* The last one: after some hundreds of others the origin has dropped the earlier grants. */
   BENCH_CALL(segue_activity_release(self->activity));
   BENCH_CALL(segue_activity_retain(activity));
   self->activity = activity;
@@ -208,7 +208,7 @@ int main(int count, char **arguments) {
       samples[DBUS][i] = dbus_once(bus);
     for (size_t i = start; i < end; i++) {
       samples[HANDOFF][i] = continue_once(app, &self);
-      /* What is left to do for it, behind the callback, is done when this is answered, and no burden of the next. */
+      /* Its remaining work, after the callback, is done when this is answered, and does not slow down the next. */
       request_once(app, &self);
     }
     for (size_t i = start; i < end; i++)

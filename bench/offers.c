@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many apps in one process, for the hub's memory per offer: an app has at most one current activity (R1.12), so that N
- * offers need N apps. They are teams of their own and declare no type: nobody is told of anybody's offer but a chooser.
- * Says "connected" when all are registered; then, at a line on standard input, makes one activity of each current. */
+ * offers need N apps. Each is its own team and declares no type, so that only a chooser gets their offers.
+ * Prints "connected" when all are registered; then, at a line on standard input, makes one activity of each current. */
 #include "bench.h"
 #include <string.h>
 #include <sys/epoll.h>
@@ -54,7 +54,7 @@ int main(int count, char **arguments) {
   if (count != 3)
     bench_fail("usage", "offers FIRST COUNT");
   size_t first = bench_count(arguments[1]), apps = bench_count(arguments[2]);
-  BENCH_CALL(segue_limit_set(SEGUE_LIMIT_SAVE_DELAY_MS, 0)); /* nothing moves but the offers */
+  BENCH_CALL(segue_limit_set(SEGUE_LIMIT_SAVE_DELAY_MS, 0)); /* only offers cause traffic */
   int epoll = epoll_create1(EPOLL_CLOEXEC);
   segue_app **all = calloc(apps, sizeof *all);
   for (size_t i = 0; i < apps; i++)

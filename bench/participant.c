@@ -44,7 +44,7 @@ static segue_reply will_save(void *context, segue_activity *activity, segue_save
   return SEGUE_REPLY_YES;
 }
 
-/** Dirties the activity for the next continuation, and tells the receiver: 's' if this one made it save, else 'n'. */
+/** Dirties the activity for the next continuation, and reports to the receiver: 's' if this one saved, else 'n'. */
 static void ended(void *context, segue_activity *activity, segue_receipt *receipt) {
   struct participant *self = context;
   segue_outcome outcome;

@@ -22,7 +22,7 @@ static inline const uint8_t *payload_thumbnail(void) {
   return bytes;
 }
 
-/** What reading every leaf gives: the same for both libraries, or the comparison is void. */
+/** The result of reading every leaf, which must be the same for both libraries. */
 struct payload_sum {
   uint64_t items, bytes, numbers;
   double reals;

@@ -20,7 +20,7 @@ static inline segue_reply bench_on_continue(void *context, segue_app *app, segue
   return SEGUE_REPLY_YES;
 }
 
-/** Opens an app, and waits until it has continued an activity of that type; the activity is the caller's. */
+/** Opens an app, and waits until it has continued an activity of that type; the caller owns the activity. */
 static inline segue_activity *bench_continue(segue_app *app, const char *type) {
   segue_activity *activity = NULL;
   segue_app_delegate *delegate;
@@ -32,7 +32,7 @@ static inline segue_activity *bench_continue(segue_app *app, const char *type) {
   BENCH_CALL(segue_app_open(app));
   while (!activity)
     BENCH_CALL(segue_app_dispatch(app, -1, NULL));
-  /* Its callbacks never run again: the activity is no longer theirs to set. */
+  /* Its callbacks never run again, so they cannot change the activity. */
   BENCH_CALL(segue_app_delegate_release(delegate));
   return activity;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams on one machine, the hub in a third process: how long until the first byte is there, how fast bytes move, and
- * what memory a long transfer to a slow reader takes. In turns with the peer, a raw socket pair between the same two
+/* Measures streams on one machine, the hub in a third process: the time to the first byte, the throughput, and the
+ * memory of a long transfer to a slow reader. Runs in turns with the peer, a raw socket pair between the same two
  * processes, which the origin serves with the same function. */
 #define _GNU_SOURCE
 #include "receiver.h"
@@ -14,7 +14,7 @@
 enum { RAW = 3, CHUNK = 64 * 1024, SLOW_CHUNK = 4 * 1024 };
 static char chunk[CHUNK];
 
-/* What the reading side asks for: so many bytes, or one message back. */
+/* The request of the reading side: a number of bytes, or one message back. */
 struct wish {
   uint64_t bytes; /* 0: a message of BENCH_MESSAGE_SIZE comes, and goes back */
 };
@@ -40,7 +40,7 @@ static void write_all(int fd, const void *bytes, size_t size) {
 
 /* The origin ------------------------------------------------------------------------------------------------------- */
 
-/** Fulfils one wish; false: there is none any more. */
+/** Serves one request; false at the end. */
 static bool serve(int fd) {
   struct wish wish;
   if (!read_all(fd, &wish, sizeof wish))
@@ -156,7 +156,7 @@ static void close_stream(struct receiver *self, int fd) {
   BENCH_CALL(segue_stream_release(self->stream));
 }
 
-/** Microseconds for so many bytes, read in pieces. */
+/** Returns microseconds for that many bytes, read in pieces. */
 static double transfer(int fd, uint64_t bytes, size_t piece) {
   struct wish wish = {bytes};
   double start = bench_now_us();
@@ -191,7 +191,7 @@ static void pin(pid_t thread, int core, const cpu_set_t *all) {
     bench_fail("sched_setaffinity", "refused");
 }
 
-/** KiB of the memory that a process has to itself, and of the kernel's for its sockets none. */
+/** Returns KiB of the private memory of a process, without the kernel's memory for its sockets. */
 static double resident_kib(pid_t process) {
   char line[256];
   double kib = 0, part;
@@ -240,7 +240,7 @@ int main(int count, char **arguments) {
       close_stream(&self, fd);
     }
     int fd = open_stream(&self);
-    /* In turns, and each first in every other round: what comes second finds the machine another. */
+    /* In turns, and each first in every other round: the first one changes the state of the machine. */
     double first = transfer(round % 2 ? fd : RAW, bytes, CHUNK), second = transfer(round % 2 ? RAW : fd, bytes, CHUNK);
     ratio[round] = round % 2 ? second / first : first / second;
     speed[round] = (double)bytes / (round % 2 ? first : second);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chooser that counts the offers of the device: says "ready" when it is registered, and "seen N" at each STEPth. */
+/* A chooser that counts the offers of the device: prints "ready" when registered, and "seen N" at each STEPth. */
 #include "bench.h"
 
 static size_t seen, step;
