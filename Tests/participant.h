@@ -22,8 +22,8 @@ struct participant {
   segue_continuation *unanswered;   /* continued last, with an answer that comes later */
   segue_save *unsaved;              /* the save that it was asked for last, with an answer that comes later */
   bool saves_later, answers_later, refuses, declines;
-  void (*connected)(segue_app *app); /* what it does in on_connection */
-  int restorables;                   /* objects that it hands over in continue */
+  void (*inside)(struct participant *self); /* what it does in each callback */
+  int restorables;                          /* objects that it hands over in continue */
   atomic_int ready, appeared, changed, gone, announced, arrived, failed;
   atomic_int saves, moved, ended, restored, explained, destroyed, after_close;
   atomic_int last_status;  /* of did_fail */
@@ -32,18 +32,19 @@ struct participant {
   pthread_t thread; /* on which the last callback of the app ran */
 };
 
-/** Every callback of the app comes through here. */
+/** Every callback comes through here. */
 static inline struct participant *called(void *context) {
   struct participant *self = context;
   self->thread = pthread_self();
   self->after_close += self->is_closed;
+  if (self->inside)
+    self->inside(self);
   return self;
 }
 
 static inline void on_connection(void *context, segue_app *app, segue_connection connection) {
   struct participant *self = called(context);
-  if (self->connected)
-    self->connected(app);
+  (void)app;
   self->ready += connection == SEGUE_CONNECTION_READY;
 }
 
@@ -111,7 +112,7 @@ static inline void did_fail(void *context, segue_app *app, const char *type, siz
 }
 
 static inline segue_reply will_save(void *context, segue_activity *activity, segue_save *save) {
-  struct participant *self = context;
+  struct participant *self = called(context);
   OK(segue_activity_set_payload_version(activity, 2));
   if (self->saves_later) {
     segue_save_release(self->unsaved);
@@ -123,11 +124,11 @@ static inline segue_reply will_save(void *context, segue_activity *activity, seg
 
 static inline void was_continued(void *context, segue_activity *activity, segue_receipt *receipt) {
   (void)activity, (void)receipt;
-  ((struct participant *)context)->moved++;
+  called(context)->moved++;
 }
 
 static inline void continuation_ended(void *context, segue_activity *activity, segue_receipt *receipt) {
-  struct participant *self = context;
+  struct participant *self = called(context);
   (void)activity;
   segue_outcome outcome = 0;
   OK(segue_receipt_get_outcome(receipt, &outcome));
@@ -135,12 +136,10 @@ static inline void continuation_ended(void *context, segue_activity *activity, s
   self->ended++;
 }
 
-/** Makes the app, which declares the usual type; what is still to be set is set before it is opened. */
-static inline void create_participant(struct participant *self, const char *name, segue_delivery delivery) {
-  OK(segue_app_create(name, NUL, &self->app));
+/** Gives the app its callbacks, and the usual team and type; what is still to be set is set before it is opened. */
+static inline void prepare_participant(struct participant *self) {
   OK(segue_app_set_team_identifier(self->app, "T", NUL));
   OK(segue_app_add_activity_type(self->app, TYPE, NUL));
-  OK(segue_app_set_delivery(self->app, delivery));
   OK(segue_app_delegate_create(self, destroyed, &self->delegate));
   OK(segue_app_delegate_on_connection(self->delegate, on_connection));
   OK(segue_app_delegate_on_offer(self->delegate, on_offer));
@@ -152,6 +151,12 @@ static inline void create_participant(struct participant *self, const char *name
   OK(segue_activity_delegate_on_will_save(self->watcher, will_save));
   OK(segue_activity_delegate_on_was_continued(self->watcher, was_continued));
   OK(segue_activity_delegate_on_continuation_ended(self->watcher, continuation_ended));
+}
+
+static inline void create_participant(struct participant *self, const char *name, segue_delivery delivery) {
+  OK(segue_app_create(name, NUL, &self->app));
+  OK(segue_app_set_delivery(self->app, delivery));
+  prepare_participant(self);
 }
 
 static inline void open_participant(struct participant *self, const char *name, segue_delivery delivery) {

@@ -10,11 +10,11 @@
 /* Calls inside callbacks: all are allowed but close and dispatch. */
 static segue_status in_callback[4];
 
-static void call_inside(segue_app *app) {
+static void call_inside(struct participant *self) {
   segue_activity *activity;
-  in_callback[0] = segue_app_close(app);
-  in_callback[1] = segue_app_dispatch(app, 0, NULL);
-  in_callback[2] = segue_activity_create(app, TYPE, NUL, &activity);
+  in_callback[0] = segue_app_close(self->app);
+  in_callback[1] = segue_app_dispatch(self->app, 0, NULL);
+  in_callback[2] = segue_activity_create(self->app, TYPE, NUL, &activity);
   in_callback[3] = segue_activity_become_current(activity);
   OK(segue_activity_release(activity));
 }
@@ -24,7 +24,7 @@ static void calls_inside_callbacks(void) {
   for (int i = 0; i < 2; i++) {
     static struct participant apps[2];
     struct participant *self = &apps[i];
-    self->connected = call_inside;
+    self->inside = call_inside;
     open_participant(self, "com.example.inside", deliveries[i]);
     if (deliveries[i] == SEGUE_DELIVER_HOST)
       dispatch_until(self, &self->ready, 1);
