@@ -29,7 +29,7 @@ struct participant {
   atomic_int last_status;  /* of did_fail */
   atomic_int last_outcome; /* of a receipt */
   atomic_bool is_closed;
-  pthread_t thread; /* on which the last callback of the app ran */
+  _Atomic(pthread_t) thread; /* on which the last callback of the app ran */
 };
 
 /** Every callback comes through here. */
