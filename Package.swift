@@ -69,7 +69,7 @@ let package = Package(
         .testTarget(name: "HandleTests", dependencies: ["SegueABI"]),
         .systemLibrary(name: "CFFI", path: "Tests/CFFI", pkgConfig: "libffi"),
         .testTarget(name: "ABITests", dependencies: ["CFFI"]),
-        .testTarget(name: "EngineTests", dependencies: ["SegueEngine"]),
+        .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver"]),
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),

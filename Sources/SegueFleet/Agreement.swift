@@ -25,7 +25,7 @@ extension Fleet {
 
   func check(_ hub: FleetHub, after steps: Int) {
     let isDue = steps % max(Self.lookInterval, hub.peerCount) == 0
-    let broken = hub.engine.brokenByChange() ?? (isDue ? hub.engine.brokenInvariant : nil)
+    let broken = hub.engine.brokenByChange() ?? (isDue ? hub.brokenInvariant : nil)
     if let broken { report("hub of \(hub.process.device.name)", "\(broken)") }
   }
 

@@ -1,17 +1,21 @@
+import SegueDriver
 import SegueEngine
+import SegueModel
 import SegueWire
 
 /// Who has an end of a connection.
 enum Owner {
   /// The app of a process, of its connection to the hub.
   case app(FleetProcess)
+  /// A hub that has yet to accept it.
+  case backlog(FleetHub)
   /// A hub, of one of its connections.
   case hub(FleetHub, HubEngine.PeerNumber)
 
   var process: FleetProcess {
     switch self {
     case .app(let process): process
-    case .hub(let hub, _): hub.process
+    case .backlog(let hub), .hub(let hub, _): hub.process
     }
   }
 }
@@ -43,9 +47,11 @@ final class Connection {
     var lastAt: Int64 = 0
     /// Arrivals that have to wait until the devices hear each other again.
     var held = 0
-    /// Arrivals that wait for their reader, which is stopped.
-    var unread = 0
-    /// The writer has found no room.
+    /// Segments that have arrived: the first of them.
+    var arrived = 0
+    /// Its reader will be told that there is more to read.
+    var isRestTold = false
+    /// The writer waits for room.
     var isBlocked = false
     var hasEnd = false
     /// Nobody is left who would say it again, if it is not heard.
@@ -54,11 +60,40 @@ final class Connection {
     /// Nobody is there any more who could take what is under way.
     mutating func drop() { self = Stream() }
 
-    mutating func take() -> Segment? {
-      guard first < segments.count else { return nil }
+    /// Segments that can be read: within a device bytes can be as soon as they are written.
+    func readable(isLocal: Bool) -> Int { isLocal ? segments.count - first : arrived }
+
+    /// What one read gives: bytes of several segments, up to a descriptor that goes with some. Empty: the end.
+    mutating func read(atMost limit: Int, isLocal: Bool) -> Segment? {
+      var more = readable(isLocal: isLocal)
+      guard more > 0 else { return nil }
+      var segment = take(atMost: limit)
+      more -= 1
+      while more > 0, segment.descriptor == nil, !segment.bytes.isEmpty, segment.bytes.count < limit,
+        !segments[first].bytes.isEmpty
+      {
+        let next = take(atMost: limit - segment.bytes.count)
+        segment.bytes.append(bytes: next.bytes)
+        segment.descriptor = next.descriptor
+        more -= 1
+      }
+      return segment
+    }
+
+    /// Takes the first segment, or the first part of it. There is one.
+    private mutating func take(atMost limit: Int) -> Segment {
       var segment = Segment()
+      guard segments[first].bytes.count <= limit else {
+        segment.bytes = Array(segments[first].bytes[..<limit])
+        segment.descriptor = segments[first].descriptor
+        segments[first].bytes.removeFirst(limit)
+        segments[first].descriptor = nil
+        size -= limit
+        return segment
+      }
       swap(&segment, &segments[first])
       first += 1
+      arrived = max(0, arrived - 1)
       size -= segment.bytes.count
       if first == segments.count {
         segments.removeAll(keepingCapacity: first <= 64)
@@ -67,7 +102,18 @@ final class Connection {
       return segment
     }
 
-    /// Only so many bytes of what is under way are left.
+    /// Bytes that are under way, and have not arrived.
+    var sizeUnderWay: Int { segments[(first + arrived)...].reduce(0) { $0 + $1.bytes.count } }
+
+    /// Nobody says again what is under way.
+    mutating func dropUnderWay() {
+      size -= sizeUnderWay
+      segments.removeSubrange((first + arrived)...)
+      held = 0
+      hasEnd = false
+    }
+
+    /// Only so many bytes are left, those that have arrived among them.
     mutating func cut(to kept: Int) {
       size = kept
       var room = kept
@@ -83,6 +129,7 @@ final class Connection {
         index += 1
       }
       segments.removeSubrange(index...)
+      arrived = min(arrived, index - first)
     }
   }
 
@@ -138,12 +185,51 @@ final class Connection {
     }
   }
 
-  /// The next segment has arrived; nil: there is none (any more). Empty: the end.
-  func take(at end: Int) -> Segment? { streams[end].take() }
+  /// The next segment has arrived, unless it was lost on the way.
+  func arrived(_ end: Int) {
+    streams[end].arrived = min(streams[end].arrived + 1, streams[end].segments.count - streams[end].first)
+  }
 
-  /// Whether the writer to this end waits for the room that has come.
-  func isBlocked(_ end: Int) -> Bool { streams[end].isBlocked }
-  func unblock(_ end: Int) { streams[end].isBlocked = false }
+  /// Whether there is something to read at an end, or its end.
+  func isReadable(_ end: Int) -> Bool { streams[end].readable(isLocal: link == nil) > 0 }
+
+  /// Reads once.
+  func read(
+    at end: Int, atMost limit: Int, _ fleet: Fleet, _ body: (consuming [UInt8], PassedDescriptor?) -> Void
+  ) -> ByteRead {
+    guard let segment = streams[end].read(atMost: limit, isLocal: link == nil) else { return .drained }
+    if streams[end].isBlocked { tellOfRoom(1 - end, fleet) }
+    guard !segment.bytes.isEmpty else { return .closed }
+    let isFull = segment.bytes.count == limit
+    body(segment.bytes, segment.descriptor)
+    return isFull ? .full : .drained
+  }
+
+  /// Whoever has an end has read, and what is left is told again.
+  func tellOfRest(_ end: Int, _ fleet: Fleet) {
+    guard streams[end].arrived > 0, !streams[end].isRestTold, owners[end] != nil else { return }
+    streams[end].isRestTold = true
+    fleet.push(.readable(self, end), at: fleet.clock.uptime)
+  }
+
+  /// The rest is told now.
+  func toldOfRest(_ end: Int) { streams[end].isRestTold = false }
+
+  private func tellOfRoom(_ end: Int, _ fleet: Fleet) {
+    streams[1 - end].isBlocked = false
+    fleet.push(.writable(self, end), at: fleet.clock.uptime)
+  }
+
+  /// Sets whether whoever has an end is told that there is room.
+  func watch(_ end: Int, writing: Bool, _ fleet: Fleet) {
+    streams[1 - end].isBlocked = writing
+    guard writing else { return }
+    if case .hub(let hub, let number) = owners[end] { hub.isBlocked(number) }
+    if streams[1 - end].size < Self.capacity { tellOfRoom(end, fleet) }
+  }
+
+  /// A hub has taken it from those that wait.
+  func isAccepted(by hub: FleetHub, as number: HubEngine.PeerNumber) { owners[1] = .hub(hub, number) }
 
   /// The owner of an end has closed it: the other hears of it behind what is under way to it.
   func close(_ end: Int, _ fleet: Fleet) {
@@ -151,6 +237,8 @@ final class Connection {
     owners[end] = nil
     streams[end].drop()
     finish(1 - end, fleet)
+    guard let link else { return }
+    (end == 0 ? link.first : link.second).lost(link, self)
   }
 
   /// Whoever is at this end hears of the end of the stream.
@@ -165,7 +253,7 @@ final class Connection {
   func vanish(_ end: Int) {
     owners[end] = nil
     streams[end].drop()
-    if link?.isSilent ?? false { streams[1 - end].drop() }
+    if link?.isSilent ?? false { streams[1 - end].dropUnderWay() }
     streams[1 - end].isSaidOnce = true
   }
 
@@ -173,24 +261,17 @@ final class Connection {
   func cut(from end: Int, _ fleet: Fleet) {
     // It broke before that, and word of it is under way.
     guard !streams[1 - end].hasEnd else { return }
-    streams[1 - end].cut(to: fleet.random.below(streams[1 - end].size + 1))
+    let lost = fleet.random.below(streams[1 - end].sizeUnderWay + 1)
+    streams[1 - end].cut(to: streams[1 - end].size - lost)
   }
 
   // MARK: Silence
 
   /// The two devices do not hear each other: what has arrived now arrives later, if somebody says it again.
-  func hold(_ end: Int) { if streams[end].isSaidOnce { streams[end].drop() } else { streams[end].held += 1 } }
+  func hold(_ end: Int) { if streams[end].isSaidOnce { streams[end].dropUnderWay() } else { streams[end].held += 1 } }
 
-  /// Whether what arrives now comes through. What waited for its reader has done so already.
-  func comesThrough(_ end: Int) -> Bool {
-    guard let link else { return true }
-    guard streams[end].unread > 0 else { return link.isHeard(at: end) }
-    streams[end].unread -= 1
-    return true
-  }
-
-  /// What has arrived waits for its reader.
-  func leaveUnread(_ end: Int) { streams[end].unread += 1 }
+  /// Whether what arrives now comes through.
+  func comesThrough(_ end: Int) -> Bool { link?.isHeard(at: end) ?? true }
 
   /// They do again: what was held is sent again.
   func release(_ fleet: Fleet) {

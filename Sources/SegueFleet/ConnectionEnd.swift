@@ -1,33 +1,29 @@
 import SegueDriver
 import SegueWire
 
-/// An end of a connection of the fleet, as a driver sees it.
+/// One end of a simulated connection, as whoever has it sees it.
 final class ConnectionEnd: ByteConnection {
   let connection: Connection
-  let end: Int
-  /// Outlives it.
+  /// 0 or 1.
+  let index: Int
+  /// Outlives all that is in it.
   private unowned(unsafe) let fleet: Fleet
 
-  init(_ connection: Connection, _ end: Int, _ fleet: Fleet) {
+  init(_ connection: Connection, _ index: Int, in fleet: Fleet) {
     self.connection = connection
-    self.end = end
+    self.index = index
     self.fleet = fleet
   }
 
-  /// What has arrived: a segment each time.
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
-    guard let segment = connection.take(at: end) else { return .drained }
-    guard !segment.bytes.isEmpty else { return .closed }
-    body(segment.bytes, segment.descriptor)
-    return .drained
+    connection.read(at: index, atMost: limit, fleet, body)
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
-    .bytes(connection.write(bytes, descriptor, from: end, fleet))
+    .bytes(connection.write(bytes, descriptor, from: index, fleet))
   }
 
-  /// The fleet tells of both anyway.
-  func watch(reading: Bool, writing: Bool) {}
+  func watch(reading: Bool, writing: Bool) { connection.watch(index, writing: writing, fleet) }
 
-  func close() { connection.close(end, fleet) }
+  func close() { connection.close(index, fleet) }
 }

@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueWire
@@ -33,6 +34,7 @@ public final class Fleet {
   var random: SeededRandom
   private var queue = EventQueue<FleetEvent>()
   private var underWay = 0
+  private var lastProcess: Int32 = 0
 
   // What agreement is judged by: Agreement.swift.
   /// Processes that are stopped, and devices that admit no hub.
@@ -132,6 +134,11 @@ public final class Fleet {
     guard one !== two else { throw SegueError(.invalidArgument, "other: is the device itself") }
   }
 
+  func takeProcessNumber() -> Int32 {
+    lastProcess &+= 1
+    return lastProcess
+  }
+
   /// A new name for an app, an activity or a continuation.
   public func drawIdentifier() -> Identifier { random.identifier() }
 
@@ -195,7 +202,11 @@ public final class Fleet {
   /// - Returns: whether it was a step of anybody.
   private func handle(_ event: FleetEvent) -> Bool {
     switch event {
-    case .arrival(let connection, let end): return arrive(connection, end, event)
+    case .arrival(let connection, let end): return arrive(connection, end)
+    case .readable(let connection, let end):
+      connection.toldOfRest(end)
+      return read(connection, end)
+    case .writable(let connection, let end): return write(connection, end)
     case .duplicate: return true
     case .socket(let socket):
       // In the hands of whoever has it by now.
@@ -204,12 +215,11 @@ public final class Fleet {
       switch socket.holder {
       case .nobody: return false
       case .app(let process): process.program?.attend(to: socket)
-      case .hub(let hub): hub.attend(to: socket)
+      case .hub(let hub, let number): hub.streamReady(number, socket)
       }
-    case .accept(let hub, let number):
+    case .accept(let hub):
       guard hub.isAlive, !hub.process.postpones(event) else { return false }
-      hub.process.directory.accepted(hub)
-      hub.accept(number)
+      hub.acceptConnections()
     case .seek(let process, let search):
       guard process.isAlive, !process.postpones(event) else { return false }
       process.seek(search)
@@ -242,41 +252,45 @@ public final class Fleet {
     return true
   }
 
-  private func arrive(_ connection: Connection, _ end: Int, _ event: FleetEvent) -> Bool {
+  private func arrive(_ connection: Connection, _ end: Int) -> Bool {
     guard connection.comesThrough(end) else {
       connection.hold(end)
       return false
     }
+    connection.arrived(end)
+    return read(connection, end)
+  }
+
+  /// Whoever has an end of a connection reads what has come.
+  private func read(_ connection: Connection, _ end: Int) -> Bool {
+    guard connection.isReadable(end) else { return false }
     switch connection.owners[end] {
     case .app(let process):
-      guard !process.postpones(event) else { return false }
+      guard !process.postpones(.readable(connection, end)) else { return false }
       process.receive()
+    case .backlog: return false
     case .hub(let hub, let number):
-      guard !hub.process.postpones(event) else {
-        connection.leaveUnread(end)
-        return false
-      }
-      guard let segment = connection.take(at: end) else { return false }
-      hub.process.directory.beat(hub)
-      segment.bytes.isEmpty ? hub.lost(number) : hub.receive(segment, from: number)
+      guard !hub.process.postpones(.readable(connection, end)) else { return false }
+      hub.readable(number)
     case nil:
       // Nobody is there any more: whoever writes is told so.
-      _ = connection.take(at: end)
+      _ = connection.read(at: end, atMost: .max, self) { _, _ in }
       connection.finish(1 - end, self)
       return false
     }
-    if connection.isBlocked(end) { unblock(connection, end) }
+    connection.tellOfRest(end, self)
     return true
   }
 
-  /// There is room again for who writes to this end.
-  private func unblock(_ connection: Connection, _ end: Int) {
-    guard let writer = connection.owners[1 - end], !writer.process.isStalled else { return }
-    connection.unblock(end)
-    switch writer {
+  /// There is room again for who has this end.
+  private func write(_ connection: Connection, _ end: Int) -> Bool {
+    guard let owner = connection.owners[end], !owner.process.postpones(.writable(connection, end)) else { return false }
+    switch owner {
     case .app(let process): process.flush()
-    case .hub(let hub, let number): hub.drained(number)
+    case .backlog: return false
+    case .hub(let hub, let number): hub.writable(number)
     }
+    return true
   }
 
   // MARK: What is told of it

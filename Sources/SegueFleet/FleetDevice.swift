@@ -122,11 +122,8 @@ public final class FleetDevice {
 
   /// Connects a process to a hub, which learns of it when it looks.
   func connect(_ process: FleetProcess, to hub: FleetHub) -> Connection {
-    let number = hub.takeNumber()
-    let connection = Connection(.app(process), .hub(hub, number))
-    hub.add(connection, end: 1, as: number)
-    hub.process.directory.queued(hub)
-    fleet.push(.accept(hub, number), at: fleet.clock.uptime)
+    let connection = Connection(.app(process), .backlog(hub))
+    hub.connect(connection)
     return connection
   }
 

@@ -32,12 +32,12 @@ final class FleetDirectory: HubDirectory {
   }
 
   func connect(to generation: UInt64) throws(SegueError) -> HubContact {
-    guard let place = folder.place(generation), let hub = place.hub else { return .nobody }
-    guard place.backlog < device.backlogLimit else {
+    guard let hub = folder.place(generation)?.hub else { return .nobody }
+    guard hub.backlogCount < device.backlogLimit else {
       fleet.trace(process.name, "finds the backlog full")
       return .backlogFull
     }
-    return .connected(ConnectionEnd(device.connect(process, to: hub), 0, fleet))
+    return .connected(ConnectionEnd(device.connect(process, to: hub), 0, in: fleet))
   }
 
   func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
@@ -62,11 +62,6 @@ final class FleetDirectory: HubDirectory {
 
   /// The hub of this process has served somebody.
   func beat(_ hub: FleetHub) { folder.place(of: hub)?.beatAt = fleet.clock.uptime }
-
-  /// A connection waits for the hub of this process to accept it.
-  func queued(_ hub: FleetHub) { folder.place(of: hub)?.backlog += 1 }
-  /// The hub of this process has accepted a connection.
-  func accepted(_ hub: FleetHub) { folder.place(of: hub)?.backlog -= 1 }
 
   /// The hub of this process has ended.
   func released(_ hub: FleetHub) { folder.release(hub) }
@@ -106,5 +101,4 @@ final class FleetDirectory: HubDirectory {
 
 extension FleetHub: ElectedHub {
   var isNamed: Bool { process.directory.isNamed(self) }
-  func flush() { settle() }
 }

@@ -1,17 +1,19 @@
 import SegueDriver
-import SegueEngine
 import SegueModel
 
 /// What can happen next in a fleet.
 enum FleetEvent {
   /// The next segment has come to an end of a connection.
   case arrival(Connection, Int)
+  /// There may be something to read at an end of a connection, or room to write.
+  case readable(Connection, Int)
+  case writable(Connection, Int)
   /// A segment that has come before: the stream drops it.
   case duplicate
   /// There may be something to do at the end of a stream.
   case socket(FleetSocket)
-  /// A hub learns that an app has connected.
-  case accept(FleetHub, HubEngine.PeerNumber)
+  /// A hub learns that apps have connected.
+  case accept(FleetHub)
   /// A process looks for its hub; nil: for the first time.
   case seek(FleetProcess, HubSearch?)
   /// Time has come for the election in a process.
@@ -38,7 +40,7 @@ enum FleetEvent {
   /// Whether it is something under way, not something that only waits for its time.
   var isUnderWay: Bool {
     switch self {
-    case .arrival, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks: true
+    case .arrival, .readable, .writable, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks: true
     case .duplicate, .deadline, .hubDeadline, .wake, .resume, .overdue, .audit, .auditAll: false
     }
   }

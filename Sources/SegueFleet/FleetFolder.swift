@@ -7,8 +7,6 @@ final class FleetFolder {
     fileprivate(set) var hub: FleetHub?
     /// Whether others find its socket.
     fileprivate(set) var isListed = false
-    /// Connections that the hub has yet to accept.
-    var backlog = 0
     /// Uptime at which the hub last served somebody; nil: it never has.
     var beatAt: Int64?
 

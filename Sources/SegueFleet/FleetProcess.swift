@@ -7,6 +7,8 @@ import SegueWire
 public final class FleetProcess {
   /// As in the trace: device and app.
   public let name: String
+  /// What its system calls it.
+  let number: Int32
   /// Outlives its processes.
   unowned(unsafe) public let device: FleetDevice
   unowned(unsafe) let fleet: Fleet
@@ -46,6 +48,7 @@ public final class FleetProcess {
     self.name = name
     self.device = device
     fleet = device.fleet
+    number = device.fleet.takeProcessNumber()
     clock = device.clock
     self.offersFrontmostOnly = offersFrontmostOnly
   }
@@ -74,11 +77,11 @@ public final class FleetProcess {
     guard isAlive else { return }
     fleet.trace(name, "closes")
     flush()
-    let (election, generation) = (election, hub?.generation)
+    let (election, hasHub) = (election, hub != nil)
     end()
     election?.end()
-    device.remove(self)
-    if let generation, device.processes.isEmpty { directory.removeFiles(upTo: generation) }
+    // A hub takes the process along once it has said what it has to.
+    if !hasHub { device.remove(self) }
   }
 
   /// It dies without a word, in the middle of what it does.
@@ -195,10 +198,7 @@ public final class FleetProcess {
     fleet.disturb(for: hub == nil ? Fleet.agreementTime : Fleet.silenceTime)
     ledger.resumedAt = fleet.clock.uptime
     flush()
-    if let hub {
-      hub.flushAll()
-      device.joinAll()
-    }
+    if hub != nil { device.joinAll() }
     let events = waiting
     waiting = []
     for event in events { fleet.push(event, at: fleet.clock.uptime) }

@@ -1,9 +1,8 @@
+import SegueDriver
 import SegueModel
 
-import SegueEngine
-
 /// One end of two connected sockets within a device: what is written to one is read from the other, at once.
-public final class FleetSocket: CrossingSocket {
+public final class FleetSocket: StreamEndpoint {
   /// Bytes that wait to be read, at most.
   private static let capacity = 65_536
 
@@ -12,14 +11,15 @@ public final class FleetSocket: CrossingSocket {
     /// It is under way.
     case nobody
     case app(FleetProcess)
-    case hub(FleetHub)
+    /// A hub, which calls it by a number.
+    case hub(FleetHub, UInt64)
 
     /// Nil: nobody's.
     var process: FleetProcess? {
       switch self {
       case .nobody: nil
       case .app(let process): process
-      case .hub(let hub): hub.process
+      case .hub(let hub, _): hub.process
       }
     }
   }
@@ -145,6 +145,11 @@ public final class FleetSocket: CrossingSocket {
     if reading { isRead = false }
     if writing { isWritten = false }
     other?.notice()
+  }
+
+  /// Whoever has it is told of each change anyway: only what is so already is told again.
+  public func watch(reading: Bool, writing: Bool) {
+    if reading && isReadable || writing && room != 0 { notice() }
   }
 
   /// What was written to the other end may still be read there.

@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueModel
 import SegueWire
 import Testing
@@ -7,7 +8,7 @@ import Testing
 /// Streams that cross links: what one side writes the other reads, whatever happens to the links (R7.2-R7.4).
 @Suite struct CrossingTests {
   /// The socket of one crossing's app, as two lists of bytes.
-  private final class Socket: CrossingSocket {
+  private final class Socket: StreamEndpoint {
     let crossing: Crossing
     /// What the app has written, and what it may read.
     var written: [UInt8] = []
@@ -16,6 +17,7 @@ import Testing
     var end: End?
     /// Bytes that the app leaves unread at most; nil: it reads no more.
     var room: Int? = .max
+    private var forwarder: StreamForwarder?
     init(_ crossing: Crossing) { self.crossing = crossing }
 
     enum End {
@@ -25,7 +27,9 @@ import Testing
     }
 
     func carry(_ hub: HubEngine) {
-      repeat { hub.carry(crossing, self) } while !crossing.isOver && crossing.mayRead && hasMore
+      let forwarder = forwarder ?? StreamForwarder(crossing, self)
+      self.forwarder = forwarder
+      repeat { forwarder.becameReadable() } while forwarder.forward(by: hub) || hasMore && crossing.mayRead
     }
 
     private var hasMore: Bool { !written.isEmpty || end != nil }
@@ -46,6 +50,8 @@ import Testing
     }
 
     func shutDown(reading: Bool, writing: Bool) {}
+    func watch(reading: Bool, writing: Bool) {}
+    func close() { forwarder = nil }
     var isOtherEndClosed: Bool { end == .closed }
   }
 

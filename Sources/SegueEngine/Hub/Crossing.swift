@@ -30,9 +30,8 @@ public final class Crossing {
   fileprivate(set) var isLost = false
   /// The other side reads no more.
   public fileprivate(set) var isUnread = false
-  /// What was shut down of the socket.
-  var isShut = false
-  var isShutForReading = false
+  /// What the owner of the engine calls it.
+  public var number: UInt64 = 0
 
   enum Way: Equatable {
     case unopened
@@ -134,6 +133,7 @@ extension HubEngine {
     guard crossing.room > 0, case .open(let channel) = crossing.outgoing else { return }
     crossing.far.link.write(to: channel, atMost: Link.pieceSize, body)
     flush(crossing.far)
+    removeDismissed()
   }
 
   /// The app has shut down its socket for writing.
@@ -142,9 +142,10 @@ extension HubEngine {
     guard !crossing.isLost else { return }
     if case .open(let channel) = crossing.outgoing { crossing.far.link.finish(channel) }
     crossing.outgoing = .over
-    if isClosed { stopReading(crossing) }
+    if isClosed { endReading(crossing) }
     flush(crossing.far)
     changed(crossing)
+    removeDismissed()
   }
 
   /// Gives bytes that the app is to read to `body`, which returns how many of them went; fewer than all: no more go for now.
@@ -157,10 +158,16 @@ extension HubEngine {
     }
     sayHowEnded(crossing)
     dropIfOver(crossing)
+    removeDismissed()
   }
 
   /// The socket cannot be written: nobody reads it.
   public func stopReading(_ crossing: Crossing) {
+    endReading(crossing)
+    removeDismissed()
+  }
+
+  private func endReading(_ crossing: Crossing) {
     guard !crossing.isLost else { return }
     if case .open(let channel) = crossing.incoming { crossing.far.link.reset(channel) }
     crossing.incoming = .over

@@ -1,0 +1,50 @@
+import CLinux
+import SegueDriver
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// A connection of the hub: a Unix socket that the loop watches. For the library thread.
+final class UnixConnection: ByteConnection {
+  let fd: Int32
+  /// What the driver calls it.
+  let number: UInt64
+  private var watch: Watch?
+  private(set) var isWriting = false
+
+  /// Takes the socket over, unless it throws.
+  init(
+    _ fd: Int32, as number: UInt64, on loop: Loop, _ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
+  ) throws(SegueError) {
+    self.fd = fd
+    self.number = number
+    watch = try Watch(fd, on: loop, ready)
+  }
+
+  func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
+    switch Socket.read(fd, atMost: limit, { bytes, came in body(bytes, came.takeDescriptor()) }) {
+    case .full: .full
+    case .drained: .drained
+    case .closed: .closed
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
+    switch Socket.write(bytes, descriptor, to: fd) {
+    case .bytes(let count): .bytes(count)
+    case .refused: .refused
+    }
+  }
+
+  func watch(reading: Bool, writing: Bool) {
+    isWriting = writing
+    watch?.watch(reading: reading, writing: writing)
+  }
+
+  func close() {
+    guard let watch else { return }
+    watch.close()
+    self.watch = nil
+    Descriptors.closeUntrusted(fd)
+  }
+}
