@@ -51,6 +51,7 @@ final class Connection {
     var arrived = 0
     /// Its reader will be told that there is more to read.
     var isRestTold = false
+    var readCount = 0
     /// The writer waits for room.
     var isBlocked = false
     var hasEnd = false
@@ -198,12 +199,16 @@ final class Connection {
     at end: Int, atMost limit: Int, _ fleet: Fleet, _ body: (consuming [UInt8], PassedDescriptor?) -> Void
   ) -> ByteRead {
     guard let segment = streams[end].read(atMost: limit, isLocal: link == nil) else { return .drained }
+    streams[end].readCount += 1
     if streams[end].isBlocked { tellOfRoom(1 - end, fleet) }
     guard !segment.bytes.isEmpty else { return .closed }
     let isFull = segment.bytes.count == limit
     body(segment.bytes, segment.descriptor)
     return isFull ? .full : .drained
   }
+
+  /// How often whoever has an end has read something.
+  func readCount(_ end: Int) -> Int { streams[end].readCount }
 
   /// Whoever has an end has read, and what is left is told again.
   func tellOfRest(_ end: Int, _ fleet: Fleet) {

@@ -20,7 +20,9 @@ final class ConnectionEnd: ByteConnection {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
-    .bytes(connection.write(bytes, descriptor, from: index, fleet))
+    let refusal = connection.owners[index]?.process.device.resources.refusal(at: fleet.clock.uptime) ?? 0
+    if refusal > 0, fleet.random.chance(refusal) { return .refused }
+    return .bytes(connection.write(bytes, descriptor, from: index, fleet))
   }
 
   func watch(reading: Bool, writing: Bool) { connection.watch(index, writing: writing, fleet) }

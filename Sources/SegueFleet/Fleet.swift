@@ -264,6 +264,7 @@ public final class Fleet {
   /// Whoever has an end of a connection reads what has come.
   private func read(_ connection: Connection, _ end: Int) -> Bool {
     guard connection.isReadable(end) else { return false }
+    let readCount = connection.readCount(end)
     switch connection.owners[end] {
     case .app(let process):
       guard !process.postpones(.readable(connection, end)) else { return false }
@@ -278,7 +279,7 @@ public final class Fleet {
       connection.finish(1 - end, self)
       return false
     }
-    connection.tellOfRest(end, self)
+    if connection.readCount(end) > readCount { connection.tellOfRest(end, self) }
     return true
   }
 

@@ -33,6 +33,7 @@ public final class FleetDevice {
   }
   /// Connections that may wait for a hub to accept them.
   var backlogLimit = 4096
+  var resources = DeviceResources()
 
   /// Milliseconds after which a process tries again what the system has refused, at most.
   private static let refusalTime: Int64 = 16_000
@@ -125,17 +126,6 @@ public final class FleetDevice {
     let connection = Connection(.app(process), .backlog(hub))
     hub.connect(connection)
     return connection
-  }
-
-  /// Somebody connects to the hub, and says nothing.
-  /// - Returns: whether the hub has it still; nil: there is no hub.
-  func connectMute() -> (() -> Bool)? {
-    guard let hub else { return nil }
-    let process = FleetProcess("\(name)/mute", on: self, offersFrontmostOnly: false)
-    let connection = connect(process, to: hub)
-    return {
-      withExtendedLifetime(process) { connection.owners[1] != nil }
-    }
   }
 
   func makeHub(_ generation: UInt64, in process: FleetProcess, offersFrontmostOnly: Bool) -> FleetHub {

@@ -22,6 +22,8 @@ final class FleetHub {
   /// Connections that wait at the listening socket.
   private var backlog: [Connection] = []
   private var isListening = true
+  /// Uptime until which its process gets no descriptor for another connection.
+  var exhaustedUntil: Int64 = 0
   private var deadline: Int64?
   /// Steps of it so far: a hub with many peers is not looked through after each.
   private var steps = 0
@@ -160,10 +162,11 @@ final class FleetHub {
 
 extension FleetHub: HubEnvironment {
   var now: Moment { clock.now }
-  var descriptorLimit: Int { 1_024 }
+  var descriptorLimit: Int { process.device.resources.descriptorLimit(at: fleet.clock.uptime) }
 
   func accept(as number: HubEngine.PeerNumber) -> AcceptResult {
     guard !backlog.isEmpty else { return .none }
+    guard exhaustedUntil <= fleet.clock.uptime else { return .exhausted }
     let connection = backlog.removeFirst()
     connection.isAccepted(by: self, as: number)
     return .accepted(

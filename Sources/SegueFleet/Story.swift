@@ -203,7 +203,7 @@ public struct Story {
 
   private mutating func breakSomething(_ app: ScriptedApp) throws(SegueError) {
     let device = devices[random.below(devices.count)]
-    switch random.below(21) {
+    switch random.below(24) {
     case 0..<3: app.process.kill()
     case 3..<6: if app.isAwake { app.close() }
     case 6..<9: app.process.stall(for: random.within(1, 8_000))
@@ -217,6 +217,11 @@ public struct Story {
     case 19:
       let other = devices[random.below(devices.count)]
       if other !== device { try fleet.setLinked(device, other, random.chance(0.7)) }
+    case 20: device.refuseWrites(Double(random.below(60)) / 100, for: random.within(1, 3_000))
+    case 21: device.exhaustDescriptors(for: random.within(1, 3_000))
+    case 22:
+      device.limitDescriptors(for: random.within(1, 5_000))
+      _ = Crowd(random.below(4 * DeviceResources.fewDescriptors), on: device)
     default: try spoilNetwork()
     }
   }

@@ -256,11 +256,11 @@ extension Story {
 
   /// Who connects and says nothing is ended after 5 s (A19).
   mutating func tryMute(_ scene: Scene) {
-    guard let isThere = scene.origin.process.device.connectMute() else { return }
+    guard let crowd = Crowd(1, on: scene.origin.process.device) else { return }
     fleet.advance(4_900)
-    claim(isThere(), scene.origin, "A19: who has yet to say hello is ended too early")
+    claim(crowd.count == 1, scene.origin, "A19: who has yet to say hello is ended too early")
     fleet.advance(200)
-    claim(!isThere(), scene.origin, "A19: who says nothing stays connected")
+    claim(crowd.count == 0, scene.origin, "A19: who says nothing stays connected")
   }
 
   /// A link that breaks goes on where it was, without loss or repetition (R7.4).

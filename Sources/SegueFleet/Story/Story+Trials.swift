@@ -10,6 +10,7 @@ extension Story {
     case changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, linking,
       cut
     case requesting, tooLarge, unanswered, requestHubDies
+    case strained, crowded
     case streaming, streamEnds, streamSideDies, streamYoungHub, streamHubDies, streamSilence, fetching
 
     /// What becomes of two apps without their hub is seen best if it is a third one's.
@@ -46,6 +47,8 @@ extension Story {
     case .lying: try tryLying(scene)
     case .linking: try tryLinking(scene)
     case .cut: try tryCut(scene)
+    case .strained: try tryStrained(scene)
+    case .crowded: try tryCrowded(scene)
     case .requesting: try tryRequesting(scene)
     case .tooLarge: try tryTooLarge(scene)
     case .unanswered: try tryUnanswered(scene)

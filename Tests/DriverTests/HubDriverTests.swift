@@ -1,0 +1,254 @@
+import SegueDriver
+import SegueEngine
+import SegueModel
+import SegueWire
+import Testing
+
+/// Quotas and pauses of the hub's driver, on a system that grants and refuses what the test says.
+@Suite struct HubDriverTests {
+  private let system = TestSystem()
+  private var driver: HubDriver { system.driver }
+
+  private func connect(process: Int32 = 1, saying messages: Message...) -> TestConnection {
+    let connection = TestConnection()
+    connection.input = messages.map { TestConnection.bytes($0) }
+    system.waiting.append((connection, process))
+    driver.acceptConnections()
+    return connection
+  }
+
+  private func hello(_ number: UInt64) -> Message {
+    let identity = AppIdentity(
+      secret: Identifier(high: 1, low: number), bundleIdentifier: "com.example.app", name: "app", team: "TEAM",
+      types: ["com.example.note"], isChooser: false)
+    return .hello(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum)
+  }
+
+  // MARK: Accepting
+
+  @Test func `of many that connect at once some wait until others had their turn`() {
+    system.descriptorLimit = 10_000
+    for process in 1...100 { system.waiting.append((TestConnection(), Int32(process))) }
+    driver.acceptConnections()
+    #expect(system.waiting.count == 36)
+    driver.acceptConnections()
+    #expect(system.waiting.isEmpty)
+  }
+
+  @Test func `a process that connects too often is turned away, and shuts no other out`() {
+    system.descriptorLimit = 80
+    let many = (0..<30).map { _ in connect(process: 7) }
+    #expect(many[..<20].allSatisfy { !$0.isClosed && $0.heard.isEmpty })
+    #expect(many[20...].allSatisfy { $0.isClosed && $0.goodbye?.status == .limitExceeded })
+    let other = connect(process: 8, saying: hello(1))
+    #expect(other.isWelcome && !other.isClosed)
+    // What it gives back it may have again.
+    many[0].hasEnded = true
+    driver.readable(many[0].number)
+    #expect(many[0].isClosed && !connect(process: 7).isClosed && connect(process: 7).isClosed)
+  }
+
+  @Test func `connections leave descriptors to the process, which has its own connection all the same`() {
+    system.descriptorLimit = 40
+    let first = (1...30).map { connect(process: Int32($0)) }
+    #expect(first.allSatisfy { !$0.isClosed })
+    let late = connect(process: 31, saying: hello(1))
+    #expect(late.isClosed && late.heard.isEmpty)
+    #expect(connect(process: TestSystem.ownProcess, saying: hello(2)).isWelcome)
+  }
+
+  @Test func `without a descriptor it does not accept for a while, and wakes up for nothing else`() {
+    system.isExhausted = true
+    let late = connect(saying: hello(1))
+    #expect(!system.isListening && driver.nextDeadline == system.uptime + 250)
+    system.isExhausted = false
+    system.advance(249)
+    driver.acceptConnections()
+    #expect(!system.isListening && !late.isWelcome)
+    system.advance(1)
+    #expect(system.isListening)
+    driver.acceptConnections()
+    #expect(late.isWelcome)
+  }
+
+  // MARK: Reading and writing
+
+  @Test func `one that says much does not keep others waiting`() {
+    let connection = connect(saying: hello(1))
+    let count = connection.readCount
+    connection.input = (0..<10).map { TestConnection.bytes(.ping($0)) }
+    driver.readable(connection.number)
+    #expect(connection.readCount == count + 4 && connection.pongs == 4)
+    driver.readable(connection.number)
+    driver.readable(connection.number)
+    #expect(connection.pongs == 10)
+  }
+
+  @Test func `what the system has refused to write is written after a pause, once`() {
+    let refused = connect(saying: hello(1))
+    refused.isRefusing = true
+    let count = refused.writeCount
+    refused.input = [TestConnection.bytes(.ping(1))]
+    driver.readable(refused.number)
+    #expect(refused.writeCount == count + 1 && !refused.isWatchedForRoom && driver.nextDeadline == system.uptime + 50)
+    // Others are served meanwhile, and what else there is for it waits.
+    #expect(connect(process: 2, saying: hello(2)).isWelcome)
+    refused.input = [TestConnection.bytes(.ping(2))]
+    driver.readable(refused.number)
+    system.advance(49)
+    #expect(refused.writeCount == count + 1)
+    system.advance(1)
+    #expect(refused.writeCount == count + 2 && refused.pongs == 0, "refused again: it tries again")
+    refused.isRefusing = false
+    system.advance(50)
+    #expect(refused.pongs == 2)
+    #expect(driver.brokenInvariant == nil && driver.nextDeadline == nil)
+  }
+
+  // MARK: Its end
+
+  @Test func `before it closes apps have time to read what they are told last`() {
+    let slow = connect(saying: hello(1))
+    slow.room = 0
+    #expect(!driver.close(), "an app is left")
+    #expect(!driver.isClosed && slow.isWatchedForRoom && slow.goodbye == nil)
+    system.advance(249)
+    #expect(!driver.isClosed)
+    slow.room = .max
+    driver.writable(slow.number)
+    #expect(driver.isClosed && slow.goodbye != nil)
+    driver.tearDown()
+    #expect(slow.isClosed)
+  }
+
+  @Test func `whoever does not read, or is gone, holds its end up no longer than that`() {
+    let (gone, mute) = (connect(saying: hello(1)), connect(process: 2, saying: hello(2)))
+    (gone.room, mute.room) = (0, 0)
+    driver.close()
+    gone.hasEnded = true
+    driver.readable(gone.number)
+    #expect(gone.isClosed && !driver.isClosed)
+    system.advance(250)
+    #expect(driver.isClosed)
+  }
+
+  @Test func `what apps said last is passed on before it closes`() throws {
+    let viewer = connect(saying: hello(1))
+    let id = Identifier(high: 2, low: 2)
+    let description = OfferDescription(
+      id: id, type: "com.example.note", title: nil, payloadVersion: 0, sizeHint: 0, expirationDate: nil,
+      supportsContinuationStreams: false)
+    let origin = connect(process: TestSystem.ownProcess, saying: hello(2))
+    origin.input = [TestConnection.bytes(.put(description, OfferTiming(age: 0, remaining: nil), activation: 1))]
+    driver.readable(origin.number)
+    #expect(viewer.offered == [id] && viewer.gone.isEmpty)
+    // More than one read, and then it has closed.
+    origin.input = (0..<5).map { TestConnection.bytes(.ping($0)) } + [TestConnection.bytes(.withdraw(id))]
+    origin.hasEnded = true
+    #expect(!driver.close(), "the viewer is left")
+    #expect(origin.isClosed && viewer.gone == [id] && viewer.goodbye != nil && driver.isClosed)
+  }
+}
+
+/// A connection whose other end does what the test says.
+private final class TestConnection: ByteConnection {
+  var number: HubEngine.PeerNumber = 0
+  /// What each read gives, and whether the end is behind it.
+  var input: [[UInt8]] = []
+  var hasEnded = false
+  /// Bytes that it takes.
+  var room = Int.max
+  var isRefusing = false
+  private(set) var readCount = 0
+  private(set) var writeCount = 0
+  private(set) var isWatchedForRoom = false
+  private(set) var isClosed = false
+  private let link = Link(side: .connecting)
+  private(set) var heard: [Message] = []
+
+  var isWelcome: Bool { heard.contains { if case .welcome = $0 { true } else { false } } }
+  var pongs: Int { heard.count { if case .pong = $0 { true } else { false } } }
+  var goodbye: SegueError? { heard.lazy.compactMap { if case .goodbye(let error) = $0 { error } else { nil } }.first }
+  var offered: [Identifier] {
+    heard.compactMap { if case .offer(let offer, _, _) = $0 { offer.description.id } else { nil } }
+  }
+  var gone: [Identifier] { heard.compactMap { if case .gone(let id, _) = $0 { id } else { nil } } }
+
+  static func bytes(_ message: Message) -> [UInt8] {
+    var writer = MessageWriter()
+    let link = Link(side: .connecting)
+    try? writer.send(message, over: link)
+    var bytes: [UInt8] = []
+    while link.takeOutput({
+      bytes += $0
+      return $0.count
+    }) {}
+    return bytes
+  }
+
+  func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
+    readCount += 1
+    guard !input.isEmpty else { return hasEnded ? .closed : .drained }
+    body(input.removeFirst(), nil)
+    return input.isEmpty ? .drained : .full
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
+    writeCount += 1
+    guard !isRefusing else { return .refused }
+    let count = min(bytes.count, room)
+    link.receive(Array(bytes.prefix(count)))
+    while let event = try? link.nextEvent() {
+      guard case .message = event, let message = try? link.takeMessage(Message.decode) else { continue }
+      heard.append(message)
+    }
+    return .bytes(count)
+  }
+
+  func watch(reading: Bool, writing: Bool) { isWatchedForRoom = writing }
+  func close() { isClosed = true }
+}
+
+/// A process that carries a hub, and its system.
+private final class TestSystem: HubEnvironment {
+  static let ownProcess: Int32 = 1_000
+
+  private(set) var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+  var descriptorLimit = 1_024
+  var isExhausted = false
+  var waiting: [(connection: TestConnection, process: Int32)] = []
+  private(set) var isListening = true
+  private(set) lazy var driver = HubDriver(
+    HubEngine(
+      HubIdentity(id: Identifier(high: 9, low: 9), deviceName: "here"), generation: 1, offersFrontmostOnly: false,
+      now), in: self)
+
+  var uptime: Int64 { now.uptime }
+
+  func advance(_ milliseconds: Int64) {
+    now.uptime += milliseconds
+    if let next = driver.nextDeadline, next <= now.uptime { driver.tick() }
+  }
+
+  func accept(as number: HubEngine.PeerNumber) -> AcceptResult {
+    guard !waiting.isEmpty else { return .none }
+    guard !isExhausted else { return .exhausted }
+    let (connection, process) = waiting.removeFirst()
+    connection.number = number
+    return .accepted(
+      AcceptedConnection(
+        connection, process: process, isOwn: process == Self.ownProcess, descriptor: driver.connectionCount))
+  }
+
+  func listen(_ isListening: Bool) { self.isListening = isListening }
+  func setTimer(_ deadline: Int64?) {}
+  func showLife(_ uptime: Int64) {}
+  func openLink(_ descriptor: PassedDescriptor, for request: LinkRequest) throws(SegueError) { throw Self.refusal }
+  func openStream(_ descriptor: PassedDescriptor, as number: UInt64) throws(SegueError) -> any StreamEndpoint {
+    throw Self.refusal
+  }
+  func makeStream(as number: UInt64) throws(SegueError) -> (near: any StreamEndpoint, far: PassedDescriptor) {
+    throw Self.refusal
+  }
+  private static var refusal: SegueError { SegueError(.system, "no descriptor") }
+}
