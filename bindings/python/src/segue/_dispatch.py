@@ -156,7 +156,7 @@ class Dispatcher(_native.Handle):
         """Makes a waiting `dispatch` return; if none waits, the next one does not wait."""
         self._woken = True
         library.segue_app_wake(self._handle)
-        self._turns.tell()
+        self._turns.notify()
 
     def fileno(self) -> int:
         """Returns a descriptor that is readable while `dispatch` has something to do. Do not read from it."""
@@ -275,7 +275,7 @@ class Dispatcher(_native.Handle):
 
     def _wake_waiting(self) -> None:
         """Notifies a thread that waits for events, unless it is this one, that something awaited has ended."""
-        self._turns.tell()
+        self._turns.notify()
         if self._turns.holder not in (None, threading.get_ident()) and not self._closed:
             with suppress(Error):
                 library.segue_app_wake(self._handle)

@@ -33,7 +33,7 @@ class Turns:
             self.holder = None
             self._changed.notify_all()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Makes the threads without the turn check their conditions."""
         with self._changed:
             self._changed.notify_all()
