@@ -11,7 +11,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,92 +18,10 @@ from contextlib import ExitStack
 from typing import Callable
 
 import pytest
-from conftest import PATIENCE, TYPE, Opener, both_ends, continued_by, environment, run_until
+from conftest import PATIENCE, TYPE, Opener, both_ends, continued_by, run_until
+from streaming import ENDINGS, ORIGIN, OTHER_HUB, Program, continued, ended, read_all, verdict
 
 import segue
-
-COMMON = """
-import os, signal, socket, sys, segue
-
-left_open = []
-
-def serve(app, stream):
-    connection = stream.open()
-    lines = connection.makefile("r", newline="\\n")
-    word, *code = lines.readline().split()
-    if word.isdigit():
-        connection.sendall(word.encode() + b"\\n")
-        stream.finish()
-        connection.close()
-        lines.close()
-        return
-    connection.sendall(b"hello\\n")
-    if word == "echo":
-        for line in lines:
-            connection.sendall(line.encode())
-    if word in ("finish", "echo"):
-        stream.finish()
-        connection.close()
-    elif word == "close":
-        connection.close()
-    elif word == "abort":
-        stream.abort(int(code[0]))
-        connection.close()
-    elif word == "shutdown":
-        connection.shutdown(socket.SHUT_WR)
-        left_open.append(connection)
-    elif word == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    lines.close()
-    print("served", word, flush=True)
-"""
-
-ORIGIN = (
-    COMMON
-    + """
-with segue.App("com.example.notes", types=["com.example.notes.editing"]) as app:
-    activity = segue.Activity(app, "com.example.notes.editing", title="Draft")
-    activity.supports_continuation_streams = sys.argv[1] != "unsupported"
-    if sys.argv[1] != "deaf":
-        activity.on_did_receive_stream(lambda stream: serve(app, stream))
-    activity.become_current()
-    app.ready().wait(10)
-    print("offering", flush=True)
-    app.run()
-"""
-)
-
-# The hub of another device, linked with that of this one; it outlives the origin.
-OTHER_HUB = """
-import socket, sys, segue
-
-with segue.App("com.example.other", types=["com.example.other"]) as app:
-    app.ready().wait(10)
-    print("ready", flush=True)
-    app.link(socket.socket(fileno=int(sys.argv[1])))
-    app.run()
-"""
-
-ENDINGS = ["finish", "shutdown", "close", "abort 7", "kill"]
-
-
-class Program(subprocess.Popen[str]):
-    """A Python program that says that it is there."""
-
-    def __init__(self, source: str, *arguments: str, folder: str, fds: tuple[int, ...] = ()):
-        super().__init__(
-            [sys.executable, "-W", "error", "-c", source, *arguments],
-            env=environment(folder),
-            stdout=subprocess.PIPE,
-            text=True,
-            pass_fds=fds,
-        )
-        assert self.stdout is not None
-        assert self.stdout.readline().strip() in ("offering", "ready")
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-        super().__exit__(None, None, None)
 
 
 @pytest.fixture
@@ -128,37 +45,6 @@ def origin(
             app.link(mine).wait(PATIENCE)
 
         yield lambda option="": stack.enter_context(Program(ORIGIN, option, folder=folder))
-
-
-def continued(app: segue.App) -> segue.Activity:
-    run_until([app], lambda: app.offers)
-    return app.continue_(app.offers[0]).wait(PATIENCE)
-
-
-def ended(stream: segue.Stream) -> str:
-    """How the other side has ended."""
-    try:
-        stream.result().wait(1)
-    except segue.StreamAbortedError as error:
-        return f"abort {error.abort_code}"
-    except segue.StreamBrokenError:
-        return "broken"
-    return "ended"
-
-
-def verdict(ending: str) -> str:
-    return {"finish": "ended", "shutdown": "ended", "close": "abort 0", "abort 7": "abort 7", "kill": "broken"}[ending]
-
-
-def read_all(connection: socket.socket) -> bytes:
-    """Up to the end, which may be told as an error."""
-    read = b""
-    try:
-        while data := connection.recv(65536):
-            read += data
-    except ConnectionResetError:
-        pass
-    return read
 
 
 @pytest.mark.parametrize("finished_first", [False, True])

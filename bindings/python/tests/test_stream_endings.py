@@ -12,7 +12,7 @@ from typing import Any, Callable, Union
 
 import pytest
 from conftest import PATIENCE, TYPE, Log, Opener, both_ends, run_until
-from test_stream import ended, read_all
+from streaming import ended, read_all
 
 import segue
 
