@@ -45,7 +45,7 @@ def greeted(hub: FakeHub):
 
 
 @pytest.fixture
-def told(start, fake):
+def offered(start, fake):
     """An app that sees an offer of a hub, and its connection."""
     hub = fake()
     app = start("app")
@@ -55,9 +55,9 @@ def told(start, fake):
     return app, connection
 
 
-def test_a_proper_fake_hub_is_believed(told):
+def test_a_proper_fake_hub_is_believed(offered):
     """What the tests below stand on: this is how a hub talks."""
-    app, connection = told
+    app, connection = offered
     app.ready()
     app.tell("offer mine")
     assert connection.receive_kind("put")[3] == "mine"
@@ -316,9 +316,9 @@ def test_an_offer_expires_though_its_hub_does_not_say_so(start, fake):
     app.ask("list", "offers 1 kept")
 
 
-def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(told):
+def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(offered):
     """A20: it answers pings, and no more; the deadline ends it."""
-    app, connection = told
+    app, connection = offered
     name = app.ask("continue one/1500", "continuation (.*)")[2]
     began = time.monotonic()
     connection.receive_kind("fetch")
@@ -327,9 +327,9 @@ def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(told):
     assert 1.0 < time.monotonic() - began < 3.0
 
 
-def test_state_that_lies_about_its_size_fails(told):
+def test_state_that_lies_about_its_size_fails(offered):
     """R3.2: more or less than was announced, or no activity at all."""
-    app, connection = told
+    app, connection = offered
     for channel, (size, body) in enumerate([(4, b"toolong"), (9, b"short"), (4, b"evil"), (2**64 - 1, b"x")], start=1):
         name = app.ask("continue one", "continuation (.*)")[2]
         to = connection.receive_kind("fetch")
