@@ -1,18 +1,19 @@
-/// How many connections each process has to the hub, and how many it may have.
+/// The number of connections of each process to the hub, and its quota.
 struct ConnectionQuota {
-  /// Of the descriptors of the hub's process: the share that connections leave to itself, and to what apps send.
+  /// The share of the process's descriptors that connections must leave free, for the process and for passed
+  /// descriptors.
   private static let ownShare = 4
-  /// The share that connections of one process may take.
+  /// The share that connections of one process may use.
   private static let processShare = 4
 
   private var counts: [Int32: Int] = [:]
-  /// The number of all of them.
+  /// The total number.
   private(set) var total = 0
 
-  /// Whether a connection with this descriptor leaves enough of them.
+  /// Whether a connection with this descriptor leaves enough free ones.
   static func hasRoom(for descriptor: Int, of limit: Int) -> Bool { descriptor < limit - limit / ownShare }
 
-  /// Whether a process has no more connections than it may.
+  /// Whether a process is within its quota.
   func isKept(by process: Int32, of limit: Int) -> Bool { counts[process, default: 0] <= limit / Self.processShare }
 
   mutating func add(_ process: Int32) {

@@ -2,48 +2,49 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// Drives a `HubEngine`: carries bytes between it and its connections, keeps the quotas of those, and waits where the system
+/// Drives a `HubEngine`: moves bytes between it and its connections, enforces their quotas, and backs off if the system
 /// refuses something. The same driver runs in the product and in the fleet.
 ///
-/// No I/O, no clock. Its environment tells it what happens: `acceptConnections`, `readable`, `writable`, `streamReady`, `tick`.
+/// No I/O, no clock. Its environment reports events: `acceptConnections`, `readable`, `writable`, `streamReady`,
+/// `tick`.
 public final class HubDriver {
   public typealias PeerNumber = HubEngine.PeerNumber
 
-  /// Connections that are accepted before others have their turn.
+  /// Connections accepted per turn.
   static let acceptsInTurn = 64
-  /// Reads of a connection before others have their turn.
+  /// Reads of a connection per turn.
   static let readsInTurn = 4
-  /// Milliseconds without accepting because the system had nothing left for a connection.
+  /// Milliseconds without accepting after the system refused a connection.
   static let acceptPause: Int64 = 250
-  /// Milliseconds without writing to connections for which the system had nothing left.
+  /// Milliseconds without writing after the system refused a write.
   static let writePause: Int64 = 50
-  /// Milliseconds that apps have to read what they are told before the hub closes.
+  /// Milliseconds for apps to read the last messages before the hub closes.
   static let closingTime: Int64 = 250
   /// Reads of each connection before the hub closes: as much as the largest socket holds, and its end.
   private static let closingReads = 8
 
   private let engine: HubEngine
-  /// Owns the driver.
+  /// The environment owns the driver.
   private unowned(unsafe) let environment: any HubEnvironment
   private var connections = NumberedList<PeerConnection>()
   private var streams = NumberedList<StreamForwarder>()
   private var lastNumber: UInt64 = 0
   private var quota = ConnectionQuota()
-  /// Uptime at which connections are accepted again.
+  /// The uptime at which to accept connections again.
   private var acceptsAt: Int64?
-  /// Uptime at which what the system has refused to write is written again.
+  /// The uptime at which to retry refused writes.
   private var writesAt: Int64?
-  /// Uptime at which the hub closes, whatever is still to be said. Nil: it is not about to close.
+  /// The uptime at which the hub closes, even with pending messages. Nil if it is not closing.
   private var closesAt: Int64?
-  /// Nothing is left to be said before the hub closes, or there is no time left.
+  /// Whether the hub can close: nothing is pending, or the time is up.
   public private(set) var isClosed = false
 
-  /// A connection, and the process at its other end; nil: it leads to another hub.
+  /// A connection, and the process at its other end; nil for another hub.
   private final class PeerConnection {
     let number: PeerNumber
     let bytes: any ByteConnection
     let process: Int32?
-    /// The system has refused to write.
+    /// Whether the system has refused a write.
     var isRefused = false
 
     init(_ bytes: any ByteConnection, as number: PeerNumber, of process: Int32?) {
@@ -64,20 +65,20 @@ public final class HubDriver {
   public var streamCount: Int { streams.count }
   public var allConnections: [any ByteConnection] { connections.elements.map { $0.bytes } }
 
-  /// Connections with something that is still to be written.
+  /// Connections with pending bytes.
   public var unflushedConnections: [any ByteConnection] {
     connections.elements.filter { engine.link(of: $0.number)?.hasOutput ?? false }.map { $0.bytes }
   }
 
   public func link(of number: PeerNumber) -> Link? { engine.link(of: number) }
 
-  /// A new number, higher than all before, for a connection or a stream.
+  /// Returns a new number, higher than all before, for a connection or a stream.
   public func takeNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber
   }
 
-  /// Connections wait at the listening socket.
+  /// Accepts connections that wait at the listening socket.
   public func acceptConnections() {
     guard closesAt == nil, acceptsAt == nil else { return }
     for _ in 0..<Self.acceptsInTurn {
@@ -101,7 +102,7 @@ public final class HubDriver {
     let connection = add(accepted.connection, as: number, of: accepted.process)
     if quota.isKept(by: accepted.process, of: limit) {
       engine.connected(number, environment.now)
-      // Most say hello at once; that one has is not to be mistaken for silence if many others follow.
+      // Most send hello at once; reads it now, so that many others cannot make a connection look silent.
       receive(connection)
     } else {
       engine.turnAway(number, environment.now)
@@ -109,7 +110,7 @@ public final class HubDriver {
     flush()
   }
 
-  /// A connection to another hub is there.
+  /// Adds a connection to another hub.
   /// - Parameters:
   ///   - request: that of the app that has asked for it.
   ///   - secret: a new random one.
@@ -128,10 +129,10 @@ public final class HubDriver {
     return connection
   }
 
-  /// A connection has something to read, or its end.
+  /// A connection is readable, or has ended.
   public func readable(_ number: PeerNumber) {
     guard let connection = connections[number] else { return }
-    // What comes much is likely to be there before one could wait for it.
+    // Bulk data probably has more bytes ready now.
     for _ in 0..<Self.readsInTurn {
       let isMoreLikely = receive(connection)
       flush()
@@ -139,12 +140,12 @@ public final class HubDriver {
     }
   }
 
-  /// Reads once, and does what there is to do then.
+  /// Reads once, and handles the result.
   /// - Returns: whether there may be more to read.
   @discardableResult private func receive(_ connection: PeerConnection) -> Bool {
     let number = connection.number
     guard let link = engine.link(of: number) else {
-      // The engine has done with it.
+      // The engine has removed it.
       close(connection)
       return false
     }
@@ -158,7 +159,7 @@ public final class HubDriver {
     return result == .full
   }
 
-  /// A connection has room for what is to be written.
+  /// A connection is writable.
   public func writable(_ number: PeerNumber) {
     guard let connection = connections[number], let link = engine.link(of: number) else { return }
     write(connection, link)
@@ -175,7 +176,7 @@ public final class HubDriver {
 
   // MARK: Output
 
-  /// Does what the engine wants to be done, and sends what it has to say as far as the connections take it.
+  /// Executes the tasks of the engine, and writes its output as far as the connections accept it.
   public func flush() {
     flushPeers()
     if closesAt == nil {
@@ -203,12 +204,12 @@ public final class HubDriver {
     }
   }
 
-  /// - Returns: false if no peer has something to be sent.
+  /// - Returns: false if no peer has output.
   private func flushPeer() -> Bool {
     engine.flushNext { number, link in if let connection = connections[number] { write(connection, link) } }
   }
 
-  /// Writes what a link has to say, as far as its connection takes it.
+  /// Writes the output of a link, as far as its connection accepts it.
   @inline(never)
   private func write(_ connection: PeerConnection, _ link: Link) {
     guard !connection.isRefused else { return }
@@ -226,7 +227,7 @@ public final class HubDriver {
 
   // MARK: Streams that cross links
 
-  /// The endpoint of a stream has something to read, or room.
+  /// The endpoint of a stream is readable or writable.
   public func streamReady(_ number: UInt64, isReadable: Bool) {
     guard let forwarder = streams[number] else { return }
     if isReadable { forwarder.becameReadable() }
@@ -234,7 +235,7 @@ public final class HubDriver {
     flush()
   }
 
-  /// Descriptors have come from apps of this device, or are to go to them.
+  /// Handles descriptors that came from apps of this device, or go to them.
   private func transferDescriptors() {
     for transfer in engine.takeTransfers() {
       switch transfer {
@@ -271,7 +272,7 @@ public final class HubDriver {
     forward(forwarder)
   }
 
-  /// Each piece goes out before the next is read.
+  /// Each piece is written before the next is read.
   private func forward(_ forwarder: StreamForwarder) {
     while forwarder.forward(by: engine) { while flushPeer() {} }
     forwarder.watchEndpoint()
@@ -280,7 +281,7 @@ public final class HubDriver {
 
   // MARK: Time
 
-  /// Uptime at which `tick` has something to do; nil: at none.
+  /// The uptime at which `tick` is due, or nil.
   public var nextDeadline: Int64? {
     var next = closesAt ?? engine.nextDeadline
     if closesAt == nil, let at = acceptsAt { next = min(next ?? at, at) }
@@ -296,14 +297,14 @@ public final class HubDriver {
     flush()
   }
 
-  /// Accepts again after a pause because the system had nothing left for a connection.
+  /// Schedules accepting after the system refused a connection.
   private func acceptAgain(_ uptime: Int64) {
     guard let at = acceptsAt, at <= uptime, closesAt == nil else { return }
     acceptsAt = nil
     environment.listen(true)
   }
 
-  /// Writes again after a pause because the system had nothing left for what was to be sent.
+  /// Schedules writing after the system refused a write.
   private func writeAgain(_ now: Moment) {
     guard let at = writesAt, at <= now.uptime else { return }
     writesAt = nil
@@ -317,11 +318,11 @@ public final class HubDriver {
 
   // MARK: Its end
 
-  /// The process has no app left that needs the hub. Apps and other hubs are told so, and the environment goes on to tell the
-  /// driver what happens until `isClosed`; then it calls `tearDown`.
+  /// The process has no app left that needs the hub: sends goodbye to apps and other hubs. The environment continues to
+  /// report events until `isClosed`, and then calls `tearDown`.
   /// - Returns: whether no app is left anywhere on the device.
   @discardableResult public func close() -> Bool {
-    // What apps of this process said last is still in the connections, and their end.
+    // The last messages of this process's apps, and their ends, are still in the connections.
     for _ in 0..<Self.closingReads { for connection in connections.elements { receive(connection) } }
     let isLast = engine.appCount == 0
     environment.listen(false)
@@ -337,7 +338,7 @@ public final class HubDriver {
     flush()
   }
 
-  /// Closes all connections and streams. Nothing is to be called afterwards.
+  /// Closes all connections and streams. No calls may follow.
   public func tearDown() {
     for connection in connections.elements { connection.bytes.close() }
     connections.removeAll()
@@ -347,7 +348,7 @@ public final class HubDriver {
 
   // MARK: Invariants
 
-  /// What is not as it must always be; nil: all is.
+  /// The first violated invariant, or nil.
   public var brokenInvariant: StaticString? {
     if quota.total != connections.elements.count(where: { $0.process != nil }) {
       return "hub: it has miscounted the connections of processes"

@@ -1,7 +1,7 @@
-/// Elements in ascending order of their numbers, which rise.
+/// Elements ordered by their ascending numbers.
 struct NumberedList<Element> {
   private(set) var elements: [Element] = []
-  /// Their numbers, in the same order, to search through.
+  /// The numbers in the same order, for look-ups.
   private var numbers: [UInt64] = []
 
   var count: Int { elements.count }

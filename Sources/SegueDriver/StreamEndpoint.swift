@@ -1,16 +1,16 @@
-/// The hub's end of the socket that an app has for a stream which crosses a link. No call of it waits.
+/// The hub's end of an app's socket for a stream that crosses a link. No call blocks.
 public protocol StreamEndpoint: AnyObject {
-  /// Reads once what the app has written.
-  /// - Returns: the number of bytes, 0 if there are none now; nil: the app writes no more.
+  /// Reads bytes of the app once.
+  /// - Returns: the number of bytes, 0 if there are none for now; nil if the app has finished writing.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int?
-  /// Writes once what the app is to read.
-  /// - Returns: the number of bytes that were taken; nil: the app reads no more.
+  /// Writes bytes for the app once.
+  /// - Returns: the number of bytes accepted; nil if the app no longer reads.
   func write(_ bytes: UnsafeRawBufferPointer) -> Int?
   func shutDown(reading: Bool, writing: Bool)
-  /// Whether the app has closed its end. If both ends are shut down for writing it may look so.
+  /// Whether the app has closed its end. Two ends shut down for writing may look the same.
   var isOtherEndClosed: Bool { get }
-  /// Sets what the owner is told of from now on: that there is something to read, or room to write.
+  /// Sets the events of which the owner is notified: readable, writable.
   func watch(reading: Bool, writing: Bool)
-  /// Closes this end. Nothing is told of it afterwards. A second call does nothing.
+  /// Closes this end. No events follow. A second call has no effect.
   func close()
 }

@@ -1,28 +1,28 @@
 import SegueEngine
 
-/// Forwards the bytes of a stream that crosses a link between the socket of its app and the engine of the hub, as fast as the
-/// slower of the two.
+/// Forwards the bytes of a stream that crosses a link between the socket of its app and the engine of the hub, as fast
+/// as the slower of the two.
 public final class StreamForwarder {
   public let stream: Crossing
   private let endpoint: any StreamEndpoint
-  /// Whether there may be something to read.
+  /// Whether the endpoint may be readable.
   private var isReadable = true
-  /// What was shut down of the endpoint.
+  /// The directions of the endpoint that were shut down.
   private var isShutForReading = false
   private var isShutForWriting = false
   public private(set) var isClosed = false
 
-  /// Takes the endpoint over.
+  /// Takes over the endpoint.
   public init(_ stream: Crossing, _ endpoint: any StreamEndpoint) {
     self.stream = stream
     self.endpoint = endpoint
   }
 
-  /// Notes that the endpoint has something to read.
+  /// Records that the endpoint is readable.
   public func becameReadable() { isReadable = true }
 
-  /// Moves what can be moved, but of what the app writes one piece only. Closes the endpoint once the stream is over.
-  /// - Returns: whether more could be moved once that has gone.
+  /// Moves as many bytes as possible, but only one piece from the app. Closes the endpoint after the end of the stream.
+  /// - Returns: whether more bytes could move after that piece was sent.
   public func forward(by engine: HubEngine) -> Bool {
     guard !isClosed else { return false }
     writeToApp(engine)
@@ -35,7 +35,7 @@ public final class StreamForwarder {
     return isReadable && stream.mayRead
   }
 
-  /// Asks to be told when more can be moved.
+  /// Sets the events after which more bytes can move.
   public func watchEndpoint() {
     guard !isClosed else { return }
     endpoint.watch(reading: !isReadable && !stream.hasEnded, writing: stream.hasArrived)
@@ -70,7 +70,7 @@ public final class StreamForwarder {
       isReadable = count == room.count
       return count
     }
-    // Once both are shut down a closed end looks the same; nothing more is to be written to it then.
+    // Two ends shut down for writing look like a closed one; nothing more is written then.
     if hasEnded { engine.ended(stream, isClosed: !isShutForWriting && endpoint.isOtherEndClosed) }
   }
 

@@ -3,7 +3,7 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// Who has an end of a connection.
+/// The owner of an end of a connection.
 enum Owner {
   /// The app of a process, of its connection to the hub.
   case app(FleetProcess)
@@ -20,19 +20,19 @@ enum Owner {
   }
 }
 
-/// Two streams of bytes, one in each direction: of an app to its hub, or of a hub to another.
+/// Two streams of bytes, one in each direction: between an app and its hub, or between two hubs.
 final class Connection {
-  /// Bytes that may be under way in one direction before a writer has to wait: what Linux gives a socket.
+  /// Bytes in flight in one direction before a writer has to wait, as for a socket on Linux.
   static let capacity = 212_992
 
-  /// Nil: within a device.
+  /// Nil within a device.
   let link: DeviceLink?
-  /// Ends 0 and 1. An end that is closed has no owner.
+  /// The owners of ends 0 and 1; nil for a closed end.
   private(set) var owners: [Owner?]
   /// Stream n goes to end n.
   private var streams = [Stream(), Stream()]
 
-  /// What one read gives: bytes, and what goes with the first of them.
+  /// The result of one read: bytes, and the descriptor that came with the first of them.
   struct Segment {
     var bytes: [UInt8] = []
     var descriptor: PassedDescriptor?
@@ -43,9 +43,9 @@ final class Connection {
     var segments: [Segment] = []
     var first = 0
     var size = 0
-    /// When the last segment arrives: none overtakes another.
+    /// The arrival time of the last segment: none overtakes another.
     var lastAt: Int64 = 0
-    /// Arrivals that have to wait until the devices hear each other again.
+    /// Arrivals that wait for the end of the partition.
     var held = 0
     /// Segments that have arrived: the first of them.
     var arrived = 0
@@ -55,10 +55,10 @@ final class Connection {
     /// The writer waits for room.
     var isBlocked = false
     var hasEnd = false
-    /// Nobody is left who would say it again, if it is not heard.
+    /// The writer is gone, so a lost segment is not retransmitted.
     var isSaidOnce = false
 
-    /// Nobody is there any more who could take what is under way.
+    /// The reader is gone: drops what is in flight.
     mutating func drop() { self = Stream() }
 
     /// Segments that can be read: within a device bytes can be as soon as they are written.
@@ -124,7 +124,7 @@ final class Connection {
         index += 1
       }
       guard index < segments.count else { return }
-      // An empty segment would be taken for the end.
+      // An empty segment would mean the end.
       if room > 0 {
         segments[index].bytes.removeLast(segments[index].bytes.count - room)
         index += 1
@@ -141,14 +141,14 @@ final class Connection {
 
   var isWhole: Bool { owners[0] != nil && owners[1] != nil }
 
-  /// Puts bytes on their way.
+  /// Sends bytes.
   /// - Parameter descriptor: goes with the first of them.
-  /// - Returns: how many there is room for.
+  /// - Returns: the number of bytes that the buffer takes.
   func write(
     _ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor? = nil, from end: Int, _ fleet: Fleet
   ) -> Int {
     let target = 1 - end
-    // Of a process that is gone, its system still takes what is sent to it, until word of the end comes.
+    // The system of a dead process accepts bytes until the end is noticed.
     let room = Self.capacity - streams[target].size
     guard room >= bytes.count else {
       streams[target].isBlocked = true
@@ -181,7 +181,7 @@ final class Connection {
     streams[target].segments.append(segment)
     fleet.push(.arrival(self, target), at: at)
     if link != nil, fleet.random.chance(fleet.network.duplication) {
-      // It comes again, and is dropped for it.
+      // A duplicate arrives, and is dropped.
       fleet.push(.duplicate, at: at + fleet.network.mostDelay)
     }
   }
@@ -236,7 +236,7 @@ final class Connection {
   /// A hub has taken it from those that wait.
   func isAccepted(by hub: FleetHub, as number: HubEngine.PeerNumber) { owners[1] = .hub(hub, number) }
 
-  /// The owner of an end has closed it: the other hears of it behind what is under way to it.
+  /// The owner of an end has closed it: the other learns that after the bytes in flight.
   func close(_ end: Int, _ fleet: Fleet) {
     guard owners[end] != nil else { return }
     owners[end] = nil
@@ -246,15 +246,15 @@ final class Connection {
     (end == 0 ? link.first : link.second).lost(link, self)
   }
 
-  /// Whoever is at this end hears of the end of the stream.
+  /// The owner of this end learns that the stream has ended.
   func finish(_ end: Int, _ fleet: Fleet) {
     guard owners[end] != nil, !streams[end].hasEnd else { return }
     streams[end].hasEnd = true
     send(Segment(), to: end, fleet)
   }
 
-  /// The owner of an end is gone without a word, as when its device has lost its power. What it said still arrives if it
-  /// is heard at all.
+  /// The owner of an end is gone without notice, as when its device has lost its power. Bytes in flight still arrive
+  /// unless a partition stops them.
   func vanish(_ end: Int) {
     owners[end] = nil
     streams[end].drop()
@@ -262,9 +262,9 @@ final class Connection {
     streams[1 - end].isSaidOnce = true
   }
 
-  /// The process at an end dies: some of what it was writing may not have left it.
+  /// The process at an end dies: some of its last bytes may not have left it.
   func cut(from end: Int, _ fleet: Fleet) {
-    // It broke before that, and word of it is under way.
+    // It broke before that, and the notice is in flight.
     guard !streams[1 - end].hasEnd else { return }
     let lost = fleet.random.below(streams[1 - end].sizeUnderWay + 1)
     streams[1 - end].cut(to: streams[1 - end].size - lost)
@@ -272,13 +272,13 @@ final class Connection {
 
   // MARK: Silence
 
-  /// The two devices do not hear each other: what has arrived now arrives later, if somebody says it again.
+  /// A partition begins: what would arrive now arrives later, if the sender retransmits it.
   func hold(_ end: Int) { if streams[end].isSaidOnce { streams[end].dropUnderWay() } else { streams[end].held += 1 } }
 
   /// Whether what arrives now comes through.
   func comesThrough(_ end: Int) -> Bool { link?.isHeard(at: end) ?? true }
 
-  /// They do again: what was held is sent again.
+  /// The partition ends: what was held is retransmitted.
   func release(_ fleet: Fleet) {
     for end in [0, 1] where streams[end].held > 0 {
       let at = fleet.clock.uptime + fleet.random.within(1, Network.recoveryTime) + fleet.network.leastDelay
@@ -288,7 +288,7 @@ final class Connection {
     }
   }
 
-  /// The fleet ends: nothing refers to anything any more.
+  /// The fleet ends: breaks all reference cycles.
   func dissolve() {
     owners = [nil, nil]
     for end in [0, 1] { streams[end].drop() }

@@ -6,7 +6,7 @@ final class ConnectionEnd: ByteConnection {
   let connection: Connection
   /// 0 or 1.
   let index: Int
-  /// Outlives all that is in it.
+  /// The fleet outlives everything in it.
   private unowned(unsafe) let fleet: Fleet
 
   init(_ connection: Connection, _ index: Int, in fleet: Fleet) {

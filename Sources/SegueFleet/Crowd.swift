@@ -1,9 +1,9 @@
-/// A process that connects to its device's hub many times, and says nothing.
+/// A process that connects to its device's hub many times, and sends nothing.
 final class Crowd {
   private let process: FleetProcess
   private var connections: [Connection] = []
 
-  /// Nil: there is no hub.
+  /// Nil without a hub.
   init?(_ count: Int, on device: FleetDevice) {
     guard let hub = device.hub else { return nil }
     process = FleetProcess("\(device.name)/mute", on: device, offersFrontmostOnly: false)

@@ -3,32 +3,32 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// A virtual fleet: devices, their hubs and apps, and the network between them, in time that stands still until it is
-/// told to move. The engines are the product's; the fleet joins them, and holds no rule of Handoff. All chance comes
+/// A virtual fleet: devices, their hubs and apps, and the network between them, in simulated time that advances only by
+/// calls. The engines are the product's; the fleet connects them, and contains no rule of Handoff. All randomness comes
 /// from a seed: the same seed and the same calls give the same trace, byte for byte.
 ///
-/// Not for two threads at a time.
+/// Use a fleet on one thread at a time.
 public final class Fleet {
-  /// Steps that `run` does at most.
+  /// The most steps of `run`.
   public static let runLimit = 10_000_000
-  /// Milliseconds that `advance` goes at most: a year.
+  /// The most milliseconds of `advance`: a year.
   public static let advanceLimit: Int64 = 366 * 86_400_000
-  /// Devices that a fleet has at most.
+  /// The most devices of a fleet.
   public static let deviceLimit = 65_536
 
   public let seed: UInt64
   public let clock = FleetClock()
   public var network = Network() {
-    // Bytes that are under way travel as they set out.
+    // Bytes in flight keep the settings with which they were sent.
     didSet { disturb(for: max(oldValue.longestDelay, network.longestDelay)) }
   }
-  /// Whether a device that is added is linked with all that there are.
+  /// Whether a new device is linked with all existing ones.
   public var linksAll = true
   public private(set) var devices: [FleetDevice] = []
-  /// By their names, as bytes. Never iterated.
+  /// Devices by name, as bytes. Never iterated.
   private var named: [[UInt8]: FleetDevice] = [:]
   public internal(set) var log = Trace()
-  /// The first promise that was not kept; nil: all were.
+  /// The first violated invariant, or nil.
   public private(set) var violation: String?
 
   var random: SeededRandom
@@ -36,13 +36,13 @@ public final class Fleet {
   private var underWay = 0
   private var lastProcess: Int32 = 0
 
-  // What agreement is judged by: Agreement.swift.
-  /// Processes that are stopped, and devices that admit no hub.
+  // The state of the invariant checks: Agreement.swift.
+  /// Stopped processes, and devices that admit no hub.
   var stalledCount = 0
-  /// Uptime until which devices may differ.
+  /// The uptime until which devices may differ.
   var disturbedUntil: Int64 = 0
   var isAuditQueued = false
-  /// Gone, and their offers may not have gone everywhere.
+  /// Dead processes whose offers may still be listed somewhere.
   var departures: [FleetProcess] = []
 
   public init(seed: UInt64) {
@@ -51,7 +51,7 @@ public final class Fleet {
   }
 
   deinit {
-    // Processes, hubs and connections hold each other.
+    // Processes, hubs and connections retain each other.
     for device in devices { device.dissolve() }
   }
 
@@ -74,10 +74,10 @@ public final class Fleet {
     return device
   }
 
-  /// Links two devices, or links them no longer.
+  /// Links two devices, or removes their link.
   public func setLinked(_ one: FleetDevice, _ two: FleetDevice, _ isLinked: Bool) throws(SegueError) {
     try checkPair(one, two)
-    // The center of a star has many.
+    // The center of a star has many links.
     let known = one.links.count < two.links.count ? one.link(to: two) : two.link(to: one)
     guard isLinked != (known?.isWanted ?? false) else { return }
     trace(one.name, isLinked ? "is to be linked with" : "is to be linked no longer with", two.name)
@@ -101,8 +101,8 @@ public final class Fleet {
     return link
   }
 
-  /// Two devices do not hear each other any more, and nobody tells them.
-  /// - Parameter two: nil: all others.
+  /// Partitions two devices, without notice to either.
+  /// - Parameter two: nil for all others.
   public func partition(_ one: FleetDevice, from two: FleetDevice?) throws(SegueError) {
     if let two {
       try checkPair(one, two)
@@ -114,7 +114,7 @@ public final class Fleet {
     disturb(for: Self.silenceTime)
   }
 
-  /// All devices hear each other again.
+  /// Ends all partitions.
   public func heal() {
     trace("fleet", "heals")
     for device in devices {
@@ -139,23 +139,23 @@ public final class Fleet {
     return lastProcess
   }
 
-  /// A new name for an app, an activity or a continuation.
+  /// Draws an identifier for an app, an activity or a continuation.
   public func drawIdentifier() -> Identifier { random.identifier() }
 
   // MARK: Time
 
-  /// Whether something is under way: bytes, a search for a hub, a callback. What only waits for its time is not.
+  /// Whether something is in progress: bytes, a search for a hub, a callback. Timers do not count.
   public var isBusy: Bool { underWay > 0 }
 
-  /// Milliseconds until the next event; nil: there is none.
+  /// Milliseconds until the next event; nil if there is none.
   public var timeToNext: Int64? { queue.nextTime.map { max(0, $0 - clock.uptime) } }
 
-  /// Does what is next, and moves the time there.
-  /// - Returns: false if there is nothing.
+  /// Executes the next event, and advances the time to it.
+  /// - Returns: false if there is no event.
   @discardableResult
   public func step() -> Bool { step(until: .max) }
 
-  /// - Returns: false if nothing is due by then.
+  /// - Returns: false if no event is due by then.
   public func step(until end: Int64) -> Bool {
     while let next = queue.nextTime, next <= end, let (at, event) = queue.pop() {
       clock.uptime = max(clock.uptime, at)
@@ -165,11 +165,11 @@ public final class Fleet {
     return false
   }
 
-  /// Moves the time to `end`, in which nothing is due any more.
+  /// Advances the time to `end`, by which no event is due.
   public func moveTime(to end: Int64) { clock.uptime = max(clock.uptime, end) }
 
-  /// Steps until nothing is under way.
-  /// - Returns: how many steps it took. Throws LIMIT_EXCEEDED if it never comes to rest.
+  /// Steps until nothing is in progress.
+  /// - Returns: the number of steps. Throws LIMIT_EXCEEDED if it never comes to rest.
   @discardableResult
   public func run() throws(SegueError) -> Int {
     var steps = 0
@@ -182,7 +182,7 @@ public final class Fleet {
     return steps
   }
 
-  /// Steps until so many milliseconds have passed.
+  /// Steps until that many milliseconds have passed.
   @discardableResult
   public func advance(_ milliseconds: Int64) -> Int {
     let end = clock.uptime + min(max(0, milliseconds), Self.advanceLimit)
@@ -199,7 +199,7 @@ public final class Fleet {
 
   // MARK: Events
 
-  /// - Returns: whether it was a step of anybody.
+  /// - Returns: whether it counts as a step.
   private func handle(_ event: FleetEvent) -> Bool {
     switch event {
     case .arrival(let connection, let end): return arrive(connection, end)
@@ -209,7 +209,7 @@ public final class Fleet {
     case .writable(let connection, let end): return write(connection, end)
     case .duplicate: return true
     case .socket(let socket):
-      // In the hands of whoever has it by now.
+      // Belongs to its current owner.
       if let process = socket.holder.process, process.postpones(event) { return false }
       socket.noticed()
       switch socket.holder {
@@ -274,7 +274,7 @@ public final class Fleet {
       guard !hub.process.postpones(.readable(connection, end)) else { return false }
       hub.readable(number)
     case nil:
-      // Nobody is there any more: whoever writes is told so.
+      // The reader is gone: a writer gets an error.
       _ = connection.read(at: end, atMost: .max, self) { _, _ in }
       connection.finish(1 - end, self)
       return false
@@ -294,7 +294,7 @@ public final class Fleet {
     return true
   }
 
-  // MARK: What is told of it
+  // MARK: Reports
 
   func trace(_ who: String, _ what: StaticString, _ detail: String? = nil) {
     log.add(clock.elapsed, who, what, detail)
@@ -302,7 +302,7 @@ public final class Fleet {
 
   func trace(_ who: String, _ what: StaticString, text detail: DiagnosticText) { trace(who, what, detail.string) }
 
-  /// A promise was not kept.
+  /// Records a violated invariant.
   func report(_ who: String, _ what: DiagnosticText) {
     trace(who, "BROKEN", text: what)
     guard violation == nil else { return }

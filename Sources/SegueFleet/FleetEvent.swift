@@ -1,43 +1,43 @@
 import SegueDriver
 import SegueModel
 
-/// What can happen next in a fleet.
+/// The kinds of events in a fleet.
 enum FleetEvent {
   /// The next segment has come to an end of a connection.
   case arrival(Connection, Int)
   /// There may be something to read at an end of a connection, or room to write.
   case readable(Connection, Int)
   case writable(Connection, Int)
-  /// A segment that has come before: the stream drops it.
+  /// A duplicate segment, which the stream drops.
   case duplicate
-  /// There may be something to do at the end of a stream.
+  /// The end of a stream may be ready.
   case socket(FleetSocket)
   /// A hub learns that apps have connected.
   case accept(FleetHub)
-  /// A process looks for its hub; nil: for the first time.
+  /// A process looks for its hub; nil the first time.
   case seek(FleetProcess, HubSearch?)
-  /// Time has come for the election in a process.
+  /// A timer of the election in a process is due.
   case election(FleetProcess, Int64)
-  /// A process learns that something has come to the folder of its device, or gone.
+  /// A process learns that the folder of its device has changed.
   case folderChanged(FleetProcess)
-  /// An attempt to link two devices has come through.
+  /// An attempt to link two devices has completed.
   case join(DeviceLink)
-  /// An app is to be told something.
+  /// A callback of an app is due.
   case callbacks(FleetProcess)
-  /// Time has come for an engine.
+  /// A deadline of an engine is due.
   case deadline(FleetProcess, Int64)
   case hubDeadline(FleetHub, Int64)
-  /// Time has come for a program.
+  /// A timer of a program is due.
   case wake(FleetProcess)
-  /// A stopped process goes on.
+  /// A stopped process continues.
   case resume(FleetProcess)
-  /// A continuation or question should be over.
+  /// A continuation or question should have ended.
   case overdue(FleetProcess, Ledger.Key)
-  /// What one process offers, or all do, should be seen everywhere.
+  /// The offers of one process, or of all, should be known everywhere.
   case audit(FleetProcess)
   case auditAll
 
-  /// Whether it is something under way, not something that only waits for its time.
+  /// Whether the event is in progress, not a timer.
   var isUnderWay: Bool {
     switch self {
     case .arrival, .readable, .writable, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks: true
@@ -45,7 +45,7 @@ enum FleetEvent {
     }
   }
 
-  /// Whether it is the fleet's own affair: no step of anybody.
+  /// Whether the event is internal to the fleet, and not a step.
   var isBookkeeping: Bool {
     switch self {
     case .overdue, .audit, .auditAll: true

@@ -1,20 +1,20 @@
 import SegueDriver
 import SegueModel
 
-/// One end of two connected sockets within a device: what is written to one is read from the other, at once.
+/// One end of a socket pair within a device: bytes written to one are readable from the other at once.
 public final class FleetSocket: StreamEndpoint {
-  /// Bytes that wait to be read, at most.
+  /// The most unread bytes.
   private static let capacity = 65_536
 
-  /// Who has it.
+  /// The owner.
   enum Holder {
-    /// It is under way.
+    /// In flight.
     case nobody
     case app(FleetProcess)
     /// A hub, which calls it by a number.
     case hub(FleetHub, UInt64)
 
-    /// Nil: nobody's.
+    /// Nil if it has no owner.
     var process: FleetProcess? {
       switch self {
       case .nobody: nil
@@ -24,21 +24,21 @@ public final class FleetSocket: StreamEndpoint {
     }
   }
 
-  /// What can be seen of the other end.
+  /// The visible state of the other end.
   enum OtherEnd {
     case open
-    /// It was shut down for writing, and is not closed.
+    /// Shut down for writing, and not closed.
     case finished
-    /// It is closed; or both were shut down for writing, which looks the same.
+    /// Closed, or both ends shut down for writing, which looks the same.
     case closed
   }
 
-  /// Outlives it.
+  /// The fleet outlives this object.
   private unowned(unsafe) let fleet: Fleet
-  /// Nil: one of the two is closed.
+  /// Nil if one of the two is closed.
   private var other: FleetSocket?
   private(set) var holder = Holder.nobody
-  /// What has come; before `start` stands what was read of it.
+  /// The received bytes; those before `start` have been read.
   private var arrived: [UInt8] = []
   private var start = 0
   private var isRead = true
@@ -69,7 +69,7 @@ public final class FleetSocket: StreamEndpoint {
     notice()
   }
 
-  /// Something may be read or written, or has ended: whoever has it looks after it next.
+  /// Notifies the owner: it may read or write, or the stream has ended.
   public func notice() {
     guard !isNoticed, holder.process != nil else { return }
     isNoticed = true
@@ -78,13 +78,13 @@ public final class FleetSocket: StreamEndpoint {
 
   func noticed() { isNoticed = false }
 
-  /// Bytes that `write` has room for; nil: nobody reads.
+  /// The number of bytes that `write` accepts; nil if there is no reader.
   public var room: Int? {
     guard isWritten, let other, other.isRead else { return nil }
     return Self.capacity - other.unreadCount
   }
 
-  /// - Returns: how many of the bytes there was room for; nil: nobody reads.
+  /// - Returns: the number of accepted bytes; nil if there is no reader.
   @discardableResult public func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard isWritten, let other, other.isRead else { return nil }
     let count = min(bytes.count, Self.capacity - other.unreadCount)
@@ -95,8 +95,8 @@ public final class FleetSocket: StreamEndpoint {
     return count
   }
 
-  /// Gives what has come, `limit` bytes at most, to `body`.
-  /// - Returns: how many that were, 0: none for now; nil: nothing more comes.
+  /// Passes received bytes, at most `limit`, to `body`.
+  /// - Returns: the number of bytes, 0 if there are none for now; nil at the end.
   func read(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Int? {
     guard hasArrived else { return isAtEnd ? nil : 0 }
     let count = min(unreadCount, limit)
@@ -111,7 +111,7 @@ public final class FleetSocket: StreamEndpoint {
     read(atMost: buffer.count) { buffer.copyMemory(from: $0) }
   }
 
-  /// Gives what has come, if anything has, to `body`, which returns how many of the bytes it took.
+  /// Passes received bytes, if any, to `body`, which returns the number that it has taken.
   public func give(_ body: (UnsafeRawBufferPointer) -> Int) {
     guard hasArrived else { return }
     let count = arrived.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
@@ -121,7 +121,7 @@ public final class FleetSocket: StreamEndpoint {
 
   private var unreadCount: Int { arrived.count - start }
 
-  /// So many bytes were read. Whoever reads goes on until nothing is left, as a rule.
+  /// Marks bytes as read. A reader usually continues until none are left.
   private func drop(_ count: Int) {
     start += count
     if unreadCount == 0 {
@@ -134,10 +134,10 @@ public final class FleetSocket: StreamEndpoint {
   }
 
   public var hasArrived: Bool { unreadCount > 0 }
-  /// Whether all that ever comes has been read.
+  /// Whether everything has been read up to the end.
   public var isAtEnd: Bool { !hasArrived && !(isRead && other?.isWritten ?? false) }
 
-  /// Whether `read` gives something, or the end.
+  /// Whether `read` gives bytes, or the end.
   var isReadable: Bool { hasArrived || !(other?.isWritten ?? false) }
 
   public func shutDown(reading: Bool, writing: Bool) {
@@ -152,7 +152,7 @@ public final class FleetSocket: StreamEndpoint {
     if reading && isReadable || writing && room != 0 { notice() }
   }
 
-  /// What was written to the other end may still be read there.
+  /// Bytes written to the other end may still be read there.
   @inline(never)
   public func close() {
     shutDown(reading: true, writing: true)

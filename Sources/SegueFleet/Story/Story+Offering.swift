@@ -1,7 +1,7 @@
 import SegueEngine
 import SegueModel
 
-/// What is tried in calm with saves, offers and hubs.
+/// Scenarios of the quiescent phase with saves, offers and hubs.
 extension Story {
   /// 2 s after the last change, at the latest 10 s after the first, and then never again (R2.2, R2.3).
   mutating func trySaving(_ scene: Scene) throws(SegueError) {
@@ -18,7 +18,7 @@ extension Story {
     claim(origin.saveCount == saves + 1, origin, "R2.2: it is not saved 10 s after the first change")
     try change(scene)
     fleet.advance(1_900)
-    // The mark may be set at any time, without a word to the engine (R2.3).
+    // The mark may be set at any time, without a call of the engine (R2.3).
     origin.noteChange(scene.index)
     fleet.advance(1_900)
     claim(origin.saveCount == saves + 1, origin, "R2.2: it is saved too early")
@@ -28,7 +28,7 @@ extension Story {
     claim(origin.saveCount == saves + 2, origin, "R2.2: it is saved, and nothing has changed")
   }
 
-  /// What its app did not tell of is handed over when pulled, unless it has said that nothing needs saving (R2.9).
+  /// A pull hands over unreported changes, unless the app has declared that nothing needs saving (R2.9).
   mutating func trySavePolicy(_ scene: Scene) throws(SegueError) {
     let origin = scene.origin
     let asks = if case .whenPulled = origin.savePolicy { 1 } else { 0 }
@@ -48,7 +48,7 @@ extension Story {
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
     saves += 1
     claim(origin.saveCount == saves, origin, "R2.9: it is believed beyond the next change")
-    // Who comes while it is being saved wants what was written until then.
+    // A receiver that asks during a save gets what was written until then.
     origin.answersSaves = false
     try change(scene)
     let first = begin(scene)
@@ -71,7 +71,7 @@ extension Story {
     claim(origin.saveCount == saves + asks, origin, "R2.9: it is not saved when its app leaves")
   }
 
-  /// Changes are told once in 100 ms, the last always (R2.8); many cause one will_save (R2.3).
+  /// Changes are published once in 100 ms, and always the last one (R2.8); many cause one will_save (R2.3).
   mutating func tryChanging(_ scene: Scene) throws(SegueError) {
     let saves = scene.origin.saveCount
     _ = events(scene)
@@ -130,14 +130,14 @@ extension Story {
     checkGone(scene.id)
   }
 
-  /// What the viewer was told of the offer since this was asked last.
+  /// The events of the offer at the viewer since the last call.
   private func events(_ scene: Scene) -> [Delivery.OfferEvent] {
     witness?.takeEvents(of: scene.viewer).filter { $0.id == scene.id }.map { $0.event } ?? []
   }
 
   // MARK: Hubs
 
-  /// It goes on through the next hub, under the same name (R3.14), and nobody sees the change (R2.8).
+  /// It resumes through the next hub, under the same name (R3.14), and no app notices the change (R2.8).
   mutating func tryHubDies(_ scene: Scene) throws(SegueError) {
     guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
     let isMidway = random.chance(0.5)
@@ -151,7 +151,7 @@ extension Story {
     let id = begin(scene)
     fleet.advance(random.within(0, 200))
     if isMidway {
-      // The receiver does not read, so that part of it has come when the hub dies.
+      // The receiver does not read, so that only a part has arrived when the hub dies.
       scene.viewer.process.stall()
       scene.origin.answersSaves = true
       scene.origin.answer()
@@ -159,7 +159,7 @@ extension Story {
     }
     hub.process.kill()
     scene.viewer.process.resume()
-    // Longer than one waits for a hub.
+    // Longer than the wait for a hub.
     fleet.advance(2_500)
     scene.origin.answersSaves = true
     scene.origin.answer()
@@ -169,7 +169,7 @@ extension Story {
     checkOffer(scene.id, of: scene.origin)
   }
 
-  /// However much is said to it, a hub that does not answer is replaced in time; when it goes on it has nothing to say.
+  /// A hub that does not answer is replaced in time, however many messages it gets; when it continues it has no effect.
   mutating func tryHubStops(_ scene: Scene) throws(SegueError) {
     guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
     let generation = scene.origin.engine?.hubGeneration ?? 0
@@ -188,7 +188,8 @@ extension Story {
     checkOffer(scene.id, of: scene.origin)
   }
 
-  /// Offers are kept for 3 s without a hub, and continuations wait 2 s for one (R3.14); requests and streams wait longer.
+  /// Offers are kept for 3 s without a hub, and continuations wait 2 s for one (R3.14); requests and streams wait
+  /// longer.
   mutating func tryWithoutHub(_ scene: Scene) {
     let device = scene.viewer.process.device
     guard let hub = hubApp(device, scene), let from = continued(scene) else { return }
@@ -207,15 +208,15 @@ extension Story {
     fleet.advance(200)
     claim(scene.viewer.offers.isEmpty, scene.viewer, "R2.8: what nobody may offer any more is still seen")
     device.admitsHubs = true
-    // It was refused after 0, 1 and 3 s, and is asked for again after 7 s.
+    // It was refused after 0, 1 and 3 s; the next attempt is after 7 s.
     fleet.advance(4_000 + Fleet.agreementTime)
-    // For so long that nobody knows any more who is on its way to the next.
+    // Long enough that no app is expected at the next hub any longer.
     expectAnswer(scene, number, nil, .connectionUnavailable)
     checkOffer(scene.id, of: scene.origin)
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
   }
 
-  /// An outcome that the hub lost is told to the next (R3.6).
+  /// An outcome that the hub lost is sent to the next one (R3.6).
   mutating func tryAnswerWithoutHub(_ scene: Scene) {
     guard scene.isOnOneDevice, let hub = hubApp(scene.origin.process.device, scene) else { return }
     scene.viewer.answersContinue = false
@@ -254,7 +255,7 @@ extension Story {
     claim(origin.reasons?.count == 2, origin, "R6.5: it is not current, and there is no reason")
   }
 
-  /// Who connects and says nothing is ended after 5 s (A19).
+  /// A silent connection is closed after 5 s (A19).
   mutating func tryMute(_ scene: Scene) {
     guard let crowd = Crowd(1, on: scene.origin.process.device) else { return }
     fleet.advance(4_900)
@@ -263,7 +264,7 @@ extension Story {
     claim(crowd.count == 0, scene.origin, "A19: who says nothing stays connected")
   }
 
-  /// A link that breaks goes on where it was, without loss or repetition (R7.4).
+  /// A broken link resumes where it was, without loss or repetition (R7.4).
   mutating func tryCut(_ scene: Scene) throws(SegueError) {
     guard !scene.isOnOneDevice else { return }
     try change(scene, size: random.below(150_000))
@@ -276,7 +277,7 @@ extension Story {
     }
     fleet.advance(2 * Self.continuedTime)
     let isDirect = scene.origin.process.device.link(to: scene.viewer.process.device) != nil
-    // A hub between the two may be asked while it does not see the origin.
+    // A hub between the two may get the request while it does not see the origin.
     if isDirect || witness?[id]?.told.last != .failed(.connectionUnavailable) {
       expect(scene, id, .continued(isStale: false), .restored)
       claim(witness?[id]?.number == number, scene.viewer, "R2.2: it does not get the present state")

@@ -1,9 +1,9 @@
 import SegueEngine
 import SegueModel
 
-/// What is tried in calm with systems that refuse something.
+/// Scenarios of the quiescent phase with systems that refuse something.
 extension Story {
-  /// What the systems of both devices refuse for a while is late, and no more.
+  /// Refusals of the systems of both devices only cause delays.
   mutating func tryStrained(_ scene: Scene) throws(SegueError) {
     let device = scene.viewer.process.device
     for device in [scene.origin.process.device, device] { device.refuseWrites(0.3, for: 2_000) }
@@ -19,10 +19,10 @@ extension Story {
     late.close()
   }
 
-  /// A process that connects again and again takes no more than its share of descriptors, and shuts nobody out.
+  /// A process that connects repeatedly uses no more than its share of descriptors, and shuts no app out.
   mutating func tryCrowded(_ scene: Scene) throws(SegueError) {
     let device = scene.origin.process.device
-    // Its own connections and streams fit into the few descriptors that there are.
+    // Its own connections and streams fit into the few descriptors.
     guard let hub = device.hub, hub.peerCount < DeviceResources.fewDescriptors / 4 else { return }
     device.limitDescriptors(for: 2_000)
     guard let crowd = Crowd(4 * DeviceResources.fewDescriptors, on: device) else { return }
@@ -35,7 +35,7 @@ extension Story {
     late.close()
   }
 
-  /// An app that sees all that the others do.
+  /// An app that sees all offers.
   private mutating func openLate(on device: FleetDevice) throws(SegueError) -> ScriptedApp {
     let identity = AppIdentity(
       secret: random.identifier(), bundleIdentifier: "com.example.late", name: "late", team: "TEAM",

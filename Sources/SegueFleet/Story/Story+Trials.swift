@@ -1,7 +1,7 @@
 import SegueEngine
 import SegueModel
 
-/// What is tried in calm: each trial says what its two apps are to be told, and when.
+/// Scenarios of the quiescent phase: each states which callbacks its two apps get, and when.
 extension Story {
   enum Trial: String, CaseIterable {
     case answers, stale, second, cancelled, timeout, silentReceiver
@@ -13,7 +13,7 @@ extension Story {
     case strained, crowded
     case streaming, streamEnds, streamSideDies, streamYoungHub, streamHubDies, streamSilence, fetching
 
-    /// What becomes of two apps without their hub is seen best if it is a third one's.
+    /// The hub belongs to a third app, so that its loss affects both apps.
     var isOfThirdHub: Bool {
       switch self {
       case .hubDies, .hubStops, .withoutHub, .answerWithoutHub, .requestHubDies: true
@@ -71,7 +71,7 @@ extension Story {
     return id
   }
 
-  /// Continues it, and waits until it is over.
+  /// Continues the activity, and waits until the continuation ends.
   mutating func `continue`(_ scene: Scene) -> Identifier {
     let id = begin(scene)
     fleet.advance(Self.continuedTime)
@@ -99,7 +99,7 @@ extension Story {
 
   // MARK: Continuing
 
-  /// Each answer of the receiver is the outcome (R3.4, R3.6, R3.7), and what is clean is not saved again (R1.7).
+  /// Each answer of the receiver is the outcome (R3.4, R3.6, R3.7), and a clean activity is not saved again (R1.7).
   private mutating func tryAnswers(_ scene: Scene) {
     let viewer = scene.viewer
     let saves = scene.origin.saveCount
@@ -130,12 +130,12 @@ extension Story {
       scene.origin.saveCount - saves == savesOfPulls + (isSaved ? 1 : 0), scene.origin,
       "R2.9: will_save as often as its policy does not say")
     if scene.origin.moves { checkGone(scene.id) }
-    // Until all is saved: then nobody has anything more to say of it.
+    // Until all is saved: then no further message concerns it.
     fleet.advance(2 * Limits().saveDelay)
     for app in [scene.origin, viewer] { checkIsIdle(app) }
   }
 
-  /// Who does not save in time has its last snapshot handed over, marked stale, if there is one (R2.4).
+  /// If the origin does not save in time, its last snapshot is handed over, marked stale, if there is one (R2.4).
   private mutating func tryStale(_ scene: Scene) throws(SegueError) {
     let origin = scene.origin
     origin.answersSaves = false
@@ -152,12 +152,12 @@ extension Story {
     fleet.advance(1_000)
     expect(scene, stale, .continued(isStale: true), .restored)
     claim(witness?[stale]?.receipt?.isStale == true, origin, "R2.4: a stale state passes for a fresh one")
-    // What could not be saved is still unsaved.
+    // A failed save leaves the activity unsaved.
     origin.answersSaves = true
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
   }
 
-  /// While the origin saves: another takes its place (R3.3), it is cancelled, its time is over (R3.9).
+  /// While the origin saves, a newer continuation replaces it (R3.3), it is cancelled, or its time is over (R3.9).
   private mutating func trySlow(_ trial: Trial, _ scene: Scene) {
     scene.origin.answersSaves = false
     let id = begin(scene, timeout: trial == .timeout ? 2_000 : nil)
@@ -187,7 +187,8 @@ extension Story {
     expect(scene, `continue`(scene), .continued(isStale: false), .restored)
   }
 
-  /// Who does not answer `continue` in time has not restored it (R3.6, R3.9), whatever it says later.
+  /// A receiver that does not answer `continue` in time has not restored the activity (R3.6, R3.9), whatever it answers
+  /// later.
   private mutating func trySilentReceiver(_ scene: Scene) {
     scene.viewer.answersContinue = false
     let id = begin(scene, timeout: Self.continuedTime)
@@ -202,7 +203,7 @@ extension Story {
     fleet.advance(500)
   }
 
-  /// Who does not have it yet does not get it any more (R1.11).
+  /// After invalidation no receiver gets the activity that does not have it yet (R1.11).
   private mutating func tryInvalidated(_ scene: Scene) {
     scene.origin.answersSaves = false
     let id = begin(scene)
@@ -216,7 +217,7 @@ extension Story {
     checkGone(scene.id)
   }
 
-  /// On ways that are slow by turns, a withdrawal comes before what was said earlier (R1.11).
+  /// On routes with varying delays, a withdrawal arrives before earlier messages (R1.11).
   private mutating func tryWithdrawing(_ scene: Scene) throws(SegueError) {
     try fleet.network.setDelay(1, 400)
     try fleet.network.setFaults(loss: 0.3, duplication: 0, reordering: 0.3)
@@ -261,7 +262,8 @@ extension Story {
     checkGone(scene.id)
   }
 
-  /// A lost answer is unknown, never guessed; who closes has not restored it; who had nothing yet has failed (R3.6).
+  /// A lost answer is *unknown*, never guessed; a receiver that closes has not restored it; one that had nothing yet
+  /// has failed (R3.6).
   private mutating func tryReceiverGone(_ scene: Scene) {
     let hadHub = scene.viewer.process.hub != nil
     let isKilled = random.chance(0.5)
@@ -270,7 +272,7 @@ extension Story {
     scene.origin.answersSaves = hasAll
     let id = `continue`(scene)
     if isKilled { scene.viewer.process.kill() } else { scene.viewer.close() }
-    // With the hub on its way out, too, the answer may be lost: until nothing can come any more.
+    // With the hub ending, too, the answer may be lost: waits until nothing more can arrive.
     fleet.advance(hadHub ? Limits().continuation + 3_000 : Self.toldTime)
     let outcome = witness?[id]?.receipt?.outcome
     if isKilled || !hadHub {
@@ -280,7 +282,7 @@ extension Story {
     }
   }
 
-  /// Past its date it is not offered, and nobody asks for it (R1.6).
+  /// Past its date the activity is not offered, and not fetched (R1.6).
   private mutating func tryExpired(_ scene: Scene) throws(SegueError) {
     let date = scene.origin.process.now.date + 4
     try scene.origin.change(scene.index) { (activity) throws(SegueError) in try activity.setExpirationDate(date) }
@@ -293,7 +295,7 @@ extension Story {
     if let offer { scene.viewer.continue(offer, id) }
     fleet.advance(Self.toldTime)
     expect(scene, id, .failed(.handoffFailed), nil)
-    // It is saved all the same, and then nothing of it is due.
+    // It is saved nevertheless, and then no timer remains.
     fleet.advance(2 * Limits().saveDelay)
     let hasDates = scene.origin.offers.contains { $0.description.expirationDate != nil }
     claim(hasDates || scene.origin.engine?.nextDeadline == nil, scene.origin, "R1.6: it has expired, and is waited for")
@@ -302,7 +304,7 @@ extension Story {
     checkOffer(scene.id, of: scene.origin)
   }
 
-  /// Who may not see it does not get it, whatever it knows of it, and its origin does not hear of that (R6.2).
+  /// An app that may not see the activity does not get it, whatever it knows, and the origin does not notice (R6.2).
   private mutating func tryForeign(_ scene: Scene) throws(SegueError) {
     guard let offer = scene.viewer.engine?.offers[scene.id] else { return }
     let identity = AppIdentity(

@@ -24,7 +24,7 @@ final class Device {
   /// From any thread.
   func driver(of engine: AppEngine) -> AppDriver { AppDriver(engine, in: directory) }
 
-  /// From any thread: something to do on the library thread.
+  /// From any thread: queues work for the library thread.
   func onLoop(_ job: @escaping (Device) -> Void) {
     loop.post { [self] in job(self) }
   }

@@ -5,7 +5,7 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// The hub of this device, run by this process: joins a `HubDriver` to sockets and the loop. For the library thread.
+/// The hub of this device, run by this process: connects a `HubDriver` to sockets and the loop. For the library thread.
 final class HubHost {
   let generation: UInt64
   private let socket: HubSocket
@@ -15,7 +15,7 @@ final class HubHost {
   private var listener: Watch?
   private var timer: LoopTimer?
 
-  /// Nil: another process runs the generation.
+  /// Nil if another process runs the generation.
   init?(
     _ generation: UInt64, in folder: RuntimeFolder, on loop: Loop, offersFrontmostOnly: Bool
   ) throws(SegueError) {
@@ -37,16 +37,16 @@ final class HubHost {
 
   private func start() throws(SegueError) {
     let timer = try LoopTimer()
-    // `end` closes the timer and all watches before this object goes.
+    // `end` closes the timer and all watches before this object is released.
     try timer.start(on: loop) { [unowned(unsafe) self] in self.driver.tick() }
     self.timer = timer
     listener = try Watch(socket.fd, on: loop) { [unowned(unsafe) self] _, _ in self.driver.acceptConnections() }
   }
 
-  /// Its name in the folder still leads to it.
+  /// Whether its name in the folder still leads to it.
   var isNamed: Bool { socket.isNamed }
 
-  /// Sends what the engine has to say, as far as the sockets take it.
+  /// Writes the engine's output, as far as the sockets accept it.
   func flush() { driver.flush() }
 
   /// The process has no app left that needs it.
@@ -56,7 +56,7 @@ final class HubHost {
     end(removingFiles: isLast)
   }
 
-  /// Waits until an app reads what it is told last, or the driver has something to do.
+  /// Waits until an app reads its last messages, or the driver has work.
   private func waitForReaders() {
     let connections = driver.unflushedConnections.map { unsafeDowncast($0, to: UnixConnection.self) }
     var waiting = connections.map { pollfd(fd: $0.fd, events: $0.isWriting ? Int16(POLLOUT) : 0, revents: 0) }
@@ -64,13 +64,13 @@ final class HubHost {
     poll(&waiting, nfds_t(waiting.count), Int32(clamping: left))
     driver.tick()
     for (connection, poll) in zip(connections, waiting) where poll.revents != 0 {
-      // Who is gone takes no more, and would be ready for ever: reading tells.
+      // A closed peer would stay writable for ever: a read reports its end.
       let isGone = poll.revents & (Int16(POLLERR) | Int16(POLLHUP)) != 0
       if isGone { driver.readable(connection.number) } else { driver.writable(connection.number) }
     }
   }
 
-  /// A hub of a higher generation has taken over, and tidies up.
+  /// A hub of a higher generation has taken over, and removes old files.
   func stepDown() {
     driver.stepDown()
     end(removingFiles: false)
@@ -140,10 +140,10 @@ extension HubHost: HubEnvironment {
     return (try endpoint(near, as: number), descriptor)
   }
 
-  /// Takes the socket over: if it throws, it has closed it.
+  /// Takes over the socket: if this throws, it has closed the socket.
   private func connection(_ fd: Int32, as number: UInt64) throws(SegueError) -> UnixConnection {
     do throws(SegueError) {
-      // `end` closes it before this object goes.
+      // `end` closes it before this object is released.
       return try UnixConnection(fd, as: number, on: loop) { [unowned(unsafe) self] isReadable, _ in
         if isReadable { self.driver.readable(number) } else { self.driver.writable(number) }
       }
@@ -153,10 +153,10 @@ extension HubHost: HubEnvironment {
     }
   }
 
-  /// Takes the socket over: if it throws, it has closed it.
+  /// Takes over the socket: if this throws, it has closed the socket.
   private func endpoint(_ socket: StreamSocket, as number: UInt64) throws(SegueError) -> UnixStream {
     do throws(SegueError) {
-      // `end` closes it before this object goes.
+      // `end` closes it before this object is released.
       return try UnixStream(socket, on: loop) { [unowned(unsafe) self] isReadable in
         self.driver.streamReady(number, isReadable: isReadable)
       }

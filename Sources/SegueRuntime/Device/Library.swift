@@ -15,7 +15,7 @@ public final class Library: @unchecked Sendable {
   private var loop: Loop?
   private var devices: [Device] = []
 
-  /// Starts looking for a hub.
+  /// Starts to look for a hub.
   func open(_ app: App) throws(SegueError) -> Device {
     Self.opened.store(true, ordering: .relaxed)
     return try lock.withLock { () throws(SegueError) in
@@ -67,7 +67,7 @@ public final class Library: @unchecked Sendable {
   }
 }
 
-/// What has become of a job on the library thread.
+/// The state of a job on the library thread.
 private final class Outcome {
   var error: SegueError?
 }

@@ -7,12 +7,12 @@ import SegueWire
 /// A connection of the hub: a Unix socket that the loop watches. For the library thread.
 final class UnixConnection: ByteConnection {
   let fd: Int32
-  /// What the driver calls it.
+  /// The driver's number for it.
   let number: UInt64
   private var watch: Watch?
   private(set) var isWriting = false
 
-  /// Takes the socket over, unless it throws.
+  /// Takes over the socket, unless this throws.
   init(
     _ fd: Int32, as number: UInt64, on loop: Loop, _ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
   ) throws(SegueError) {

@@ -7,7 +7,7 @@ final class UnixStream: StreamEndpoint {
   private let socket: StreamSocket
   private var watch: Watch?
 
-  /// Takes the socket over, unless it throws.
+  /// Takes over the socket, unless this throws.
   init(_ socket: StreamSocket, on loop: Loop, _ ready: @escaping (_ isReadable: Bool) -> Void) throws(SegueError) {
     self.socket = socket
     try socket.stopBlocking()
