@@ -16,41 +16,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from project import HEADER, LIBRARY, TABLE
+from native import Native, load
+from project import HEADER, TABLE
 
 NUL_TERMINATED = ctypes.c_size_t(-1)
 OK, INVALID_ARGUMENT, FORKED, SYSTEM = 0, 1, 12, 13
 VALUES = ("segue_value_", "segue_writer_", "segue_reader_", "segue_dictionary_", "segue_array_")  # work after fork
 GLIBC_SIGNALS = 1 << 31 | 1 << 32  # 32 and 33
-CONNECTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32)
 
 
-def load() -> ctypes.CDLL:
-    return ctypes.CDLL(str(LIBRARY))
-
-
-def open_app(segue: ctypes.CDLL, folder: str) -> ctypes.c_void_p:
-    app = ctypes.c_void_p()
-    assert segue.segue_app_create(b"com.example.manners", NUL_TERMINATED, ctypes.byref(app)) == OK
-    assert segue.segue_app_set_runtime_folder(app, folder.encode(), NUL_TERMINATED) == OK
-    is_ready = []
-    callback = CONNECTION(lambda context, app, connection: is_ready.append(True) if connection == 1 else None)
-    delegate = ctypes.c_void_p()
-    assert segue.segue_app_delegate_create(None, None, ctypes.byref(delegate)) == OK
-    assert segue.segue_app_delegate_on_connection(delegate, callback) == OK
-    assert segue.segue_app_set_delegate(app, delegate) == OK
-    assert segue.segue_app_open(app) == OK
-    dispatched = ctypes.c_size_t(1)
-    while dispatched.value and not is_ready:  # until it is the hub, so that all that it ever starts is there
-        assert segue.segue_app_dispatch(app, 30_000, ctypes.byref(dispatched)) == OK
-    assert is_ready
-    assert segue.segue_app_delegate_release(delegate) == OK
+def open_app(segue: ctypes.CDLL, folder: str) -> Native:
+    """Opens an app, and waits until it is the hub, so that all that it ever starts is there."""
+    app = Native(segue, folder)
+    app.until("ready")
     return app
-
-
-def close_app(segue: ctypes.CDLL, app: ctypes.c_void_p) -> None:
-    assert segue.segue_app_close(app) == OK
-    assert segue.segue_app_release(app) == OK
 
 
 def signals() -> dict[str, int]:
@@ -116,11 +95,11 @@ def opening_starts_one_thread_with_all_signals_blocked(folder: str) -> None:
     assert blocked == expected, f"{blocked:x}"
     flags = {name: flag for name, flag in descriptors().items() if name not in open_before}
     assert flags and all(flag & 1 for flag in flags.values()), f"not close-on-exec: {flags}"
-    close_app(segue, app)
+    app.close()
     assert (threads(), signals()) == (before, calm)
     kept = set(descriptors())
     assert len(kept - open_before) <= 2, "libuv keeps a pipe for the life of the process, and that is all"
-    close_app(segue, open_app(segue, folder))
+    open_app(segue, folder).close()
     assert set(descriptors()) == kept
 
 
@@ -147,7 +126,7 @@ def a_forked_child_is_told_so(folder: str) -> None:
                 assert status != FORKED, function["name"]
             else:
                 assert status == FORKED, f"{function['name']}: {status}"
-        assert segue.segue_app_close(app) == FORKED
+        assert segue.segue_app_close(app.app) == FORKED
         message = ctypes.create_string_buffer(512)
         assert segue.segue_last_error(message, ctypes.c_size_t(512)) == FORKED
         assert b"fork" in message.value
@@ -157,7 +136,7 @@ def a_forked_child_is_told_so(folder: str) -> None:
 
     assert in_child(child) == 0
     assert segue.segue_value_release(value) == OK
-    close_app(segue, app)
+    app.close()
 
 
 def use_values(segue: ctypes.CDLL, held: ctypes.c_void_p) -> None:
@@ -195,7 +174,7 @@ def a_fork_while_threads_make_values_is_no_deadlock(folder: str) -> None:
     for worker in workers:
         worker.join()
     assert segue.segue_value_release(null) == OK
-    close_app(segue, app)
+    app.close()
 
 
 def a_fork_of_a_process_without_an_app_can_have_one(folder: str) -> None:
@@ -205,10 +184,10 @@ def a_fork_of_a_process_without_an_app_can_have_one(folder: str) -> None:
 
     def child() -> None:
         use_values(segue, null)
-        close_app(segue, open_app(segue, folder))
+        open_app(segue, folder).close()
 
     assert in_child(child) == 0
-    close_app(segue, open_app(segue, folder))
+    open_app(segue, folder).close()
 
 
 def memory_that_is_not_there_is_an_error(folder: str) -> None:
@@ -241,7 +220,7 @@ def bytes_over_the_limit_of_files_are_an_error(folder: str) -> None:
     """RLIMIT_FSIZE counts for files in memory, too, and SIGXFSZ would end the process. One of the host's own stays."""
     segue = load()
     app, activity = open_app(segue, folder), ctypes.c_void_p()
-    assert segue.segue_activity_create(app, b"com.example.a", NUL_TERMINATED, ctypes.byref(activity)) == OK
+    assert segue.segue_activity_create(app.app, b"com.example.a", NUL_TERMINATED, ctypes.byref(activity)) == OK
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
@@ -255,7 +234,7 @@ def bytes_over_the_limit_of_files_are_an_error(folder: str) -> None:
     assert attach(activity, b"large", NUL_TERMINATED, bytes(100_000), size) == SYSTEM
     assert signal.sigpending() == {signal.SIGXFSZ}
     assert segue.segue_activity_release(activity) == OK
-    close_app(segue, app)
+    app.close()
 
 
 def declared(name: str) -> str:
@@ -278,7 +257,7 @@ def a_fork_before_the_first_call_is_another_process(folder: str) -> None:
 
 def the_log_says_nothing_unless_asked(folder: str) -> None:
     segue = load()
-    close_app(segue, open_app(segue, folder))
+    open_app(segue, folder).close()
 
 
 SCENARIOS = [

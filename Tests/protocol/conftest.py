@@ -13,18 +13,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from native import TEAM, Native
+from native import TEAM, Native, load
 from origin import Origin
-from project import LIBRARY
 from wire import PROTOCOL, Connection
 
 
 @pytest.fixture(scope="session")
 def library() -> ctypes.CDLL:
-    loaded = ctypes.CDLL(str(LIBRARY))
-    loaded.segue_free.argtypes = [ctypes.c_void_p]
-    loaded.segue_free.restype = None
-    return loaded
+    return load()
 
 
 @pytest.fixture

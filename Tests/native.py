@@ -9,9 +9,17 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from wire import PATIENCE
+from project import LIBRARY
 
 TEAM = "TEAM000001"
+PATIENCE = 10  # seconds for what takes milliseconds
+
+
+def load() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(LIBRARY))
+    library.segue_free.argtypes = [ctypes.c_void_p]
+    library.segue_free.restype = None
+    return library
 
 
 class Native:
@@ -42,6 +50,7 @@ class Native:
         pointers = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
         self.on("segue_app_delegate_on_did_fail", delegate, self.failed, pointers)
         self.call("segue_app_set_delegate", self.app, delegate)
+        self.delegate = delegate
         self.call("segue_app_open", self.app)
 
     def call(self, name: str, *arguments: Any) -> None:
@@ -145,3 +154,4 @@ class Native:
         self.call("segue_activity_release", self.activity)
         self.call("segue_app_close", self.app)
         self.call("segue_app_release", self.app)
+        self.call("segue_app_delegate_release", self.delegate)
