@@ -16,13 +16,13 @@ private final class HostTransfer: Transfer, @unchecked Sendable {
   private var context: Context?
 
   init(
-    _ activity: LiveActivity, _ name: String, to target: Target, by means: Means,
-    _ progress: segue_progress_function?, _ fetched: @escaping segue_fetched_function, _ context: Context
+    _ activity: LiveActivity, _ name: String, to sink: AttachmentSink, _ progress: segue_progress_function?,
+    _ fetched: @escaping segue_fetched_function, _ context: Context
   ) {
     self.progress = progress
     self.fetched = fetched
     self.context = context
-    super.init(activity, name, to: target, by: means)
+    super.init(activity, name, to: sink)
   }
 
   override func forget() { context = nil }
@@ -123,14 +123,13 @@ public func segue_activity_get_attachments(
 @inline(never)
 private func fetch(
   _ activity: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ length: Int,
-  _ target: () throws(SegueError) -> Transfer.Target, _ progress: segue_progress_function?,
+  _ target: () throws(SegueError) -> AttachmentSink.Target, _ progress: segue_progress_function?,
   _ fetched: segue_fetched_function?, _ context: Context, _ transfer: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
   with(activity, name, length) { (activity, name) throws(SegueError) in
     let fetched = try Arguments.required(fetched, "fetched")
-    let target = try target()
-    let means = try Transfer.Means(activity, name)
-    let made = HostTransfer(activity, name, to: target, by: means, progress, fetched, context)
+    let sink = try AttachmentSink(activity, name, to: try target())
+    let made = HostTransfer(activity, name, to: sink, progress, fetched, context)
     // Creates the handle first: once the transfer has begun, it ends by itself.
     let handle = try transfer.map { (_) throws(SegueError) in try handles.make(made as Transfer, .transfer) }
     do throws(SegueError) {

@@ -8,19 +8,10 @@ import SegueWire
 /// the kernel copy the file that came over the socket. If the connection breaks it asks again, and resumes where it
 /// was.
 open class Transfer: Handled, @unchecked Sendable {
-  /// The target of the bytes.
-  public enum Target {
-    case file(TargetFile)
-    case descriptor(TargetDescriptor)
-  }
-
   let activity: LiveActivity
   private let name: String
-  private let target: Target
+  private let sink: AttachmentSink
   private let lock = Lock()
-  private let means: Means
-  /// Readable when there is work for the thread.
-  private var wakeUp: Int32 { means.wakeUp.fd }
 
   // Guarded by `lock`.
   private var stopped: SegueError?
@@ -32,15 +23,9 @@ open class Transfer: Handled, @unchecked Sendable {
   /// The stream of the attachment; negative if there is none.
   private var socket: Int32 = -1
 
-  // The thread's.
-  private var digest: ThreadedDigest { means.digest }
-  private var hasBegun = false
-  /// Whether bytes are sent, rather than the file.
-  private var takesBytes = false
-  private var received: UInt64 = 0
+  // The thread's, as is `sink`.
   /// Uptime at which the other side last showed life.
   private var heardAt: Int64 = 0
-  private let total: UInt64
   private var reportedAt: Int64 = 0
 
   // Guarded by the app's lock: the progress and the end to report to the host.
@@ -52,8 +37,6 @@ open class Transfer: Handled, @unchecked Sendable {
 
   /// Bytes per read.
   private static let pieceSize = 256 * 1024
-  /// Bytes from which on a second thread is used.
-  private static let large: UInt64 = 4 * 1024 * 1024
   /// Milliseconds to look for the origin before anything has arrived: a hub may be gone.
   private static let firstPatience: Int64 = 2_000
   /// Milliseconds for the origin to answer: it may be gone unnoticed.
@@ -63,32 +46,10 @@ open class Transfer: Handled, @unchecked Sendable {
   /// Milliseconds between two attempts: at first, and at most.
   private static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
-  /// The resources that it needs, which may be unavailable.
-  public struct Means {
-    fileprivate let size: UInt64
-    fileprivate let digest: ThreadedDigest
-    fileprivate let wakeUp: WakeUp
-
-    fileprivate final class WakeUp {
-      let fd: Int32
-      init(_ fd: Int32) { self.fd = fd }
-      deinit { Descriptors.close(fd) }
-    }
-
-    /// Throws NOT_FOUND, SYSTEM.
-    public init(_ activity: LiveActivity, _ name: String) throws(SegueError) {
-      size = try activity.attachment(name).size
-      digest = ThreadedDigest(try SHA256.begin())
-      wakeUp = WakeUp(try Descriptors.eventDescriptor())
-    }
-  }
-
-  public init(_ activity: LiveActivity, _ name: String, to target: Target, by means: Means) {
+  public init(_ activity: LiveActivity, _ name: String, to sink: AttachmentSink) {
     self.activity = activity
     self.name = name
-    self.target = target
-    self.means = means
-    total = means.size
+    self.sink = sink
   }
 
   // MARK: For the host
@@ -131,7 +92,7 @@ open class Transfer: Handled, @unchecked Sendable {
       if stopped == nil { stopped = error }
       if socket >= 0 { linux_shutdown(socket, 1, 1) }
     }
-    Descriptors.raise(wakeUp)
+    Descriptors.raise(sink.wakeUp)
     if let fetch = lock.withLock({ inFleet }) { fetch.app.stop(fetch, error) }
   }
 
@@ -148,7 +109,7 @@ open class Transfer: Handled, @unchecked Sendable {
       refusal = error
       isAnswered = true
     }
-    Descriptors.raise(wakeUp)
+    Descriptors.raise(sink.wakeUp)
   }
 
   /// Returns the callbacks to run without the lock. Called with the app's lock.
@@ -170,35 +131,18 @@ open class Transfer: Handled, @unchecked Sendable {
   /// Called with the app's lock.
   /// - Returns: whether a callback is due that was not queued yet.
   private func noteProgress(_ count: UInt64) -> Bool {
-    progress = (max(progress.received, count), total)
+    progress = (max(progress.received, count), sink.total)
     defer { isProgressDue = true }
     return !isProgressDue
   }
 
   // MARK: The thread
 
-  private func close() {
-    digest.end()
-    switch target {
-    case .file(let file): file.discard()
-    // A reader of the target waits for its end.
-    case .descriptor(let descriptor): descriptor.close()
-    }
-  }
-
-  private func check(_ verdict: AttachmentFormat.Verdict?) throws(SegueError) {
-    switch verdict {
-    case .complete: break
-    case .changed: throw Self.changed
-    case .unreadable, nil: throw SegueError(.handoffFailed, "the app where it is attached cannot read it")
-    }
-  }
-
   private func run(_ app: App) {
     let error = fetch(app)
-    close()
+    sink.close()
     app.transferChanged(self) {
-      if error == nil, wantsProgress { _ = noteProgress(total) }
+      if error == nil, wantsProgress { _ = noteProgress(sink.total) }
       self.error = error
       hasEnded = true
       return true
@@ -210,8 +154,8 @@ open class Transfer: Handled, @unchecked Sendable {
     var brokenAt = Clock.uptime
     var pause = Self.pause.first
     while true {
-      let before = received
-      let patience = hasBegun ? app.transferResume : Self.firstPatience
+      let before = sink.received
+      let patience = sink.hasBegun ? app.transferResume : Self.firstPatience
       do throws(SegueError) {
         try attempt(app, timeout: max(1, min(brokenAt + patience - Clock.uptime, Self.answerTime)))
         return nil
@@ -220,8 +164,8 @@ open class Transfer: Handled, @unchecked Sendable {
         guard error.status == Self.broken.status || error.status == .remoteApplicationTimedOut else { return error }
       }
       brokenAt = max(brokenAt, heardAt)
-      if received > before { pause = Self.pause.first }
-      guard Clock.uptime + Int64(pause) < brokenAt + (hasBegun ? app.transferResume : Self.firstPatience) else {
+      if sink.received > before { pause = Self.pause.first }
+      guard Clock.uptime + Int64(pause) < brokenAt + (sink.hasBegun ? app.transferResume : Self.firstPatience) else {
         return Self.broken
       }
       wait(pause)
@@ -233,9 +177,9 @@ open class Transfer: Handled, @unchecked Sendable {
   private var whyStopped: SegueError? { lock.withLock { stopped } }
 
   private func wait(_ milliseconds: Int32) {
-    var descriptor = pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0)
+    var descriptor = pollfd(fd: sink.wakeUp, events: Int16(POLLIN), revents: 0)
     poll(&descriptor, 1, milliseconds)
-    Descriptors.reset(wakeUp)
+    Descriptors.reset(sink.wakeUp)
   }
 
   /// Asks for the rest, and receives it. Throws CONNECTION_UNAVAILABLE or REMOTE_APPLICATION_TIMED_OUT if the
@@ -250,8 +194,7 @@ open class Transfer: Handled, @unchecked Sendable {
       lock.withLock { socket = -1 }
       Descriptors.close(near.fd)
     }
-    let part = Message.AttachmentPart(name: name, offset: received)
-    try app.ask(StreamAsk(self), part, otherEnd: OwnedDescriptor(far), timeout: timeout)
+    try app.ask(StreamAsk(self), rest, otherEnd: OwnedDescriptor(far), timeout: timeout)
     while true {
       if let why = whyStopped { throw why }
       let (isAnswered, refusal) = lock.withLock { (self.isAnswered, self.refusal) }
@@ -265,10 +208,6 @@ open class Transfer: Handled, @unchecked Sendable {
   private static var broken: SegueError {
     SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
   }
-  private static var malformed: SegueError { SegueError(.malformed, "what came is no attachment") }
-  private static var changed: SegueError {
-    SegueError(.handoffFailed, "the attachment was changed after it had been attached")
-  }
 
   private func receive(_ reader: AttachmentReader, _ app: App) throws(SegueError) {
     // Two buffers, since one is hashed while the other is filled; and one for other bytes.
@@ -276,7 +215,7 @@ open class Transfer: Handled, @unchecked Sendable {
     let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[(2 * Self.pieceSize)...])
     var start = 0
     defer {
-      digest.wait()
+      sink.waitForDigest()
       buffers.deallocate()
     }
     var handed = try readHead(reader, buffer)
@@ -290,19 +229,21 @@ open class Transfer: Handled, @unchecked Sendable {
       if length == AttachmentFormat.stillHere {
         signs += 1
         // A peer that sends these without end would keep this thread busy.
-        guard signs <= Self.spareSigns + (heardAt - beganAt) / Limits.attachmentSign else { throw Self.malformed }
+        let limit = Self.spareSigns + (heardAt - beganAt) / Limits.attachmentSign
+        guard signs <= limit else { throw AttachmentSink.malformed }
         continue
       }
       if length == AttachmentFormat.handedOver {
-        guard isFirst else { throw Self.malformed }
+        guard isFirst else { throw AttachmentSink.malformed }
         let time = AttachmentFormat.time(try read(AttachmentFormat.timeSize, from: reader, buffer))
-        if let file = handed.take(), try copy(file, changedAt: time, app) { return }
+        if let file = handed.take(), try copy(file, changedAt: time, app) { return try finish() }
         try takeBytes()
         reader.say(AttachmentFormat.Word.sendBytes.rawValue)
         continue
       }
       try takeBytes()
-      guard length <= AttachmentFormat.pieceLimit, UInt64(length) <= total - received else { throw Self.malformed }
+      let isValid = length <= AttachmentFormat.pieceLimit && UInt64(length) <= sink.total - sink.received
+      guard isValid else { throw AttachmentSink.malformed }
       var left = Int(length)
       while left > 0 {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffers[start..<start + min(left, Self.pieceSize)])
@@ -314,11 +255,7 @@ open class Transfer: Handled, @unchecked Sendable {
       }
     }
     let end = try read(AttachmentFormat.endSize, from: reader, buffer)
-    try check(AttachmentFormat.Verdict(rawValue: end[0]))
-    guard received == total else { throw Self.malformed }
-    guard digest.finish().elementsEqual(end[1...]) else {
-      throw SegueError(.malformed, "the digests differ: what came is not what was sent")
-    }
+    try sink.verify(AttachmentFormat.Verdict(rawValue: end[0]), digest: end[1...])
     try finish()
   }
 
@@ -331,82 +268,51 @@ open class Transfer: Handled, @unchecked Sendable {
     let count = reader.read(into: head, handed: &descriptor)
     let handed = descriptor < 0 ? nil : HandedFile.take(descriptor)
     guard count == head.count else { throw Self.broken }
-    guard AttachmentFormat.size(head: UnsafeRawBufferPointer(head)) == total else { throw Self.changed }
-    if !hasBegun, case .file(let file) = target { try file.begin() }
-    hasBegun = true
+    try sink.begin(size: AttachmentFormat.size(head: UnsafeRawBufferPointer(head)))
     heardAt = Clock.uptime
     if descriptor < 0 { try takeBytes() }
     return handed
   }
 
-  /// From now on the attachment arrives as bytes.
   private func takeBytes() throws(SegueError) {
-    guard !takesBytes else { return }
-    takesBytes = true
-    if case .file(let file) = target {
-      try file.startAgain()
-      try file.reserve(size: total)
-    }
-    if total >= Self.large { digest.startThread() }
+    try sink.takeBytes()
+    sink.startThread()
   }
 
-  /// Copies the whole file that was passed, as it was when it was attached. Without a wire no digest is needed.
-  /// - Returns: whether that was possible; if not, the copy is discarded. Throws HANDOFF_FAILED if the file was
-  ///   changed; SYSTEM.
   private func copy(
     _ source: HandedFile, changedAt time: (seconds: Int64, nanoseconds: UInt32), _ app: App
   ) throws(SegueError) -> Bool {
-    guard case .file(let file) = target, !takesBytes else { return false }
-    guard source.has(size: total, changedAt: time) else { throw Self.changed }
-    var copied: UInt64 = 0
-    while copied < total {
-      let count = try file.copy(source, upTo: total)
-      if count == 0 { break }
-      copied += UInt64(count)
+    try sink.copy(source, changedAt: time) { (copied) throws(SegueError) in
       if let why = whyStopped { throw why }
       report(copied, app)
     }
-    switch source.state {
-    case .changed: throw Self.changed
-    case .doubtful: return false
-    case .unchanged: break
-    }
-    guard copied == total else { return false }
-    received = total
-    try finish()
-    return true
   }
 
   private func finish() throws(SegueError) {
     if let why = whyStopped { throw why }
-    if case .file(let file) = target { try file.finish() }
+    try sink.finish()
   }
 
   private func take(
     _ bytes: UnsafeRawBufferPointer, _ reader: AttachmentReader, _ app: App
   ) throws(SegueError) {
-    digest.update(bytes)
-    switch target {
-    case .file(let file): try file.write(bytes)
-    case .descriptor(let descriptor):
-      var left = bytes
-      while !left.isEmpty {
-        let count = try descriptor.write(left, until: wakeUp, milliseconds: Int32(Limits.attachmentSign))
-        left = UnsafeRawBufferPointer(rebasing: left[count...])
-        if let why = whyStopped { throw why }
-        guard !left.isEmpty else { break }
-        // The stop signal was old, or the reader is slow.
-        Descriptors.reset(wakeUp)
-        reader.say(AttachmentFormat.Word.stillHere.rawValue)
-      }
+    sink.hash(bytes)
+    var left = bytes
+    while !left.isEmpty {
+      let count = try sink.write(left, milliseconds: Int32(Limits.attachmentSign))
+      left = UnsafeRawBufferPointer(rebasing: left[count...])
+      if let why = whyStopped { throw why }
+      guard !left.isEmpty else { break }
+      // The stop signal was old, or the reader is slow.
+      Descriptors.reset(sink.wakeUp)
+      reader.say(AttachmentFormat.Word.stillHere.rawValue)
     }
-    received += UInt64(bytes.count)
-    report(received, app)
+    report(sink.received, app)
   }
 
   /// Reports progress. The whole is reported with the end, once it is verified.
   private func report(_ count: UInt64, _ app: App) {
-    guard wantsProgress, count < total else { return }
+    guard wantsProgress, count < sink.total else { return }
     let now = Clock.uptime
     guard now - reportedAt >= Limits.progress else { return }
     reportedAt = now
@@ -428,61 +334,49 @@ open class Transfer: Handled, @unchecked Sendable {
 extension Transfer {
   final func start(_ fetch: FleetFetch) { lock.withLock { inFleet = fetch } }
 
-  final var hasReceived: Bool { received > 0 }
+  final var hasReceived: Bool { sink.received > 0 }
   /// The part to ask for.
-  final var rest: Message.AttachmentPart { Message.AttachmentPart(name: name, offset: received) }
+  final var rest: Message.AttachmentPart { Message.AttachmentPart(name: name, offset: sink.received) }
 
   /// - Parameter size: from the other side. Throws HANDOFF_FAILED, SYSTEM.
   final func begin(size: UInt64) throws(SegueError) {
-    guard size == total else { throw Self.changed }
-    guard !hasBegun else { return }
-    if case .file(let file) = target {
-      try FileBytes.onHostThread { () throws(SegueError) in
-        try file.begin()
-        try file.reserve(size: total)
-      }
+    try FileBytes.onHostThread { () throws(SegueError) in
+      try sink.begin(size: size)
+      try sink.takeBytes()
     }
-    hasBegun = true
   }
 
   /// - Returns: the number of bytes taken; fewer if a descriptor takes no more for now. Throws MALFORMED, SYSTEM.
   final func take(_ bytes: ArraySlice<UInt8>, at uptime: Int64, in app: App) throws(SegueError) -> Int {
-    guard UInt64(bytes.count) <= total - received else { throw Self.malformed }
-    var count = bytes.count
+    guard UInt64(bytes.count) <= sink.total - sink.received else { throw AttachmentSink.malformed }
+    var count = 0
     var failure: SegueError?
     bytes.withUnsafeBytes { bytes in
       do throws(SegueError) {
-        try FileBytes.onHostThread { () throws(SegueError) in
-          switch target {
-          case .file(let file): try file.write(bytes)
-          case .descriptor(let descriptor): count = try descriptor.write(bytes, until: wakeUp, milliseconds: 0)
-          }
-        }
-        digest.update(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        try FileBytes.onHostThread { () throws(SegueError) in count = try sink.write(bytes, milliseconds: 0) }
+        sink.hash(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       } catch {
         failure = error
       }
     }
     if let failure { throw failure }
-    received += UInt64(count)
-    if wantsProgress, received < total, uptime - reportedAt >= Limits.progress {
+    if wantsProgress, sink.received < sink.total, uptime - reportedAt >= Limits.progress {
       reportedAt = uptime
-      if noteProgress(received) { tell(app) }
+      if noteProgress(sink.received) { tell(app) }
     }
     return count
   }
 
   /// Throws HANDOFF_FAILED, MALFORMED, SYSTEM.
   final func finish(_ verdict: AttachmentFormat.Verdict?, digest sum: ArraySlice<UInt8>) throws(SegueError) {
-    try check(verdict)
-    guard received == total, digest.finish().elementsEqual(sum) else { throw Self.malformed }
-    if case .file(let file) = target { try file.finish() }
+    try sink.verify(verdict, digest: sum)
+    try sink.finish()
   }
 
   final func endInFleet(_ app: App, _ error: SegueError?) {
     leaveFleet()
-    close()
-    if error == nil, wantsProgress { _ = noteProgress(total) }
+    sink.close()
+    if error == nil, wantsProgress { _ = noteProgress(sink.total) }
     self.error = error
     hasEnded = true
     tell(app)
@@ -491,7 +385,7 @@ extension Transfer {
   /// Its process is dead.
   final func abandonInFleet() {
     leaveFleet()
-    close()
+    sink.close()
   }
 
   private func leaveFleet() { lock.withLock { inFleet = nil } }

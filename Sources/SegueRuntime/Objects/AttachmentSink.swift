@@ -1,0 +1,132 @@
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// Where the bytes of an attachment go, and how many have come. For one thread at a time, but for `wakeUp`.
+public final class AttachmentSink {
+  public enum Target {
+    case file(TargetFile)
+    case descriptor(TargetDescriptor)
+  }
+
+  /// Bytes from which on a second thread is used.
+  private static let large: UInt64 = 4 * 1024 * 1024
+
+  /// As its activity says.
+  let total: UInt64
+  private(set) var received: UInt64 = 0
+  private(set) var hasBegun = false
+  private let target: Target
+  private let digest: ThreadedDigest
+  /// Whether bytes are sent, rather than the file.
+  private var takesBytes = false
+  /// Readable when there is work for the thread.
+  let wakeUp: Int32
+
+  /// Throws NOT_FOUND, SYSTEM.
+  public init(_ activity: LiveActivity, _ name: String, to target: Target) throws(SegueError) {
+    total = try activity.attachment(name).size
+    digest = ThreadedDigest(try SHA256.begin())
+    self.target = target
+    wakeUp = try Descriptors.eventDescriptor()
+  }
+
+  deinit { Descriptors.close(wakeUp) }
+
+  static var malformed: SegueError { SegueError(.malformed, "what came is no attachment") }
+  private static var changed: SegueError {
+    SegueError(.handoffFailed, "the attachment was changed after it had been attached")
+  }
+
+  /// - Parameter size: from the other side. Throws HANDOFF_FAILED, SYSTEM.
+  func begin(size: UInt64) throws(SegueError) {
+    guard size == total else { throw Self.changed }
+    if !hasBegun, case .file(let file) = target { try file.begin() }
+    hasBegun = true
+  }
+
+  /// From now on the attachment arrives as bytes.
+  func takeBytes() throws(SegueError) {
+    guard !takesBytes else { return }
+    takesBytes = true
+    if case .file(let file) = target {
+      try file.startAgain()
+      try file.reserve(size: total)
+    }
+  }
+
+  /// Hashes a large attachment on a thread of its own.
+  func startThread() { if total >= Self.large { digest.startThread() } }
+
+  /// The bytes stay as they are until the next call of this or of `waitForDigest` has returned.
+  func hash(_ bytes: UnsafeRawBufferPointer) { digest.update(bytes) }
+
+  func waitForDigest() { digest.wait() }
+
+  /// - Parameter milliseconds: for a descriptor to take any; nobody waits for a file.
+  /// - Returns: how many of the bytes it took. Throws SYSTEM.
+  func write(_ bytes: UnsafeRawBufferPointer, milliseconds: Int32) throws(SegueError) -> Int {
+    var count = bytes.count
+    switch target {
+    case .file(let file): try file.write(bytes)
+    case .descriptor(let descriptor): count = try descriptor.write(bytes, until: wakeUp, milliseconds: milliseconds)
+    }
+    received += UInt64(count)
+    return count
+  }
+
+  /// Copies the whole file that was passed, as it was when it was attached. Without a wire no digest is needed.
+  /// - Parameter report: is given the bytes so far; throws to stop the copy.
+  /// - Returns: whether that was possible; if not, the copy is discarded. Throws HANDOFF_FAILED if the file was
+  ///   changed; SYSTEM.
+  func copy(
+    _ source: HandedFile, changedAt time: (seconds: Int64, nanoseconds: UInt32),
+    _ report: (UInt64) throws(SegueError) -> Void
+  ) throws(SegueError) -> Bool {
+    guard case .file(let file) = target, !takesBytes else { return false }
+    guard source.has(size: total, changedAt: time) else { throw Self.changed }
+    var copied: UInt64 = 0
+    while copied < total {
+      let count = try file.copy(source, upTo: total)
+      if count == 0 { break }
+      copied += UInt64(count)
+      try report(copied)
+    }
+    switch source.state {
+    case .changed: throw Self.changed
+    case .doubtful: return false
+    case .unchanged: break
+    }
+    guard copied == total else { return false }
+    received = total
+    return true
+  }
+
+  /// Checks what came against the size and the digest. Throws HANDOFF_FAILED, MALFORMED.
+  func verify(_ verdict: AttachmentFormat.Verdict?, digest sum: some Sequence<UInt8>) throws(SegueError) {
+    switch verdict {
+    case .complete: break
+    case .changed: throw Self.changed
+    case .unreadable, nil: throw SegueError(.handoffFailed, "the app where it is attached cannot read it")
+    }
+    guard received == total else { throw Self.malformed }
+    guard digest.finish().elementsEqual(sum) else {
+      throw SegueError(.malformed, "the digests differ: what came is not what was sent")
+    }
+  }
+
+  /// Puts a verified file in its place. Throws SYSTEM.
+  func finish() throws(SegueError) {
+    if case .file(let file) = target { try file.finish() }
+  }
+
+  /// Discards what was not finished. Once, last.
+  func close() {
+    digest.end()
+    switch target {
+    case .file(let file): file.discard()
+    // A reader of the target waits for its end.
+    case .descriptor(let descriptor): descriptor.close()
+    }
+  }
+}
