@@ -45,7 +45,7 @@ final class HostActivityDelegate: ActivityDelegate {
 
   override var takesStreams: Bool { onDidReceiveStream != nil }
 
-  override func didReceiveStream(_ activity: LiveActivity, _ stream: Stream) -> Bool {
+  override func didReceiveStream(_ activity: LiveActivity, _ stream: LiveStream) -> Bool {
     guard let onDidReceiveStream else { return false }
     let context = self.context?.pointer
     let told: Void?? = handles.lend(activity, .activity) { activity in

@@ -68,7 +68,7 @@ public func segue_app_set_chooser(_ app: OpaquePointer?, _ chooser: Bool) -> seg
 @_cdecl("segue_app_set_delivery") @implementation
 public func segue_app_set_delivery(_ app: OpaquePointer?, _ delivery: segue_delivery) -> segue_status {
   set(app) { (settings) throws(SegueError) in
-    guard let delivery = AppSettings.Delivery(rawValue: delivery) else {
+    guard let delivery = AppSettings.CallbackThread(rawValue: delivery) else {
       throw SegueError(.invalidArgument, "delivery: no such delivery: \(delivery)")
     }
     settings.delivery = delivery

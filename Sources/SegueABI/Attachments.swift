@@ -5,12 +5,12 @@ import SegueModel
 import SegueRuntime
 import SegueTransport
 
-extension HandleKind where Object == Transfer {
+extension HandleKind where Object == AttachmentDownload {
   static var transfer: Self { Self(.transfer) }
 }
 
 /// A transfer of the host.
-private final class HostTransfer: Transfer, @unchecked Sendable {
+private final class HostDownload: AttachmentDownload, @unchecked Sendable {
   private let progress: segue_progress_function?
   private let fetched: segue_fetched_function
   private var context: Context?
@@ -129,9 +129,9 @@ private func fetch(
   with(activity, name, length) { (activity, name) throws(SegueError) in
     let fetched = try Arguments.required(fetched, "fetched")
     let sink = try AttachmentSink(activity, name, to: try target())
-    let made = HostTransfer(activity, name, to: sink, progress, fetched, context)
+    let made = HostDownload(activity, name, to: sink, progress, fetched, context)
     // Creates the handle first: once the transfer has begun, it ends by itself.
-    let handle = try transfer.map { (_) throws(SegueError) in try handles.make(made as Transfer, .transfer) }
+    let handle = try transfer.map { (_) throws(SegueError) in try handles.make(made as AttachmentDownload, .transfer) }
     do throws(SegueError) {
       try made.begin()
     } catch {

@@ -4,7 +4,7 @@ import SegueModel
 import SegueRuntime
 
 /// The host's callback for a link.
-private final class HostLinking: Linking {
+private final class HostLinkCallback: LinkCallback {
   private let function: segue_link_function?
   private let context: Context
 
@@ -34,10 +34,10 @@ public func segue_app_link(
   _ app: OpaquePointer?, _ fd: Int32, _ flags: UInt32, _ function: segue_link_function?,
   _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?
 ) -> segue_status {
-  let linking = HostLinking(function, Context(context, destroy))
+  let callback = HostLinkCallback(function, Context(context, destroy))
   return handles.call(app, .app) { (app) throws(SegueError) in
     let anyUser = UInt32(SEGUE_LINK_ANY_USER)
     guard flags & ~anyUser == 0 else { throw SegueError(.invalidArgument, "flags: no such flag") }
-    try app.link(fd, isOfAnyUser: flags & anyUser != 0, linking)
+    try app.link(fd, isOfAnyUser: flags & anyUser != 0, callback)
   }
 }

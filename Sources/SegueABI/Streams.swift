@@ -3,12 +3,12 @@ import CSegue
 import SegueModel
 import SegueRuntime
 
-extension HandleKind where Object == Stream {
+extension HandleKind where Object == LiveStream {
   static var stream: Self { Self(.stream) }
 }
 
 /// The host's callback for a stream that it has asked for.
-private final class HostStreamAsk: StreamAsk {
+private final class HostStreamRequestCallback: StreamRequestCallback {
   private let function: segue_stream_function?
   private let context: Context
 
@@ -18,7 +18,7 @@ private final class HostStreamAsk: StreamAsk {
     super.init(activity)
   }
 
-  override func answered(_ activity: LiveActivity, _ stream: Stream?, _ error: Box<SegueError>?) {
+  override func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: Box<SegueError>?) {
     guard let function else { return }
     _ = handles.lend(activity, .activity) { activity in
       if let stream {
@@ -31,7 +31,7 @@ private final class HostStreamAsk: StreamAsk {
 }
 
 /// The host's callback for how a stream has ended.
-private final class HostStreamWait: StreamWait {
+private final class HostStreamEndCallback: StreamEndCallback {
   private let function: segue_stream_result_function?
   private let context: Context
 
@@ -40,7 +40,7 @@ private final class HostStreamWait: StreamWait {
     self.context = context
   }
 
-  override func ended(_ stream: Stream, _ word: StreamWord) {
+  override func ended(_ stream: LiveStream, _ word: StreamWord) {
     guard let function else { return }
     let (result, code): (segue_stream_result, UInt32) =
       switch word {
@@ -60,7 +60,7 @@ public func segue_activity_ask_stream(
   let context = Context(context, destroy)
   return handles.call(activity, .activity) { (activity) throws(SegueError) in
     _ = try Arguments.required(function, "function")
-    let ask = HostStreamAsk(activity, function, context)
+    let ask = HostStreamRequestCallback(activity, function, context)
     try activity.askStream(ask, timeout: try Arguments.timeout(timeout))
   }
 }
@@ -88,7 +88,7 @@ public func segue_stream_ask_result(
   _ stream: OpaquePointer?, _ function: segue_stream_result_function?, _ context: UnsafeMutableRawPointer?,
   _ destroy: segue_destroy?
 ) -> segue_status {
-  let wait = HostStreamWait(function, Context(context, destroy))
+  let wait = HostStreamEndCallback(function, Context(context, destroy))
   return handles.call(stream, .stream) { (stream) throws(SegueError) in
     _ = try Arguments.required(function, "function")
     try stream.wait(wait)

@@ -56,7 +56,7 @@ public final class Loop {
 
   /// Runs a job on the library thread and waits for its end; not from that thread.
   public func perform(_ job: @escaping () -> Void) {
-    let monitor = Monitor()
+    let monitor = ConditionLock()
     let progress = Progress()
     post {
       job()

@@ -45,3 +45,15 @@ extension App {
     try perform { $0.setForeground(isForeground, $1) }
   }
 }
+
+/// What the engine asks of an app's activities.
+extension App: ActivitySource {
+  public func activity(_ id: Identifier) -> Activity? { activities[id]?.validState }
+  public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.setNeedsSaveQuietly(needsSave) }
+  public func lastChange(of id: Identifier) -> Int64 { activities[id]?.changedAt ?? 0 }
+  public func continuation(of id: Identifier) -> Identifier? { activities[id]?.continuedFrom?.continuation }
+  public func answersWillSave(_ id: Identifier) -> Bool { activities.delegate(of: id)?.answersWillSave ?? false }
+  public func takesStreams(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesStreams ?? false }
+  public func takesRequests(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesRequests ?? false }
+  public func streamEnd(_ id: Identifier) -> StreamWord { streams[id]?.end ?? .aborted(0) }
+}

@@ -42,16 +42,16 @@ extension App: HubSeeker {
     }
     self.socket = socket
     driver.connected(socket, generation: generation, now)
-    settle()
+    drainEngine()
     // A host that waits for the former socket gets the new one.
-    wakeUp.kick(if: dispatcher.isWaiting)
+    wakeUp.notify(if: dispatcher.isWaiting)
   }
 
   public func disconnect() {
     monitor.lock()
     driver?.disconnect(now)
-    wakeUp.kick(if: dispatcher.isWaiting)
-    settle()
+    wakeUp.notify(if: dispatcher.isWaiting)
+    drainEngine()
     unlockAndLog()
   }
 
@@ -74,7 +74,7 @@ extension App: HubSeeker {
     watch?.close()
     watch = nil
     driver?.disconnect(now)
-    wakeUp.kick(if: dispatcher.isWaiting)
+    wakeUp.notify(if: dispatcher.isWaiting)
     unlockAndLog()
   }
 
@@ -108,7 +108,7 @@ extension App: HubSeeker {
     driver?.receive(now)
     takeStreams(engine)
     if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
-    settle()
+    drainEngine()
   }
 
   /// Handles the results of a call of the engine: sends messages to the hub, and leaves an unusable one. Called with
@@ -116,7 +116,7 @@ extension App: HubSeeker {
   func drainDriver() {
     guard let departure = driver?.drain(now) else { return }
     if let problem = departure.problem { logs.append((.info, DiagnosticText(of: problem.message))) }
-    wakeUp.kick(if: dispatcher.isWaiting)
+    wakeUp.notify(if: dispatcher.isWaiting)
     device?.onLoop { [self] device in device.election.follow(departure.search, for: self, Clock.uptime) }
   }
 }

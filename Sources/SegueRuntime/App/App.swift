@@ -19,7 +19,7 @@ public class App: Handled {
     case closed
   }
 
-  let monitor: Monitor
+  let monitor: ConditionLock
   var state = State.created
   /// Changes only before the app opens.
   public private(set) var settings: AppSettings
@@ -31,7 +31,7 @@ public class App: Handled {
   var activities = ActivityTable()
 
   // The connection to the hub: App+Hub.swift.
-  var gate: Gate?
+  var gate: AppPoller?
   /// Nil if the app is not open, or belongs to a fleet.
   var driver: AppDriver?
   var socket: AppSocket?
@@ -41,26 +41,26 @@ public class App: Handled {
   // The callbacks that are due.
   var due = CallbackQueue<HostTask>()
   var pending = PendingOperations()
-  /// Streams whose local end the host may still have: Streaming.swift.
-  var streams: [Identifier: Stream] = [:]
-  /// Attachments that the app fetches, and those that it sends: Attaching.swift.
-  var transfers: [Transfer] = []
-  var sendings: [Sending] = []
+  /// Streams whose local end the host may still have: App+Streams.swift.
+  var streams: [Identifier: LiveStream] = [:]
+  /// Attachments that the app fetches, and those that it sends: App+Attachments.swift.
+  var downloads: [AttachmentDownload] = []
+  var uploads: [AttachmentUpload] = []
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
   private var deliveryThread: Thread?
   /// The activity whose `was_continued` runs; the end of that attempt comes next.
   var continuedActivity: LiveActivity?
-  /// What transfers are to hear of the streams that they have asked for.
-  var transferAnswers: [(transfer: Transfer, error: SegueError?)] = []
+  /// What downloads are to hear of the streams that they have asked for.
+  var downloadAnswers: [(download: AttachmentDownload, error: SegueError?)] = []
   var logs: [(severity: Severity, message: DiagnosticText)] = []
 
   public init(_ settings: AppSettings) {
     self.settings = settings
-    monitor = Monitor()
+    monitor = ConditionLock()
   }
 
-  init(_ settings: AppSettings, _ monitor: Monitor) {
+  init(_ settings: AppSettings, _ monitor: ConditionLock) {
     self.settings = settings
     self.monitor = monitor
   }
@@ -151,7 +151,7 @@ public class App: Handled {
     guard !isInCallback else { throw SegueError(.busy, "app: cannot be closed inside one of its callbacks") }
     let cancellation = Cancellation.disable()
     defer { Cancellation.restore(cancellation) }
-    try Closings.shared.wait(for: self)
+    try CloseDeadlockGuard.shared.wait(for: self)
     monitor.lock()
     while true {
       switch state {
@@ -161,7 +161,7 @@ public class App: Handled {
       case .created, .closed:
         state = .closed
         monitor.unlock()
-        return Closings.shared.ended()
+        return CloseDeadlockGuard.shared.ended()
       case .open: break
       }
       break
@@ -173,7 +173,7 @@ public class App: Handled {
     deliveryThread = nil
     monitor.unlock()
     thread?.join()
-    Closings.shared.ended()
+    CloseDeadlockGuard.shared.ended()
     endAll()
   }
 
@@ -196,10 +196,10 @@ public class App: Handled {
     guard let engine else { return monitor.unlock() }
     dispatcher.enter()
     engine.startClosing(now)
-    settle()
+    drainEngine()
     runDue(all: true)
     engine.finishClosing(now)
-    settle()
+    drainEngine()
     runDue(all: true)
     dispatcher.leave()
     flushBeforeClose()
@@ -257,7 +257,7 @@ public class App: Handled {
 
   /// Connects the engine to the device.
   func join(_ engine: AppEngine) throws(SegueError) {
-    let gate = try Gate()
+    let gate = try AppPoller()
     try wakeUp.open()
     if case .thread = settings.delivery {
       // The thread looks at `state` after this call has returned. The closing thread joins it before this object is
@@ -338,7 +338,7 @@ public class App: Handled {
       throw error
     }
     body(engine, now)
-    settle()
+    drainEngine()
     unlockAndLog()
   }
 
@@ -356,7 +356,7 @@ public class App: Handled {
     monitor.lock()
     if let engine {
       body(engine, now)
-      settle()
+      drainEngine()
     }
     unlockAndLog()
   }
@@ -370,10 +370,10 @@ public class App: Handled {
   }
 
   /// After each call of the engine: bytes go out, the next deadline is set.
-  func settle() {
+  func drainEngine() {
     guard let engine else { return }
     drain()
-    tellTransfers()
+    tellDownloads()
     activities.setCurrent(engine.currentActivity)
     setDeadline()
   }

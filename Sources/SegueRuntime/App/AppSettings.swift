@@ -7,14 +7,14 @@ public struct AppSettings: Sendable {
   public private(set) var team: String
   public private(set) var types: [String] = []
   public var isChooser = false
-  public var delivery = Delivery.host
+  public var delivery = CallbackThread.host
   /// An absolute path; nil for that of the environment.
   public private(set) var runtimeFolder: String?
   public var offersFrontmostOnly = false
   public var savePolicy = SavePolicy.whenPulled
 
   /// Where the app's callbacks run. Raw values are those of `segue_delivery`.
-  public enum Delivery: Int32, Sendable {
+  public enum CallbackThread: Int32, Sendable {
     case host = 0
     case thread = 1
   }

@@ -8,7 +8,7 @@ import SegueWire
 final class AppSocket: ByteConnection {
   /// Negative: it is closed.
   private(set) var fd: Int32
-  private var gate: Gate?
+  private var gate: AppPoller?
   private(set) var isFull = false
   /// Whether a host thread waits for it in place of the library thread.
   var isLent = false {
@@ -21,7 +21,7 @@ final class AppSocket: ByteConnection {
   deinit { close() }
 
   /// Adds it to a gate.
-  func enter(_ gate: Gate, isLent: Bool) throws(SegueError) {
+  func enter(_ gate: AppPoller, isLent: Bool) throws(SegueError) {
     try gate.setSocket(fd)
     self.gate = gate
     self.isLent = isLent

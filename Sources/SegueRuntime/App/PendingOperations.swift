@@ -5,10 +5,10 @@ import SegueModel
 struct PendingOperations {
   enum Operation {
     case continuation(Continuation)
-    case explanation(Explaining)
-    case link(Linking)
+    case explanation(ExplainCallback)
+    case link(LinkCallback)
     case request(Request)
-    case stream(StreamAsk)
+    case stream(StreamRequestCallback)
   }
 
   /// Oldest first.
@@ -35,8 +35,8 @@ struct PendingOperations {
     if case .continuation(let continuation)? = self[id] { continuation } else { nil }
   }
 
-  /// The attachment's transfer that waits for a stream; nil: the host does.
-  func transfer(_ id: Identifier) -> Transfer? {
-    if case .stream(let ask)? = self[id] { ask.transfer } else { nil }
+  /// The attachment's download that waits for a stream; nil: the host does.
+  func download(_ id: Identifier) -> AttachmentDownload? {
+    if case .stream(let ask)? = self[id] { ask.download } else { nil }
   }
 }

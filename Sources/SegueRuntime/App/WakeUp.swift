@@ -43,7 +43,7 @@ final class WakeUp {
   }
 
   /// A host that waits shall look again at what it waits for.
-  func kick(if isWaiting: Bool) { if isWaiting { write() } }
+  func notify(if isWaiting: Bool) { if isWaiting { write() } }
 
   /// It was seen to be readable.
   func foundReadable() { isReadable = true }
@@ -67,7 +67,7 @@ final class WakeUp {
   }
 
   /// Nothing is due any more; what the host asked for stays.
-  func settle() {
+  func clearSignal() {
     isSignalled = false
     guard isReadable else { return }
     read()

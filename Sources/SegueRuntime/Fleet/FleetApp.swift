@@ -16,8 +16,8 @@ public final class FleetApp: App {
   /// The host has its descriptor, and runs its callbacks by `dispatch`.
   private var isPolled = false
   /// Attachments that it fetches, and those that it sends.
-  private var incoming: [FleetFetch] = []
-  private var outgoing: [FleetSending] = []
+  private var incoming: [FleetDownload] = []
+  private var outgoing: [FleetUpload] = []
 
   public init(_ settings: AppSettings, on device: LiveFleetDevice) {
     home = device
@@ -152,7 +152,7 @@ extension FleetApp: FleetProgram {
   public func tell(_ call: (AppEngine, Moment) -> Void) {
     guard let engine else { return }
     call(engine, now)
-    settle()
+    drainEngine()
     let lines = logs
     logs = []
     if !lines.isEmpty { fleet.later { for line in lines { Log.write(line.severity, line.message) } } }
@@ -181,9 +181,9 @@ extension FleetApp: FleetProgram {
     running = nil
     fleet.closed(self)
     let lost = incoming
-    (transfers, incoming, outgoing) = ([], [], [])
+    (downloads, incoming, outgoing) = ([], [], [])
     for fetch in lost { fetch.abandon() }
-    fleet.later { for fetch in lost { fetch.transfer.forget() } }
+    fleet.later { for fetch in lost { fetch.download.forget() } }
     fleet.attendStreams()
     fleet.later(forgetAll())
   }
@@ -193,13 +193,13 @@ extension FleetApp: FleetProgram {
   public func keep(_ socket: FleetSocket, of request: StreamRequest) {
     if let part = request.attachment {
       guard let file = source(of: part, request) else { return socket.close() }
-      outgoing.append(FleetSending(file, from: part.offset, to: socket, of: request.app))
+      outgoing.append(FleetUpload(file, from: part.offset, to: socket, of: request.app))
       return attend(to: socket)
     }
     if let engine { forgetDoneStreams(engine) }
     // Too many descriptors: whoever asked finds it given up.
     guard let (near, far) = try? StreamSocket.pair() else { return socket.close() }
-    streams[request.id] = Stream(request.id, near, app: self)
+    streams[request.id] = LiveStream(request.id, near, app: self)
     fleet.add(socket, far)
   }
 
@@ -226,33 +226,33 @@ extension FleetApp: FleetProgram {
     for fetch in incoming { fetch.wake() }
   }
 
-  func forget(_ fetch: FleetFetch) { incoming.removeAll { $0 === fetch } }
+  func forget(_ fetch: FleetDownload) { incoming.removeAll { $0 === fetch } }
 
-  func fetchHere(_ transfer: Transfer) throws(SegueError) {
+  func fetchHere(_ download: AttachmentDownload) throws(SegueError) {
     try fleet.perform { (_) throws(SegueError) in
       guard case .open = state else { throw notOpen }
-      guard transfers.count < Limits.transfers else { throw Self.fetchesTooMany }
-      transfers.append(transfer)
-      let fetch = FleetFetch(transfer, of: self)
-      transfer.start(fetch)
+      guard downloads.count < Limits.transfers else { throw Self.fetchesTooMany }
+      downloads.append(download)
+      let fetch = FleetDownload(download, of: self)
+      download.start(fetch)
       incoming.append(fetch)
       ask(fetch)
     }
   }
 
   /// It was cancelled, or the app closes. Called without the lock.
-  func stop(_ fetch: FleetFetch, _ error: SegueError) { fleet.read { _ in fetch.end(error) } }
+  func stop(_ fetch: FleetDownload, _ error: SegueError) { fleet.read { _ in fetch.end(error) } }
 
-  func ask(_ fetch: FleetFetch) {
-    guard let running, let engine, let from = fetch.transfer.activity.continuedFrom else { return }
+  func ask(_ fetch: FleetDownload) {
+    guard let running, let engine, let from = fetch.download.activity.continuedFrom else { return }
     let (near, far) = running.makeSockets()
     fetch.take(near)
     let id = drawIdentifier()
-    pending.add(id, .stream(StreamAsk(fetch.transfer)))
-    running.waits(forStream: id, "asks for an attachment", deadline: now.uptime + FleetFetch.answerTime)
+    pending.add(id, .stream(StreamRequestCallback(fetch.download)))
+    running.waits(forStream: id, "asks for an attachment", deadline: now.uptime + FleetDownload.answerTime)
     engine.askStream(
-      id, from, attachment: fetch.transfer.rest, otherEnd: FleetDescriptor(far), timeout: FleetFetch.answerTime, now)
-    settle()
+      id, from, attachment: fetch.download.rest, otherEnd: FleetDescriptor(far), timeout: FleetDownload.answerTime, now)
+    drainEngine()
   }
 
   func wake(in milliseconds: Int64) { running?.wake(in: milliseconds) }

@@ -12,7 +12,7 @@ public final class LiveFleet: Handled {
   /// Of a story.
   public static let storyLimits = (devices: 64, apps: 256, events: 100_000)
 
-  let monitor = Monitor()
+  let monitor = ConditionLock()
   let clock: FleetClock
   /// Guarded by the lock.
   let fleet: Fleet

@@ -74,7 +74,7 @@ open class ActivityDelegate: Delegate {
   open func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
   /// Whether `didReceiveStream` does anything.
   open var takesStreams: Bool { false }
-  open func didReceiveStream(_ activity: LiveActivity, _ stream: Stream) -> Bool { false }
+  open func didReceiveStream(_ activity: LiveActivity, _ stream: LiveStream) -> Bool { false }
   /// Whether `didReceiveRequest` does anything.
   open var takesRequests: Bool { false }
   open func didReceiveRequest(_ activity: LiveActivity, _ request: Request, _ bytes: [UInt8]) -> Bool { false }

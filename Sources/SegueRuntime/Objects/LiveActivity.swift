@@ -126,7 +126,7 @@ public final class LiveActivity: Handled {
 
   /// Asks the origin for a stream (R7.1). Throws INVALID_STATE if the activity was not continued, does not support
   /// streams, or its app is not open; SYSTEM.
-  public func askStream(_ ask: StreamAsk, timeout: Int64?) throws(SegueError) {
+  public func askStream(_ ask: StreamRequestCallback, timeout: Int64?) throws(SegueError) {
     guard let app else { throw SegueError(.invalidState, "activity: was made without an app") }
     try app.askStream(ask, timeout: timeout)
   }

@@ -4,7 +4,7 @@ import SegueModel
 /// SHA-256 on a thread of its own, so that the caller can write the bytes meanwhile. For one thread at a time.
 public final class ThreadedDigest: @unchecked Sendable {
   private let digest: SHA256
-  private let monitor = Monitor()
+  private let monitor = ConditionLock()
   private var thread: Thread?
   // Guarded by the monitor.
   /// The current or next job of the thread.

@@ -2,21 +2,10 @@ import SegueEngine
 import SegueModel
 import SegueTransport
 
-/// A link to another device that the host has asked for, with its callback.
-open class Linking {
-  public init() {}
-
-  /// The link is established.
-  open func linked(_ app: App, deviceName: String) {}
-
-  /// Called once, last, without locks; then released.
-  open func ended(_ app: App, _ error: Box<SegueError>) {}
-}
-
 extension App {
   /// Links this device with another.
   /// - Parameter fd: a connected stream socket; owned by this object if the call succeeds.
-  public func link(_ fd: Int32, isOfAnyUser: Bool, _ linking: Linking) throws(SegueError) {
+  public func link(_ fd: Int32, isOfAnyUser: Bool, _ callback: LinkCallback) throws(SegueError) {
     monitor.lock()
     defer { unlockAndLog() }
     guard case .open = state, let engine else { throw notOpen }
@@ -24,7 +13,7 @@ extension App {
       throw SegueError(.invalidState, "app: the devices of a virtual fleet are linked by segue_fleet_device_set_linked")
     }
     let descriptor = OwnedDescriptor(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
-    pending.add(engine.link(descriptor, now), .link(linking))
-    settle()
+    pending.add(engine.link(descriptor, now), .link(callback))
+    drainEngine()
   }
 }

@@ -5,7 +5,7 @@ import SegueModel
 import SegueRuntime
 
 /// The host's callback for an explanation.
-private final class HostExplaining: Explaining {
+private final class HostExplainCallback: ExplainCallback {
   private let function: segue_explain_function?
   private let context: Context
 
@@ -41,10 +41,10 @@ public func segue_activity_explain(
   _ activity: OpaquePointer?, _ function: segue_explain_function?, _ context: UnsafeMutableRawPointer?,
   _ destroy: segue_destroy?
 ) -> segue_status {
-  let explaining = HostExplaining(function, Context(context, destroy))
+  let callback = HostExplainCallback(function, Context(context, destroy))
   return handles.call(activity, .activity) { (activity) throws(SegueError) in
     _ = try Arguments.required(function, "function")
     guard let app = activity.app else { throw SegueError(.invalidState, "activity: was made without an app") }
-    try app.explain(activity, explaining)
+    try app.explain(activity, callback)
   }
 }

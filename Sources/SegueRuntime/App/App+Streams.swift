@@ -8,19 +8,19 @@ import SegueWire
 extension App {
   /// Asks the origin of a continued activity for a stream.
   /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
-  func askStream(_ ask: StreamAsk, timeout: Int64?) throws(SegueError) {
+  func askStream(_ ask: StreamRequestCallback, timeout: Int64?) throws(SegueError) {
     guard let from = ask.activity.continuedFrom else {
       throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask for a stream")
     }
     guard ask.activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
     let id = try newIdentifier()
     let (near, far) = try StreamSocket.pair()
-    ask.keep(Stream(id, near, app: self))
+    ask.keep(LiveStream(id, near, app: self))
     try self.ask(ask, id, from, nil, otherEnd: OwnedDescriptor(far), timeout: timeout)
   }
 
   func ask(
-    _ ask: StreamAsk, _ id: Identifier, _ from: ContinuedFrom, _ part: Message.AttachmentPart?,
+    _ ask: StreamRequestCallback, _ id: Identifier, _ from: ContinuedFrom, _ part: Message.AttachmentPart?,
     otherEnd: OwnedDescriptor, timeout: Int64?
   ) throws(SegueError) {
     try perform { engine, now in
@@ -32,11 +32,13 @@ extension App {
     }
   }
 
-  func say(_ word: StreamWord, of stream: Stream) {
+  func say(_ word: StreamWord, of stream: LiveStream) {
     performIfOpen { engine, _ in engine.say(word, of: stream.id) }
   }
 
-  func waitForEnd(of stream: Stream, _ otherEnd: StreamSocket.OtherEnd, _ wait: StreamWait) throws(SegueError) {
+  func waitForEnd(of stream: LiveStream, _ otherEnd: StreamSocket.OtherEnd, _ wait: StreamEndCallback)
+    throws(SegueError)
+  {
     var isPremature = false
     try perform { engine, now in
       switch otherEnd {
@@ -59,7 +61,7 @@ extension App {
   }
 
   /// The stream is released, and its local end closed.
-  func forget(_ stream: Stream) {
+  func forget(_ stream: LiveStream) {
     monitor.lock()
     // Whoever waits for its end hears of that first.
     let isAwaited = !stream.waits.isEmpty
@@ -84,7 +86,7 @@ extension App {
       }
       forgetDoneStreams(engine)
       if engine.take(request) {
-        streams[request.id] = Stream(request.id, socket, app: self)
+        streams[request.id] = LiveStream(request.id, socket, app: self)
       } else {
         Descriptors.closeUntrusted(fd)
       }
@@ -101,7 +103,7 @@ extension App {
 
   // MARK: Deliveries
 
-  func streamAnswered(_ id: Identifier, _ error: SegueError?) -> Turn {
+  func streamAnswered(_ id: Identifier, _ error: SegueError?) -> CallbackInvocation {
     guard case .stream(let ask)? = pending.remove(id) else { return { false } }
     let stream = error == nil ? ask.stream : nil
     if let stream { streams[id] = stream }
@@ -111,7 +113,7 @@ extension App {
     }
   }
 
-  func streamCame(_ id: Identifier, _ activity: Identifier) -> Turn {
+  func streamCame(_ id: Identifier, _ activity: Identifier) -> CallbackInvocation {
     guard let stream = streams[id] else { return { false } }
     let turn = tell(activity) { delegate, activity in delegate.didReceiveStream(activity, stream) }
     return {
@@ -122,7 +124,7 @@ extension App {
     }
   }
 
-  func streamEnded(_ id: Identifier, _ word: StreamWord) -> Turn {
+  func streamEnded(_ id: Identifier, _ word: StreamWord) -> CallbackInvocation {
     guard let stream = streams[id], !stream.waits.isEmpty else { return { false } }
     let waits = stream.waits
     stream.waits = []

@@ -25,7 +25,7 @@ extension App {
 
   // MARK: Deliveries
 
-  func answered(_ number: UInt64, _ bytes: [UInt8], _ error: SegueError?) -> Turn {
+  func answered(_ number: UInt64, _ bytes: [UInt8], _ error: SegueError?) -> CallbackInvocation {
     guard case .request(let request)? = pending.remove(number) else { return { false } }
     return {
       request.answered(bytes, error)
@@ -33,7 +33,7 @@ extension App {
     }
   }
 
-  func requestCame(_ number: UInt64, _ id: Identifier, _ bytes: [UInt8]) -> Turn {
+  func requestCame(_ number: UInt64, _ id: Identifier, _ bytes: [UInt8]) -> CallbackInvocation {
     // The activity was invalidated, and its requests have ended with it.
     guard let activity = activities[id] else { return { false } }
     let request = Request(activity, toAnswer: number)

@@ -3,7 +3,7 @@ import SegueModel
 
 /// A lock on which threads can also wait for each other; not recursive. Who holds it is not cancelled; several are given up
 /// last first.
-public final class Monitor {
+public final class ConditionLock {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   /// Of the thread that holds it.

@@ -43,7 +43,7 @@ extension App {
     dispatcher.enter()
     let result = Result { () throws(SegueError) in try dispatchLocked(timeout: timeout) }
     dispatcher.leave()
-    if due.isEmpty { wakeUp.settle() } else { signalDue() }
+    if due.isEmpty { wakeUp.clearSignal() } else { signalDue() }
     monitor.notifyAll()
     let shallClose = dispatcher.shallClose
     unlockAndLog()

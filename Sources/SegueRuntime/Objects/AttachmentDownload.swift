@@ -4,10 +4,10 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment transfer to this app (R7.6): a thread asks for the attachment, and reads a socket and writes, or lets
+/// An attachment download to this app (R7.6): a thread asks for the attachment, and reads a socket and writes, or lets
 /// the kernel copy the file that came over the socket. If the connection breaks it asks again, and resumes where it
 /// was.
-open class Transfer: Handled, @unchecked Sendable {
+open class AttachmentDownload: Handled, @unchecked Sendable {
   let activity: LiveActivity
   private let name: String
   private let sink: AttachmentSink
@@ -18,8 +18,8 @@ open class Transfer: Handled, @unchecked Sendable {
   private var isAnswered = false
   private var refusal: SegueError?
   private var thread: Thread?
-  /// Replaces the thread in a virtual fleet, until the transfer has ended.
-  private var inFleet: FleetFetch?
+  /// Replaces the thread in a virtual fleet, until the download has ended.
+  private var inFleet: FleetDownload?
   /// The stream of the attachment; negative if there is none.
   private var socket: Int32 = -1
 
@@ -141,7 +141,7 @@ open class Transfer: Handled, @unchecked Sendable {
   private func run(_ app: App) {
     let error = fetch(app)
     sink.close()
-    app.transferChanged(self) {
+    app.downloadChanged(self) {
       if error == nil, wantsProgress { _ = noteProgress(sink.total) }
       self.error = error
       hasEnded = true
@@ -194,7 +194,7 @@ open class Transfer: Handled, @unchecked Sendable {
       lock.withLock { socket = -1 }
       Descriptors.close(near.fd)
     }
-    try app.ask(StreamAsk(self), rest, otherEnd: OwnedDescriptor(far), timeout: timeout)
+    try app.ask(StreamRequestCallback(self), rest, otherEnd: OwnedDescriptor(far), timeout: timeout)
     while true {
       if let why = whyStopped { throw why }
       let (isAnswered, refusal) = lock.withLock { (self.isAnswered, self.refusal) }
@@ -316,7 +316,7 @@ open class Transfer: Handled, @unchecked Sendable {
     let now = Clock.uptime
     guard now - reportedAt >= Limits.progress else { return }
     reportedAt = now
-    app.transferChanged(self) { noteProgress(count) }
+    app.downloadChanged(self) { noteProgress(count) }
   }
 
   /// Reads that many bytes to the start of the buffer. Throws CONNECTION_UNAVAILABLE if the stream has ended, or is
@@ -330,9 +330,9 @@ open class Transfer: Handled, @unchecked Sendable {
   }
 }
 
-/// The thread's work in a virtual fleet, called by `FleetFetch` with the fleet's lock.
-extension Transfer {
-  final func start(_ fetch: FleetFetch) { lock.withLock { inFleet = fetch } }
+/// The thread's work in a virtual fleet, called by `FleetDownload` with the fleet's lock.
+extension AttachmentDownload {
+  final func start(_ fetch: FleetDownload) { lock.withLock { inFleet = fetch } }
 
   final var hasReceived: Bool { sink.received > 0 }
   /// The part to ask for.
@@ -391,7 +391,7 @@ extension Transfer {
   private func leaveFleet() { lock.withLock { inFleet = nil } }
 
   private final func tell(_ app: App) {
-    app.due.append(.transfer(self))
+    app.due.append(.download(self))
     app.signalDue()
   }
 }

@@ -16,51 +16,51 @@ extension App {
 
   // MARK: Fetching
 
-  func fetch(_ transfer: Transfer) throws(SegueError) {
-    if let app = asFleetApp { return try app.fetchHere(transfer) }
+  func fetch(_ download: AttachmentDownload) throws(SegueError) {
+    if let app = asFleetApp { return try app.fetchHere(download) }
     monitor.lock()
     defer { monitor.unlock() }
     guard case .open = state else { throw notOpen }
-    guard transfers.count < Limits.transfers else { throw Self.fetchesTooMany }
+    guard downloads.count < Limits.transfers else { throw Self.fetchesTooMany }
     // Its thread waits for the lock.
-    try transfer.start(self)
-    transfers.append(transfer)
+    try download.start(self)
+    downloads.append(download)
   }
 
-  /// Asks for the stream of an attachment; the answer goes to the transfer. On the transfer's thread.
+  /// Asks for the stream of an attachment; the answer goes to the download. On the download's thread.
   func ask(
-    _ ask: StreamAsk, _ part: Message.AttachmentPart, otherEnd: OwnedDescriptor, timeout: Int64
+    _ ask: StreamRequestCallback, _ part: Message.AttachmentPart, otherEnd: OwnedDescriptor, timeout: Int64
   ) throws(SegueError) {
     guard let from = ask.activity.continuedFrom else { return }
     do throws(SegueError) {
       try self.ask(ask, try newIdentifier(), from, part, otherEnd: otherEnd, timeout: timeout)
     } catch {
-      // It was open when the transfer began.
+      // It was open when the download began.
       throw Self.closed
     }
   }
 
-  /// Milliseconds for which a stopped transfer is retried.
+  /// Milliseconds for which a stopped download is retried.
   var transferResume: Int64 {
     monitor.lock()
     defer { monitor.unlock() }
     return engine?.limits.transferResume ?? 0
   }
 
-  /// A transfer has news. On the transfer's thread.
+  /// A download has news. On the download's thread.
   /// - Parameter change: called with the lock; returns whether a callback is due.
-  func transferChanged(_ transfer: Transfer, _ change: () -> Bool) {
+  func downloadChanged(_ download: AttachmentDownload, _ change: () -> Bool) {
     monitor.lock()
     if change() {
-      due.append(.transfer(transfer))
+      due.append(.download(download))
       signalDue()
     }
     monitor.unlock()
   }
 
-  func turn(of transfer: Transfer) -> Turn {
-    let (tell, isEnd) = transfer.takeNews()
-    if isEnd, let index = transfers.firstIndex(where: { $0 === transfer }) { transfers.remove(at: index) }
+  func turn(of download: AttachmentDownload) -> CallbackInvocation {
+    let (tell, isEnd) = download.takeNews()
+    if isEnd, let index = downloads.firstIndex(where: { $0 === download }) { downloads.remove(at: index) }
     return {
       tell()
       return true
@@ -71,20 +71,20 @@ extension App {
 
   /// Another app fetches an attachment. Called with the lock; owns the descriptor.
   func send(_ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ engine: AppEngine) {
-    forgetDoneSendings()
+    forgetDoneUploads()
     let file = source(of: part, request)
-    guard case .open = state, let file, maySend(to: request.app, sendings.map { $0.receiver }) else {
+    guard case .open = state, let file, maySend(to: request.app, uploads.map { $0.receiver }) else {
       let error = file == nil ? Self.notAttached : Self.sendsTooMany
       Descriptors.closeUntrusted(fd)
       return engine.refuse(request, engine.objection(to: request) ?? error)
     }
     guard engine.take(request) else { return Descriptors.closeUntrusted(fd) }
-    let sending = Sending(
+    let upload = AttachmentUpload(
       file, from: part.offset, to: fd, of: request.app, crossesLink: request.crossesLink,
       patience: engine.limits.transferResume)
     do throws(SegueError) {
-      try sending.start()
-      sendings.append(sending)
+      try upload.start()
+      uploads.append(upload)
     } catch {
       // The other side sees a broken stream, and retries.
       logs.append((.error, "\(error.message)"))
@@ -92,7 +92,7 @@ extension App {
   }
 
   /// Whether one more attachment may be sent to that app.
-  /// - Parameter receivers: the receivers of the current transfers.
+  /// - Parameter receivers: the receivers of the current downloads.
   func maySend(to app: Identifier, _ receivers: [Identifier]) -> Bool {
     receivers.count < Limits.sentTransfers && receivers.count { $0 == app } < Limits.transfers
   }
@@ -106,19 +106,19 @@ extension App {
   }
 
   /// Waits for their threads, which end at once.
-  private func forgetDoneSendings() {
-    while let index = sendings.firstIndex(where: { $0.hasEnded }) { sendings.remove(at: index).join() }
+  private func forgetDoneUploads() {
+    while let index = uploads.firstIndex(where: { $0.hasEnded }) { uploads.remove(at: index).join() }
   }
 
-  /// Ends all transfers when the app closes. Called without the lock, in a state in which no others begin.
+  /// Ends all downloads when the app closes. Called without the lock, in a state in which no others begin.
   func endTransfers() {
     monitor.lock()
-    let (transfers, sendings) = (self.transfers, self.sendings)
-    self.sendings = []
+    let (downloads, uploads) = (self.downloads, self.uploads)
+    self.uploads = []
     monitor.unlock()
-    for sending in sendings { sending.stop() }
-    for transfer in transfers { transfer.stop(Self.closed) }
-    for sending in sendings { sending.join() }
-    for transfer in transfers { transfer.join() }
+    for upload in uploads { upload.stop() }
+    for download in downloads { download.stop(Self.closed) }
+    for upload in uploads { upload.join() }
+    for download in downloads { download.join() }
   }
 }

@@ -3,9 +3,9 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment transfer to this app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
+/// An attachment download to this app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
 /// advances. Guarded by the fleet's lock.
-final class FleetFetch {
+final class FleetDownload {
   /// Milliseconds between two attempts: at first, and at most.
   private static let pause: (first: Int64, most: Int64) = (50, 1_000)
 
@@ -14,7 +14,7 @@ final class FleetFetch {
   /// Milliseconds for which the app where it is attached is looked for before anything has come.
   private static let firstPatience: Int64 = 2_000
 
-  let transfer: Transfer
+  let download: AttachmentDownload
   /// They have each other until it is over.
   let app: FleetApp
   /// The stream on which it comes. Nil: there is none.
@@ -23,7 +23,7 @@ final class FleetFetch {
   /// Uptime of the fleet at which something came last, and at which it asks again.
   private var heardAt: Int64
   private var asksAt: Int64?
-  private var wait = FleetFetch.pause.first
+  private var wait = FleetDownload.pause.first
 
   private enum Part {
     case head, length, end
@@ -36,8 +36,8 @@ final class FleetFetch {
   /// What has come and was not looked at.
   private var unread: [UInt8] = []
 
-  init(_ transfer: Transfer, of app: FleetApp) {
-    self.transfer = transfer
+  init(_ download: AttachmentDownload, of app: FleetApp) {
+    self.download = download
     self.app = app
     heardAt = app.now.uptime
   }
@@ -97,7 +97,7 @@ final class FleetFetch {
     socket = nil
     (part, begun, unread) = (.head, [], [])
     let now = app.now.uptime
-    let patience = transfer.hasReceived ? app.transferResumeHere : Self.firstPatience
+    let patience = download.hasReceived ? app.transferResumeHere : Self.firstPatience
     guard now + wait < heardAt + patience else { return end(Self.broken) }
     asksAt = now + wait
     app.wake(in: wait)
@@ -110,7 +110,7 @@ final class FleetFetch {
     heardAt = app.now.uptime
     while !left.isEmpty, !isOver {
       if case .piece(let missing) = part {
-        let count = try transfer.take(left.prefix(missing), at: app.now.uptime, in: app)
+        let count = try download.take(left.prefix(missing), at: app.now.uptime, in: app)
         wait = Self.pause.first
         left = left.dropFirst(count)
         part = count == missing ? .length : .piece(missing - count)
@@ -136,14 +136,14 @@ final class FleetFetch {
     begun = []
     switch part {
     case .head:
-      try transfer.begin(size: bytes.withUnsafeBytes { AttachmentFormat.size(head: $0) })
+      try download.begin(size: bytes.withUnsafeBytes { AttachmentFormat.size(head: $0) })
       part = .length
     case .length:
       let length = bytes.withUnsafeBytes { AttachmentFormat.length($0) }
       guard length <= AttachmentFormat.pieceLimit else { throw SegueError(.malformed, "what came is no attachment") }
       part = length == 0 ? .end : .piece(Int(length))
     case .end:
-      try transfer.finish(AttachmentFormat.Verdict(rawValue: bytes[0]), digest: bytes[1...])
+      try download.finish(AttachmentFormat.Verdict(rawValue: bytes[0]), digest: bytes[1...])
       end(nil)
     case .piece: break
     }
@@ -154,7 +154,7 @@ final class FleetFetch {
     isOver = true
     socket?.close()
     socket = nil
-    transfer.endInFleet(app, error)
+    download.endInFleet(app, error)
     app.forget(self)
   }
 
@@ -162,6 +162,6 @@ final class FleetFetch {
   func abandon() {
     isOver = true
     socket = nil
-    transfer.abandonInFleet()
+    download.abandonInFleet()
   }
 }

@@ -7,51 +7,51 @@ import SegueTransport
 enum HostTask {
   /// Objects to restore.
   case restoration(Continuation)
-  /// Progress, or the end, of an attachment transfer.
-  case transfer(Transfer)
+  /// Progress, or the end, of an attachment download.
+  case download(AttachmentDownload)
 }
 
 /// Turns deliveries into callbacks. Each function is called with the app's lock and returns the work to do without it,
 /// which tells whether a callback of the host ran.
-extension App {
-  public func deliver(_ delivery: SegueEngine.Delivery) {
+extension App: AppEngineOwner {
+  public func deliver(_ delivery: Delivery) {
     switch delivery {
     case .log(let severity, let message): logs.append((severity, message))
     case .streamAnswered(let id, let error):
-      guard let transfer = pending.transfer(id) else { return due.append(delivery) }
+      guard let download = pending.download(id) else { return due.append(delivery) }
       process?.isTold(delivery)
       pending.remove(id)
-      transferAnswers.append((transfer, error))
+      downloadAnswers.append((download, error))
     default: due.append(delivery)
     }
   }
 
   public var isBacklogged: Bool { due.isFull }
 
-  /// Transfers hear at once what the host does not hear at all.
-  func tellTransfers() {
-    guard !transferAnswers.isEmpty else { return }
-    let answers = transferAnswers
-    transferAnswers = []
-    for (transfer, error) in answers { transfer.answered(error) }
+  /// Downloads hear at once what the host does not hear at all.
+  func tellDownloads() {
+    guard !downloadAnswers.isEmpty else { return }
+    let answers = downloadAnswers
+    downloadAnswers = []
+    for (download, error) in answers { download.answered(error) }
   }
 
-  typealias Turn = () -> Bool
+  typealias CallbackInvocation = () -> Bool
   private static func nothing() -> Bool { false }
 
-  func turn(of item: CallbackQueue<HostTask>.Item) -> Turn {
+  func turn(of item: CallbackQueue<HostTask>.Item) -> CallbackInvocation {
     switch item {
     case .other(.restoration(let continuation)):
       return {
         continuation.runRestoration()
         return true
       }
-    case .other(.transfer(let transfer)): return turn(of: transfer)
+    case .other(.download(let download)): return turn(of: download)
     case .delivery(let delivery): return turn(of: delivery)
     }
   }
 
-  private func turn(of delivery: SegueEngine.Delivery) -> Turn {
+  private func turn(of delivery: Delivery) -> CallbackInvocation {
     let delegate = self.delegate
     process?.isTold(delivery)
     switch delivery {
@@ -77,21 +77,21 @@ extension App {
       return tell(activity) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
     case .continuation(let id): return step(of: id)
     case .explanation(let request, let reasons):
-      guard case .explanation(let explaining)? = pending.remove(request) else { return Self.nothing }
+      guard case .explanation(let callback)? = pending.remove(request) else { return Self.nothing }
       return {
-        explaining.explained(self, reasons)
+        callback.explained(self, reasons)
         return true
       }
     case .linked(let number, let deviceName):
-      guard case .link(let linking)? = pending[number] else { return Self.nothing }
+      guard case .link(let callback)? = pending[number] else { return Self.nothing }
       return {
-        linking.linked(self, deviceName: deviceName)
+        callback.linked(self, deviceName: deviceName)
         return true
       }
     case .linkEnded(let number, let error):
-      guard case .link(let linking)? = pending.remove(number) else { return Self.nothing }
+      guard case .link(let callback)? = pending.remove(number) else { return Self.nothing }
       return {
-        linking.ended(self, Box(error))
+        callback.ended(self, Box(error))
         return true
       }
     case .streamAnswered(let id, let error): return streamAnswered(id, error)
@@ -103,18 +103,18 @@ extension App {
     }
   }
 
-  func tell(_ id: Identifier, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool) -> Turn {
+  func tell(_ id: Identifier, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool) -> CallbackInvocation {
     tell(activities[id], body)
   }
 
   private func tell(
     _ activity: LiveActivity?, _ body: @escaping (ActivityDelegate, LiveActivity) -> Bool
-  ) -> Turn {
+  ) -> CallbackInvocation {
     guard let activity, let delegate = activities.delegate(of: activity) else { return Self.nothing }
     return { delegate.call { body(delegate, activity) } ?? false }
   }
 
-  private func willSave(_ id: Identifier, _ number: UInt64) -> Turn {
+  private func willSave(_ id: Identifier, _ number: UInt64) -> CallbackInvocation {
     guard let activity = activities[id] else {
       // The activity was invalidated, and its save with it; the engine need not wait.
       return {
@@ -140,7 +140,7 @@ extension App {
 
   // MARK: Continuations
 
-  private func step(of id: Identifier) -> Turn {
+  private func step(of id: Identifier) -> CallbackInvocation {
     guard let engine, let continuation = pending.continuation(id) else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
     guard let step = engine.step(id) else { return Self.nothing }
@@ -155,7 +155,7 @@ extension App {
     }
   }
 
-  private func willContinue(_ offer: Offer, _ continuation: Continuation) -> Turn {
+  private func willContinue(_ offer: Offer, _ continuation: Continuation) -> CallbackInvocation {
     let delegate = self.delegate
     return {
       continuation.beginAnnouncing()
@@ -166,7 +166,8 @@ extension App {
     }
   }
 
-  private func `continue`(_ state: Activity, _ from: ContinuedFrom, _ continuation: Continuation) -> Turn {
+  private func `continue`(_ state: Activity, _ from: ContinuedFrom, _ continuation: Continuation) -> CallbackInvocation
+  {
     let delegate = self.delegate
     return {
       let activity: LiveActivity

@@ -65,32 +65,3 @@ extension App {
     return error
   }
 }
-
-extension App: AppEngineOwner {
-  public func activity(_ id: Identifier) -> Activity? { activities[id]?.validState }
-  public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.setNeedsSaveQuietly(needsSave) }
-  public func lastChange(of id: Identifier) -> Int64 { activities[id]?.changedAt ?? 0 }
-  public func continuation(of id: Identifier) -> Identifier? { activities[id]?.continuedFrom?.continuation }
-  public func answersWillSave(_ id: Identifier) -> Bool { activities.delegate(of: id)?.answersWillSave ?? false }
-  public func takesStreams(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesStreams ?? false }
-  public func takesRequests(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesRequests ?? false }
-  public func streamEnd(_ id: Identifier) -> StreamWord { streams[id]?.end ?? .aborted(0) }
-}
-
-/// A callback for the answer to "why is it not offered there?".
-open class Explaining {
-  public init() {}
-  /// Called once, without locks; then released.
-  open func explained(_ app: App, _ reasons: [Reason]) {}
-}
-
-extension App {
-  public func explain(_ activity: LiveActivity, _ explaining: Explaining) throws(SegueError) {
-    let state = activity.isStillValid ? activity.read { $0 } : nil
-    try perform { engine, now in
-      let request = engine.explain(activity.id, state, now)
-      process?.asks(request)
-      pending.add(request, .explanation(explaining))
-    }
-  }
-}

@@ -3,8 +3,8 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment transfer to another app (R7.6): a thread reads the file and writes to a socket, and waits for both.
-final class Sending: @unchecked Sendable {
+/// An attachment download to another app (R7.6): a thread reads the file and writes to a socket, and waits for both.
+final class AttachmentUpload: @unchecked Sendable {
   /// Bytes per read: enough that calls cost little, and few enough that the other side works meanwhile.
   private static let pieceSize = 256 * 1024
 
@@ -41,7 +41,7 @@ final class Sending: @unchecked Sendable {
     thread = try Thread { self.run() }
   }
 
-  /// Stops sending. The other side sees a broken stream.
+  /// Stops upload. The other side sees a broken stream.
   func stop() {
     lock.withLock {
       isStopped = true

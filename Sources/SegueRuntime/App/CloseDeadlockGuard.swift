@@ -4,8 +4,8 @@ import SegueTransport
 
 /// The threads of this process that close an app and wait for its callbacks to return. Two of them could wait for each
 /// other for ever, each inside a callback that the other waits for.
-final class Closings: @unchecked Sendable {
-  static let shared = Closings()
+final class CloseDeadlockGuard: @unchecked Sendable {
+  static let shared = CloseDeadlockGuard()
 
   private struct Waiting {
     let thread: pthread_t

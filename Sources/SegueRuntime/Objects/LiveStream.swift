@@ -2,13 +2,13 @@ import SegueModel
 import SegueTransport
 
 /// A stream to the other side of a continuation, as the host holds it: the local end (R7.1-R7.3).
-public final class Stream: Handled {
+public final class LiveStream: Handled {
   let id: Identifier
   private let app: App
   private let lock = Lock()
   private let socket: StreamSocket
   /// Those who wait to hear how it has ended. Guarded by the app's lock.
-  var waits: [StreamWait] = []
+  var waits: [StreamEndCallback] = []
   private var state = State.unopened
   private var isReleased = false
 
@@ -60,7 +60,7 @@ public final class Stream: Handled {
   }
 
   /// Asks how the other end has ended. Throws INVALID_STATE before it is open, and while the other end is open.
-  public func wait(_ wait: StreamWait) throws(SegueError) {
+  public func wait(_ wait: StreamEndCallback) throws(SegueError) {
     let otherEnd = try lock.withLock { () throws(SegueError) in
       switch state {
       case .unopened: throw SegueError(.invalidState, "stream: is not open")
@@ -103,36 +103,4 @@ public final class Stream: Handled {
   deinit {
     if case .unopened = state { Descriptors.closeUntrusted(socket.fd) }
   }
-}
-
-/// A callback for a stream.
-open class StreamAsk {
-  let activity: LiveActivity
-  /// The local end.
-  private(set) var stream: Stream?
-
-  /// Gets the answer in place of the host, and has the local end.
-  let transfer: Transfer?
-
-  public init(_ activity: LiveActivity) {
-    self.activity = activity
-    transfer = nil
-  }
-
-  init(_ transfer: Transfer) {
-    activity = transfer.activity
-    self.transfer = transfer
-  }
-
-  /// Called once, without locks; then released.
-  open func answered(_ activity: LiveActivity, _ stream: Stream?, _ error: Box<SegueError>?) {}
-
-  func keep(_ stream: Stream) { self.stream = stream }
-}
-
-/// A callback for how a stream has ended.
-open class StreamWait {
-  public init() {}
-  /// Called once, without locks; then released.
-  open func ended(_ stream: Stream, _ word: StreamWord) {}
 }

@@ -3,9 +3,9 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment transfer to another app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
+/// An attachment download to another app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
 /// advances. Guarded by the fleet's lock.
-final class FleetSending {
+final class FleetUpload {
   /// Bytes per read.
   private static let pieceSize = 16 * 1024
 

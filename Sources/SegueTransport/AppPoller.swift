@@ -6,7 +6,7 @@ import SegueModel
 /// two changes of thread in each continuation (docs/decisions/who-reads-the-socket.md).
 ///
 /// Guarded by the app's lock, but for `fd`.
-public final class Gate {
+public final class AppPoller {
   /// Readable when the socket is ready or the deadline has come.
   public let fd: Int32
   private let timer: DeadlineTimer

@@ -1,0 +1,15 @@
+import SegueEngine
+import SegueFleet
+import SegueModel
+
+/// "Why is it not offered there?" (R6.5)
+extension App {
+  public func explain(_ activity: LiveActivity, _ callback: ExplainCallback) throws(SegueError) {
+    let state = activity.isStillValid ? activity.read { $0 } : nil
+    try perform { engine, now in
+      let request = engine.explain(activity.id, state, now)
+      process?.asks(request)
+      pending.add(request, .explanation(callback))
+    }
+  }
+}

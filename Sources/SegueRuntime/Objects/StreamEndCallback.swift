@@ -1,0 +1,8 @@
+import SegueModel
+
+/// A callback for how a stream has ended.
+open class StreamEndCallback {
+  public init() {}
+  /// Called once, without locks; then released.
+  open func ended(_ stream: LiveStream, _ word: StreamWord) {}
+}
