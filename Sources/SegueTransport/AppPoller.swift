@@ -1,11 +1,11 @@
 import CLinux
 import SegueModel
 
-/// What an app waits for, as one descriptor that any thread may change: its socket, and the time of its next deadline.
-/// The library thread watches it; a host thread that waits in dispatch takes the socket over meanwhile, which spares
-/// two changes of thread in each continuation (docs/decisions/who-reads-the-socket.md).
+/// A descriptor that polls the socket and the next deadline of an app, and that any thread may change. The library
+/// thread watches it; a host thread that waits in dispatch takes over the socket meanwhile, which saves two thread
+/// changes in each continuation (docs/decisions/who-reads-the-socket.md).
 ///
-/// Guarded by the app's lock, but for `fd`.
+/// Guarded by the app's lock, except `fd`.
 public final class AppPoller {
   /// Readable when the socket is ready or the deadline has come.
   public let fd: Int32
@@ -27,21 +27,21 @@ public final class AppPoller {
 
   deinit { Descriptors.close(fd) }
 
-  /// Takes a socket in; there is none.
+  /// Adds a socket. Invariant: there is none.
   public func setSocket(_ socket: Int32) throws(SegueError) {
     guard linux_epoll_ctl(fd, EPOLL_CTL_ADD, socket, linux_epollin()) == 0 else { throw .system("watching a socket") }
     self.socket = socket
     socketEvents = linux_epollin()
   }
 
-  /// The socket is its owner's to close.
+  /// Removes the socket, which its owner closes.
   public func dropSocket() {
     guard socket >= 0 else { return }
     _ = linux_epoll_ctl(fd, EPOLL_CTL_DEL, socket, 0)
     socket = -1
   }
 
-  /// What of the socket the gate shows: nothing while another thread waits for it.
+  /// The events of the socket to poll: none while another thread waits for it.
   public func show(reading: Bool, writing: Bool) {
     let events = (reading ? linux_epollin() : 0) | (writing ? linux_epollout() : 0)
     guard socket >= 0, events != socketEvents else { return }
@@ -49,9 +49,9 @@ public final class AppPoller {
     _ = linux_epoll_ctl(fd, EPOLL_CTL_MOD, socket, events)
   }
 
-  /// - Parameter deadline: as that of `DeadlineTimer.set`.
+  /// - Parameter deadline: as for `DeadlineTimer.set`.
   public func setDeadline(_ deadline: Int64?) { timer.set(deadline) }
 
-  /// The deadline has come, or comes soon enough to be looked at: it is unset.
+  /// Unsets the deadline if it has passed, or will very soon.
   public func clearDeadline(_ uptime: Int64) { timer.clear(uptime) }
 }

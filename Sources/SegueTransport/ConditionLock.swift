@@ -1,12 +1,12 @@
 import CLinux
 import SegueModel
 
-/// A lock on which threads can also wait for each other; not recursive. Who holds it is not cancelled; several are given up
-/// last first.
+/// A lock with a condition; not recursive. A thread that holds it is not cancelled; several are released in reverse
+/// order.
 public final class ConditionLock {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
-  /// Of the thread that holds it.
+  /// The state of the holding thread.
   private var formerCancellation: Int32 = 0
 
   public init() {
@@ -37,7 +37,7 @@ public final class ConditionLock {
     Cancellation.restore(former)
   }
 
-  /// Gives the lock up until somebody notifies; look again at what you wait for.
+  /// Releases the lock until a notification; check the condition again afterwards.
   public func wait() {
     let former = formerCancellation
     pthread_cond_wait(condition, mutex)

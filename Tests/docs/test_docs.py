@@ -183,3 +183,17 @@ def test_the_names_in_the_glossary_exist():
             assert hasattr(getattr(segue, head), attribute or "__name__"), name
         for name in names(swift):
             assert re.search(rf"\b(class|struct|enum|protocol) {name}\b", sources), name
+
+
+@pytest.fixture(scope="module")
+def code() -> str:
+    """Everything but pages: what a page may name."""
+    return "\n".join(texts(name for name in FILES if not name.endswith((".md", ".abi", ".svg"))).values())
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in PAGES if path.name not in ("from-nsuseractivity.md", "CHANGELOG.md")]
+)
+def test_every_type_that_a_page_names_is_in_the_code(path, code):
+    named = {name for name in names(path.read_text()) if re.fullmatch(r"[A-Z][a-z]+[A-Z]\w*(\.\w+)?", name)}
+    assert {name for name in named for part in name.split(".") if not re.search(rf"\b{part}\b", code)} == set()

@@ -2,7 +2,7 @@ import SegueEngine
 import SegueModel
 import SegueTransport
 
-/// What an app's activities ask of it.
+/// The calls of an app's activities.
 extension App {
   /// Throws INVALIDATED if the app is closed.
   func register(_ activity: LiveActivity) throws(SegueError) {
@@ -46,7 +46,7 @@ extension App {
   }
 }
 
-/// What the engine asks of an app's activities.
+/// The calls of the engine about an app's activities.
 extension App: ActivitySource {
   public func activity(_ id: Identifier) -> Activity? { activities[id]?.validState }
   public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.setNeedsSaveQuietly(needsSave) }

@@ -92,7 +92,7 @@ extension App {
   }
 
   /// Whether one more attachment may be sent to that app.
-  /// - Parameter receivers: the receivers of the current downloads.
+  /// - Parameter receivers: the receivers of the current uploads.
   func maySend(to app: Identifier, _ receivers: [Identifier]) -> Bool {
     receivers.count < Limits.sentTransfers && receivers.count { $0 == app } < Limits.transfers
   }
@@ -110,7 +110,7 @@ extension App {
     while let index = uploads.firstIndex(where: { $0.hasEnded }) { uploads.remove(at: index).join() }
   }
 
-  /// Ends all downloads when the app closes. Called without the lock, in a state in which no others begin.
+  /// Ends all transfers when the app closes. Called without the lock, in a state in which no others begin.
   func endTransfers() {
     monitor.lock()
     let (downloads, uploads) = (self.downloads, self.uploads)

@@ -28,7 +28,7 @@ extension App: AppEngineOwner {
 
   public var isBacklogged: Bool { due.isFull }
 
-  /// Downloads hear at once what the host does not hear at all.
+  /// Downloads get at once what is not for the host.
   func tellDownloads() {
     guard !downloadAnswers.isEmpty else { return }
     let answers = downloadAnswers

@@ -28,7 +28,7 @@ extension App {
     return engine?.progress(of: continuation.id)
   }
 
-  /// Throws INVALIDATED once the app is closed: no callback runs any more.
+  /// Throws INVALIDATED once the app is closed: no further callback runs.
   func restoreSoon(_ continuation: Continuation) throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }

@@ -20,7 +20,7 @@ extension App: HubSeeker {
     defer { monitor.unlock() }
     guard let gate, let device, watch == nil else { return }
     watch = try Watch(gate.fd, on: device.loop) { [unowned(unsafe) self] _, _ in
-      // `end` closes the watch before this object goes.
+      // `end` closes the watch before this object is released.
       self.monitor.lock()
       self.pumpLocked()
       self.unlockAndLog()

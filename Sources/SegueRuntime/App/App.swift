@@ -51,7 +51,7 @@ public class App: Handled {
   private var deliveryThread: Thread?
   /// The activity whose `was_continued` runs; the end of that attempt comes next.
   var continuedActivity: LiveActivity?
-  /// What downloads are to hear of the streams that they have asked for.
+  /// Results for downloads about the streams that they have requested.
   var downloadAnswers: [(download: AttachmentDownload, error: SegueError?)] = []
   var logs: [(severity: Severity, message: DiagnosticText)] = []
 
@@ -369,7 +369,7 @@ public class App: Handled {
     for log in logs { Log.write(log.severity, log.message) }
   }
 
-  /// After each call of the engine: bytes go out, the next deadline is set.
+  /// Handles the results of a call of the engine: sends bytes, sets the next deadline.
   func drainEngine() {
     guard let engine else { return }
     drain()

@@ -2,27 +2,28 @@ import CLinux
 import SegueModel
 import SegueTransport
 
-/// The threads of this process that close an app and wait for its callbacks to return. Two of them could wait for each
-/// other for ever, each inside a callback that the other waits for.
+/// The threads of this process that close an app and wait for its callbacks to return. Two of them could deadlock, each
+/// inside a callback for which the other waits.
 final class CloseDeadlockGuard: @unchecked Sendable {
   static let shared = CloseDeadlockGuard()
 
   private struct Waiting {
     let thread: pthread_t
-    /// Kept by the call that waits.
+    /// Retained by the waiting call.
     unowned(unsafe) let app: App
   }
 
   private let lock = Lock()
-  /// Guarded by `lock`. Each thread is in it once at most.
+  /// Guarded by `lock`. Invariant: each thread is in it at most once.
   private var waiting: [Waiting] = []
 
-  /// This thread is going to wait until nobody is in a callback of `app`; `ended` follows. Throws BUSY, and nothing
-  /// follows, if whoever is in one waits, perhaps by way of others, for a callback in which this thread is.
+  /// Begins to wait until no thread is in a callback of `app`; call `ended` afterwards. Throws BUSY, without a wait, if
+  /// a thread in such a callback waits, directly or through others, for a callback in which this thread is.
   func wait(for app: App) throws(SegueError) {
     let here = pthread_self()
     try lock.withLock { () throws(SegueError) in
-      // A circle shows to the last who joins it, since all others are here by then; so it is never passed through twice.
+      // The last thread of a cycle detects it, since all others are here by then; so the walk never passes a cycle
+      // twice.
       var holder = app.dispatcher.holder
       while let thread = holder {
         guard thread != here else {

@@ -35,7 +35,7 @@ struct PendingOperations {
     if case .continuation(let continuation)? = self[id] { continuation } else { nil }
   }
 
-  /// The attachment's download that waits for a stream; nil: the host does.
+  /// The attachment's download that waits for a stream; nil if the host waits.
   func download(_ id: Identifier) -> AttachmentDownload? {
     if case .stream(let ask)? = self[id] { ask.download } else { nil }
   }

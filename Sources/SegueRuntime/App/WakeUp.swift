@@ -3,18 +3,18 @@ import SegueModel
 import SegueTransport
 import Synchronization
 
-/// The descriptor that tells a host to dispatch: readable while something is due, or somebody asked for it.
-/// Guarded by the app's lock, but for `wake`.
+/// The descriptor that tells a host to dispatch: readable while a callback is due, or after `wake`. Guarded by the
+/// app's lock, except `wake`.
 ///
-/// Writing and reading cost a system call each, so it is written to only where somebody may look.
+/// Writing and reading cost a system call each, so it is written only if a thread may poll it.
 final class WakeUp {
   private let descriptor = Atomic<Int32>(-1)
   private let isRequested = Atomic<Bool>(false)
-  /// Something is due.
+  /// A callback is due.
   private var isSignalled = false
-  /// It is readable, as far as is known: `wake` does not tell.
+  /// Whether it is known to be readable: `wake` does not record that.
   private var isReadable = false
-  /// The host has it, and may watch it at any time.
+  /// Whether the host has it, and may watch it at any time.
   private var isGiven = false
 
   /// Negative: it is not open.
@@ -25,30 +25,30 @@ final class WakeUp {
     descriptor.store(try Descriptors.eventDescriptor(), ordering: .relaxed)
   }
 
-  /// Not before: another thread may be in `wake`, and by then the number may be another file's.
+  /// Not earlier: another thread may be in `wake`, and the number may then be another file's.
   deinit { Descriptors.close(fd) }
 
-  /// For the host's own loop.
+  /// Returns the descriptor for the host's event loop.
   func give() -> Int32 {
     isGiven = true
     if isSignalled, !isReadable { write() }
     return fd
   }
 
-  /// Something is due. `isAwaited`: a thread sleeps until there is.
+  /// A callback is due. `isAwaited`: a thread sleeps until then.
   func signal(isAwaited: Bool) {
     guard !isSignalled else { return }
     isSignalled = true
     if isGiven || isAwaited { write() }
   }
 
-  /// A host that waits shall look again at what it waits for.
+  /// Makes a waiting host check its condition again.
   func notify(if isWaiting: Bool) { if isWaiting { write() } }
 
-  /// It was seen to be readable.
+  /// It was found readable.
   func foundReadable() { isReadable = true }
 
-  /// The host asked for it. Safe in a signal handler: no lock, no memory, and `errno` stays.
+  /// Wakes on request of the host. Safe in a signal handler: takes no lock, allocates nothing, keeps `errno`.
   func wake() {
     let errno = linux_errno()
     isRequested.store(true, ordering: .relaxed)
@@ -56,17 +56,17 @@ final class WakeUp {
     linux_set_errno(errno)
   }
 
-  /// Nothing is due.
+  /// No callback is due.
   /// - Returns: whether the host asked to be woken.
   func clear() -> Bool {
     let wasRequested = isRequested.exchange(false, ordering: .relaxed)
     isSignalled = false
-    // If `wake` has yet to write, what it writes is found by whoever sleeps next.
+    // If `wake` has not written yet, the next sleeper finds its write.
     if isReadable || wasRequested { read() }
     return wasRequested
   }
 
-  /// Nothing is due any more; what the host asked for stays.
+  /// No callback is due any longer; a request of the host stays.
   func clearSignal() {
     isSignalled = false
     guard isReadable else { return }

@@ -11,9 +11,9 @@ public final class FleetApp: App {
   public let home: LiveFleetDevice
   private var running: FleetProcess?
   private let isWoken = Atomic<Bool>(false)
-  /// Callbacks that have run, for `dispatch`.
+  /// The number of callbacks that have run, for `dispatch`.
   private var delivered = 0
-  /// The host has its descriptor, and runs its callbacks by `dispatch`.
+  /// Whether the host has its descriptor, and runs its callbacks in `dispatch`.
   private var isPolled = false
   /// Attachments that it fetches, and those that it sends.
   private var incoming: [FleetDownload] = []
@@ -28,10 +28,10 @@ public final class FleetApp: App {
 
   // MARK: For the host
 
-  /// It dies without a word; nothing runs any more. Throws INVALID_STATE if it is not open.
+  /// Kills the app; nothing runs afterwards. Throws INVALID_STATE if it is not open.
   public func kill() throws(SegueError) { try withProcess { $0.kill() } }
 
-  /// It is stopped, as by SIGSTOP, or goes on. Throws INVALID_STATE if it is not open.
+  /// Stops the app, as SIGSTOP does, or continues it. Throws INVALID_STATE if it is not open.
   public func setStopped(_ isStopped: Bool) throws(SegueError) {
     try withProcess { isStopped ? $0.stall() : $0.resume() }
   }
@@ -139,7 +139,7 @@ public final class FleetApp: App {
     fleet.ring()
   }
 
-  /// What follows the last dot of its identifier.
+  /// The part after the last dot of its identifier.
   private var shortName: String {
     let bytes = Array(settings.bundleIdentifier.utf8)
     let start = bytes.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? 0
@@ -159,7 +159,7 @@ extension FleetApp: FleetProgram {
   }
 
   public func runCallbacks() {
-    // Whoever closes it runs them.
+    // The closing thread runs them.
     guard case .open = state, !dispatcher.isBusy, !isPolled else { return }
     delivered += runCallbacksHere()
   }
@@ -197,7 +197,7 @@ extension FleetApp: FleetProgram {
       return attend(to: socket)
     }
     if let engine { forgetDoneStreams(engine) }
-    // Too many descriptors: whoever asked finds it given up.
+    // Too many descriptors: the receiver finds the stream aborted.
     guard let (near, far) = try? StreamSocket.pair() else { return socket.close() }
     streams[request.id] = LiveStream(request.id, near, app: self)
     fleet.add(socket, far)
@@ -240,7 +240,7 @@ extension FleetApp: FleetProgram {
     }
   }
 
-  /// It was cancelled, or the app closes. Called without the lock.
+  /// The download was cancelled, or the app closes. Called without the lock.
   func stop(_ fetch: FleetDownload, _ error: SegueError) { fleet.read { _ in fetch.end(error) } }
 
   func ask(_ fetch: FleetDownload) {
@@ -256,6 +256,6 @@ extension FleetApp: FleetProgram {
   }
 
   func wake(in milliseconds: Int64) { running?.wake(in: milliseconds) }
-  /// Milliseconds for which an attachment that has stopped on its way is asked for again.
+  /// Milliseconds for which a stopped attachment is retried.
   var transferResumeHere: Int64 { engine?.limits.transferResume ?? 0 }
 }

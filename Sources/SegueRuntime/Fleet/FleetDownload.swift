@@ -6,34 +6,34 @@ import SegueWire
 /// An attachment download to this app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
 /// advances. Guarded by the fleet's lock.
 final class FleetDownload {
-  /// Milliseconds between two attempts: at first, and at most.
+  /// Milliseconds between two attempts: initially, and at most.
   private static let pause: (first: Int64, most: Int64) = (50, 1_000)
 
   /// Milliseconds for the other app's library to answer.
   static let answerTime: Int64 = 5_000
-  /// Milliseconds for which the app where it is attached is looked for before anything has come.
+  /// Milliseconds to look for the origin before anything has arrived.
   private static let firstPatience: Int64 = 2_000
 
   let download: AttachmentDownload
-  /// They have each other until it is over.
+  /// Both retain each other until the end.
   let app: FleetApp
-  /// The stream on which it comes. Nil: there is none.
+  /// The stream of the attachment, or nil.
   private(set) var socket: FleetSocket?
   private(set) var isOver = false
-  /// Uptime of the fleet at which something came last, and at which it asks again.
+  /// The uptimes of the last bytes, and of the next request.
   private var heardAt: Int64
   private var asksAt: Int64?
   private var wait = FleetDownload.pause.first
 
   private enum Part {
     case head, length, end
-    /// Bytes of a piece that are to come.
+    /// The missing bytes of a piece.
     case piece(Int)
   }
   private var part = Part.head
-  /// What has come of a part that is not a piece.
+  /// The received bytes of a part that is not a piece.
   private var begun: [UInt8] = []
-  /// What has come and was not looked at.
+  /// Received bytes that were not handled yet.
   private var unread: [UInt8] = []
 
   init(_ download: AttachmentDownload, of app: FleetApp) {
@@ -46,10 +46,10 @@ final class FleetDownload {
     SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
   }
 
-  /// A new stream is under way.
+  /// A new stream was requested.
   func take(_ socket: FleetSocket) { self.socket = socket }
 
-  /// The other app's library has it, or will not take it.
+  /// The other app's library has accepted or refused it.
   func answered(_ error: SegueError?) {
     guard let error, !isOver else { return }
     switch error.status {
@@ -58,7 +58,7 @@ final class FleetDownload {
     }
   }
 
-  /// Time has come to look.
+  /// The timer is due.
   func wake() {
     guard !isOver else { return }
     if let asksAt, asksAt <= app.now.uptime {
@@ -104,7 +104,7 @@ final class FleetDownload {
     wait = min(2 * wait, Self.pause.most)
   }
 
-  /// - Returns: how many of the bytes count; fewer than all: whoever it is for takes no more now.
+  /// - Returns: the number of bytes accepted; fewer than all if the target is full.
   private func take(_ bytes: ArraySlice<UInt8>) throws(SegueError) -> Int {
     var left = bytes
     heardAt = app.now.uptime
@@ -158,7 +158,7 @@ final class FleetDownload {
     app.forget(self)
   }
 
-  /// The app is dead: nobody is told, and what it had open is closed.
+  /// The app is dead: closes everything without a callback.
   func abandon() {
     isOver = true
     socket = nil

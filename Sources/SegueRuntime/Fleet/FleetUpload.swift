@@ -3,7 +3,7 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment download to another app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
+/// An attachment upload to another app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
 /// advances. Guarded by the fleet's lock.
 final class FleetUpload {
   /// Bytes per read.

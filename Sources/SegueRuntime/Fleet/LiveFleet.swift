@@ -9,7 +9,7 @@ import Synchronization
 public final class LiveFleet: Handled {
   /// The most milliseconds of `advance`: a day.
   public static let advanceLimit: UInt64 = 86_400_000
-  /// Of a story.
+  /// The randomness of a story.
   public static let storyLimits = (devices: 64, apps: 256, events: 100_000)
 
   let monitor = ConditionLock()
@@ -98,7 +98,7 @@ public final class LiveFleet: Handled {
     try drive { () throws(SegueError) in oneStep(until: .max) }
   }
 
-  /// Steps until nothing is under way.
+  /// Steps until nothing is in progress.
   public func run() throws(SegueError) -> Int {
     try drive { () throws(SegueError) in
       var steps = 0
@@ -231,7 +231,7 @@ public final class LiveFleet: Handled {
   public var elapsed: UInt64 { UInt64(clamping: clock.elapsed) }
   public var trace: String { read { $0.log.lines } }
   public var traceHash: UInt64 { read { $0.log.hash } }
-  /// The first promise that was not kept; nil: all were.
+  /// The first violated invariant, or nil.
   public var violation: String? { read { $0.violation } }
 }
 
@@ -252,7 +252,7 @@ public final class LiveFleetDevice: Handled {
     try fleet.perform { (fleet) throws(SegueError) in try fleet.setLinked(device, other.device, isLinked) }
   }
 
-  /// - Parameter other: nil: all others.
+  /// - Parameter other: nil for all others.
   public func partition(from other: LiveFleetDevice?) throws(SegueError) {
     try fleet.perform { (fleet) throws(SegueError) in try fleet.partition(device, from: other?.device) }
   }

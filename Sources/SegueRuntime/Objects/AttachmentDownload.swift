@@ -23,8 +23,8 @@ open class AttachmentDownload: Handled, @unchecked Sendable {
   /// The stream of the attachment; negative if there is none.
   private var socket: Int32 = -1
 
-  // The thread's, as is `sink`.
-  /// Uptime at which the other side last showed life.
+  // Used by the thread, like `sink`.
+  /// The uptime of the last sign of life of the other side.
   private var heardAt: Int64 = 0
   private var reportedAt: Int64 = 0
 
@@ -43,7 +43,7 @@ open class AttachmentDownload: Handled, @unchecked Sendable {
   private static let answerTime: Int64 = 5_000
   /// The most keep-alives that may come early.
   private static let spareSigns: Int64 = 100
-  /// Milliseconds between two attempts: at first, and at most.
+  /// Milliseconds between two attempts: initially, and at most.
   private static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
   public init(_ activity: LiveActivity, _ name: String, to sink: AttachmentSink) {

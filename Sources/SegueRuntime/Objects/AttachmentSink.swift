@@ -2,7 +2,7 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// Where the bytes of an attachment go, and how many have come. For one thread at a time, but for `wakeUp`.
+/// The target of the bytes of an attachment, and their count. For one thread at a time, except `wakeUp`.
 public final class AttachmentSink {
   public enum Target {
     case file(TargetFile)
@@ -12,7 +12,7 @@ public final class AttachmentSink {
   /// Bytes from which on a second thread is used.
   private static let large: UInt64 = 4 * 1024 * 1024
 
-  /// As its activity says.
+  /// The size in the activity.
   let total: UInt64
   private(set) var received: UInt64 = 0
   private(set) var hasBegun = false
@@ -58,13 +58,13 @@ public final class AttachmentSink {
   /// Hashes a large attachment on a thread of its own.
   func startThread() { if total >= Self.large { digest.startThread() } }
 
-  /// The bytes stay as they are until the next call of this or of `waitForDigest` has returned.
+  /// The bytes must not change until the next call of this or of `waitForDigest` has returned.
   func hash(_ bytes: UnsafeRawBufferPointer) { digest.update(bytes) }
 
   func waitForDigest() { digest.wait() }
 
-  /// - Parameter milliseconds: for a descriptor to take any; nobody waits for a file.
-  /// - Returns: how many of the bytes it took. Throws SYSTEM.
+  /// - Parameter milliseconds: for a descriptor to accept any; a file needs no wait.
+  /// - Returns: the number of bytes accepted. Throws SYSTEM.
   func write(_ bytes: UnsafeRawBufferPointer, milliseconds: Int32) throws(SegueError) -> Int {
     var count = bytes.count
     switch target {
@@ -76,7 +76,7 @@ public final class AttachmentSink {
   }
 
   /// Copies the whole file that was passed, as it was when it was attached. Without a wire no digest is needed.
-  /// - Parameter report: is given the bytes so far; throws to stop the copy.
+  /// - Parameter report: gets the bytes so far; throws to stop the copy.
   /// - Returns: whether that was possible; if not, the copy is discarded. Throws HANDOFF_FAILED if the file was
   ///   changed; SYSTEM.
   func copy(
@@ -102,7 +102,7 @@ public final class AttachmentSink {
     return true
   }
 
-  /// Checks what came against the size and the digest. Throws HANDOFF_FAILED, MALFORMED.
+  /// Checks the received bytes against the size and the digest. Throws HANDOFF_FAILED, MALFORMED.
   func verify(_ verdict: AttachmentFormat.Verdict?, digest sum: some Sequence<UInt8>) throws(SegueError) {
     switch verdict {
     case .complete: break
@@ -120,7 +120,7 @@ public final class AttachmentSink {
     if case .file(let file) = target { try file.finish() }
   }
 
-  /// Discards what was not finished. Once, last.
+  /// Discards an unfinished file. Call once, last.
   func close() {
     digest.end()
     switch target {

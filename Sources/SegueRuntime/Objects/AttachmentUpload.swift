@@ -3,7 +3,7 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
-/// An attachment download to another app (R7.6): a thread reads the file and writes to a socket, and waits for both.
+/// An attachment upload to another app (R7.6): a thread reads the file and writes to a socket, and waits for both.
 final class AttachmentUpload: @unchecked Sendable {
   /// Bytes per read: enough that calls cost little, and few enough that the other side works meanwhile.
   private static let pieceSize = 256 * 1024
@@ -41,7 +41,7 @@ final class AttachmentUpload: @unchecked Sendable {
     thread = try Thread { self.run() }
   }
 
-  /// Stops upload. The other side sees a broken stream.
+  /// Stops sending. The other side sees a broken stream.
   func stop() {
     lock.withLock {
       isStopped = true
