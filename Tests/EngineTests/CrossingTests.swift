@@ -201,7 +201,7 @@ import Testing
     scene.run(200)
     scene.far.written = bytes(900_000)
     scene.run(1_000)
-    #expect(scene.near.crossing.isOver && scene.last.hub?.crossings.isEmpty ?? false)
+    #expect(scene.near.crossing.isOver && scene.last.hub?.linkedStreams.isEmpty ?? false)
     #expect(scene.far.crossing.isUnread && !scene.far.written.isEmpty)
   }
 
@@ -230,7 +230,7 @@ import Testing
     if device == 0 {
       scene.far.crossing.append([7])
     } else {
-      let relays = scene.worlds.worlds[1].hub?.hubList.flatMap { $0.relays } ?? []
+      let relays = scene.worlds.worlds[1].hub?.peers.hubs.flatMap { $0.channels.relays } ?? []
       let relay = try #require(relays.first { $0.to.hub?.identity.id == scene.first.hub?.identity.id })
       relay.to.link.write([7], to: relay.outChannel)
     }

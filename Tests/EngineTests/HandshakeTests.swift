@@ -36,7 +36,7 @@ import Testing
       world.settle()
     }
 
-    var sessions: Int { world.hub?.hubList.count { $0.hub != nil } ?? 0 }
+    var sessions: Int { world.hub?.peers.hubs.count { $0.hub != nil } ?? 0 }
   }
 
   @Test func `who only names a hub does its link no harm, whether it is cut or not (R7.4)`() throws {
@@ -142,7 +142,7 @@ import Testing
       if isLower { try third.say(.proceed(session: nil, received: 0)) } else { #expect(third.decision! == (nil, 0)) }
       world.settle()
       #expect(third.isConnected)
-      #expect(world.hub?.hubList.count { $0.hub != nil } == 1)
+      #expect(world.hub?.peers.hubs.count { $0.hub != nil } == 1)
     }
   }
 
@@ -159,7 +159,7 @@ import Testing
     try second.say(.proceed(session: world.identifier(), received: 0))
     world.settle()
     #expect(second.goodbye?.status == .invalidState)
-    #expect(world.hub?.hubList.isEmpty == true)
+    #expect(world.hub?.peers.hubs.isEmpty == true)
   }
 
   @Test func `two apps that keep the same link do not replace each other's (R7.4)`() {
@@ -174,7 +174,7 @@ import Testing
     let told = keepers.map { $0.takeEvents().filter { $0.contains("link") } }
     #expect(told[0] == ["linked with device 2"])
     #expect(told[1] == Array(repeating: "link ended invalidState", count: 11))
-    #expect(devices.worlds.map { $0.hub?.hubList.count } == [1, 1])
+    #expect(devices.worlds.map { $0.hub?.peers.hubs.count } == [1, 1])
     devices.cut(0, 1)
     devices.link(0, 1, by: keepers[1])
     devices.wait(1_000)
@@ -204,12 +204,12 @@ import Testing
       one.disconnect()
     }
     let most = HubEngine.cutLinksOfApp / HubEngine.cutLinkLeast
-    #expect(world.hub?.hubList.count == most + 1)
+    #expect(world.hub?.peers.hubs.count == most + 1)
     let again = try RawPeer(hubIn: world, as: identity)
     try again.resume((secret, isConnected: false))
     #expect(again.decision?.session == link.secret, "it goes on")
     world.wait(HubEngine.resumeTime + 1_000)
-    #expect(world.hub?.hubList.contains { $0.hub?.resumeBy != nil } == false)
+    #expect(world.hub?.peers.hubs.contains { $0.hub?.resumeBy != nil } == false)
   }
 
   @Test func `of many apps the one whose links hold most gives up its oldest`() throws {
@@ -221,9 +221,9 @@ import Testing
       for _ in 0..<perApp { try RawPeer(hubIn: world, for: try attach(app, world)).disconnect() }
     }
     let most = HubEngine.cutLinksOfHub / HubEngine.cutLinkLeast
-    let hubs = try #require(world.hub?.hubList)
+    let hubs = try #require(world.hub?.peers.hubs)
     #expect(hubs.count == most)
-    let owners = Dictionary(grouping: hubs) { $0.linkOwner! }.mapValues { $0.count }
+    let owners = Dictionary(grouping: hubs) { $0.linkOwnerID! }.mapValues { $0.count }
     #expect(owners.values.allSatisfy { abs($0 - most / 4) <= 1 })
   }
 

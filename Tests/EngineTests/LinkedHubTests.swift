@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// What linked hubs may cost, and what is left of those that have gone: nothing. What they had under way goes on by others.
+/// What linked hubs may cost. Of those that have gone nothing is left; what they had under way goes on by others.
 @Suite struct LinkedHubTests {
   private static let text = String(repeating: "a", count: Limits.identifier)
   private static let title = String(repeating: "t", count: Limits.title)
@@ -58,12 +58,12 @@ import Testing
     var links: [(peer: RawPeer, id: Identifier, first: Identifier)] = []
     for _ in 0..<5 {
       let (peer, id) = try linked(world)
-      let before = hub.linkedBytes.count
+      let before = hub.remoteHubs.bytes.count
       links.append((peer, id, world.identifier()))
       try peer.say(offered(links.last!.first, of: id))
       for _ in 0..<3_200 { try peer.say(offered(world.identifier(), of: id, type: "com.example.other")) }
       world.settle()
-      let kept = hub.linkedBytes.count - before
+      let kept = hub.remoteHubs.bytes.count - before
       let limit = min(HubEngine.linkedBytesLimit, HubEngine.allLinkedBytesLimit - before)
       #expect(kept <= limit && kept > limit - 4_096, "it takes all that it may, and no more")
       #expect(peer.isConnected, "what is more is not taken, and that is all")
@@ -84,7 +84,7 @@ import Testing
     world.settle()
     #expect(viewer.engine.offers[more] != nil)
     for link in links { link.peer.disconnect() }
-    #expect(hub.linkedBytes.count == 0 && viewer.engine.offers.all.isEmpty)
+    #expect(hub.remoteHubs.bytes.count == 0 && viewer.engine.offers.all.isEmpty)
     #expect(hub.leftover == nil)
   }
 

@@ -67,7 +67,7 @@ import Testing
     func ask() { scene.world.tell(scene.viewer) { _ = $0.request([1], scene.from, timeout: Self.long, $1) } }
     ask()
     let liar = try RawPeer(app: "liar", in: scene.world)
-    for number in 0..<UInt64(2 * Paths.hubLimit) {
+    for number in 0..<UInt64(2 * ContinuationTable.hubLimit) {
       let madeUp = Message.Continuation(
         id: scene.world.identifier(), origin: scene.from.offer.origin, activity: scene.activity)
       let from = scene.world.identifier()
@@ -82,19 +82,31 @@ import Testing
 
   @Test func `a way is forgotten only if no answer may come by it (R7.5)`() {
     let (asker, origin) = (Peer(number: 1, helloBy: 0), Peer(number: 2, helloBy: 0))
-    var paths = Paths()
-    func continuation(_ number: Int) -> Identifier { Identifier(high: 1, low: UInt64(number)) }
-    func ask(_ number: Int, at now: Int64) -> Bool {
-      paths.insert(
-        continuation(number), Identifier(high: 2, low: 2), from: asker, to: origin, awaitedUntil: 100, now: now)
+    let limit = ContinuationTable.appLimit
+    var table = ContinuationTable()
+    func id(_ number: Int) -> Identifier { Identifier(high: 1, low: UInt64(bitPattern: Int64(number))) }
+    func connect(_ number: Int, at now: Int64) -> ContinuationRoute? {
+      let continuation = Message.Continuation(id: id(number), origin: id(-1), activity: id(-2))
+      return table.connect(continuation, Identifier(high: 2, low: 2), from: asker, to: origin, now)
     }
-    for number in 0..<Paths.appLimit { #expect(ask(number, at: 0)) }
-    #expect(!ask(Paths.appLimit, at: 99))
-    paths[continuation(7)]?.answered()
-    #expect(ask(Paths.appLimit, at: 99))
-    #expect(paths[continuation(7)] == nil && paths[continuation(0)] != nil)
-    #expect(ask(Paths.appLimit + 1, at: 100))
-    #expect(paths[continuation(0)] == nil)
+    func ask(_ number: Int, at now: Int64) -> Bool {
+      let route = connect(number, at: now)
+      route?.expectAnswer(until: 100)
+      return route != nil
+    }
+    for number in 0..<limit { #expect(ask(number, at: 0)) }
+    #expect(!ask(limit, at: 99))
+    table[id(7)]?.answered()
+    #expect(ask(limit, at: 99))
+    #expect(table[id(7)] == nil && table[id(0)] != nil)
+    if let route = table[id(0)] { table.begin(route, until: 1_000) }
+    #expect(ask(limit + 1, at: 100))
+    #expect(table[id(0)] != nil && table[id(1)] == nil, "an attempt is under way by the oldest")
+    table.endExpired(1_000)
+    #expect(ask(limit + 2, at: 100))
+    #expect(table[id(0)] == nil && table.isConsistent)
+    while let route = asker.routes.last { table.leave(route, asker) }
+    #expect(origin.routes.last === nil && table[id(limit)] == nil)
     withExtendedLifetime((asker, origin)) {}
   }
 

@@ -56,7 +56,7 @@ import Testing
     let viewers = (1..<count).map { devices.worlds[$0].open("viewer") }
     _ = try devices.worlds[0].offer("First", by: editor)
     devices.wait(1_000)
-    let kept = devices.worlds.map { $0.hub?.linkedBytes.count }
+    let kept = devices.worlds.map { $0.hub?.remoteHubs.bytes.count }
     for number in 0..<5 {
       let before = devices.sentCount
       let id = try devices.worlds[0].offer("\(number)", by: editor)
@@ -70,7 +70,7 @@ import Testing
       devices.wait(1_000)
       for viewer in viewers { #expect(titles(viewer).isEmpty) }
       for (index, world) in devices.worlds.enumerated() where index > 0 {
-        #expect(world.hub?.linkedBytes.count ?? 0 < kept[index] ?? 0)
+        #expect(world.hub?.remoteHubs.bytes.count ?? 0 < kept[index] ?? 0)
       }
     }
   }
@@ -86,7 +86,7 @@ import Testing
     for index in 1..<count { devices.cut(0, index) }
     devices.wait(3 * devices.delay)
     for viewer in viewers { #expect(titles(viewer).isEmpty) }
-    for world in devices.worlds.dropFirst() { #expect(world.hub?.distantHubs.isEmpty == true) }
+    for world in devices.worlds.dropFirst() { #expect(world.hub?.remoteHubs.isEmpty == true) }
   }
 
   @Test func `what others have made of a route that is lost is none, although nothing else is known (R1.11)`() throws {
@@ -97,21 +97,21 @@ import Testing
     let longer = Message.route(to: home, Route([farID, other, home], sequence: 1), isSought: false)
     try say(.route(to: home, Route([nearID, home], sequence: 1), isSought: false), by: near, in: world)
     try say(.route(to: home, nil, isSought: false), by: near, in: world)
-    #expect(world.hub?.distantHubs[home] == nil)
+    #expect(world.hub?.remoteHubs[home] == nil)
     try say(longer, by: far, in: world)
-    #expect(world.hub?.distantHubs[home]?.way == nil)
+    #expect(world.hub?.remoteHubs[home]?.way == nil)
     // A newer one is a route, and so is the one that there was.
     try say(.route(to: home, Route([farID, other, home], sequence: 2), isSought: false), by: far, in: world)
-    #expect(world.hub?.distantHubs[home]?.way != nil)
+    #expect(world.hub?.remoteHubs[home]?.way != nil)
     try say(.route(to: home, nil, isSought: false), by: far, in: world)
     try say(.route(to: home, Route([nearID, home], sequence: 2), isSought: false), by: near, in: world)
-    #expect(world.hub?.distantHubs[home]?.way != nil)
+    #expect(world.hub?.remoteHubs[home]?.way != nil)
     // It is not remembered for ever.
     try say(.route(to: home, nil, isSought: false), by: near, in: world)
     world.wait(HubEngine.disbeliefTime + 1)
     let (late, lateID) = try linked(world)
     try say(.route(to: home, Route([lateID, other, home], sequence: 2), isSought: false), by: late, in: world)
-    #expect(world.hub?.distantHubs[home]?.way != nil)
+    #expect(world.hub?.remoteHubs[home]?.way != nil)
   }
 
   @Test func `offers stay while another route is taken, and what changes meanwhile is told (R2.8)`() throws {
@@ -210,12 +210,12 @@ import Testing
     #expect(titles(viewer) == ["Draft"], "it stays while it is told anew")
     // This hub raises its own by one, however much is asked for, and not all the time.
     let hub = try #require(world.hub)
-    let before = hub.sequence
+    let before = hub.ownRoute.sequence
     for _ in 0..<9 { try say(.seek(hub.identity.id, sequence: .max), by: relay, in: world) }
-    #expect(hub.sequence == before + 1)
+    #expect(hub.ownRoute.sequence == before + 1)
     world.wait(HubEngine.seekingTime)
     try say(.seek(hub.identity.id, sequence: before + 1), by: relay, in: world)
-    #expect(hub.sequence == before + 1, "it has that")
+    #expect(hub.ownRoute.sequence == before + 1, "it has that")
   }
 
   @Test func `what was said before a list begins is not believed, and what is not in it is gone (R1.11)`() throws {

@@ -56,7 +56,7 @@ import Testing
   @Test func `an origin that does not answer holds so many descriptors, and of one asker so many (R7.1)`() throws {
     let scene = try scene()
     scene.editor.isOpen = false
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0] })
+    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0]?.appSession })
     for number in 1...5 {
       let asker = try RawPeer(app: "asker \(number)", in: scene.world)
       for _ in 0..<70 { try asker.say(message(scene, scene.world.identifier()), with: PassedDescriptor()) }
@@ -74,7 +74,7 @@ import Testing
   @Test func `1,000 streams of an origin that is stopped wait where they cost nothing, and all come (R7.1)`() throws {
     let scene = try scene()
     scene.editor.isOpen = false
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0] })
+    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0]?.appSession })
     for _ in 0..<1_000 {
       scene.world.tell(scene.viewer) {
         $0.askStream(scene.world.identifier(), scene.from, otherEnd: PassedDescriptor(), timeout: nil, $1)
@@ -92,7 +92,7 @@ import Testing
   @Test func `who waits for one that does not answer has the next asked when time is up (R7.1)`() throws {
     let scene = try scene()
     scene.editor.isOpen = false
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0] })
+    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0]?.appSession })
     for _ in 0..<40 {
       scene.world.tell(scene.viewer) {
         $0.askStream(

@@ -8,19 +8,19 @@ struct FormerRoutes {
 
   private struct Entry {
     let hub: Identifier
-    let shortest: DistantHub.Distance
+    let shortest: RemoteHub.Distance
     let lostAt: Int64
   }
   private var entries: [Entry] = []
 
   /// The route to a hub is lost.
-  mutating func note(_ hub: Identifier, _ shortest: DistantHub.Distance, _ now: Moment) {
+  mutating func note(_ hub: Identifier, _ shortest: RemoteHub.Distance, _ now: Int64) {
     if entries.count == Self.capacity { entries.removeFirst() }
-    entries.append(Entry(hub: hub, shortest: shortest, lostAt: now.uptime))
+    entries.append(Entry(hub: hub, shortest: shortest, lostAt: now))
   }
 
   /// Takes what is remembered of a hub to which there is a route again; nil if it was lost before `uptime`.
-  mutating func take(_ hub: Identifier, since uptime: Int64) -> DistantHub.Distance? {
+  mutating func take(_ hub: Identifier, since uptime: Int64) -> RemoteHub.Distance? {
     entries.removeAll { $0.lostAt < uptime }
     return entries.firstIndex { $0.hub == hub }.map { entries.remove(at: $0).shortest }
   }

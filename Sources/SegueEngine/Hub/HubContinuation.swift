@@ -1,72 +1,31 @@
 import SegueModel
 import SegueWire
 
-/// A continuation that is under way between two peers of this hub: apps, or hubs that lead to them.
-final class HubContinuation {
-  let id: Identifier
-  let activity: Identifier
-  /// The app that continues.
-  let receiver: Identifier
-  /// The way to it, and to the origin. Both outlive it: it is taken out when either goes.
-  unowned(unsafe) let receiverPeer: Peer
-  unowned(unsafe) let originPeer: Peer
-  /// Uptime at which it is forgotten, if nobody ends it.
-  let expiresAt: Int64
-  /// The outcome was told; the origin has yet to note it.
-  var isOver = false
-
-  init(
-    id: Identifier, activity: Identifier, receiver: Identifier, receiverPeer: Peer, originPeer: Peer, expiresAt: Int64
-  ) {
-    self.id = id
-    self.activity = activity
-    self.receiver = receiver
-    self.receiverPeer = receiverPeer
-    self.originPeer = originPeer
-    self.expiresAt = expiresAt
-  }
-}
-
-/// A fetch whose origin may not be known to this hub yet.
-struct HeldFetch {
-  let continuation: Message.Continuation
-  let milliseconds: Int64
-  let receiver: Receiver
-  /// Outlives it: what is held of a peer goes with the peer.
-  unowned(unsafe) let peer: Peer
-  let since: Int64
-  let deadline: Int64
-}
-
-/// An outcome whose origin may not be known to this hub yet.
-struct HeldOutcome {
-  let continuation: Message.Continuation
-  let outcome: Outcome
-  let error: SegueError?
-  let receiver: Receiver
-  /// Outlives it: what is held of a peer goes with the peer.
-  unowned(unsafe) let peer: Peer
-}
-
 extension Peer {
   fileprivate var continuationLimit: Int { isHub ? HubEngine.hubContinuationLimit : HubEngine.continuationLimit }
 }
 
+/// Continuations (section 3): from the receiver's fetch to the origin's note of how it ended.
 extension HubEngine {
   /// Continuations that one app may have under way as the receiver, and those that may come by one hub.
   static let continuationLimit = 32
   static let hubContinuationLimit = 1_024
   /// The same of activities of one app: the origin has room for more.
   static let continuationsOfOriginLimit = 256
+  /// Milliseconds within which the origin answers who asks for a stream.
+  static let streamAnswerTime: Int64 = 60_000
+
+  static var nameIsTaken: SegueError { SegueError(.handoffFailed, "the name is taken") }
 
   func receiver(_ app: AppIdentity) -> Receiver {
     Receiver(id: app.id, deviceName: identity.deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
   }
 
   func fetch(_ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer) {
-    if !forward(continuation, milliseconds: milliseconds, receiver, by: peer) {
-      hold(continuation, milliseconds: milliseconds, receiver, by: peer)
-    }
+    guard !forward(continuation, milliseconds: milliseconds, receiver, by: peer) else { return }
+    if hold(.fetch(milliseconds: milliseconds), of: continuation, receiver, for: milliseconds, from: peer) { return }
+    let error = SegueError(.connectionUnavailable, "the origin is not connected")
+    send(.refused(continuation.id, to: receiver.id, error), to: peer)
   }
 
   /// Whether team and types allow it; another hub has asked that of its own apps.
@@ -78,7 +37,7 @@ extension HubEngine {
   private func forward(
     _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
   ) -> Bool {
-    guard let offer = offers[continuation.activity], offer.origin == continuation.origin else { return false }
+    guard let offer = offer(of: continuation) else { return false }
     func refuse(_ error: SegueError) -> Bool {
       send(.refused(continuation.id, to: receiver.id, error), to: peer)
       return true
@@ -88,222 +47,231 @@ extension HubEngine {
       return refuse(SegueError(.handoffFailed, "the activity is no longer offered"))
     }
     useNewLinks(continuation, receiver, by: peer)
-    if let known = continuations[continuation.id] {
-      guard known.receiverPeer === peer, known.originPeer === offer.peer else {
-        return refuse(Self.nameIsTaken)
-      }
-    } else if !mayUse(continuation, receiver.id) {
+    if let route = continuations[continuation.id], route.attempt != nil {
+      guard route.receiverPeer === peer, route.originPeer === offer.peer else { return refuse(Self.nameIsTaken) }
+    } else if !continuations.mayUse(continuation.id, receiver.id) {
       return refuse(Self.nameIsTaken)
-    } else if offer.peer === peer || !record(continuation, receiver, peer, offer.peer, milliseconds: milliseconds) {
+    } else if offer.peer === peer
+      || begin(continuation, receiver, peer, offer.peer, milliseconds: milliseconds) == nil
+    {
       return refuse(SegueError(.limitExceeded, "too many continuations are under way"))
     }
     send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver), to: offer.peer)
     return true
   }
 
-  /// Remembers the way, so that answers find it. False: too many are under way.
-  private func record(
+  /// Remembers the attempt, so that answers find their way. Nil: too many are under way.
+  private func begin(
     _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, milliseconds: Int64
-  ) -> Bool {
-    let theirs = peer.continuations.filter { $0.receiverPeer === peer }
-    guard theirs.count < peer.continuationLimit,
-      theirs.count(where: { $0.originPeer === origin }) < Self.continuationsOfOriginLimit,
-      recordPath(of: continuation, receiver.id, from: peer, to: origin)
-    else { return false }
-    let record = HubContinuation(
-      id: continuation.id, activity: continuation.activity, receiver: receiver.id, receiverPeer: peer,
-      originPeer: origin, expiresAt: now.uptime + milliseconds + Self.continuationGrace)
-    continuations[record.id] = record
-    continuationList.append(record)
-    peer.continuations.append(record)
-    origin.continuations.append(record)
-    return true
+  ) -> ContinuationRoute? {
+    guard peer.routes.attempts < peer.continuationLimit,
+      peer.routes.attempts(to: origin) < Self.continuationsOfOriginLimit,
+      let route = continuations.connect(continuation, receiver.id, from: peer, to: origin, now.uptime)
+    else { return nil }
+    continuations.begin(route, until: now.uptime + milliseconds + Self.continuationGrace)
+    return route
   }
 
-  /// A hub that was restarted comes by another link while that of the former waits to be resumed: what was under way by the
-  /// old link goes on by the new one, so that no outcome waits for an answer that never comes.
+  /// Moves a continuation from a suspended link to the one by which the same app is reached now: its hub was
+  /// restarted, so that no outcome waits for an answer that never comes.
   private func useNewLinks(_ continuation: Message.Continuation, _ receiver: Receiver, by peer: Peer) {
-    guard let former = continuations[continuation.id], former.receiver == receiver.id else { return }
-    let receiverPeer = former.receiverPeer.isSuspended ? peer : former.receiverPeer
-    let originPeer = former.originPeer.isSuspended ? origin(of: continuation) ?? former.originPeer : former.originPeer
-    guard receiverPeer !== former.receiverPeer || originPeer !== former.originPeer, receiverPeer !== originPeer else {
-      return
-    }
-    remove(former)
-    let left = max(0, former.expiresAt - now.uptime - Self.continuationGrace)
-    guard record(continuation, receiver, receiverPeer, originPeer, milliseconds: left) else { return }
-    continuations[continuation.id]?.isOver = former.isOver
+    guard let route = continuations[continuation.id], route.attempt != nil,
+      let origin = route.originPeer
+    else { return }
+    let receiverPeer = route.receiverPeer.isSuspended ? peer : route.receiverPeer
+    let originPeer = origin.isSuspended ? self.origin(of: continuation) ?? origin : origin
+    guard receiverPeer !== originPeer else { return }
+    _ = continuations.connect(continuation, receiver.id, from: receiverPeer, to: originPeer, now.uptime)
   }
 
-  /// The peer that leads to the app where the activity lives, if it is offered.
+  private func offer(of continuation: Message.Continuation) -> HubOffer? {
+    offers[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
+  }
+
+  /// The peer that leads to the app where the activity lives.
   private func origin(of continuation: Message.Continuation) -> Peer? {
-    if let app = apps[continuation.origin] { return app }
-    guard let offer = offers[continuation.activity], offer.origin == continuation.origin else { return nil }
-    return offer.peer
+    peers[app: continuation.origin] ?? offer(of: continuation)?.peer
   }
 
-  private func hold(_ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer) {
-    let deadline = min(settledAt, now.uptime + milliseconds)
-    guard now.uptime < deadline, held.count(where: { $0.peer === peer }) < peer.continuationLimit else {
-      let error = SegueError(.connectionUnavailable, "the origin is not connected")
-      return send(.refused(continuation.id, to: receiver.id, error), to: peer)
-    }
-    held.removeAll { $0.continuation.id == continuation.id && $0.peer === peer }
-    held.append(
-      HeldFetch(
-        continuation: continuation, milliseconds: milliseconds, receiver: receiver, peer: peer, since: now.uptime,
-        deadline: deadline))
+  // MARK: What waits for an origin (R3.14)
+
+  /// - Parameter milliseconds: for which it may wait.
+  private func hold(
+    _ message: ContinuationRoute.Held.Message, of continuation: Message.Continuation, _ receiver: Receiver,
+    for milliseconds: Int64, from peer: Peer
+  ) -> Bool {
+    let deadline = min(gracePeriodEnd, now.uptime + milliseconds)
+    let held = ContinuationRoute.Held(message: message, receiver: receiver, since: now.uptime, deadline: deadline)
+    return now.uptime < deadline
+      && continuations.hold(held, of: continuation, from: peer, atMost: peer.continuationLimit, now.uptime)
   }
 
   /// An offer came: it may be what a fetch waits for.
   func resumeHeld() {
-    guard !held.isEmpty else { return }
-    // A message to a peer may end it, and take what is held of it.
-    let waiting = held
-    held = []
-    for fetch in waiting where !fetch.peer.isClosing {
-      let remaining = max(1, fetch.milliseconds - (now.uptime - fetch.since))
-      if !forward(fetch.continuation, milliseconds: remaining, fetch.receiver, by: fetch.peer) { held.append(fetch) }
+    guard continuations.hasHeld else { return }
+    for route in continuations.heldRoutes {
+      guard let held = route.held, case .fetch(let milliseconds) = held.message else { continue }
+      let remaining = max(1, milliseconds - (now.uptime - held.since))
+      if forward(route.continuation, milliseconds: remaining, held.receiver, by: route.receiverPeer) {
+        continuations.release(route)
+      }
     }
-    held.removeAll { $0.peer.isClosing }
   }
 
-  func tickHeld() {
-    let due = held.filter { $0.deadline <= now.uptime }
-    held.removeAll { $0.deadline <= now.uptime }
-    for fetch in due {
-      let error = SegueError(.connectionUnavailable, "the origin has not come back")
-      send(.refused(fetch.continuation.id, to: fetch.receiver.id, error), to: fetch.peer)
+  /// An app is there: outcomes may have waited for it.
+  func sendHeldOutcomes(of origin: Identifier) {
+    guard continuations.hasHeld else { return }
+    for route in continuations.heldRoutes where route.continuation.origin == origin {
+      guard let held = route.held, case .outcome(let outcome, let error) = held.message else { continue }
+      if deliver(outcome, error, of: route.continuation, held.receiver, from: route.receiverPeer) {
+        continuations.release(route)
+      }
     }
-    guard settledAt <= now.uptime else { return }
-    let lost = heldOutcomes
-    heldOutcomes = []
-    for told in lost { send(.noted(told.continuation.id, to: told.receiver.id), to: told.peer) }
   }
+
+  private func endHeld() {
+    while let route = continuations.overdue(now.uptime) {
+      let isFetch = route.held?.isFetch ?? false
+      continuations.release(route)
+      if isFetch {
+        let error = SegueError(.connectionUnavailable, "the origin has not come back")
+        send(.refused(route.id, to: route.receiver, error), to: route.receiverPeer)
+      } else {
+        send(.noted(route.id, to: route.receiver), to: route.receiverPeer)
+      }
+    }
+  }
+
+  // MARK: Answers
 
   func state(
     _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, from origin: Peer
   ) throws(SegueError) {
     try origin.link.accept(channel)
-    guard let continuation = continuations[id], continuation.originPeer === origin, !continuation.isOver else {
+    guard let route = continuations[id], route.originPeer === origin, let attempt = route.attempt, !attempt.isOver
+    else {
       return origin.link.reset(channel)
     }
-    let peer = continuation.receiverPeer
+    let peer = route.receiverPeer
     guard let outChannel = relay(from: origin, channel, to: peer) else {
       origin.link.reset(channel)
-      send(.refused(id, to: continuation.receiver, Self.tooManyTransfers), to: peer)
-      return vanished(id, beyond: peer)
+      send(.refused(id, to: route.receiver, Self.tooManyTransfers), to: peer)
+      return peerLost(id, beyond: peer)
     }
-    send(.state(id, to: continuation.receiver, channel: outChannel, size: size, isStale: isStale), to: peer)
+    send(.state(id, to: route.receiver, channel: outChannel, size: size, isStale: isStale), to: peer)
   }
 
   func refused(_ id: Identifier, _ error: SegueError, by origin: Peer) {
-    guard let continuation = continuations[id], continuation.originPeer === origin else { return }
-    remove(continuation)
-    send(.refused(id, to: continuation.receiver, error), to: continuation.receiverPeer)
+    guard let route = continuations[id], route.originPeer === origin, route.attempt != nil else { return }
+    continuations.end(route)
+    send(.refused(id, to: route.receiver, error), to: route.receiverPeer)
   }
 
   func outcome(
     _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, _ receiver: Receiver,
     from peer: Peer
   ) {
-    held.removeAll { $0.continuation.id == continuation.id && $0.peer === peer }
-    let told = HeldOutcome(
-      continuation: continuation, outcome: outcome, error: error, receiver: receiver, peer: peer)
-    if tell(told) { return }
-    guard now.uptime < settledAt, heldOutcomes.count(where: { $0.peer === peer }) < peer.continuationLimit else {
-      return send(.noted(continuation.id, to: receiver.id), to: peer)
+    if let route = continuations[continuation.id], route.receiverPeer === peer, route.held?.isFetch ?? false {
+      continuations.release(route)
     }
-    heldOutcomes.append(told)
+    guard !deliver(outcome, error, of: continuation, receiver, from: peer) else { return }
+    if !hold(.outcome(outcome, error), of: continuation, receiver, for: .max - now.uptime, from: peer) {
+      send(.noted(continuation.id, to: receiver.id), to: peer)
+    }
   }
 
   /// False: the origin is not known here.
-  private func tell(_ told: HeldOutcome) -> Bool {
-    let continuation = told.continuation
-    useNewLinks(continuation, told.receiver, by: told.peer)
-    if let known = continuations[continuation.id] {
+  private func deliver(
+    _ outcome: Outcome, _ error: SegueError?, of continuation: Message.Continuation, _ receiver: Receiver,
+    from peer: Peer
+  ) -> Bool {
+    useNewLinks(continuation, receiver, by: peer)
+    let route: ContinuationRoute
+    if let known = continuations[continuation.id], known.attempt != nil {
       // Another's continuation is none of its business.
-      guard known.receiverPeer === told.peer, known.receiver == told.receiver.id else { return true }
+      guard known.receiverPeer === peer, known.receiver == receiver.id else { return true }
+      route = known
     } else {
-      // Declined before anything moved, or begun with another hub.
-      let offer = offers[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
-      // Who may not see the offer had no attempt (R6.2).
-      if let offer, !mayContinue(offer, told.peer) { return false }
-      guard let origin = apps[continuation.origin] ?? offer?.peer, origin !== told.peer else { return false }
-      guard mayUse(continuation, told.receiver.id) else { return true }
-      guard record(continuation, told.receiver, told.peer, origin, milliseconds: 0) else { return false }
+      // Declined before anything moved, or begun with another hub. Who may not see the offer had no attempt (R6.2).
+      if let offer = offer(of: continuation), !mayContinue(offer, peer) { return false }
+      guard let origin = origin(of: continuation), origin !== peer else { return false }
+      guard continuations.mayUse(continuation.id, receiver.id) else { return true }
+      guard let begun = begin(continuation, receiver, peer, origin, milliseconds: 0) else { return false }
+      route = begun
     }
-    guard let known = continuations[continuation.id] else { return false }
-    known.isOver = true
-    send(.outcome(continuation, told.outcome, told.error, receiver: told.receiver), to: known.originPeer)
+    route.finish()
+    if let origin = route.originPeer { send(.outcome(continuation, outcome, error, receiver: receiver), to: origin) }
     return true
   }
 
-  /// An app is there: outcomes may have waited for it.
-  func tellHeldOutcomes(of origin: Identifier) {
-    guard !heldOutcomes.isEmpty else { return }
-    let waiting = heldOutcomes
-    heldOutcomes = []
-    for told in waiting where !told.peer.isClosing {
-      if told.continuation.origin != origin || !tell(told) { heldOutcomes.append(told) }
-    }
-    heldOutcomes.removeAll { $0.peer.isClosing }
+  func outcomeAcknowledged(_ id: Identifier, by origin: Peer) {
+    guard let route = continuations[id], route.originPeer === origin, route.attempt?.isOver ?? false else { return }
+    continuations.end(route)
+    send(.noted(id, to: route.receiver), to: route.receiverPeer)
   }
 
-  func noted(_ id: Identifier, by origin: Peer) {
-    guard let continuation = continuations[id], continuation.originPeer === origin, continuation.isOver else { return }
-    remove(continuation)
-    send(.noted(id, to: continuation.receiver), to: continuation.receiverPeer)
-  }
+  // MARK: Ends
 
   /// A hub says that the app at the other end of a continuation is gone.
-  func vanished(_ id: Identifier, beyond peer: Peer) {
-    if let path = paths[id], path.receiverPeer === peer || path.originPeer === peer { tellLost(path, beyond: peer) }
-    loseUnanswered(id, beyond: peer)
-    guard let continuation = continuations[id],
-      continuation.receiverPeer === peer || continuation.originPeer === peer
-    else { return }
-    remove(continuation)
-    tellVanished(continuation, beyond: peer)
+  func peerLost(_ id: Identifier, beyond peer: Peer) {
+    failUnanswered(id, beyond: peer)
+    guard let route = continuations[id], route.leads(to: peer), let other = route.other(than: peer) else { return }
+    let attempt = route.attempt
+    continuations.end(route)
+    reportPeerLost(route, attempt, other: other)
   }
 
   /// A peer is gone: the other side of each of its continuations hears of it.
   @inline(never)
   func leaveContinuations(_ peer: Peer) {
-    for continuation in peer.continuations {
-      remove(continuation)
-      tellVanished(continuation, beyond: peer)
+    while let route = peer.routes.last {
+      let (attempt, other) = (route.attempt, route.other(than: peer))
+      continuations.leave(route, peer)
+      if let other { reportPeerLost(route, attempt, other: other) }
     }
-    for relay in peer.relays { end(relay, resetting: relay.from === peer ? relay.to : relay.from) }
+    for relay in peer.channels.relays { end(relay, resetting: relay.from === peer ? relay.to : relay.from) }
   }
 
-  private func tellVanished(_ continuation: HubContinuation, beyond peer: Peer) {
-    if continuation.receiverPeer === peer {
-      // Who was told how it ended needs no more.
-      if !continuation.isOver { send(.vanished(continuation.id), to: continuation.originPeer) }
-    } else if continuation.isOver {
+  private func reportPeerLost(_ route: ContinuationRoute, _ attempt: ContinuationRoute.Attempt?, other: Peer) {
+    if attempt?.isOver ?? false, route.receiverPeer === other {
       // Nobody is left who could note it.
-      send(.noted(continuation.id, to: continuation.receiver), to: continuation.receiverPeer)
-    } else {
-      send(.vanished(continuation.id), to: continuation.receiverPeer)
+      send(.noted(route.id, to: route.receiver), to: other)
     }
+    // Who was told how it ended needs no more of the attempt.
+    if route.isAwaited || !(attempt?.isOver ?? true) { send(.vanished(route.id), to: other) }
   }
 
   func tickContinuations() {
-    let due = continuationList.filter { $0.expiresAt <= now.uptime }
-    guard !due.isEmpty else { return }
-    continuationList.removeAll { $0.expiresAt <= now.uptime }
-    for continuation in due {
-      continuations[continuation.id] = nil
-      continuation.receiverPeer.continuations.removeAll { $0 === continuation }
-      continuation.originPeer.continuations.removeAll { $0 === continuation }
-    }
+    endHeld()
+    continuations.endExpired(now.uptime)
   }
 
-  private func remove(_ continuation: HubContinuation) {
-    continuations[continuation.id] = nil
-    continuationList.removeAll { $0 === continuation }
-    continuation.receiverPeer.continuations.removeAll { $0 === continuation }
-    continuation.originPeer.continuations.removeAll { $0 === continuation }
+  // MARK: Ways
+
+  /// Remembers the way of something that is asked for, and answered within so many milliseconds.
+  /// - Returns: false: the asker awaits too much already.
+  func expectAnswer(
+    to continuation: Message.Continuation, _ receiver: Identifier, from peer: Peer, to origin: Peer,
+    for milliseconds: Int64
+  ) -> Bool {
+    guard let route = continuations.connect(continuation, receiver, from: peer, to: origin, now.uptime) else {
+      return false
+    }
+    route.expectAnswer(until: now.uptime + milliseconds + Self.continuationGrace)
+    return true
+  }
+
+  /// The peer that leads to an app from another that takes part in the same continuation; nil: there is none.
+  func next(to app: Identifier, of continuation: Message.Continuation, from peer: Peer) -> Peer? {
+    var next = peers[app: app]
+    if next == nil, let route = continuations[continuation.id] {
+      if app == continuation.origin {
+        next = route.originPeer
+      } else if app == route.receiver {
+        next = route.receiverPeer
+      }
+    }
+    if next == nil, app == continuation.origin { next = offer(of: continuation)?.peer }
+    return next === peer ? nil : next
   }
 }

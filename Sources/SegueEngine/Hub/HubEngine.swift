@@ -2,8 +2,8 @@ import SegueModel
 import SegueWire
 
 /// The rules of Handoff for a device's switchboard: who sees which offer, and who talks to whom about a continuation.
-/// It is connected to the apps of its device, and linked with the hubs of others. It keeps no secret and no payload; all
-/// that it knows, apps and hubs tell again to the next hub.
+/// It is connected to the apps of its device, and linked with the hubs of others. It keeps no secret and no payload;
+/// all that it knows, apps and hubs tell again to the next hub.
 ///
 /// No I/O, no clock, no randomness. Its owner passes in connections, bytes and ticks, and then looks at
 /// `flushNext` and `takePeersToClose`.
@@ -13,9 +13,9 @@ public final class HubEngine {
   /// Milliseconds for a connection to say hello (A19).
   static let helloTime: Int64 = 5_000
   /// Connections that have not said hello (A19).
-  static let strangerLimit = 64
+  static let unidentifiedLimit = 64
   /// Milliseconds in which a new hub waits for origins to register again (R3.14).
-  static let settlingTime: Int64 = 1_500
+  static let gracePeriod: Int64 = 1_500
   /// Bytes that may wait for a peer before offers to it are held back.
   static let offerBacklog = 32 * 1024
   /// Offers that may have come and gone without a peer having heard of it, beyond twice those that there are.
@@ -33,61 +33,20 @@ public final class HubEngine {
 
   /// The moment of the call that is being served.
   var now: Moment
-  var peers: [PeerNumber: Peer] = [:]
-  /// Apps that are registered, in an order of their own, to go through.
-  var peerList: [Peer] = [] { didSet { haveListsChanged = true } }
-  /// Other hubs, also those that have not said who they are.
-  var hubList: [Peer] = [] { didSet { haveListsChanged = true } }
-  /// Since they were last checked.
-  var haveListsChanged = false
-  var apps: [Identifier: Peer] = [:]
-  /// Apps that were here and left, for whom nobody need wait.
-  var departed = RecentIdentifiers()
-  var offers = KnownOffers()
-  /// Hubs of other devices that have offers, linked with this one or not: in an order of their own, to go through.
-  var distantHubs: [Identifier: DistantHub] = [:]
-  var distantHubList: [DistantHub] = []
-  var formerRoutes = FormerRoutes()
-  let linkedBytes = LinkedBytes()
-  /// Of the route to this one.
-  var sequence: UInt64 = 1
-  /// Uptime from which on it may be raised again.
-  var sequenceRaisableAt: Int64 = 0
-  /// Uptime at which they are looked after.
-  var distantHubsDue: Int64?
-  var topics: [TopicKey: Topic] = [:]
-  /// Peers that see everything.
-  var choosers: [Peer] = []
-  var nextSequence: UInt64 = 0
-  /// Of the last change of this hub's offers that was made known; 0: it never had any.
-  var offersNumber: UInt64 = 0
-  /// Uptime at which the other hubs are looked after.
-  var hubsCheckedAt: Int64?
-  var strangers: [Peer] = []
-  var continuations: [Identifier: HubContinuation] = [:]
-  var continuationList: [HubContinuation] = []
-  var paths = Paths()
-  /// Fetches that came before their origin had registered again.
-  var held: [HeldFetch] = []
-  /// Outcomes that did.
-  var heldOutcomes: [HeldOutcome] = []
-
-  /// Apps that have asked for explanations and wait for them.
-  var explained: [Peer] = []
-
-  var writer = MessageWriter()
-  /// Peers whose links have got output and were not taken since then.
-  private var flushable: [Peer] = []
-  private var nextFlushable = 0
-  var transfers: [DescriptorTransfer] = []
+  var peers = PeerTable()
+  var offers = OfferDirectory()
+  var remoteHubs = RemoteHubs()
+  var ownRoute = OwnRoute()
+  var continuations = ContinuationTable()
   /// Streams between apps of this device and others.
-  var crossings: [Crossing] = []
-  var changedCrossings: [Crossing] = []
-  /// Those of them that were dismissed while this call is served, and have no connection that closes: what refers to them may
-  /// still be gone through.
+  var linkedStreams = LinkedStreams()
+  var explainedPeers = ExplainedPeers()
+  var outbox = Outbox()
+  /// When the links with other hubs are looked after.
+  var linksDue = EarliestDeadline()
+  /// Peers without a connection that were dismissed while this call is served: what refers to them may still be gone
+  /// through.
   private var dismissed: [Peer] = []
-  /// Connections to flush and then close.
-  var closable: [PeerNumber] = []
 
   public init(_ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, _ now: Moment) {
     self.identity = identity
@@ -98,10 +57,8 @@ public final class HubEngine {
   }
 
   deinit {
-    // Offers have their activities and topics, which have their offers, and the peers that have those.
-    offers.leave()
-    for distant in distantHubList { distant.leave() }
-    for topic in topics.values { topic.leave() }
+    offers.tearDown()
+    remoteHubs.tearDown()
   }
 
   // MARK: Connections
@@ -110,20 +67,20 @@ public final class HubEngine {
   public func connected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
     defer { removeDismissed() }
-    if strangers.count >= Self.strangerLimit {
-      let silent = strangers.removeFirst()
-      dismiss(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.strangerLimit) others came"))
+    if peers.unidentified.count >= Self.unidentifiedLimit {
+      let silent = peers.popLongestUnidentified()
+      dismiss(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.unidentifiedLimit) others came"))
     }
     let peer = Peer(number: number, helloBy: now.uptime + Self.helloTime)
-    peers[number] = peer
-    strangers.append(peer)
+    peers.connect(peer)
+    peers.addUnidentified(peer)
   }
 
   /// A connection of a process that has as many as it may.
   public func turnAway(_ number: PeerNumber, _ now: Moment) {
     self.now = now
     let peer = Peer(number: number, helloBy: now.uptime)
-    peers[number] = peer
+    peers.connect(peer)
     dismiss(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
   }
 
@@ -145,10 +102,7 @@ public final class HubEngine {
   }
 
   private func read(_ peer: Peer) {
-    if let hub = peer.hub {
-      hub.heardAt = now.uptime
-      hub.isAsked = false
-    }
+    peer.hub?.heard(at: now.uptime)
     do throws(SegueError) {
       while let event = try peer.link.nextEvent() {
         try handle(event, from: peer)
@@ -168,13 +122,13 @@ public final class HubEngine {
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
     defer { removeDismissed() }
-    guard let peer = peers.removeValue(forKey: number) else { return }
+    guard let peer = peers.disconnect(number) else { return }
     if let hub = peer.hub, !peer.isClosing {
       suspend(peer, hub)
       return boundSuspended()
     }
     peer.isClosing = true
-    forget(peer)
+    remove(peer)
   }
 
   /// Room has come in a peer's socket after there had been none.
@@ -182,76 +136,64 @@ public final class HubEngine {
     self.now = now
     defer { removeDismissed() }
     guard let peer = peers[number] else { return }
-    tellPending(peer)
+    sendPending(peer)
   }
 
   /// Gives the next peer whose `Link` has output to `body`, which writes as much of it as there is room for.
   /// - Returns: false if there is none (any more).
   public func flushNext(_ body: (PeerNumber, Link) -> Void) -> Bool {
-    guard nextFlushable < flushable.count else { return false }
-    let next = flushable[nextFlushable]
-    nextFlushable += 1
-    if nextFlushable == flushable.count {
-      // What a burst took is given back.
-      flushable.removeAll(keepingCapacity: nextFlushable <= Self.strangerLimit)
-      nextFlushable = 0
-    }
-    next.isFlushable = false
+    guard let next = outbox.takeFlushable() else { return false }
     // It may have gone, or another has taken its connection over.
     guard let peer = peers[next.number] else { return true }
     body(peer.number, peer.link)
-    if !peer.link.hasOutput { tellPending(peer) }
+    if !peer.link.hasOutput { sendPending(peer) }
     removeDismissed()
     return true
   }
 
   /// Peers whose connection closes once their output is flushed.
-  public func takePeersToClose() -> [PeerNumber] {
-    guard !closable.isEmpty else { return [] }
-    defer { closable = [] }
-    return closable
-  }
+  public func takePeersToClose() -> [PeerNumber] { outbox.takeClosable() }
+
+  /// What is to be done about descriptors.
+  public func takeTransfers() -> [DescriptorTransfer] { outbox.takeTransfers() }
 
   public func link(of number: PeerNumber) -> Link? { peers[number]?.link }
 
   /// Another hub takes over: all apps are sent there, and links end.
   public func stepDown() {
     defer { removeDismissed() }
-    for peer in peerList + hubList + strangers {
+    for peer in peers.apps + peers.hubs + peers.unidentified {
       dismiss(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
     }
   }
 
   /// Uptime by which all origins should have registered again.
-  var settledAt: Int64 { startedAt + Self.settlingTime }
+  var gracePeriodEnd: Int64 { startedAt + Self.gracePeriod }
 
   /// Apps that are registered.
-  public var appCount: Int { peerList.count }
+  public var appCount: Int { peers.apps.count }
 
   public var nextDeadline: Int64? {
     var next: Int64?
     func consider(_ deadline: Int64) { next = min(next ?? deadline, deadline) }
-    for peer in strangers where !peer.isClosing { consider(peer.helloBy) }
-    for fetch in held { consider(fetch.deadline) }
-    if !heldOutcomes.isEmpty { consider(settledAt) }
-    if let hubsCheckedAt { consider(hubsCheckedAt) }
-    if let distantHubsDue { consider(distantHubsDue) }
-    for continuation in continuationList { consider(continuation.expiresAt) }
-    for peer in explained { consider(peer.explainsAt) }
+    for peer in peers.unidentified where !peer.isClosing { consider(peer.helloBy) }
+    if let deadline = linksDue.uptime { consider(deadline) }
+    if let deadline = remoteHubs.due.uptime { consider(deadline) }
+    if let deadline = continuations.nextDeadline { consider(deadline) }
+    if let deadline = explainedPeers.nextDeadline { consider(deadline) }
     return next
   }
 
   public func tick(_ now: Moment) {
     self.now = now
     defer { removeDismissed() }
-    for peer in strangers where peer.helloBy <= now.uptime {
+    for peer in peers.unidentified where peer.helloBy <= now.uptime {
       dismiss(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
     }
-    tickHeld()
     tickContinuations()
     tickExplains()
     tickHubs()
-    tickDistantHubs()
+    tickRemoteHubs()
   }
 
   // MARK: Messages
@@ -259,7 +201,7 @@ public final class HubEngine {
   func send(_ message: Message, to peer: Peer, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
     guard !peer.isClosing else { return }
     do throws(SegueError) {
-      try writer.send(message, over: peer.link, isUrgent: isUrgent, with: descriptor)
+      try outbox.send(message, to: peer, isUrgent: isUrgent, with: descriptor)
     } catch {
       // Only an explanation could be too long, and that is cut before.
       return
@@ -284,33 +226,31 @@ public final class HubEngine {
 
   /// Sees to it that its link is flushed, if there is anything to flush.
   func flush(_ peer: Peer) {
-    if let hub = peer.hub, hub.resumeBy != nil { return boundSuspended() }
-    guard !peer.isFlushable, peer.link.hasOutput else { return }
-    peer.isFlushable = true
-    flushable.append(peer)
+    if peer.isSuspended { return boundSuspended() }
+    outbox.flush(peer)
   }
 
   /// Says goodbye, and closes.
   @inline(never)
   func dismiss(_ peer: Peer, _ error: SegueError) {
     guard !peer.isClosing else { return }
-    detachSponsor(of: peer, error)
-    let isConnected = peer.hub?.resumeBy == nil
-    if isConnected, !peer.isResuming { try? writer.send(.goodbye(error), over: peer.link) }
+    reportLinkDown(of: peer, error)
+    let isConnected = !peer.isSuspended
+    if isConnected, !(peer.handshake?.isResuming ?? false) { try? outbox.send(.goodbye(error), to: peer) }
     peer.isClosing = true
     guard isConnected else { return dismissed.append(peer) }
     flush(peer)
-    closable.append(peer.number)
+    outbox.close(peer.number)
   }
 
   /// Takes those out that have no connection. Called last in each call that may have dismissed one.
-  func removeDismissed() { while let peer = dismissed.popLast() { forget(peer) } }
+  func removeDismissed() { while let peer = dismissed.popLast() { remove(peer) } }
 
   /// Closes without a word.
   func close(_ peer: Peer) {
     guard !peer.isClosing else { return }
     peer.isClosing = true
-    closable.append(peer.number)
+    outbox.close(peer.number)
   }
 
   private func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
@@ -318,13 +258,10 @@ public final class HubEngine {
     case .message:
       let descriptor = peer.link.takeDescriptor()
       if let message = try peer.link.takeMessage(Message.decode) { try handle(message, descriptor, from: peer) }
-    case .data(let channel, let bytes):
-      if !carry(bytes, from: peer, channel) { relay(bytes, from: peer, channel) }
-    case .end(let channel, let total):
-      if !carryEnd(from: peer, channel, total: total) { relayEnd(from: peer, channel, total: total) }
-    case .reset(let channel): if !carryReset(from: peer, channel) { relayReset(from: peer, channel) }
-    case .room(let channel, let count):
-      if !carryMore(from: peer, channel) { relayRoom(count, from: peer, channel) }
+    case .data(let channel, let bytes): received(bytes, on: channel, from: peer)
+    case .end(let channel, let total): receivedEnd(of: channel, total: total, from: peer)
+    case .reset(let channel): receivedReset(of: channel, from: peer)
+    case .room(let channel, let count): receivedCredit(count, for: channel, from: peer)
     }
   }
 
@@ -351,7 +288,7 @@ public final class HubEngine {
     case .refused(let id, _, let error): refused(id, error, by: peer)
     case .outcome(let continuation, let outcome, let error, _):
       self.outcome(continuation, outcome, error, receiver(app), from: peer)
-    case .noted(let id, _): noted(id, by: peer)
+    case .noted(let id, _): outcomeAcknowledged(id, by: peer)
     case .explain(let request, let activity, let type):
       ask(Explain(request: request, activity: activity, type: type), peer)
     case .hello: throw SegueError(.malformed, "hello came twice")

@@ -8,6 +8,21 @@ struct Explain {
   let type: String
 }
 
+/// What an app has asked, and may be told only later.
+struct ExplanationQueue {
+  fileprivate var questions: [Explain] = []
+  /// Uptime from which on the next may be answered.
+  fileprivate(set) var nextAt: Int64 = 0
+}
+
+/// Apps that have asked for explanations and wait for them.
+struct ExplainedPeers {
+  fileprivate var peers: [Peer] = []
+
+  var isEmpty: Bool { peers.isEmpty }
+  var nextDeadline: Int64? { peers.compactMap { $0.appSession?.explanations.nextAt }.min() }
+}
+
 /// Explanations are much longer than the questions: each has a bound, and an app gets one at a time.
 extension HubEngine {
   /// Bytes of names in one explanation.
@@ -19,44 +34,49 @@ extension HubEngine {
 
   @inline(never)
   func ask(_ explain: Explain, _ peer: Peer) {
-    if peer.explains.isEmpty, peer.explainsAt <= now.uptime { return answer(explain, peer) }
-    guard peer.explains.count < Self.explainLimit else {
+    guard let app = peer.appSession else { return }
+    let queue = app.explanations
+    if queue.questions.isEmpty, queue.nextAt <= now.uptime { return answer(explain, peer, app) }
+    guard queue.questions.count < Self.explainLimit else {
       return dismiss(peer, SegueError(.limitExceeded, "too many explanations are asked for"))
     }
-    if peer.explains.isEmpty { explained.append(peer) }
-    peer.explains.append(explain)
+    if queue.questions.isEmpty { explainedPeers.peers.append(peer) }
+    app.explanations.questions.append(explain)
   }
 
   func tickExplains() {
-    guard !explained.isEmpty else { return }
-    for peer in explained where peer.explainsAt <= now.uptime { answer(peer.explains.removeFirst(), peer) }
-    explained.removeAll { $0.explains.isEmpty }
+    guard !explainedPeers.isEmpty else { return }
+    for peer in explainedPeers.peers {
+      guard let app = peer.appSession, app.explanations.nextAt <= now.uptime else { continue }
+      answer(app.explanations.questions.removeFirst(), peer, app)
+    }
+    explainedPeers.peers.removeAll { $0.appSession?.explanations.questions.isEmpty ?? true }
   }
 
   /// The app is gone.
   func dropExplains(of peer: Peer) {
-    guard !peer.explains.isEmpty else { return }
-    peer.explains = []
-    explained.removeAll { $0 === peer }
+    guard let app = peer.appSession, !app.explanations.questions.isEmpty else { return }
+    app.explanations.questions = []
+    explainedPeers.peers.removeAll { $0 === peer }
   }
 
   @inline(never)
-  private func answer(_ explain: Explain, _ peer: Peer) {
-    guard let app = peer.app else { return }
-    peer.explainsAt = now.uptime + Self.explainTime
+  private func answer(_ explain: Explain, _ peer: Peer, _ session: AppSession) {
+    let app = session.identity
+    session.explanations.nextAt = now.uptime + Self.explainTime
     var explanations: [Message.Explanation] = []
-    if let offer = peer.offer, offer.description.id == explain.activity, !isOffered(offer) {
+    if let offer = session.offer, offer.description.id == explain.activity, !isOffered(offer) {
       explanations.append(Message.Explanation(appName: app.name, obstacle: .notFrontmost))
     }
     var size = 0
-    for other in peerList where other !== peer {
+    for other in peers.apps where other !== peer {
       guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: explain.type)
       else { continue }
       size += identity.name.utf8.count
       guard size <= Self.explanationSize else { break }
       explanations.append(Message.Explanation(appName: identity.name, obstacle: obstacle))
     }
-    let appCount = UInt64(max(0, peerList.count - 1))
+    let appCount = UInt64(max(0, peers.apps.count - 1))
     send(.explanation(request: explain.request, explanations, appCount: appCount), to: peer)
   }
 }

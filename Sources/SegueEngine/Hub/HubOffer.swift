@@ -18,19 +18,19 @@ final class HubOffer {
   var place = 0
   var list: UInt64 = 0
   /// Where it comes from; nil: it is of this device.
-  let distant: Distant?
+  let remote: Remote?
 
   /// What an app of another device says of itself, and its hub.
-  final class Distant {
+  final class Remote {
     let origin: Identifier
     let appName: String
     let bundleIdentifier: String
     let deviceName: String
     let team: String
     /// Outlives it: it goes when that cannot be reached any more.
-    unowned(unsafe) let home: DistantHub
+    unowned(unsafe) let home: RemoteHub
 
-    init(_ offer: Offer, _ team: String, _ home: DistantHub) {
+    init(_ offer: Offer, _ team: String, _ home: RemoteHub) {
       origin = offer.origin
       appName = offer.appName
       bundleIdentifier = offer.bundleIdentifier
@@ -42,7 +42,7 @@ final class HubOffer {
 
   init(
     of activity: KnownActivity, peer: Peer, description: OfferDescription, activatedAt: Int64, activation: UInt64,
-    sequence: UInt64, distant: Distant? = nil
+    sequence: UInt64, remote: Remote? = nil
   ) {
     self.activity = activity
     self.peer = peer
@@ -50,7 +50,7 @@ final class HubOffer {
     self.activatedAt = activatedAt
     self.activation = activation
     self.sequence = sequence
-    self.distant = distant
+    self.remote = remote
   }
 
   /// It comes by another hub now.
@@ -58,9 +58,9 @@ final class HubOffer {
 
   /// Bytes that it is counted as, if it is another device's.
   var cost: Int {
-    guard let distant else { return 0 }
-    var texts = description.type.utf8.count + (description.title?.utf8.count ?? 0) + distant.team.utf8.count
-    texts += distant.appName.utf8.count + distant.bundleIdentifier.utf8.count + distant.deviceName.utf8.count
+    guard let remote else { return 0 }
+    var texts = description.type.utf8.count + (description.title?.utf8.count ?? 0) + remote.team.utf8.count
+    texts += remote.appName.utf8.count + remote.bundleIdentifier.utf8.count + remote.deviceName.utf8.count
     return 1_024 + texts
   }
 
@@ -72,10 +72,10 @@ final class HubOffer {
   }
 
   /// The app where it lives.
-  var origin: Identifier? { distant?.origin ?? peer.app?.id }
+  var origin: Identifier? { remote?.origin ?? peer.app?.id }
 
   /// Nil: it is no app's any more.
-  var team: String? { distant?.team ?? peer.app?.team }
+  var team: String? { remote?.team ?? peer.app?.team }
   var topicKey: TopicKey { Topic.key(team: team ?? "", type: description.type) }
 
   /// Whether it belongs where the other does.
@@ -85,41 +85,8 @@ final class HubOffer {
 
   /// Why an app may not continue it (R6.2); nil: it may.
   func obstacle(for app: AppIdentity) -> Routing.Obstacle? {
-    if let distant { return Routing.obstacle(for: app, team: distant.team, type: description.type) }
+    if let remote { return Routing.obstacle(for: app, team: remote.team, type: description.type) }
     guard let origin = peer.app else { return .isOrigin }
     return Routing.obstacle(for: app, origin: origin, type: description.type)
-  }
-}
-
-/// What offers and apps must have in common: team and type, as bytes.
-typealias TopicKey = [UInt8]
-
-/// The offers of one team and type, and the apps that see them.
-final class Topic {
-  let key: TopicKey
-  var offers: [HubOffer] = []
-  var subscribers: [Peer] = []
-
-  init(_ key: TopicKey) { self.key = key }
-
-  /// Its hub ends.
-  func leave() {
-    offers = []
-    subscribers = []
-  }
-
-  static func key(team: String, type: String) -> TopicKey {
-    Text.withBytes(team) { team in
-      Text.withBytes(type) { type in
-        TopicKey(unsafeUninitializedCapacity: team.count + 1 + type.count) { key, count in
-          let key = UnsafeMutableRawBufferPointer(key)
-          key.copyMemory(from: team)
-          // No UTF-8 has it.
-          key[team.count] = 0xff
-          UnsafeMutableRawBufferPointer(rebasing: key[(team.count + 1)...]).copyMemory(from: type)
-          count = key.count
-        }
-      }
-    }
   }
 }

@@ -7,7 +7,7 @@ extension HubEngine {
     _ description: OfferDescription, _ timing: OfferTiming, activation: UInt64, by peer: Peer, _ app: AppIdentity
   ) {
     // Nobody speaks for an activity of another app of this device.
-    if let taken = offers[description.id], taken.distant == nil, taken.peer !== peer { return }
+    if let taken = offers[description.id], taken.remote == nil, taken.peer !== peer { return }
     let description = description.expiring(timing.expirationDate(now: now))
     let former = frontmost()
     if let offer = peer.offer, offer.description.id == description.id,
@@ -17,22 +17,22 @@ extension HubEngine {
       if offer.activation != activation {
         offer.activation = activation
         offer.activatedAt = now.uptime - timing.age
-        offer.sequence = takeSequence()
+        offer.sequence = offers.takeSequence()
       }
-      tellAll(of: offer)
+      publish(of: offer)
     } else {
       if let offer = peer.offer { withdraw(offer) }
       let activity = offers.activity(description.id)
       let offer = HubOffer(
         of: activity, peer: peer, description: description, activatedAt: now.uptime - timing.age,
-        activation: activation, sequence: takeSequence())
-      peer.offer = offer
-      if let distant = activity.offer {
-        take(distant)
-        dropIfEmpty(distant.topic)
+        activation: activation, sequence: offers.takeSequence())
+      peer.appSession?.offer = offer
+      if let remote = activity.offer {
+        offers.take(remote)
+        offers.removeIfEmpty(remote.topic)
       }
-      enter(offer)
-      tellAll(of: offer)
+      offers.enter(offer)
+      publish(of: offer)
     }
     frontmostChanged(from: former)
     resumeHeld()
@@ -42,52 +42,19 @@ extension HubEngine {
   func withdraw(_ offer: HubOffer) {
     guard offer.peer.offer === offer else { return }
     let former = frontmost()
-    offer.peer.offer = nil
-    take(offer)
-    tellAll(of: offer)
-    dropIfEmpty(offer.topic)
+    offer.peer.appSession?.offer = nil
+    offers.take(offer)
+    publish(of: offer)
+    offers.removeIfEmpty(offer.topic)
     choose(offer.activity)
     frontmostChanged(from: former === offer ? nil : former)
-  }
-
-  /// Makes it the offer of its activity.
-  /// - Parameter former: the one that was taken out for it.
-  func enter(_ offer: HubOffer, former: HubOffer? = nil) {
-    offers.set(offer, of: offer.activity)
-    let shared = former.flatMap { $0.isAlike(offer) ? $0.topic : nil }
-    let topic = shared ?? topic(offer.topicKey)
-    offer.topic = topic
-    offer.index = topic.offers.count
-    topic.offers.append(offer)
-  }
-
-  /// Takes out what `enter` put in. The topic stays, until `dropIfEmpty`.
-  func take(_ offer: HubOffer) {
-    offers.set(nil, of: offer.activity)
-    guard let topic = offer.topic else { return }
-    let last = topic.offers.removeLast()
-    guard last !== offer else { return }
-    topic.offers[offer.index] = last
-    last.index = offer.index
-  }
-
-  func topic(_ key: TopicKey) -> Topic {
-    if let topic = topics[key] { return topic }
-    let topic = Topic(key)
-    topics[key] = topic
-    return topic
-  }
-
-  func takeSequence() -> UInt64 {
-    nextSequence += 1
-    return nextSequence
   }
 
   /// The offer of this device that was activated last; only known if it offers no other.
   private func frontmost() -> HubOffer? {
     guard offersFrontmostOnly else { return nil }
     var frontmost: HubOffer?
-    for peer in peerList {
+    for peer in peers.apps {
       guard let offer = peer.offer else { continue }
       if let best = frontmost, best.rank > offer.rank { continue }
       frontmost = offer
@@ -97,13 +64,13 @@ extension HubEngine {
 
   private func frontmostChanged(from former: HubOffer?) {
     guard let present = frontmost(), present !== former else { return }
-    if let former { tellAll(of: former) }
-    tellAll(of: present)
+    if let former { publish(of: former) }
+    publish(of: present)
   }
 
   func isOffered(_ offer: HubOffer) -> Bool {
     if offer.description.expirationDate.map({ $0 <= now.date }) ?? false { return false }
-    return !offersFrontmostOnly || offer.distant != nil || frontmost() === offer
+    return !offersFrontmostOnly || offer.remote != nil || frontmost() === offer
   }
 
   // MARK: Telling
@@ -121,24 +88,23 @@ extension HubEngine {
   }
 
   /// Tells everybody who sees an offer of this device, or saw it, how it is now.
-  func tellAll(of offer: HubOffer) {
-    tellApps(of: offer)
-    offersNumber += 1
-    if offersNumber == 1 { tellRoute(to: identity.id) }
-    tellHubs(.offer(identity.id, offer.activity.id))
+  func publish(of offer: HubOffer) {
+    publishToApps(of: offer)
+    if offers.countChange() { publishRoute(to: identity.id) }
+    publishToHubs(.offer(identity.id, offer.activity.id))
   }
 
   /// The same, the apps of this device.
-  func tellApps(of offer: HubOffer) {
+  func publishToApps(of offer: HubOffer) {
     var news = news(of: offer.activity.id, offer.activity.offer)
-    for peer in choosers where peer !== offer.peer { tell(peer, &news) }
+    for peer in offers.choosers where peer !== offer.peer { tell(peer, &news) }
     for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer { tell(peer, &news) }
   }
 
   @inline(never)
   private func tell(_ peer: Peer, _ news: inout News) {
     // As a rule nothing waits.
-    if peer.pending.isEmpty, !peer.isReadyDue, mayTell(peer) { return tellNow(peer, &news) }
+    if peer.pending.isEmpty, !peer.isReadyDue, mayUpdate(peer) { return sendUpdate(peer, &news) }
     wait(.activity(news.id), for: peer)
   }
 
@@ -146,24 +112,24 @@ extension HubEngine {
   func wait(_ news: OfferNews, for peer: Peer) {
     if news.kind == .listed { peer.pending.appendLast(news) } else { peer.pending.append(news) }
     // Offers come and go, and it hears of none: it has stopped reading.
-    guard peer.pending.count > 2 * (offers.count + distantHubList.count) + Self.pendingLimit else { return }
+    guard peer.pending.count > 2 * (offers.count + remoteHubs.count) + Self.pendingLimit else { return }
     dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
   }
 
   /// A slow peer costs no memory: it hears the last state when it has read (R2.8).
-  func mayTell(_ peer: Peer) -> Bool {
+  func mayUpdate(_ peer: Peer) -> Bool {
     peer.isRegistered && !peer.isClosing && peer.link.pendingBytes < Self.offerBacklog
   }
 
   /// Tells as much of what is pending as the peer takes for now.
-  func tellPending(_ peer: Peer) {
+  func sendPending(_ peer: Peer) {
     guard !peer.pending.isEmpty || peer.isReadyDue else { return }
-    while mayTell(peer), let next = peer.pending.popFirst() {
+    while mayUpdate(peer), let next = peer.pending.popFirst() {
       if let hub = peer.hub {
-        tellNow(next, to: peer, hub)
+        sendUpdate(next, to: peer, hub)
       } else {
         var news = news(of: next.activity, offers[next.activity])
-        tellNow(peer, &news)
+        sendUpdate(peer, &news)
       }
     }
     guard peer.isReadyDue, peer.pending.isEmpty, peer.isRegistered, !peer.isClosing else { return }
@@ -171,11 +137,11 @@ extension HubEngine {
     send(.ready, to: peer)
   }
 
-  private func tellNow(_ peer: Peer, _ news: inout News) {
+  private func sendUpdate(_ peer: Peer, _ news: inout News) {
     // Its own may come back by way of other hubs, before it has told this one.
     guard let offer = news.offer, offer.origin != peer.app?.id else { return send(.gone(news.id, nil), to: peer) }
     if news.encoding == nil, let told = told(offer) {
-      news.encoding = try? writer.encoding(of: .offer(told, timing(of: offer), nil))
+      news.encoding = outbox.encoding(of: .offer(told, timing(of: offer), nil))
     }
     if let bytes = news.encoding { send(bytes, to: peer) }
   }
@@ -185,10 +151,10 @@ extension HubEngine {
   }
 
   func told(_ offer: HubOffer) -> Offer? {
-    if let distant = offer.distant {
+    if let remote = offer.remote {
       return Offer(
-        description: offer.description, origin: distant.origin, appName: distant.appName,
-        bundleIdentifier: distant.bundleIdentifier, deviceName: distant.deviceName, rank: offer.rank, activatedAt: 0)
+        description: offer.description, origin: remote.origin, appName: remote.appName,
+        bundleIdentifier: remote.bundleIdentifier, deviceName: remote.deviceName, rank: offer.rank, activatedAt: 0)
     }
     guard let app = offer.peer.app else { return nil }
     return Offer(

@@ -9,76 +9,41 @@ extension HubEngine {
       return dismiss(
         peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
     }
-    if let former = apps[app.id] {
+    if let former = peers[app: app.id] {
       // The same app again: its former connection is dead, we have only not heard of it.
       dismiss(former, SegueError(.connectionUnavailable, "the app has connected again"))
-      forget(former)
+      remove(former)
     }
-    strangers.removeAll { $0 === peer }
-    peer.app = app
-    peer.index = peerList.count
-    peerList.append(peer)
-    apps[app.id] = peer
+    peers.register(peer, app)
     send(
       .welcome(version: ProtocolVersion.current, generation: generation, deviceName: identity.deviceName), to: peer)
     subscribe(peer, app)
     peer.isReadyDue = true
-    tellPending(peer)
-    tellHeldOutcomes(of: app.id)
+    sendPending(peer)
+    sendHeldOutcomes(of: app.id)
   }
 
   private func subscribe(_ peer: Peer, _ app: AppIdentity) {
     if app.isChooser {
-      choosers.append(peer)
+      offers.subscribeToAll(peer)
       peer.pending = PendingOffers(offeredIdentifiers.map { .activity($0) })
       return
     }
-    for type in app.types {
-      let key = Topic.key(team: app.team, type: type)
-      let topic = topic(key)
-      guard !topic.subscribers.contains(where: { $0 === peer }) else { continue }
-      topic.subscribers.append(peer)
-      for offer in topic.offers { peer.pending.append(.activity(offer.description.id)) }
-    }
+    for id in offers.subscribe(peer, app) { peer.pending.append(.activity(id)) }
   }
 
   /// Takes a peer out of everything, and tells those who had to do with it. A second time: nothing.
   @inline(never)
-  func forget(_ peer: Peer) {
-    if peer.isHub { return forgetHub(peer) }
-    strangers.removeAll { $0 === peer }
-    guard let app = peer.app, apps[app.id] === peer, peer.index < peerList.count, peerList[peer.index] === peer else {
-      return
-    }
+  func remove(_ peer: Peer) {
+    if peer.isHub { return removeHub(peer) }
+    peers.removeUnidentified(peer)
+    guard peers.deregister(peer), let app = peer.app else { return }
     if let offer = peer.offer { withdraw(offer) }
-    apps[app.id] = nil
-    departed.insert(app.id)
-    // Streams that it was asked for and has not answered.
-    for crossing in crossings where crossing.app == app.id && !crossing.isAsker && crossing.outgoing == .unopened {
-      fail(crossing, SegueError(.connectionUnavailable, "the app where the activity lives has gone"))
-    }
-    let last = peerList.removeLast()
-    if last !== peer {
-      peerList[peer.index] = last
-      last.index = peer.index
-    }
-    choosers.removeAll { $0 === peer }
-    for type in app.types where !app.isChooser {
-      let key = Topic.key(team: app.team, type: type)
-      topics[key]?.subscribers.removeAll { $0 === peer }
-      dropIfEmpty(topics[key])
-    }
-    for path in paths.remove(of: peer) { tellLost(path, beyond: peer) }
+    failUnanswered(of: app.id)
+    offers.unsubscribe(peer, app)
     dismissLinks(of: peer)
     dropExplains(of: peer)
-    held.removeAll { $0.peer === peer }
-    heldOutcomes.removeAll { $0.peer === peer }
     leaveContinuations(peer)
     peer.pending = PendingOffers()
-  }
-
-  func dropIfEmpty(_ topic: Topic?) {
-    guard let topic, topic.offers.isEmpty, topic.subscribers.isEmpty else { return }
-    topics[topic.key] = nil
   }
 }

@@ -28,11 +28,11 @@ extension HubEngine {
       peer.link.reset(channel)
       send(.response(number, continuation, to: app, channel: 0, size: 0, error), to: peer)
     }
-    guard mayUse(continuation, app) else { return refuse(Self.nameIsTaken) }
+    guard continuations.mayUse(continuation.id, app) else { return refuse(Self.nameIsTaken) }
     guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
-    guard recordPath(of: continuation, app, from: peer, to: origin, awaiting: milliseconds),
+    guard expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds),
       let outChannel = relay(from: peer, channel, to: origin)
     else { return refuse(Self.tooManyTransfers) }
     send(
@@ -46,10 +46,10 @@ extension HubEngine {
   ) throws(SegueError) {
     if channel != 0 { try peer.link.accept(channel) }
     // Nobody answers for another.
-    guard let path = paths[continuation.id], path.originPeer === peer, path.receiver == app,
+    guard let route = continuations[continuation.id], route.originPeer === peer, route.receiver == app,
       let asker = next(to: app, of: continuation, from: peer)
     else { return peer.link.reset(channel) }
-    path.answered()
+    route.answered()
     var (outChannel, size, error) = (Link.Channel(0), size, error)
     if channel != 0 {
       if let relayed = relay(from: peer, channel, to: asker) {
@@ -61,11 +61,5 @@ extension HubEngine {
       }
     }
     send(.response(number, continuation, to: app, channel: outChannel, size: size, error), to: asker)
-  }
-
-  /// One of the two sides of this continuation is gone, or the way to it: the other waits for nothing more of it.
-  func tellLost(_ path: Path, beyond peer: Peer) {
-    guard path.isAwaited, path.receiverPeer !== path.originPeer else { return }
-    send(.vanished(path.continuation), to: path.receiverPeer === peer ? path.originPeer : path.receiverPeer)
   }
 }

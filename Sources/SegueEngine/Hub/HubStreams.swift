@@ -6,23 +6,32 @@ public enum DescriptorTransfer {
   /// It has come for a link, with another hub at its other end: answer with `connectedHub` or `refuse`.
   case link(LinkRequest, PassedDescriptor)
   /// It has come as the hub's end of a stream that crosses a link.
-  case outgoing(Crossing, PassedDescriptor)
+  case outgoing(LinkedStream, PassedDescriptor)
   /// A stream has come by a link: make two ends, keep one, and answer with the other (`connect`) or with `lose`.
-  case incoming(Crossing)
+  case incoming(LinkedStream)
 }
 
-/// A stream that an app was asked for, and has not answered.
-struct UnansweredStream {
-  let id: Identifier
-  let asker: Identifier
+/// Streams that an app was asked for, and has not answered. Each holds a descriptor.
+struct UnansweredStreams {
+  /// Of one app, and those of them that one other has asked for.
+  static let limit = 256
+  static let limitOfAsker = 64
+  private var streams: [(id: Identifier, asker: Identifier)] = []
+
+  var count: Int { streams.count }
+  var isEmpty: Bool { streams.isEmpty }
+
+  func hasRoom(for asker: Identifier) -> Bool {
+    streams.count < Self.limit
+      && streams.count(where: { $0.asker == asker }) < Self.limitOfAsker
+  }
+
+  mutating func append(_ id: Identifier, by asker: Identifier) { streams.append((id, asker)) }
+  mutating func remove(_ id: Identifier) { streams.removeAll { $0.id == id } }
 }
 
 /// Streams between apps: this hub introduces them to each other, and bears word of how they ended.
 extension HubEngine {
-  /// Streams that an app may leave unanswered, each of which holds a descriptor; and those of them that one app has asked for.
-  static let unansweredLimit = 256
-  static let unansweredLimitOfAsker = 64
-
   /// - Parameter channel: by which it comes from another hub.
   /// - Parameter descriptor: the origin's end, of an app of this device.
   func stream(
@@ -37,15 +46,15 @@ extension HubEngine {
       guard let descriptor else { return refuse(Self.noDescriptor) }
       if descriptor.isLost { return refuse(Self.lostDescriptor) }
     }
-    guard mayUse(continuation, app) else { return refuse(Self.nameIsTaken) }
+    guard continuations.mayUse(continuation.id, app) else { return refuse(Self.nameIsTaken) }
     guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
-    guard origin.isHub || mayAsk(origin, app) else {
+    guard origin.appSession?.unanswered.hasRoom(for: app) ?? true else {
       return refuse(
         SegueError(.remoteApplicationTimedOut, "the app where the activity lives has too many streams to answer"))
     }
-    guard recordPath(of: continuation, app, from: peer, to: origin, awaiting: Self.streamAnswerTime) else {
+    guard expectAnswer(to: continuation, app, from: peer, to: origin, for: Self.streamAnswerTime) else {
       return refuse(Self.tooManyTransfers)
     }
     // To an app: whether it crosses a link.
@@ -54,31 +63,26 @@ extension HubEngine {
       guard let relayed = relay(from: peer, channel, to: origin) else { return refuse(Self.tooManyTransfers) }
       outChannel = relayed
     } else if peer.isHub {
-      guard let crossing = cross(id, continuation, app: continuation.origin, isAsker: false, far: peer) else {
+      guard let stream = open(id, continuation, app: continuation.origin, isAsker: false, far: peer) else {
         return refuse(Self.tooManyTransfers)
       }
-      crossing.incoming = .open(channel)
-      crossing.request = .stream(id, continuation, from: app, channel: outChannel, attachment: attachment)
-      transfers.append(.incoming(crossing))
+      stream.openIncoming(channel)
+      stream.ask(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment))
+      outbox.transfer(.incoming(stream))
     } else if let descriptor, origin.isHub {
-      guard let crossing = cross(id, continuation, app: app, isAsker: true, far: origin) else {
+      guard let stream = open(id, continuation, app: app, isAsker: true, far: origin) else {
         return refuse(Self.tooManyTransfers)
       }
       outChannel = origin.link.open()
-      crossing.outgoing = .open(outChannel)
-      transfers.append(.outgoing(crossing, descriptor))
+      stream.openOutgoing(outChannel)
+      outbox.transfer(.outgoing(stream, descriptor))
     }
-    if !origin.isHub { origin.unanswered.append(UnansweredStream(id: id, asker: app)) }
+    origin.appSession?.unanswered.append(id, by: app)
     // An app is asked once its end is there.
     guard origin.isHub || !peer.isHub else { return }
     send(
       .stream(id, continuation, from: app, channel: outChannel, attachment: attachment), to: origin,
       with: origin.isHub ? nil : descriptor)
-  }
-
-  private func mayAsk(_ origin: Peer, _ asker: Identifier) -> Bool {
-    origin.unanswered.count < Self.unansweredLimit
-      && origin.unanswered.count(where: { $0.asker == asker }) < Self.unansweredLimitOfAsker
   }
 
   static var noDescriptor: SegueError { SegueError(.malformed, "no descriptor came with the message") }
@@ -87,9 +91,8 @@ extension HubEngine {
   }
 
   /// The app of a stream that came by a link gets its end.
-  public func connect(_ crossing: Crossing, _ descriptor: PassedDescriptor) {
-    guard let request = crossing.request, !crossing.isLost, let app = apps[crossing.app] else { return }
-    crossing.request = nil
+  public func connect(_ stream: LinkedStream, _ descriptor: PassedDescriptor) {
+    guard !stream.isLost, let app = peers[app: stream.app], let request = stream.takeRequest() else { return }
     send(request, to: app, with: descriptor)
     removeDismissed()
   }
@@ -98,25 +101,25 @@ extension HubEngine {
   func streamAnswer(
     _ id: Identifier, _ continuation: Message.Continuation, _ error: SegueError?, from peer: Peer, _ app: AppIdentity
   ) {
-    peer.unanswered.removeAll { $0.id == id }
-    guard let path = paths[continuation.id], path.originPeer === peer else { return }
-    path.answered()
+    peer.appSession?.unanswered.remove(id)
+    guard let route = continuations[continuation.id], route.originPeer === peer else { return }
+    route.answered()
     var channel: Link.Channel = 0
-    if path.receiverPeer.isHub {
-      guard let crossing = crossing(id), crossing.app == app.id, !crossing.isAsker, crossing.outgoing == .unopened
+    if route.receiverPeer.isHub {
+      guard let stream = linkedStreams[id], stream.app == app.id, !stream.isAsker, stream.outgoing == .unopened
       else {
         return
       }
-      guard error == nil, crossing.far.link.openCount < Link.channelLimit else {
-        drop(crossing)
+      guard error == nil, stream.far.link.openCount < Link.channelLimit else {
+        abort(stream)
         let error = error ?? Self.tooManyTransfers
-        return send(.streamAnswer(id, continuation, channel: 0, error), to: crossing.far)
+        return send(.streamAnswer(id, continuation, channel: 0, error), to: stream.far)
       }
-      channel = crossing.far.link.open()
-      crossing.outgoing = .open(channel)
-      changed(crossing)
+      channel = stream.far.link.open()
+      stream.openOutgoing(channel)
+      changed(stream)
     }
-    send(.streamAnswer(id, continuation, channel: channel, error), to: path.receiverPeer)
+    send(.streamAnswer(id, continuation, channel: channel, error), to: route.receiverPeer)
   }
 
   /// The same, by way of another hub.
@@ -124,20 +127,20 @@ extension HubEngine {
     _ id: Identifier, _ continuation: Message.Continuation, channel: Link.Channel, _ error: SegueError?,
     fromHub peer: Peer
   ) {
-    if let path = paths[continuation.id], path.originPeer === peer { path.answered() }
-    if let crossing = crossing(id), crossing.far === peer, crossing.isAsker, crossing.incoming == .unopened {
+    if let route = continuations[continuation.id], route.originPeer === peer { route.answered() }
+    if let stream = linkedStreams[id], stream.far === peer, stream.isAsker, stream.incoming == .unopened {
       guard error == nil, channel != 0 else {
-        return fail(crossing, error ?? SegueError(.malformed, "the other hub names no channel"))
+        return fail(stream, error ?? SegueError(.malformed, "the other hub names no channel"))
       }
-      crossing.incoming = .open(channel)
-      if let app = apps[crossing.app] { send(.streamAnswer(id, continuation, channel: 1, nil), to: app) }
-      return changed(crossing)
+      stream.openIncoming(channel)
+      if let app = peers[app: stream.app] { send(.streamAnswer(id, continuation, channel: 1, nil), to: app) }
+      return changed(stream)
     }
-    guard let path = paths[continuation.id], path.originPeer === peer || path.receiverPeer === peer else {
+    guard let route = continuations[continuation.id], let origin = route.originPeer, route.leads(to: peer) else {
       return peer.link.reset(channel)
     }
-    let isFromOrigin = path.originPeer === peer
-    let next = isFromOrigin ? path.receiverPeer : path.originPeer
+    let isFromOrigin = origin === peer
+    let next = isFromOrigin ? route.receiverPeer : origin
     var (outChannel, error) = (Link.Channel(0), error)
     if error == nil {
       guard isFromOrigin, next.isHub, channel != 0 else { return peer.link.reset(channel) }
@@ -155,13 +158,10 @@ extension HubEngine {
     _ id: Identifier, _ continuation: Message.Continuation, to app: Identifier, _ word: StreamWord?, from peer: Peer
   ) {
     if let next = next(to: app, of: continuation, from: peer) {
-      if word != nil, let crossing = crossing(id), crossing.app == app, !crossing.isWritten {
-        // Bytes that it said first are still on their way.
-        crossing.word = word
-      } else {
-        send(.streamWord(id, continuation, to: app, word), to: next)
-      }
-    } else if word == nil, settledAt <= now.uptime || departed.contains(app) {
+      // Bytes that it said first may still be on their way.
+      if let word, let stream = linkedStreams[id], stream.app == app, stream.keep(word) { return }
+      send(.streamWord(id, continuation, to: app, word), to: next)
+    } else if word == nil, gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {
       guard let asker = peer.app else {
         let error = SegueError(.connectionUnavailable, "the other app is gone")
         return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)

@@ -1,43 +1,62 @@
 import SegueModel
 import SegueWire
 
+/// What two hubs have told each other before they have a session over this connection.
+final class Handshake {
+  /// Names, to the other hub, the session that may begin over this connection.
+  let sessionID: Identifier
+  /// What names it to this hub. Nil: the other has not said `resume`.
+  fileprivate(set) var peerSessionID: Identifier?
+  /// Nil: the other has not said who it is.
+  fileprivate(set) var identity: HubIdentity?
+  /// Sessions that this hub has named, and the connection that each had then; nil: none.
+  fileprivate var named: [(sessionID: Identifier, connection: HubEngine.PeerNumber?)] = []
+  /// The other hub was told that a suspended session goes on, and how far this hub has come. Nothing else is sent
+  /// until it does: the next byte may continue a half-sent frame.
+  fileprivate(set) var isResuming = false
+
+  init(_ sessionID: Identifier) { self.sessionID = sessionID }
+}
+
 /// How two linked hubs find out who they are, and whether a session of theirs goes on (R7.4). The hub with the lower
 /// identifier decides, so that both are of one mind, however many connections come at a time.
 extension HubEngine {
   /// A message of a hub that has no session over this connection yet.
-  func shakeHands(_ message: Message, _ peer: Peer) throws(SegueError) {
+  func receive(_ message: Message, _ handshake: Handshake, from peer: Peer) throws(SegueError) {
     switch message {
-    case .goodbye(let error): leave(peer, error)
+    case .goodbye(let error): receivedGoodbye(error, from: peer)
     case .link(let hub, let version, let minimum):
-      guard peer.greeted == nil else { throw SegueError(.malformed, "link came twice") }
-      greet(hub, peer, version: version, minimum: minimum)
+      guard handshake.identity == nil else { throw SegueError(.malformed, "link came twice") }
+      receiveHello(hub, handshake, from: peer, version: version, minimum: minimum)
     case .resume(let secret, let sessions):
-      guard let hub = peer.greeted else { throw SegueError(.malformed, "the first message must be link") }
-      guard peer.theirSecret == nil else { throw SegueError(.malformed, "resume came twice") }
-      peer.theirSecret = secret
-      if identity.id < hub.id { decide(hub, peer, secret, sessions) }
+      guard let hub = handshake.identity else { throw SegueError(.malformed, "the first message must be link") }
+      guard handshake.peerSessionID == nil else { throw SegueError(.malformed, "resume came twice") }
+      handshake.peerSessionID = secret
+      if identity.id < hub.id { decide(hub, handshake, peer, secret, sessions) }
     case .proceed(let session, let received):
-      guard let hub = peer.greeted, let secret = peer.theirSecret else {
+      guard let hub = handshake.identity, let secret = handshake.peerSessionID else {
         throw SegueError(.malformed, "proceed came before resume")
       }
       if identity.id < hub.id {
         try goOn(session, over: peer, received)
       } else {
-        follow(hub, peer, secret, session, received)
+        accept(session, hub, handshake, over: peer, secret, received)
       }
     default: throw SegueError(.malformed, "a hub must say who it is first")
     }
   }
 
   /// The other hub has ended the link, and said why.
-  func leave(_ peer: Peer, _ error: SegueError) {
+  func receivedGoodbye(_ error: SegueError, from peer: Peer) {
     // It no longer has what was to go on.
     if let session = session(resumingOver: peer) { dismiss(session, error) }
-    detachSponsor(of: peer, error)
+    reportLinkDown(of: peer, error)
     close(peer)
   }
 
-  private func greet(_ hub: HubIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
+  private func receiveHello(
+    _ hub: HubIdentity, _ handshake: Handshake, from peer: Peer, version: UInt64, minimum: UInt64
+  ) {
     guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
       let ours = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
       return dismiss(
@@ -46,51 +65,53 @@ extension HubEngine {
     guard hub.id != identity.id else {
       return dismiss(peer, SegueError(.invalidState, "the link leads back to the hub that it comes from"))
     }
-    peer.greeted = hub
+    handshake.identity = hub
     var sessions: [Message.SharedSession] = []
-    for other in hubList where sessions.count < Message.SharedSession.limit {
+    for other in peers.hubs where sessions.count < Message.SharedSession.limit {
       guard let shared = other.hub, shared.identity.id == hub.id, !other.isClosing else { continue }
-      sessions.append(Message.SharedSession(secret: shared.theirSecret, isConnected: shared.resumeBy == nil))
-      peer.named.append(
-        NamedSession(secret: shared.secret, connection: shared.resumeBy == nil ? other.number : nil))
+      sessions.append(Message.SharedSession(secret: shared.peerSessionID, isConnected: !other.isSuspended))
+      handshake.named.append((shared.sessionID, connection: other.isSuspended ? nil : other.number))
     }
-    send(.resume(secret: peer.secret, sessions: sessions), to: peer)
+    send(.resume(secret: handshake.sessionID, sessions: sessions), to: peer)
   }
 
-  /// A name proves nothing: a session changes its connection only for a hub that names its secret, and no connection goes for
-  /// another that both hubs see alive. What cannot be proven begins beside what there is.
-  private func decide(_ hub: HubIdentity, _ peer: Peer, _ secret: Identifier, _ named: [Message.SharedSession]) {
+  /// Decides which session goes on. A name proves nothing: a session changes its connection only for a hub that names
+  /// its secret, and no connection goes for another that both hubs see alive. What cannot be proven begins anew.
+  private func decide(
+    _ hub: HubIdentity, _ handshake: Handshake, _ peer: Peer, _ secret: Identifier, _ named: [Message.SharedSession]
+  ) {
     var cut: Peer?
-    for other in hubList where !other.isClosing {
+    for other in peers.hubs where !other.isClosing {
       guard let shared = other.hub, shared.identity.id == hub.id else { continue }
-      let connection = shared.resumeBy == nil ? other.number : nil
-      let before = peer.named.first { $0.secret == shared.secret }
-      let theirs = named.first { $0.secret == shared.secret }
+      let connection = other.isSuspended ? nil : other.number
+      let before = handshake.named.first { $0.sessionID == shared.sessionID }
+      let theirs = named.first { $0.secret == shared.sessionID }
       let isNew = connection != nil && before?.connection != connection
-      if isNew || shared.successor != nil || connection != nil && theirs?.isConnected == true {
+      if isNew || shared.replacement != nil || connection != nil && theirs?.isConnected == true {
         return dismiss(peer, Self.areLinked)
       }
       if theirs != nil, cut == nil { cut = other }
     }
     guard let cut, let shared = cut.hub else {
       send(.proceed(session: nil, received: 0), to: peer)
-      return begin(hub, peer, secret)
+      return establish(hub, handshake, peer, secret)
     }
     detach(cut, shared, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
-    shared.successor = peer
-    send(.proceed(session: shared.theirSecret, received: cut.link.received), to: peer)
-    peer.isResuming = true
+    shared.replace(by: peer)
+    send(.proceed(session: shared.peerSessionID, received: cut.link.received), to: peer)
+    handshake.isResuming = true
   }
 
   static var areLinked: SegueError { SegueError(.invalidState, "the two devices are linked by another connection") }
 
   /// The other hub has decided.
-  private func follow(
-    _ hub: HubIdentity, _ peer: Peer, _ secret: Identifier, _ session: Identifier?, _ received: UInt64
+  private func accept(
+    _ session: Identifier?, _ hub: HubIdentity, _ handshake: Handshake, over peer: Peer, _ secret: Identifier,
+    _ received: UInt64
   ) {
-    guard let session else { return begin(hub, peer, secret) }
-    let known = hubList.first { other in
-      other.hub.map { $0.secret == session && $0.identity.id == hub.id } ?? false && !other.isClosing
+    guard let session else { return establish(hub, handshake, peer, secret) }
+    let known = peers.hubs.first { other in
+      other.hub.map { $0.sessionID == session && $0.identity.id == hub.id } ?? false && !other.isClosing
     }
     guard let known, let shared = known.hub else {
       return dismiss(peer, SegueError(.invalidState, "what the two hubs shared is over"))
@@ -98,7 +119,7 @@ extension HubEngine {
     do throws(SegueError) {
       try known.link.checkResumable(peerReceived: received)
       detach(known, shared, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
-      send(.proceed(session: shared.theirSecret, received: known.link.received), to: peer)
+      send(.proceed(session: shared.peerSessionID, received: known.link.received), to: peer)
       try resume(known, shared, over: peer, received: received)
     } catch {
       dismiss(known, error)
@@ -108,7 +129,7 @@ extension HubEngine {
 
   /// The other hub follows, and says how far it has come.
   private func goOn(_ session: Identifier?, over peer: Peer, _ received: UInt64) throws(SegueError) {
-    guard let known = self.session(resumingOver: peer), let shared = known.hub, shared.secret == session else {
+    guard let known = self.session(resumingOver: peer), let shared = known.hub, shared.sessionID == session else {
       throw SegueError(.malformed, "another session goes on than was decided")
     }
     do throws(SegueError) {
@@ -120,41 +141,39 @@ extension HubEngine {
     }
   }
 
-  private func begin(_ hub: HubIdentity, _ peer: Peer, _ secret: Identifier) {
+  private func establish(_ hub: HubIdentity, _ handshake: Handshake, _ peer: Peer, _ secret: Identifier) {
     peer.link.keep()
     peer.link.take(identity.id < hub.id ? .connecting : .accepting)
-    peer.hub = LinkedHub(hub, secret: peer.secret, theirSecret: secret, heardAt: now.uptime, linkedBytes)
-    peer.named = []
-    if let hub = peer.hub { tellAnew(peer, hub) }
+    let session = HubSession(
+      hub, sessionID: handshake.sessionID, peerSessionID: secret, heardAt: now.uptime, remoteHubs.bytes)
+    peer.identify(as: .hub(session))
+    publishEverything(peer, session)
     checkHubs(by: now.uptime + Self.hubAskTime)
-    tellSponsor(of: peer, hub)
+    reportLinkUp(of: peer, hub)
   }
 
-  private func tellSponsor(of peer: Peer, _ hub: HubIdentity) {
-    guard let sponsor = peer.sponsor else { return }
-    send(.attached(sponsor.number, deviceName: hub.deviceName), to: sponsor.app)
+  private func reportLinkUp(of peer: Peer, _ hub: HubIdentity) {
+    guard let owner = peer.linkOwner else { return }
+    send(.attached(owner.number, deviceName: hub.deviceName), to: owner.app)
   }
 
   /// What was cut goes on over the connection of `peer`, which is then that of `known`.
-  private func resume(_ known: Peer, _ shared: LinkedHub, over peer: Peer, received: UInt64) throws(SegueError) {
+  private func resume(_ known: Peer, _ shared: HubSession, over peer: Peer, received: UInt64) throws(SegueError) {
     try known.link.resume(over: peer.link, peerReceived: received)
-    removeFromList(peer)
+    _ = peers.removeHub(peer)
     peer.isClosing = true
     known.number = peer.number
-    known.sponsor = peer.sponsor
     known.linkOwner = peer.linkOwner
-    tellSponsor(of: known, shared.identity)
-    peers[peer.number] = known
-    shared.resumeBy = nil
-    shared.successor = nil
-    shared.heardAt = now.uptime
-    shared.isAsked = false
+    known.linkOwnerID = peer.linkOwnerID
+    reportLinkUp(of: known, shared.identity)
+    peers.connect(known)
+    shared.resumed(at: now.uptime)
     // What it had not received comes again, of offers and routes that are no more, too.
     send(.refresh, to: known)
-    tellAnew(known, shared)
+    publishEverything(known, shared)
     flush(known)
     checkHubs(by: now.uptime + Self.hubAskTime)
   }
 
-  func session(resumingOver peer: Peer) -> Peer? { hubList.first { $0.hub?.successor === peer } }
+  func session(resumingOver peer: Peer) -> Peer? { peers.hubs.first { $0.hub?.replacement === peer } }
 }

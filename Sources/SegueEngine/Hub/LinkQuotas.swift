@@ -14,14 +14,14 @@ extension HubEngine {
 
   /// Why it may not be linked as well. Nil: it may.
   func tooManyLinks(like peer: Peer) -> SegueError? {
-    guard let owner = peer.linkOwner else { return nil }
-    let count = hubList.count { $0.linkOwner == owner && $0.hub?.resumeBy == nil && !$0.isClosing }
+    guard let owner = peer.linkOwnerID else { return nil }
+    let count = peers.hubs.count { $0.linkOwnerID == owner && !$0.isSuspended && !$0.isClosing }
     return count <= Self.linkLimit
       ? nil : SegueError(.limitExceeded, "the app has too many links")
   }
 
-  /// Gives up links without a connection until the others hold no more than they may: one that holds too much, else the
-  /// oldest of the app whose links hold most. It ends as if its time were over.
+  /// Gives up links without a connection until the others hold no more than they may: one that holds too much, else
+  /// the oldest of the app whose links hold most. It ends as if its time were over.
   @inline(never)
   func boundSuspended() {
     while let peer = suspendedTooMuch() {
@@ -32,7 +32,7 @@ extension HubEngine {
   private func suspendedTooMuch() -> Peer? {
     var total = 0
     var most: (size: Int, oldest: Peer)?
-    for peer in hubList where isSuspended(peer) {
+    for peer in peers.hubs where isSuspended(peer) {
       let size = suspendedSize(peer)
       if size > Self.cutLinkSize { return peer }
       total += size
@@ -44,12 +44,12 @@ extension HubEngine {
     return most.size > Self.cutLinksOfApp || total > Self.cutLinksOfHub ? most.oldest : nil
   }
 
-  private func isSuspended(_ peer: Peer) -> Bool { !peer.isClosing && peer.hub?.resumeBy != nil }
+  private func isSuspended(_ peer: Peer) -> Bool { !peer.isClosing && peer.isSuspended }
 
   /// Of all links of the app that made this one; nil: this one is not the oldest of them.
   private func suspendedSize(ofOwnerOf peer: Peer) -> Int? {
     var size = 0
-    for other in hubList where other.linkOwner == peer.linkOwner && isSuspended(other) {
+    for other in peers.hubs where other.linkOwnerID == peer.linkOwnerID && isSuspended(other) {
       guard other === peer || !isOlder(other, than: peer) else { return nil }
       size += suspendedSize(other)
     }

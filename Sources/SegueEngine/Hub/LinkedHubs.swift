@@ -27,24 +27,16 @@ extension HubEngine {
   ) {
     self.now = now
     defer { removeDismissed() }
-    let peer = Peer(number: number, hubWith: secret, helloBy: now.uptime + Self.helloTime)
-    peers[number] = peer
+    let peer = Peer(number: number, .handshaking(Handshake(secret)), helloBy: now.uptime + Self.helloTime)
+    peers.connect(peer)
     if let attachment, let app = peers[attachment.app] {
-      peer.sponsor = Sponsor(app: app, number: attachment.number)
-      peer.linkOwner = app.app?.id
+      peer.linkOwner = LinkOwner(app: app, number: attachment.number)
+      peer.linkOwnerID = app.app?.id
     }
-    peer.index = hubList.count
-    hubList.append(peer)
+    peers.addHub(peer)
     if let error = tooManyLinks(like: peer) { return dismiss(peer, error) }
     send(.link(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum), to: peer)
     checkHubs(by: peer.helloBy)
-  }
-
-  /// What is to be done about descriptors.
-  public func takeTransfers() -> [DescriptorTransfer] {
-    guard !transfers.isEmpty else { return [] }
-    defer { transfers = [] }
-    return transfers
   }
 
   /// An app wants a link.
@@ -52,7 +44,7 @@ extension HubEngine {
     let request = LinkRequest(app: app.number, number: number)
     guard let descriptor else { return refuse(request, Self.noDescriptor) }
     if descriptor.isLost { return refuse(request, Self.lostDescriptor) }
-    transfers.append(.link(request, descriptor))
+    outbox.transfer(.link(request, descriptor))
   }
 
   public func refuse(_ attachment: LinkRequest, _ error: SegueError) {
@@ -63,38 +55,41 @@ extension HubEngine {
 
   /// The app that made the link hears that it has ended.
   @inline(never)
-  func detachSponsor(of peer: Peer, _ error: SegueError) {
-    guard let sponsor = peer.sponsor else { return }
-    peer.sponsor = nil
-    send(.detached(sponsor.number, error), to: sponsor.app)
+  func reportLinkDown(of peer: Peer, _ error: SegueError) {
+    guard let owner = peer.linkOwner else { return }
+    peer.linkOwner = nil
+    send(.detached(owner.number, error), to: owner.app)
   }
 
   /// The app is gone, and so are its links.
   @inline(never)
   func dismissLinks(of app: Peer) {
-    for peer in hubList where peer.sponsor?.app === app {
+    for peer in peers.hubs where peer.linkOwner?.app === app {
       dismiss(peer, SegueError(.connectionUnavailable, "the app that made the link has gone"))
     }
   }
 
   func handle(_ message: Message, fromHub peer: Peer) throws(SegueError) {
-    guard let hub = peer.hub else { return try shakeHands(message, peer) }
+    guard let hub = peer.hub else {
+      if let handshake = peer.handshake { try receive(message, handshake, from: peer) }
+      return
+    }
     switch message {
-    case .goodbye(let error): leave(peer, error)
+    case .goodbye(let error): receivedGoodbye(error, from: peer)
     case .ping(let number): send(.pong(number), to: peer)
     case .offer(let offer, let timing, let origin):
       guard let origin else { throw SegueError(.malformed, "an offer between hubs must say where it comes from") }
-      heard(offer, timing, origin, by: peer, hub)
+      receivedOffer(offer, timing, origin, by: peer, hub)
     case .gone(let id, let version):
       guard let version else { throw SegueError(.malformed, "between hubs it must be said whose offer is gone") }
-      heardGone(id, version, by: peer)
-    case .route(let id, let route, let isSought): try heard(route, to: id, isSought: isSought, by: peer, hub)
-    case .seek(let id, let sequence): sought(id, sequence, by: peer)
+      receivedGone(id, version, by: peer)
+    case .route(let id, let route, let isSought): try receivedRoute(route, to: id, isSought: isSought, by: peer, hub)
+    case .seek(let id, let sequence): receivedSeek(id, sequence, by: peer)
     case .follow(let id, let list): follow(id, list: list, peer, hub)
     case .unfollow(let id): hub.unfollow(id)
-    case .list(let id, let list): heardList(of: id, list, by: peer)
-    case .listed(let version): heardListed(version, by: peer)
-    case .refresh: loseRoutes(by: peer, hub)
+    case .list(let id, let list): receivedList(of: id, list, by: peer)
+    case .listed(let version): receivedListed(version, by: peer)
+    case .refresh: dropRoutes(by: peer, hub)
     case .fetch(let continuation, let milliseconds, let receiver):
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
       fetch(continuation, milliseconds: milliseconds, receiver, by: peer)
@@ -104,8 +99,8 @@ extension HubEngine {
     case .outcome(let continuation, let outcome, let error, let receiver):
       guard let receiver else { throw SegueError(.malformed, "an outcome between hubs must name the receiver") }
       self.outcome(continuation, outcome, error, receiver, from: peer)
-    case .noted(let id, _): noted(id, by: peer)
-    case .vanished(let id): vanished(id, beyond: peer)
+    case .noted(let id, _): outcomeAcknowledged(id, by: peer)
+    case .vanished(let id): peerLost(id, beyond: peer)
     case .request, .response: try pass(message, from: peer)
     case .link, .resume, .proceed: throw SegueError(.malformed, "link, resume or proceed came twice")
     case .stream(let id, let continuation, let app, let channel, let attachment):
@@ -120,14 +115,13 @@ extension HubEngine {
     }
   }
 
-  /// The connection is gone without a word: what came by it is not offered any more, but the rest may go on over another.
-  func suspend(_ peer: Peer, _ hub: LinkedHub) {
+  /// The connection is gone without a goodbye. Offers that came by it go; the rest may go on over another connection.
+  func suspend(_ peer: Peer, _ hub: HubSession) {
     guard hub.resumeBy == nil else { return }
-    detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
-    hub.resumeBy = now.uptime + Self.resumeTime
-    loseRoutes(by: peer, hub)
-    hub.toldRoutes = []
-    hub.lostRoutes = []
+    reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
+    hub.suspend(until: now.uptime + Self.resumeTime)
+    dropRoutes(by: peer, hub)
+    hub.forgetWhatWasTold()
     peer.pending = PendingOffers()
     peer.link.trim()
     checkHubs(by: now.uptime + Self.resumeTime)
@@ -135,56 +129,44 @@ extension HubEngine {
 
   /// Its connection is no longer listened to.
   @inline(never)
-  func detach(_ peer: Peer, _ hub: LinkedHub, _ error: SegueError) {
+  func detach(_ peer: Peer, _ hub: HubSession, _ error: SegueError) {
     guard hub.resumeBy == nil else { return }
-    detachSponsor(of: peer, error)
-    peers[peer.number] = nil
-    closable.append(peer.number)
+    reportLinkDown(of: peer, error)
+    _ = peers.disconnect(peer.number)
+    outbox.close(peer.number)
     suspend(peer, hub)
   }
 
   /// All offers that are known, of this device and of others.
   var offeredIdentifiers: [Identifier] {
     guard !offers.isEmpty else { return [] }
-    var identifiers = peerList.compactMap { $0.offer?.description.id }
-    for distant in distantHubList {
-      for offer in distant.offers where offer.activity.offer === offer {
+    var identifiers = peers.apps.compactMap { $0.offer?.description.id }
+    for remote in remoteHubs.all {
+      for offer in remote.offers where offer.activity.offer === offer {
         identifiers.append(offer.description.id)
       }
     }
     return identifiers
   }
 
-  func removeFromList(_ peer: Peer) {
-    let last = hubList.removeLast()
-    guard last !== peer else { return }
-    hubList[peer.index] = last
-    last.index = peer.index
-  }
-
   @inline(never)
-  func forgetHub(_ peer: Peer) {
-    guard peer.index < hubList.count, hubList[peer.index] === peer else { return }
-    removeFromList(peer)
-    session(resumingOver: peer)?.hub?.successor = nil
-    detachSponsor(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))
-    if let hub = peer.hub { loseRoutes(by: peer, hub) }
-    held.removeAll { $0.peer === peer }
-    heldOutcomes.removeAll { $0.peer === peer }
-    for path in paths.remove(of: peer) { tellLost(path, beyond: peer) }
-    loseCrossings(of: peer)
+  func removeHub(_ peer: Peer) {
+    guard peers.removeHub(peer) else { return }
+    session(resumingOver: peer)?.hub?.replace(by: nil)
+    reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))
+    if let hub = peer.hub { dropRoutes(by: peer, hub) }
+    failLinkedStreams(of: peer)
     leaveContinuations(peer)
     peer.pending = PendingOffers()
   }
 
   // MARK: Signs of life
 
-  func checkHubs(by deadline: Int64) { hubsCheckedAt = min(hubsCheckedAt ?? deadline, deadline) }
+  func checkHubs(by deadline: Int64) { linksDue.set(deadline) }
 
   func tickHubs() {
-    guard let at = hubsCheckedAt, at <= now.uptime else { return }
-    hubsCheckedAt = nil
-    for peer in hubList where !peer.isClosing {
+    guard linksDue.take(now.uptime) else { return }
+    for peer in peers.hubs where !peer.isClosing {
       guard let hub = peer.hub else {
         if peer.helloBy <= now.uptime {
           dismiss(peer, SegueError(.remoteApplicationTimedOut, "no word within \(Self.helloTime) ms"))
@@ -199,7 +181,7 @@ extension HubEngine {
           continue
         }
         peer.isClosing = true
-        forget(peer)
+        remove(peer)
         continue
       }
       if hub.heardAt + Self.hubSilenceTime <= now.uptime {
@@ -209,7 +191,7 @@ extension HubEngine {
         continue
       }
       if !hub.isAsked, hub.heardAt + Self.hubAskTime <= now.uptime {
-        hub.isAsked = true
+        hub.ask()
         send(.ping(UInt64(clamping: now.uptime)), to: peer)
       }
       checkHubs(by: hub.heardAt + (hub.isAsked ? Self.hubSilenceTime : Self.hubAskTime))

@@ -10,7 +10,7 @@ final class Relay {
   let channel: Link.Channel
   let outChannel: Link.Channel
 
-  init(from: Peer, channel: Link.Channel, to: Peer, outChannel: Link.Channel) {
+  fileprivate init(from: Peer, channel: Link.Channel, to: Peer, outChannel: Link.Channel) {
     self.from = from
     self.channel = channel
     self.to = to
@@ -18,51 +18,62 @@ final class Relay {
   }
 }
 
+/// What comes on channels: it goes to whoever has the channel.
 extension HubEngine {
   /// Channels of one app that may go on to one other.
   static let relaysOfPairLimit = Link.channelLimit / 2
 
   /// Passes a channel on, as a new one of the other peer; nil: that has too many.
   func relay(from: Peer, _ channel: Link.Channel, to: Peer) -> Link.Channel? {
-    guard to.relays.count < Link.channelLimit, to.link.openCount < Link.channelLimit,
-      from.isHub || from.relays.count(where: { $0.from === from && $0.to === to }) < Self.relaysOfPairLimit
+    guard to.link.openCount < Link.channelLimit, to.channels.relays.count < Link.channelLimit,
+      from.isHub || from.channels.relays.count(where: { $0.from === from && $0.to === to }) < Self.relaysOfPairLimit
     else { return nil }
     let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open())
-    from.relays.append(relay)
-    to.relays.append(relay)
+    from.channels.insert(.relay(relay), channel)
+    to.channels.insert(.relay(relay), relay.outChannel)
     return relay.outChannel
   }
 
-  func relay(_ bytes: ArraySlice<UInt8>, from peer: Peer, _ channel: Link.Channel) {
-    guard let relay = relay(from: peer, channel) else { return peer.link.reset(channel) }
-    // The sender had this much credit because the receiver gave it.
-    relay.to.link.write(bytes, to: relay.outChannel)
-    flush(relay.to)
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, from peer: Peer) {
+    switch peer.channels[channel] {
+    case .relay(let relay):
+      // The sender had this much credit because the receiver gave it.
+      relay.to.link.write(bytes, to: relay.outChannel)
+      flush(relay.to)
+    case .stream(let stream): received(bytes, stream)
+    case nil: peer.link.reset(channel)
+    }
   }
 
   /// - Parameter total: of the bytes at their source: whoever gets the last of them compares.
-  func relayEnd(from peer: Peer, _ channel: Link.Channel, total: UInt64) {
-    guard let relay = relay(from: peer, channel) else { return }
-    relay.to.link.finish(relay.outChannel, total: total)
-    flush(relay.to)
-    remove(relay)
-  }
-
-  func relayReset(from peer: Peer, _ channel: Link.Channel) {
-    if let relay = relay(from: peer, channel) {
-      end(relay, resetting: relay.to)
-    } else if let relay = peer.relays.first(where: { $0.to === peer && $0.outChannel == channel }) {
-      end(relay, resetting: relay.from)
+  func receivedEnd(of channel: Link.Channel, total: UInt64, from peer: Peer) {
+    switch peer.channels[channel] {
+    case .relay(let relay):
+      relay.to.link.finish(relay.outChannel, total: total)
+      flush(relay.to)
+      remove(relay)
+    case .stream(let stream): receivedEnd(stream, total: total)
+    case nil: break
     }
   }
 
-  func relayRoom(_ count: Int, from peer: Peer, _ outChannel: Link.Channel) {
-    guard let relay = peer.relays.first(where: { $0.to === peer && $0.outChannel == outChannel }) else {
-      return flush(peer)
+  func receivedReset(of channel: Link.Channel, from peer: Peer) {
+    switch peer.channels[channel] {
+    case .relay(let relay): end(relay, resetting: peer === relay.to ? relay.from : relay.to)
+    case .stream(let stream): receivedReset(stream, channel)
+    case nil: break
     }
-    relay.from.link.grant(count, to: relay.channel)
-    flush(relay.from)
-    flush(peer)
+  }
+
+  func receivedCredit(_ count: Int, for channel: Link.Channel, from peer: Peer) {
+    switch peer.channels[channel] {
+    case .stream(let stream): changed(stream)
+    case .relay(let relay):
+      relay.from.link.grant(count, to: relay.channel)
+      flush(relay.from)
+      flush(peer)
+    case nil: flush(peer)
+    }
   }
 
   func end(_ relay: Relay, resetting peer: Peer) {
@@ -71,12 +82,8 @@ extension HubEngine {
     remove(relay)
   }
 
-  private func relay(from peer: Peer, _ channel: Link.Channel) -> Relay? {
-    peer.relays.first { $0.from === peer && $0.channel == channel }
-  }
-
   private func remove(_ relay: Relay) {
-    relay.from.relays.removeAll { $0 === relay }
-    relay.to.relays.removeAll { $0 === relay }
+    relay.from.channels.remove(relay.channel)
+    relay.to.channels.remove(relay.outChannel)
   }
 }

@@ -3,59 +3,33 @@ import SegueWire
 
 /// The hub of another device that has offers, wherever it is: the ways to it, and its offers as far as they are known.
 /// Nothing is kept of what has gone.
-final class DistantHub {
+final class RemoteHub {
   let id: Identifier
   /// One of each linked hub that has a route to it. In no order.
-  private(set) var ways: [Way] = []
+  private(set) var ways: [HubRoute] = []
   /// The way that was chosen. All that is heard of its offers comes by that: what others say is not believed.
-  var way: Way?
+  private(set) var way: HubRoute?
   /// That way was asked for its offers.
-  var isFollowed = false
-  /// The shortest route that was told to others, of the highest sequence; none: any will do. What is longer may be what
-  /// another has made of that, and be lost with it.
+  private(set) var isFollowed = false
+  /// The shortest route that was told to others, of the highest sequence; none: any will do. What is longer may be
+  /// what another has made of that, and be lost with it.
   private(set) var shortest: Distance?
   /// The way was lost: since when, and the uptime at which others are asked for one. Nil: there is one.
-  var seeking: (since: Int64, askAt: Int64)?
+  private(set) var seeking: (since: Int64, askAt: Int64)?
   /// The last sequence that this hub has asked for on behalf of another, and the uptime of that.
-  var asked: (sequence: UInt64, at: Int64) = (0, 0)
+  private var asked: (sequence: UInt64, at: Int64) = (0, 0)
   /// How far its offers are known.
   private(set) var number: UInt64 = 0
   /// The number of the last list of its offers that was asked for.
   private(set) var list: UInt64 = 0
   /// That list has begun: what comes by the chosen way is what it was asked for.
-  var isListed = false
+  private(set) var isListed = false
   /// Uptime at which the chosen way was first heard to tell of less than is known; nil: it does not.
   private(set) var behindSince: Int64?
-  /// In no order; `KnownOffers` sees to it that they are those of their activities.
+  /// In no order; `OfferDirectory` sees to it that they are those of their activities.
   private(set) var offers: [HubOffer] = []
   /// Where it stands in the list of its hub.
   var index = 0
-
-  /// The route of a linked hub.
-  final class Way {
-    /// Outlives it: it has it among its ways.
-    unowned(unsafe) let distant: DistantHub
-    /// Outlives it: ways by a hub go with it.
-    unowned(unsafe) let peer: Peer
-    /// Where it stands among those of that hub.
-    var place = 0
-    /// From that hub to this one.
-    let hubs: [Identifier]
-    let sequence: UInt64
-    /// That hub has lost it, and looks for another.
-    var isSought = false
-
-    init(to distant: DistantHub, by peer: Peer, _ route: Route) {
-      self.distant = distant
-      self.peer = peer
-      hubs = route.hubs
-      sequence = route.sequence
-    }
-
-    var isDirect: Bool { hubs.count == 1 }
-    /// Bytes that it is counted as.
-    var cost: Int { 256 + hubs.count * Identifier.size }
-  }
 
   typealias Distance = (sequence: UInt64, count: Int)
 
@@ -65,10 +39,10 @@ final class DistantHub {
     self.shortest = shortest
   }
 
-  func way(by peer: Peer) -> Way? { ways.first { $0.peer === peer } }
-  func has(_ way: Way) -> Bool { ways.contains { $0 === way } }
+  func way(by peer: Peer) -> HubRoute? { ways.first { $0.peer === peer } }
+  func has(_ way: HubRoute) -> Bool { ways.contains { $0 === way } }
 
-  func set(_ way: Way?, by peer: Peer) {
+  func set(_ way: HubRoute?, by peer: Peer) {
     if let index = ways.firstIndex(where: { $0.peer === peer }) {
       peer.hub?.remove(ways.remove(at: index))
     }
@@ -77,10 +51,10 @@ final class DistantHub {
     ways.append(way)
   }
 
-  /// The one that passes the fewest hubs; of those, that which was chosen before, or the one by the hub that was linked
-  /// first. - Parameter isSure: it is not what another may have made of a route that is lost.
-  func bestWay(isSure: Bool) -> Way? {
-    var best: Way?
+  /// The one that passes the fewest hubs; of those, that which was chosen before, or the one by the hub that was
+  /// linked first. - Parameter isSure: it is not what another may have made of a route that is lost.
+  func bestWay(isSure: Bool) -> HubRoute? {
+    var best: HubRoute?
     for way in ways where !way.isSought && (!isSure || mayTake(way)) {
       if let best {
         guard way.hubs.count <= best.hubs.count else { continue }
@@ -97,13 +71,34 @@ final class DistantHub {
 
   /// What the hub itself says is so; what others say, if it is newer, or nearer to it than this one ever was (Babel,
   /// RFC 8966 3.5.1).
-  private func mayTake(_ way: Way) -> Bool {
+  private func mayTake(_ way: HubRoute) -> Bool {
     guard let shortest, !way.isDirect else { return true }
     return way.sequence > shortest.sequence || way.sequence == shortest.sequence && way.hubs.count <= shortest.count
   }
 
+  func choose(_ way: HubRoute?) { self.way = way }
+
+  // MARK: A way that was lost
+
+  /// Since now, unless one is sought already.
+  func seek(_ now: Int64, askAt: Int64) -> Bool {
+    guard seeking == nil else { return false }
+    seeking = (now, askAt)
+    return true
+  }
+
+  func askAgain(at uptime: Int64) { seeking?.askAt = uptime }
+
+  /// Another asks for a newer one: many may do so for the same reason.
+  /// - Returns: whether the chosen way is to be asked for it.
+  func passOn(_ sequence: UInt64, _ now: Int64, pause: Int64) -> Bool {
+    guard asked.sequence != sequence || asked.at + pause <= now else { return false }
+    asked = (sequence, now)
+    return true
+  }
+
   /// That way is told to others.
-  func settle(_ way: Way) {
+  func settle(_ way: HubRoute) {
     seeking = nil
     if let shortest, !way.isDirect, way.sequence == shortest.sequence, way.hubs.count >= shortest.count { return }
     shortest = (way.sequence, way.hubs.count)
@@ -116,12 +111,21 @@ final class DistantHub {
 
   /// From now on offers are told anew: those that are not, once the list is complete, are gone.
   /// - Parameter believing: whatever was known before.
-  func askForList(believing: Bool) {
+  func follow(believing: Bool) {
+    isFollowed = true
     list &+= 1
     isListed = way?.isDirect ?? false
     behindSince = nil
     if believing { number = 0 }
   }
+
+  func unfollow() {
+    isFollowed = false
+    isListed = false
+  }
+
+  /// A list begins.
+  func begin(_ list: UInt64) { if self.list == list { isListed = true } }
 
   /// Whether what is told of it is no older than what is known. What a hub says of its own offers is always so.
   func takes(_ number: UInt64, at uptime: Int64) -> Bool {
@@ -159,5 +163,31 @@ final class DistantHub {
   func has(_ offer: HubOffer) -> Bool { offer.place < offers.count && offers[offer.place] === offer }
 
   /// Its hub ends: what holds what it holds is let go.
-  func leave() { offers = [] }
+  func tearDown() { offers = [] }
+}
+
+/// A route to another hub, by one that is linked.
+final class HubRoute {
+  /// Outlives it: it has the route among its own.
+  unowned(unsafe) let destination: RemoteHub
+  /// Outlives it: routes by a hub go with it.
+  unowned(unsafe) let peer: Peer
+  /// Where it stands among those of that hub.
+  var place = 0
+  /// From that hub to this one.
+  let hubs: [Identifier]
+  let sequence: UInt64
+  /// That hub has lost it, and looks for another.
+  var isSought = false
+
+  init(to destination: RemoteHub, by peer: Peer, _ route: Route) {
+    self.destination = destination
+    self.peer = peer
+    hubs = route.hubs
+    sequence = route.sequence
+  }
+
+  var isDirect: Bool { hubs.count == 1 }
+  /// Bytes that it is counted as.
+  var cost: Int { 256 + hubs.count * Identifier.size }
 }

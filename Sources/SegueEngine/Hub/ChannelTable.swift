@@ -1,0 +1,41 @@
+import SegueWire
+
+/// Who is at the hub's end of a channel.
+enum ChannelOwner {
+  case relay(Relay)
+  case stream(LinkedStream)
+}
+
+/// The channels of a link that belong to something: each to one owner.
+struct ChannelTable {
+  /// In ascending order.
+  private var entries: [(channel: Link.Channel, owner: ChannelOwner)] = []
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  subscript(channel: Link.Channel) -> ChannelOwner? {
+    let place = place(of: channel)
+    return place < entries.count && entries[place].channel == channel ? entries[place].owner : nil
+  }
+
+  mutating func insert(_ owner: ChannelOwner, _ channel: Link.Channel) {
+    entries.insert((channel, owner), at: place(of: channel))
+  }
+
+  mutating func remove(_ channel: Link.Channel) {
+    let place = place(of: channel)
+    if place < entries.count, entries[place].channel == channel { entries.remove(at: place) }
+  }
+
+  /// Of the first entry that is not below it.
+  private func place(of channel: Link.Channel) -> Int {
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].channel < channel { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  var relays: [Relay] { entries.compactMap { if case .relay(let relay) = $0.owner { relay } else { nil } } }
+}

@@ -1,0 +1,220 @@
+import SegueModel
+
+/// What a hub knows of one activity.
+final class KnownActivity {
+  let id: Identifier
+  /// The offer that counts.
+  fileprivate(set) var offer: HubOffer?
+  /// The offers of it by other devices' hubs, one of each. The first of them counts, unless an app of this device
+  /// offers it.
+  fileprivate(set) var ways: [HubOffer] = []
+  /// Whether it is found by its identifier.
+  fileprivate(set) var isListed = true
+
+  init(_ id: Identifier) { self.id = id }
+
+  func way(of home: RemoteHub) -> HubOffer? { ways.first { $0.remote?.home === home } }
+  func hasWay(_ offer: HubOffer) -> Bool { ways.contains { $0 === offer } }
+
+  /// Its hub ends: an offer and its activity hold each other no longer.
+  func tearDown() {
+    offer = nil
+    ways = []
+  }
+}
+
+/// What offers and apps must have in common: team and type, as bytes.
+typealias TopicKey = [UInt8]
+
+/// The offers of one team and type, and the apps that see them.
+final class Topic {
+  let key: TopicKey
+  fileprivate var offers = UnorderedList<HubOffer>()
+  fileprivate(set) var subscribers: [Peer] = []
+
+  fileprivate init(_ key: TopicKey) { self.key = key }
+
+  fileprivate var isEmpty: Bool { offers.isEmpty && subscribers.isEmpty }
+
+  fileprivate func tearDown() {
+    offers.removeAll()
+    subscribers = []
+  }
+
+  static func key(team: String, type: String) -> TopicKey {
+    Text.withBytes(team) { team in
+      Text.withBytes(type) { type in
+        TopicKey(unsafeUninitializedCapacity: team.count + 1 + type.count) { key, count in
+          let key = UnsafeMutableRawBufferPointer(key)
+          key.copyMemory(from: team)
+          // No UTF-8 has it.
+          key[team.count] = 0xff
+          UnsafeMutableRawBufferPointer(rebasing: key[(team.count + 1)...]).copyMemory(from: type)
+          count = key.count
+        }
+      }
+    }
+  }
+}
+
+/// The activities that are offered, and the apps that see them. Whatever changes about their offers changes here, so
+/// that it can be checked without a look at all of them.
+struct OfferDirectory {
+  private var activities: [Identifier: KnownActivity] = [:]
+  private var topics: [TopicKey: Topic] = [:]
+  /// Peers that see everything.
+  private(set) var choosers: [Peer] = []
+  private var lastSequence: UInt64 = 0
+  /// Of the last change of this device's offers that was made known; 0: it never had any.
+  private(set) var number: UInt64 = 0
+  /// Ways that came, went, moved or may have lost their activity's offer; only if somebody asks.
+  private var changes: [HubOffer] = []
+  var keepsChanges = false
+
+  var count: Int { activities.count }
+  var isEmpty: Bool { activities.isEmpty }
+
+  /// Whether something is known of an activity, and no offer.
+  var hasEmpty: Bool { activities.values.contains { $0.offer == nil && $0.ways.isEmpty } }
+
+  /// The offer of an activity that counts.
+  subscript(id: Identifier) -> HubOffer? { activities[id]?.offer }
+
+  /// Nil: nothing is known of it.
+  func known(_ id: Identifier) -> KnownActivity? { activities[id] }
+
+  /// One of which nothing is known yet is listed: give it an offer, or call `removeIfEmpty`.
+  mutating func activity(_ id: Identifier) -> KnownActivity {
+    if let known = activities[id] { return known }
+    let activity = KnownActivity(id)
+    activities[id] = activity
+    return activity
+  }
+
+  mutating func removeIfEmpty(_ activity: KnownActivity) {
+    guard activity.isListed, activity.offer == nil, activity.ways.isEmpty else { return }
+    activity.isListed = false
+    activities[activity.id] = nil
+  }
+
+  /// Ranks offers of one millisecond.
+  mutating func takeSequence() -> UInt64 {
+    lastSequence += 1
+    return lastSequence
+  }
+
+  /// An offer of this device changes.
+  /// - Returns: whether it is the first.
+  mutating func countChange() -> Bool {
+    number += 1
+    return number == 1
+  }
+
+  // MARK: Offers that count
+
+  /// Makes it the offer of its activity.
+  /// - Parameter former: the one that was taken out for it.
+  mutating func enter(_ offer: HubOffer, former: HubOffer? = nil) {
+    set(offer, of: offer.activity)
+    let shared = former.flatMap { $0.isAlike(offer) ? $0.topic : nil }
+    let topic = shared ?? topic(offer.topicKey)
+    offer.topic = topic
+    offer.index = topic.offers.append(offer)
+  }
+
+  /// Takes out what `enter` put in. The topic stays, until `removeIfEmpty`.
+  mutating func take(_ offer: HubOffer) {
+    set(nil, of: offer.activity)
+    guard let topic = offer.topic else { return }
+    if let moved = topic.offers.remove(at: offer.index) { moved.index = offer.index }
+  }
+
+  private mutating func topic(_ key: TopicKey) -> Topic {
+    if let topic = topics[key] { return topic }
+    let topic = Topic(key)
+    topics[key] = topic
+    return topic
+  }
+
+  mutating func removeIfEmpty(_ topic: Topic?) {
+    guard let topic, topic.isEmpty else { return }
+    topics[topic.key] = nil
+  }
+
+  // MARK: Who sees them
+
+  /// - Returns: offers that an app of this kind sees.
+  mutating func subscribe(_ peer: Peer, _ app: AppIdentity) -> [Identifier] {
+    var seen: [Identifier] = []
+    for type in app.types {
+      let topic = topic(Topic.key(team: app.team, type: type))
+      guard !topic.subscribers.contains(where: { $0 === peer }) else { continue }
+      topic.subscribers.append(peer)
+      seen += topic.offers.all.map { $0.description.id }
+    }
+    return seen
+  }
+
+  mutating func subscribeToAll(_ peer: Peer) { choosers.append(peer) }
+
+  mutating func unsubscribe(_ peer: Peer, _ app: AppIdentity) {
+    choosers.removeAll { $0 === peer }
+    for type in app.types where !app.isChooser {
+      guard let topic = topics[Topic.key(team: app.team, type: type)] else { continue }
+      topic.subscribers.removeAll { $0 === peer }
+      removeIfEmpty(topic)
+    }
+  }
+
+  var hasTopics: Bool { !topics.isEmpty }
+  /// Invariant: there is none.
+  var hasEmptyTopic: Bool { topics.values.contains { $0.isEmpty } }
+
+  /// Makes an offer the one that counts; nil: none does.
+  private mutating func set(_ offer: HubOffer?, of activity: KnownActivity) {
+    activity.offer = offer
+    if keepsChanges, let way = activity.ways.first { changes.append(way) }
+  }
+
+  mutating func addWay(_ offer: HubOffer) {
+    offer.remote?.home.append(offer)
+    offer.activity.ways.append(offer)
+    offer.peer.hub?.count(offer.cost)
+    if keepsChanges { changes.append(offer) }
+  }
+
+  /// It comes by another hub now.
+  mutating func move(_ offer: HubOffer, to peer: Peer) {
+    offer.peer.hub?.count(-offer.cost)
+    offer.move(to: peer)
+    peer.hub?.count(offer.cost)
+    if keepsChanges { changes.append(offer) }
+  }
+
+  /// The hub ends: offers have their activities and topics, which have their offers, and the peers that have those.
+  func tearDown() {
+    for activity in activities.values { activity.tearDown() }
+    for topic in topics.values { topic.tearDown() }
+  }
+
+  /// Nothing, for an offer of this device.
+  mutating func removeWay(_ offer: HubOffer) {
+    guard let home = offer.remote?.home else { return }
+    offer.activity.ways.removeAll { $0 === offer }
+    offer.peer.hub?.count(-offer.cost)
+    let moved = home.remove(offer)
+    guard keepsChanges else { return }
+    // One that is gone may have nothing left that it points to.
+    changes.removeAll { $0 === offer }
+    if let way = offer.activity.ways.first { changes.append(way) }
+    if let moved { changes.append(moved) }
+  }
+
+  /// The first that `check` says is wrong with ways that have changed since this was asked last; nil: nothing.
+  mutating func firstChange(_ check: (HubOffer) -> StaticString?) -> StaticString? {
+    guard !changes.isEmpty else { return nil }
+    defer { changes.removeAll(keepingCapacity: true) }
+    for index in changes.indices { if let broken = check(changes[index]) { return broken } }
+    return nil
+  }
+}

@@ -1,0 +1,97 @@
+import SegueModel
+
+/// The connections of a hub, and who is behind them.
+struct PeerTable {
+  private var byNumber: [HubEngine.PeerNumber: Peer] = [:]
+  private var byApp: [Identifier: Peer] = [:]
+  private var appList = UnorderedList<Peer>()
+  private var hubList = UnorderedList<Peer>()
+  /// Those that have not said hello, the oldest first.
+  private(set) var unidentified: [Peer] = []
+  /// Apps that have left, for which nobody need wait.
+  private var departed = RecentIdentifiers()
+  /// Since the lists were last checked.
+  private var hasChanged = false
+
+  /// Apps that are registered.
+  var apps: [Peer] { appList.all }
+  /// Links with other hubs, also those that have not said who they are, and those without a connection.
+  var hubs: [Peer] { hubList.all }
+
+  subscript(number: HubEngine.PeerNumber) -> Peer? { byNumber[number] }
+  subscript(app id: Identifier) -> Peer? { byApp[id] }
+
+  func hasDeparted(_ app: Identifier) -> Bool { departed.contains(app) }
+
+  // MARK: Connections
+
+  mutating func connect(_ peer: Peer) { byNumber[peer.number] = peer }
+
+  mutating func disconnect(_ number: HubEngine.PeerNumber) -> Peer? { byNumber.removeValue(forKey: number) }
+
+  // MARK: Who is behind them
+
+  mutating func addUnidentified(_ peer: Peer) { unidentified.append(peer) }
+  mutating func removeUnidentified(_ peer: Peer) { unidentified.removeAll { $0 === peer } }
+  mutating func popLongestUnidentified() -> Peer { unidentified.removeFirst() }
+
+  mutating func register(_ peer: Peer, _ app: AppIdentity) {
+    removeUnidentified(peer)
+    peer.identify(as: .app(AppSession(app)))
+    peer.index = appList.append(peer)
+    byApp[app.id] = peer
+    hasChanged = true
+  }
+
+  /// - Returns: false: it is not registered, or not any more.
+  mutating func deregister(_ peer: Peer) -> Bool {
+    guard let app = peer.app, byApp[app.id] === peer, appList.has(peer, at: peer.index) else { return false }
+    byApp[app.id] = nil
+    departed.insert(app.id)
+    if let moved = appList.remove(at: peer.index) { moved.index = peer.index }
+    hasChanged = true
+    return true
+  }
+
+  mutating func addHub(_ peer: Peer) {
+    peer.index = hubList.append(peer)
+    hasChanged = true
+  }
+
+  /// - Returns: false: it is not there any more.
+  mutating func removeHub(_ peer: Peer) -> Bool {
+    guard hubList.has(peer, at: peer.index) else { return false }
+    if let moved = hubList.remove(at: peer.index) { moved.index = peer.index }
+    hasChanged = true
+    return true
+  }
+
+  // MARK: Invariants
+
+  var brokenCount: StaticString? {
+    if byNumber.count < appList.count { return "hub: it lists apps that are not connected" }
+    if byApp.count != appList.count { return "hub: an app that is gone is known" }
+    return unidentified.count > HubEngine.unidentifiedLimit ? "hub: too many have not said who they are" : nil
+  }
+
+  /// The first that is wrong with the lists, if they have changed since this was last asked.
+  mutating func brokenChange() -> StaticString? {
+    guard hasChanged else { return nil }
+    hasChanged = false
+    return brokenList
+  }
+
+  var brokenList: StaticString? {
+    let (apps, hubs) = (apps, hubs)
+    if !apps.indices.allSatisfy({ apps[$0].index == $0 && apps[$0].app != nil }) {
+      return "hub: its list of apps is out of order"
+    }
+    if !hubs.indices.allSatisfy({ hubs[$0].index == $0 && hubs[$0].isHub }) {
+      return "hub: its list of hubs is out of order"
+    }
+    for peer in hubs where byNumber[peer.number] !== peer && (peer.isClosing || !peer.isSuspended) {
+      return "hub: another that is gone is listed"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,55 @@
+import SegueModel
+
+/// Hubs of other devices that have offers, whether they are linked with this one or not.
+struct RemoteHubs {
+  private var byID: [Identifier: RemoteHub] = [:]
+  private var list = UnorderedList<RemoteHub>()
+  private var former = FormerRoutes()
+  /// What linked hubs have this one keep.
+  let bytes = LinkedBytes()
+  /// When they are looked after.
+  var due = EarliestDeadline()
+
+  var all: [RemoteHub] { list.all }
+  var count: Int { list.count }
+  var isEmpty: Bool { list.isEmpty }
+  subscript(id: Identifier) -> RemoteHub? { byID[id] }
+
+  /// - Parameter uptime: from which on routes that were lost count.
+  mutating func add(_ id: Identifier, lostSince uptime: Int64) -> RemoteHub {
+    let hub = RemoteHub(id, shortest: former.take(id, since: uptime))
+    hub.index = list.append(hub)
+    byID[id] = hub
+    return hub
+  }
+
+  mutating func remove(_ hub: RemoteHub, _ now: Int64) {
+    if let shortest = hub.shortest { former.note(hub.id, shortest, now) }
+    byID[hub.id] = nil
+    if let moved = list.remove(at: hub.index) { moved.index = hub.index }
+  }
+
+  /// Invariant: each is listed at its place.
+  var isConsistent: Bool {
+    list.all.indices.allSatisfy { list.all[$0].index == $0 && byID[list.all[$0].id] === list.all[$0] }
+  }
+
+  /// The hub that knows them ends.
+  func tearDown() { for hub in list.all { hub.tearDown() } }
+}
+
+/// The route to a hub itself, which is told anew when others have lost theirs.
+struct OwnRoute {
+  private(set) var sequence: UInt64 = 1
+  /// Uptime from which on it may be raised again.
+  private var raisableAt: Int64 = 0
+
+  /// Many may ask for the same reason, and one for none.
+  /// - Returns: whether it is a new one.
+  mutating func raise(to sequence: UInt64, _ now: Int64, pause: Int64) -> Bool {
+    guard sequence > self.sequence, now >= raisableAt else { return false }
+    raisableAt = now + pause
+    self.sequence += 1
+    return true
+  }
+}

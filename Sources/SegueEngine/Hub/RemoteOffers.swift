@@ -1,0 +1,163 @@
+import SegueModel
+import SegueWire
+
+/// Offers of other devices. They are heard of their hub itself, if it is linked, else of the one linked hub that is
+/// the chosen way to it, which was asked to tell of them. So each hub hears of a change once.
+extension HubEngine {
+  /// Of that hub, by that one: nil unless that is to be believed.
+  private func remoteHub(_ version: OffersVersion, by peer: Peer) -> (hub: RemoteHub, isNews: Bool)? {
+    guard let remote = remoteHubs[version.hub], remote.way?.peer === peer, remote.isListed else { return nil }
+    let isNews = remote.takes(version.number, at: now.uptime)
+    if let since = remote.behindSince { checkRemoteHubs(by: since + Self.disbeliefTime) }
+    return (remote, isNews)
+  }
+
+  func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer, _ hub: HubSession) {
+    guard let (remote, isNews) = remoteHub(origin.version, by: peer) else { return }
+    let former = offers.known(told.description.id)?.way(of: remote)
+    // It is there, though it may have changed since.
+    guard isNews else {
+      former?.list = remote.list
+      return
+    }
+    let activity = offers.activity(told.description.id)
+    if let former { offers.removeWay(former) }
+    let present = activity.offer
+    let isKnown = present.map { $0.origin == told.origin && $0.activation == origin.activation } ?? false
+    let offer = HubOffer(
+      of: activity, peer: peer, description: told.description.expiring(timing.expirationDate(now: now)),
+      // Activated once, it keeps its rank, however its news comes.
+      activatedAt: isKnown ? present!.activatedAt : now.uptime - timing.age, activation: origin.activation,
+      sequence: isKnown ? present!.sequence : offers.takeSequence(), remote: HubOffer.Remote(told, origin.team, remote))
+    // What is more than may be kept is not taken.
+    if hasRoom(offer.cost, hub) {
+      offer.list = remote.list
+      offers.addWay(offer)
+    }
+    choose(activity)
+    publishToHubs(.offer(remote.id, told.description.id))
+    resumeHeld()
+    sendHeldOutcomes(of: told.origin)
+  }
+
+  func receivedGone(_ id: Identifier, _ version: OffersVersion, by peer: Peer) {
+    guard let (remote, isNews) = remoteHub(version, by: peer), isNews,
+      let offer = offers.known(id)?.way(of: remote)
+    else { return }
+    remove(offer, of: remote)
+  }
+
+  /// All offers of a hub were told.
+  func receivedListed(_ version: OffersVersion, by peer: Peer) {
+    guard let (remote, isNews) = remoteHub(version, by: peer), isNews else { return }
+    for offer in remote.offers where offer.list != remote.list { remove(offer, of: remote) }
+    publishToHubs(.listed(remote.id))
+  }
+
+  /// What was asked for begins here.
+  func receivedList(of id: Identifier, _ list: UInt64, by peer: Peer) {
+    if let remote = remoteHubs[id], remote.way?.peer === peer { remote.begin(list) }
+  }
+
+  private func remove(_ offer: HubOffer, of remote: RemoteHub) {
+    offers.removeWay(offer)
+    choose(offer.activity)
+    publishToHubs(.offer(remote.id, offer.activity.id))
+  }
+
+  // MARK: Whom the chosen way leaves behind
+
+  /// What it tells may have been less than is known for too long.
+  func catchUp(_ remote: RemoteHub) {
+    guard let since = remote.behindSince, let way = remote.way, remote.isFollowed else { return }
+    if since + Self.disbeliefTime <= now.uptime {
+      follow(remote, way, believing: true)
+    } else {
+      checkRemoteHubs(by: since + Self.disbeliefTime)
+    }
+  }
+
+  // MARK: Telling
+
+  /// A linked hub wants to hear of another's offers: all now, and each change.
+  func follow(_ id: Identifier, list: UInt64, _ peer: Peer, _ hub: HubSession) {
+    guard remoteHubs[id] != nil else { return }
+    hub.follow(id)
+    // A list that is being told ends first: asked for without being read, it costs nothing.
+    guard !peer.pending.contains(.listed(id)) else { return hub.relist(id, list) }
+    beginList(of: id, list, to: peer)
+    sendPending(peer)
+  }
+
+  private func beginList(of id: Identifier, _ list: UInt64, to peer: Peer) {
+    send(.list(id, list), to: peer)
+    listOffers(of: id, to: peer)
+  }
+
+  func listOffers(of id: Identifier, to peer: Peer) {
+    if id == identity.id {
+      for app in peers.apps { if let offer = app.offer { peer.pending.append(.offer(id, offer.description.id)) } }
+    }
+    for offer in remoteHubs[id]?.offers ?? [] { peer.pending.append(.offer(id, offer.description.id)) }
+    peer.pending.appendLast(.listed(id))
+  }
+
+  /// Tells the linked hubs that hear of it by this one.
+  func publishToHubs(_ news: OfferNews) {
+    var bytes: [UInt8]?
+    for peer in peers.hubs where peer.isLinked {
+      guard let hub = peer.hub, news.hub == identity.id || hub.follows(news.hub) else { continue }
+      guard peer.pending.isEmpty, mayUpdate(peer) else {
+        wait(news, for: peer)
+        continue
+      }
+      if bytes == nil { bytes = encoded(news) }
+      if let bytes { send(bytes, to: peer) }
+    }
+  }
+
+  func sendUpdate(_ news: OfferNews, to peer: Peer, _ hub: HubSession) {
+    if news.kind == .route { return sendRoute(to: news.hub, peer, hub) }
+    // It may have gone elsewhere meanwhile.
+    guard news.hub == identity.id || hub.follows(news.hub) else { return }
+    if news.kind == .listed, let list = hub.takeRelisted(news.hub) {
+      return beginList(of: news.hub, list, to: peer)
+    }
+    if let bytes = encoded(news) { send(bytes, to: peer) }
+  }
+
+  /// How it is with an offer, or with the list of them. Nil: nothing is known of that hub any more.
+  private func encoded(_ news: OfferNews) -> [UInt8]? {
+    let remote = remoteHubs[news.hub]
+    guard news.hub == identity.id || remote?.way != nil else { return nil }
+    let version = OffersVersion(hub: news.hub, number: remote?.number ?? offers.number)
+    if news.kind == .listed { return outbox.encoding(of: .listed(version)) }
+    let activity = offers.known(news.activity)
+    let present = remote.map { activity?.way(of: $0) } ?? activity?.offer.flatMap { $0.remote == nil ? $0 : nil }
+    guard let offer = present, isOffered(offer), let told = told(offer), let team = offer.team else {
+      return outbox.encoding(of: .gone(news.activity, version))
+    }
+    let origin = OfferOrigin(team: team, activation: offer.activation, version: version)
+    return outbox.encoding(of: .offer(told, timing(of: offer), origin))
+  }
+
+  // MARK: Choosing
+
+  /// Sees to it that one of those that are there is the offer of its activity. What an app of this device offers
+  /// stays, and so does what counts already: nobody takes an activity over from another.
+  func choose(_ activity: KnownActivity) {
+    let former = activity.offer
+    if let former, former.remote == nil { return }
+    let home = former?.remote?.home
+    let best = activity.ways.first { $0.remote?.home === home } ?? activity.ways.first
+    guard former !== best else { return offers.removeIfEmpty(activity) }
+    if let former { offers.take(former) }
+    if let best { offers.enter(best, former: former) }
+    if let former {
+      publishToApps(of: former)
+      offers.removeIfEmpty(former.topic)
+    }
+    if let best, former.map({ $0.topic !== best.topic }) ?? true { publishToApps(of: best) }
+    offers.removeIfEmpty(activity)
+  }
+}
