@@ -40,7 +40,9 @@ extension Input {
         number(), continuation(), to: appIdentifier(), channel: channel(), size: UInt64(byte()), bool() ? error() : nil)
     case 24: .proceed(session: bool() ? identifier() : nil, received: number())
     case 27:
-      .stream(identifier(), continuation(), from: appIdentifier(), channel: channel(), attachment: nil)
+      .stream(
+        identifier(), continuation(), from: appIdentifier(), channel: channel(),
+        attachment: bool() ? Message.AttachmentPart(name: text(atMost: 4), offset: number()) : nil)
     case 25: .streamAnswer(identifier(), continuation(), channel: channel(), bool() ? error() : nil)
     case 26:
       .streamWord(
