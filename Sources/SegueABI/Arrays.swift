@@ -15,7 +15,7 @@ private func get(
     guard var reader = held.value.reader(atElement: index), let item = reader.next() else {
       throw SegueError(.notFound, "no element with this index: there are \(held.value.count ?? 0)")
     }
-    guard try found.take(item, &reader) else {
+    guard try found.copyOut(item, &reader) else {
       throw SegueError(.wrongKind, "element \(index): is \(item.kind?.name ?? ""), or does not fit")
     }
   }
