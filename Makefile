@@ -128,6 +128,7 @@ lint: deps ## says what the formatters and linters would change
 	clang-format --dry-run --Werror $(C_SOURCES)
 	.venv/bin/ruff format --check $(PYTHON_SCRIPTS)
 	.venv/bin/ruff check $(PYTHON_SCRIPTS)
+	Tests/lint
 
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
