@@ -55,7 +55,8 @@ import Testing
     var isOtherEndClosed: Bool { end == .closed }
   }
 
-  /// An editor on the first device, a viewer on the last, links from each to the next, and a stream that the viewer asked for.
+  /// An editor on the first device, a viewer on the last, links from each to the next, and a stream that the viewer has
+  /// requested.
   private final class Scene {
     let worlds: LinkedWorlds
     let editor: TestApp

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// What linked hubs may cost. Of those that have gone nothing is left; what they had under way goes on by others.
+/// The quotas of linked hubs. Departed ones leave nothing behind; what passed through them continues through others.
 @Suite struct LinkedHubTests {
   private static let text = String(repeating: "a", count: Limits.identifier)
   private static let title = String(repeating: "t", count: Limits.title)

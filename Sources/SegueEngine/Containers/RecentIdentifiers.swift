@@ -1,6 +1,6 @@
 import SegueModel
 
-/// The last identifiers that were put in; older ones are forgotten.
+/// A set of the most recent identifiers; older ones are dropped.
 struct RecentIdentifiers {
   static let capacity = 64
   private var identifiers: [Identifier] = []

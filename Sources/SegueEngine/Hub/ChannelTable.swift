@@ -1,14 +1,14 @@
 import SegueWire
 
-/// Who is at the hub's end of a channel.
+/// The owner of a channel at the hub.
 enum ChannelOwner {
   case relay(Relay)
   case stream(LinkedStream)
 }
 
-/// The channels of a link that belong to something: each to one owner.
+/// The channels of a link and their owners. Invariant: each has one owner.
 struct ChannelTable {
-  /// In ascending order.
+  /// Ordered ascending.
   private var entries: [(channel: Link.Channel, owner: ChannelOwner)] = []
 
   var isEmpty: Bool { entries.isEmpty }
@@ -27,7 +27,7 @@ struct ChannelTable {
     if place < entries.count, entries[place].channel == channel { entries.remove(at: place) }
   }
 
-  /// Of the first entry that is not below it.
+  /// The index of the first entry that is not below `channel`.
   private func place(of channel: Link.Channel) -> Int {
     var (low, high) = (0, entries.count)
     while low < high {

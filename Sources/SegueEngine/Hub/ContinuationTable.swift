@@ -1,39 +1,39 @@
 import SegueModel
 import SegueWire
 
-/// A continuation as a hub knows it: the two peers that lead to its apps. The route outlives the attempt, for as long
-/// as one app holds the activity of the other and may say something to it.
+/// A continuation at a hub: the two peers that lead to its apps. The route outlives the attempt while the receiver
+/// holds the activity and may send requests.
 final class ContinuationRoute {
   let continuation: Message.Continuation
-  /// The app that continues.
+  /// The receiver.
   let receiver: Identifier
-  /// Outlives the route, as the origin's does: a route goes with either.
+  /// The receiver's peer, which outlives the route, like the origin's: a route is removed with either.
   unowned(unsafe) fileprivate(set) var receiverPeer: Peer
-  /// Nil: the origin has yet to register with this hub.
+  /// Nil while the origin has not registered with this hub.
   unowned(unsafe) fileprivate(set) var originPeer: Peer?
-  /// Nil: nothing is under way that the hub would have to answer for.
+  /// Nil without an attempt in progress.
   fileprivate(set) var attempt: Attempt?
-  /// Waits until the origin has registered.
+  /// A message that waits until the origin has registered.
   fileprivate(set) var held: Held?
-  /// A request or a stream was asked for: if one side goes, the other may wait for something of it.
+  /// Whether a request or a stream has used the route: if one side ends, the other may wait for it.
   fileprivate(set) var isAwaited = false
-  /// Requests and streams that were asked for and not answered yet.
+  /// The number of unanswered requests and streams.
   private var unanswered = 0
-  /// Uptime up to which an answer to one of them may come.
+  /// The uptime until which an answer may come.
   private var awaitedUntil: Int64 = 0
-  /// Its place among the routes of the origin's peer, and among those with an attempt.
+  /// Its positions among the routes of the origin's peer, and among those with an attempt.
   fileprivate var originPlace = 0
   fileprivate var attemptPlace = 0
 
   /// From fetch to outcome.
   struct Attempt {
-    /// Uptime at which it is forgotten, if nobody ends it.
+    /// The uptime at which it is removed, unless it ends before.
     let expiresAt: Int64
-    /// The outcome was passed on; the origin has yet to note it.
+    /// Whether the outcome was forwarded; the origin has not acknowledged it yet.
     var isOver = false
   }
 
-  /// A message for an origin that is not known to this hub yet.
+  /// A message for an origin that has not registered with this hub yet.
   struct Held {
     enum Message {
       case fetch(milliseconds: Int64)
@@ -58,17 +58,17 @@ final class ContinuationRoute {
   func leads(to peer: Peer) -> Bool { receiverPeer === peer || originPeer === peer }
   func other(than peer: Peer) -> Peer? { receiverPeer === peer ? originPeer : receiverPeer }
 
-  /// The outcome was passed on.
+  /// Whether the outcome was forwarded.
   func finish() { attempt?.isOver = true }
 
-  /// Something is asked for, and answered by then.
+  /// Records a request or stream, with the uptime by which it is answered.
   func expectAnswer(until uptime: Int64) {
     isAwaited = true
     unanswered += 1
     awaitedUntil = max(awaitedUntil, uptime)
   }
 
-  /// The origin has answered one of them, or refused it.
+  /// The origin has answered or refused one of them.
   func answered() { unanswered = max(0, unanswered - 1) }
 
   fileprivate func isNeeded(_ now: Int64) -> Bool {
@@ -78,9 +78,9 @@ final class ContinuationRoute {
 
 /// The routes of a peer.
 struct PeerRoutes {
-  /// Those of which it leads to the receiver, the oldest first.
+  /// Routes for which the peer leads to the receiver, oldest first.
   fileprivate var receiving: [ContinuationRoute] = []
-  /// Those of which it leads to the origin.
+  /// Routes for which the peer leads to the origin.
   fileprivate var origin = UnorderedList<ContinuationRoute>()
 
   var last: ContinuationRoute? { receiving.last ?? origin.all.last }
@@ -91,15 +91,15 @@ struct PeerRoutes {
   func held(_ held: ContinuationRoute.Held) -> Int { receiving.count { $0.held?.isFetch == held.isFetch } }
 }
 
-/// The continuations that a hub knows. Each peer has room for its own as the receiver, so that none displaces those of
-/// another, and none by which something may still come is forgotten.
+/// The continuations at a hub. Each peer has a quota as the receiver, so that it cannot displace routes of others. No
+/// route with an outstanding answer is removed.
 struct ContinuationTable {
-  /// Of one app, and of one hub.
+  /// The quota of an app, and of a hub.
   static let appLimit = 256
   static let hubLimit = 1_024
   private var routes: [Identifier: ContinuationRoute] = [:]
   private var attempts = UnorderedList<ContinuationRoute>()
-  /// Those with a held message, in the order in which it came.
+  /// Routes with a held message, in order of arrival.
   private var held: [ContinuationRoute] = []
 
   subscript(id: Identifier) -> ContinuationRoute? { routes[id] }
@@ -107,17 +107,17 @@ struct ContinuationTable {
   var hasAttempts: Bool { !attempts.isEmpty }
   var hasHeld: Bool { !held.isEmpty }
 
-  /// Invariant: attempts and held messages are those of routes that are known.
+  /// Invariant: attempts and held messages belong to known routes.
   var isConsistent: Bool {
     attempts.all.allSatisfy { $0.attempt != nil && routes[$0.id] === $0 }
       && held.allSatisfy { $0.held != nil && routes[$0.id] === $0 }
   }
 
-  /// Whether no other app continues under this name.
+  /// Whether no other app uses this continuation identifier.
   func mayUse(_ id: Identifier, _ receiver: Identifier) -> Bool { routes[id].map { $0.receiver == receiver } ?? true }
 
-  /// Returns the route between two peers, and makes or moves it if need be. Nil if there is no room for it, or another
-  /// app has its name.
+  /// Returns the route between two peers, and creates or moves it if necessary. Nil if the quota is used up, or another
+  /// app uses its identifier.
   mutating func connect(
     _ continuation: Message.Continuation, _ receiver: Identifier, from peer: Peer, to origin: Peer, _ now: Int64
   ) -> ContinuationRoute? {
@@ -172,7 +172,7 @@ struct ContinuationTable {
     route.attempt = ContinuationRoute.Attempt(expiresAt: expiresAt)
   }
 
-  /// The attempt has ended; the route stays.
+  /// Ends the attempt; the route stays.
   mutating func end(_ route: ContinuationRoute) {
     guard route.attempt != nil else { return }
     route.attempt = nil
@@ -183,10 +183,10 @@ struct ContinuationTable {
     for route in attempts.all { if let attempt = route.attempt, attempt.expiresAt <= now { end(route) } }
   }
 
-  // MARK: Messages for origins that have yet to register
+  // MARK: Held messages
 
-  /// Keeps a message, in the place of another of the same continuation. Returns false if there is no room, or another
-  /// app has its name.
+  /// Holds a message, in place of an earlier one of the same continuation. Returns false if the quota is used up, or
+  /// another app uses its identifier.
   mutating func hold(
     _ message: ContinuationRoute.Held, of continuation: Message.Continuation, from peer: Peer, atMost limit: Int,
     _ now: Int64
@@ -202,15 +202,15 @@ struct ContinuationTable {
     return true
   }
 
-  /// - Returns: those with a held message, which are to be passed on, or held again.
+  /// - Returns: routes with a held message, to forward or to hold again.
   var heldRoutes: [ContinuationRoute] { held }
 
-  /// Its held message was dealt with, or is void.
+  /// Removes its held message.
   mutating func release(_ route: ContinuationRoute) {
     guard route.held != nil else { return }
     route.held = nil
     held.removeAll { $0 === route }
-    // Without an origin it was there for that only.
+    // Without an origin the route existed only for the message.
     if route.originPeer == nil { remove(route) }
   }
 
@@ -224,7 +224,7 @@ struct ContinuationTable {
     return next
   }
 
-  // MARK: Peers that go
+  // MARK: Removed peers
 
   /// The peer is gone, and with it the route. A held message stays, and waits for the origin again.
   mutating func leave(_ route: ContinuationRoute, _ peer: Peer) {

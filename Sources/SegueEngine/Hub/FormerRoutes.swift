@@ -1,9 +1,9 @@
 import SegueModel
 
-/// How near this hub was to others to which it has no route any more, for a while. What is told of them then may be what
-/// another hub has made of a route that is lost: if each hub took that up, all would go through all the routes of a mesh.
+/// The lengths of recently lost routes. What others still announce for these hubs may derive from the lost route: if
+/// each hub accepted that, all of them would try every route of a mesh.
 struct FormerRoutes {
-  /// Hubs that are remembered; the oldest is forgotten first.
+  /// The most hubs that are remembered; the oldest is dropped first.
   static let capacity = 256
 
   private struct Entry {
@@ -19,7 +19,7 @@ struct FormerRoutes {
     entries.append(Entry(hub: hub, shortest: shortest, lostAt: now))
   }
 
-  /// Takes what is remembered of a hub to which there is a route again; nil if it was lost before `uptime`.
+  /// Removes and returns the entry of a hub that has a route again; nil if the route was lost before `uptime`.
   mutating func take(_ hub: Identifier, since uptime: Int64) -> RemoteHub.Distance? {
     entries.removeAll { $0.lostAt < uptime }
     return entries.firstIndex { $0.hub == hub }.map { entries.remove(at: $0).shortest }

@@ -5,14 +5,14 @@ extension Peer {
   fileprivate var continuationLimit: Int { isHub ? HubEngine.hubContinuationLimit : HubEngine.continuationLimit }
 }
 
-/// Continuations (section 3): from the receiver's fetch to the origin's note of how it ended.
+/// Continuations (section 3): from the receiver's fetch to the origin's acknowledgement of the outcome.
 extension HubEngine {
-  /// Continuations that one app may have under way as the receiver, and those that may come by one hub.
+  /// The most attempts of one app as the receiver, and through one hub.
   static let continuationLimit = 32
   static let hubContinuationLimit = 1_024
-  /// The same of activities of one app: the origin has room for more.
+  /// The most attempts for activities of one app: the origin itself has a higher limit.
   static let continuationsOfOriginLimit = 256
-  /// Milliseconds within which the origin answers who asks for a stream.
+  /// Milliseconds for the origin to answer a request for a stream.
   static let streamAnswerTime: Int64 = 60_000
 
   static var nameIsTaken: SegueError { SegueError(.handoffFailed, "the name is taken") }
@@ -28,12 +28,12 @@ extension HubEngine {
     send(.refused(continuation.id, to: receiver.id, error), to: peer)
   }
 
-  /// Whether team and types allow it; another hub has asked that of its own apps.
+  /// Whether team and types allow it; another hub checks its own apps.
   private func mayContinue(_ offer: HubOffer, _ peer: Peer) -> Bool {
     peer.app.map { offer.obstacle(for: $0) == nil } ?? true
   }
 
-  /// False: its origin is not known here.
+  /// False if the origin is unknown here.
   private func forward(
     _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
   ) -> Bool {
@@ -42,7 +42,7 @@ extension HubEngine {
       send(.refused(continuation.id, to: receiver.id, error), to: peer)
       return true
     }
-    // An app that may not see the offer may not have the activity either (R6.2), and neither learns that it exists.
+    // An app that may not see the offer may not have the activity either (R6.2), and does not learn that it exists.
     guard mayContinue(offer, peer), isOffered(offer) else {
       return refuse(SegueError(.handoffFailed, "the activity is no longer offered"))
     }
@@ -60,7 +60,7 @@ extension HubEngine {
     return true
   }
 
-  /// Remembers the attempt, so that answers find their way. Nil: too many are under way.
+  /// Records the attempt, to route the answers. Nil if there are too many.
   private func begin(
     _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, milliseconds: Int64
   ) -> ContinuationRoute? {
@@ -72,8 +72,8 @@ extension HubEngine {
     return route
   }
 
-  /// Moves a continuation from a suspended link to the one by which the same app is reached now: its hub was
-  /// restarted, so that no outcome waits for an answer that never comes.
+  /// Moves a continuation from a suspended link to the one that leads to the same app now: its hub was restarted. So no
+  /// outcome waits for an acknowledgement that never comes.
   private func useNewLinks(_ continuation: Message.Continuation, _ receiver: Receiver, by peer: Peer) {
     guard let route = continuations[continuation.id], route.attempt != nil,
       let origin = route.originPeer
@@ -88,14 +88,14 @@ extension HubEngine {
     offers[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
   }
 
-  /// The peer that leads to the app where the activity lives.
+  /// The peer that leads to the origin.
   private func origin(of continuation: Message.Continuation) -> Peer? {
     peers[app: continuation.origin] ?? offer(of: continuation)?.peer
   }
 
-  // MARK: What waits for an origin (R3.14)
+  // MARK: Held messages (R3.14)
 
-  /// - Parameter milliseconds: for which it may wait.
+  /// - Parameter milliseconds: how long it may wait.
   private func hold(
     _ message: ContinuationRoute.Held.Message, of continuation: Message.Continuation, _ receiver: Receiver,
     for milliseconds: Int64, from peer: Peer
@@ -106,7 +106,7 @@ extension HubEngine {
       && continuations.hold(held, of: continuation, from: peer, atMost: peer.continuationLimit, now.uptime)
   }
 
-  /// An offer came: it may be what a fetch waits for.
+  /// An offer arrived: a fetch may wait for it.
   func resumeHeld() {
     guard continuations.hasHeld else { return }
     for route in continuations.heldRoutes {
@@ -118,7 +118,7 @@ extension HubEngine {
     }
   }
 
-  /// An app is there: outcomes may have waited for it.
+  /// An app registered: outcomes may wait for it.
   func sendHeldOutcomes(of origin: Identifier) {
     guard continuations.hasHeld else { return }
     for route in continuations.heldRoutes where route.continuation.origin == origin {
@@ -180,7 +180,7 @@ extension HubEngine {
     }
   }
 
-  /// False: the origin is not known here.
+  /// False if the origin is unknown here.
   private func deliver(
     _ outcome: Outcome, _ error: SegueError?, of continuation: Message.Continuation, _ receiver: Receiver,
     from peer: Peer
@@ -188,11 +188,12 @@ extension HubEngine {
     useNewLinks(continuation, receiver, by: peer)
     let route: ContinuationRoute
     if let known = continuations[continuation.id], known.attempt != nil {
-      // Another's continuation is none of its business.
+      // An app may not affect a continuation of others.
       guard known.receiverPeer === peer, known.receiver == receiver.id else { return true }
       route = known
     } else {
-      // Declined before anything moved, or begun with another hub. Who may not see the offer had no attempt (R6.2).
+      // Declined before a fetch, or begun with another hub. An app that may not see the offer cannot have had an
+      // attempt (R6.2).
       if let offer = offer(of: continuation), !mayContinue(offer, peer) { return false }
       guard let origin = origin(of: continuation), origin !== peer else { return false }
       guard continuations.mayUse(continuation.id, receiver.id) else { return true }
@@ -212,7 +213,7 @@ extension HubEngine {
 
   // MARK: Ends
 
-  /// A hub says that the app at the other end of a continuation is gone.
+  /// A hub reports that the app at the other end of a continuation is gone.
   func peerLost(_ id: Identifier, beyond peer: Peer) {
     failUnanswered(id, beyond: peer)
     guard let route = continuations[id], route.leads(to: peer), let other = route.other(than: peer) else { return }
@@ -221,7 +222,7 @@ extension HubEngine {
     reportPeerLost(route, attempt, other: other)
   }
 
-  /// A peer is gone: the other side of each of its continuations hears of it.
+  /// A peer is gone: notifies the other side of each of its continuations.
   @inline(never)
   func leaveContinuations(_ peer: Peer) {
     while let route = peer.routes.last {
@@ -234,10 +235,10 @@ extension HubEngine {
 
   private func reportPeerLost(_ route: ContinuationRoute, _ attempt: ContinuationRoute.Attempt?, other: Peer) {
     if attempt?.isOver ?? false, route.receiverPeer === other {
-      // Nobody is left who could note it.
+      // No origin is left to acknowledge it.
       send(.noted(route.id, to: route.receiver), to: other)
     }
-    // Who was told how it ended needs no more of the attempt.
+    // After the outcome the attempt has ended.
     if route.isAwaited || !(attempt?.isOver ?? true) { send(.vanished(route.id), to: other) }
   }
 
@@ -246,10 +247,10 @@ extension HubEngine {
     continuations.endExpired(now.uptime)
   }
 
-  // MARK: Ways
+  // MARK: Routes
 
-  /// Remembers the way of something that is asked for, and answered within so many milliseconds.
-  /// - Returns: false: the asker awaits too much already.
+  /// Records the route of a request or stream, answered within that many milliseconds.
+  /// - Returns: false if the receiver awaits too much already.
   func expectAnswer(
     to continuation: Message.Continuation, _ receiver: Identifier, from peer: Peer, to origin: Peer,
     for milliseconds: Int64
@@ -261,7 +262,7 @@ extension HubEngine {
     return true
   }
 
-  /// The peer that leads to an app from another that takes part in the same continuation; nil: there is none.
+  /// The peer that leads from one participant of a continuation to the other, or nil.
   func next(to app: Identifier, of continuation: Message.Continuation, from peer: Peer) -> Peer? {
     var next = peers[app: app]
     if next == nil, let route = continuations[continuation.id] {

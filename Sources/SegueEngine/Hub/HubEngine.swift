@@ -1,28 +1,28 @@
 import SegueModel
 import SegueWire
 
-/// The rules of Handoff for a device's switchboard: who sees which offer, and who talks to whom about a continuation.
-/// It is connected to the apps of its device, and linked with the hubs of others. It keeps no secret and no payload;
-/// all that it knows, apps and hubs tell again to the next hub.
+/// The rules of Handoff for the hub of a device: which app sees which offer, and how messages of a continuation are
+/// routed. The hub is connected to the apps of its device, and linked with the hubs of other devices. It keeps no
+/// payload; apps and hubs send all of its state again to the next hub.
 ///
-/// No I/O, no clock, no randomness. Its owner passes in connections, bytes and ticks, and then looks at
-/// `flushNext` and `takePeersToClose`.
+/// No I/O, no clock, no randomness. Its owner passes in connections, bytes and ticks, and then calls `flushNext` and
+/// `takePeersToClose`.
 public final class HubEngine {
   public typealias PeerNumber = UInt64
 
-  /// Milliseconds for a connection to say hello (A19).
+  /// Milliseconds for a connection to send hello (A19).
   static let helloTime: Int64 = 5_000
-  /// Connections that have not said hello (A19).
+  /// The most connections without hello (A19).
   static let unidentifiedLimit = 64
-  /// Milliseconds in which a new hub waits for origins to register again (R3.14).
+  /// Milliseconds for which a new hub waits for origins to register again (R3.14).
   static let gracePeriod: Int64 = 1_500
-  /// Bytes that may wait for a peer before offers to it are held back.
+  /// Pending bytes for a peer from which on offers to it are held back.
   static let offerBacklog = 32 * 1024
-  /// Offers that may have come and gone without a peer having heard of it, beyond twice those that there are.
+  /// Queued offer updates per peer, in addition to twice the number of live offers, before the peer is disconnected.
   static let pendingLimit = 4_096
-  /// Bytes that may wait for a peer before it is given up: it has stopped reading.
+  /// Pending bytes above which a peer that does not read is disconnected.
   static let backlogLimit = 1024 * 1024
-  /// Milliseconds that a continuation is remembered beyond its deadline.
+  /// Milliseconds for which a continuation is kept beyond its deadline.
   static let continuationGrace: Int64 = 10_000
 
   let identity: HubIdentity
@@ -31,7 +31,7 @@ public final class HubEngine {
   /// Whether only the frontmost activity is offered (R1.12).
   let offersFrontmostOnly: Bool
 
-  /// The moment of the call that is being served.
+  /// The time of the current call.
   var now: Moment
   var peers = PeerTable()
   var offers = OfferDirectory()
@@ -42,10 +42,9 @@ public final class HubEngine {
   var linkedStreams = LinkedStreams()
   var explainedPeers = ExplainedPeers()
   var outbox = Outbox()
-  /// When the links with other hubs are looked after.
+  /// The next deadline of links with other hubs.
   var linksDue = EarliestDeadline()
-  /// Peers without a connection that were dismissed while this call is served: what refers to them may still be gone
-  /// through.
+  /// Removed peers without a connection, kept until the end of the current call, because loops may still refer to them.
   private var dismissed: [Peer] = []
 
   public init(_ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, _ now: Moment) {
@@ -63,7 +62,7 @@ public final class HubEngine {
 
   // MARK: Connections
 
-  /// Too many that have not said who they are: the one that has been silent for longest goes, not the one that comes.
+  /// If too many connections have not sent `hello`, closes the oldest of them and keeps the new one.
   public func connected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
     defer { removeDismissed() }
@@ -76,7 +75,7 @@ public final class HubEngine {
     peers.addUnidentified(peer)
   }
 
-  /// A connection of a process that has as many as it may.
+  /// Refuses a connection of a process that has reached its quota.
   public func turnAway(_ number: PeerNumber, _ now: Moment) {
     self.now = now
     let peer = Peer(number: number, helloBy: now.uptime)
@@ -84,7 +83,7 @@ public final class HubEngine {
     dismiss(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
   }
 
-  /// - Parameter descriptor: came with these bytes, which are those of one read.
+  /// - Parameter descriptor: came with these bytes of one read.
   public func receive(
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment
   ) {
@@ -97,7 +96,7 @@ public final class HubEngine {
 
   private func read(_ peer: Peer, _ number: PeerNumber) {
     read(peer)
-    // Another may have taken the connection over.
+    // Another session may have taken over the connection.
     if peer.isClosing, let successor = peers[number], successor !== peer { read(successor) }
   }
 
@@ -131,7 +130,7 @@ public final class HubEngine {
     remove(peer)
   }
 
-  /// Room has come in a peer's socket after there had been none.
+  /// A peer's socket is writable again.
   public func drained(_ number: PeerNumber, _ now: Moment) {
     self.now = now
     defer { removeDismissed() }
@@ -139,11 +138,11 @@ public final class HubEngine {
     sendPending(peer)
   }
 
-  /// Gives the next peer whose `Link` has output to `body`, which writes as much of it as there is room for.
+  /// Passes the next peer whose `Link` has output to `body`, which writes as much as the socket accepts.
   /// - Returns: false if there is none (any more).
   public func flushNext(_ body: (PeerNumber, Link) -> Void) -> Bool {
     guard let next = outbox.takeFlushable() else { return false }
-    // It may have gone, or another has taken its connection over.
+    // It may be gone, or another has taken over its connection.
     guard let peer = peers[next.number] else { return true }
     body(peer.number, peer.link)
     if !peer.link.hasOutput { sendPending(peer) }
@@ -154,12 +153,12 @@ public final class HubEngine {
   /// Peers whose connection closes once their output is flushed.
   public func takePeersToClose() -> [PeerNumber] { outbox.takeClosable() }
 
-  /// What is to be done about descriptors.
+  /// The pending tasks of the owner about descriptors.
   public func takeTransfers() -> [DescriptorTransfer] { outbox.takeTransfers() }
 
   public func link(of number: PeerNumber) -> Link? { peers[number]?.link }
 
-  /// Another hub takes over: all apps are sent there, and links end.
+  /// Another hub takes over: sends goodbye to all apps, and ends links.
   public func stepDown() {
     defer { removeDismissed() }
     for peer in peers.apps + peers.hubs + peers.unidentified {
@@ -167,10 +166,10 @@ public final class HubEngine {
     }
   }
 
-  /// Uptime by which all origins should have registered again.
+  /// The uptime by which all origins should have registered again.
   var gracePeriodEnd: Int64 { startedAt + Self.gracePeriod }
 
-  /// Apps that are registered.
+  /// The registered apps.
   public var appCount: Int { peers.apps.count }
 
   public var nextDeadline: Int64? {
@@ -203,13 +202,13 @@ public final class HubEngine {
     do throws(SegueError) {
       try outbox.send(message, to: peer, isUrgent: isUrgent, with: descriptor)
     } catch {
-      // Only an explanation could be too long, and that is cut before.
+      // Only an explanation could be too long, and it is truncated before.
       return
     }
     sent(to: peer)
   }
 
-  /// A message that was encoded before.
+  /// Sends an encoded message.
   func send(_ message: [UInt8], to peer: Peer) {
     guard !peer.isClosing else { return }
     peer.link.send(message)
@@ -218,19 +217,19 @@ public final class HubEngine {
 
   private func sent(to peer: Peer) {
     if peer.link.heldBytes > Self.backlogLimit {
-      // It registers again when it wakes up.
+      // The app registers again when it continues.
       dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
     }
     flush(peer)
   }
 
-  /// Sees to it that its link is flushed, if there is anything to flush.
+  /// Schedules a flush of its link, if that has output.
   func flush(_ peer: Peer) {
     if peer.isSuspended { return boundSuspended() }
     outbox.flush(peer)
   }
 
-  /// Says goodbye, and closes.
+  /// Sends goodbye, and closes.
   @inline(never)
   func dismiss(_ peer: Peer, _ error: SegueError) {
     guard !peer.isClosing else { return }
@@ -243,10 +242,10 @@ public final class HubEngine {
     outbox.close(peer.number)
   }
 
-  /// Takes those out that have no connection. Called last in each call that may have dismissed one.
+  /// Removes peers without a connection. Called last in each call that may have dismissed one.
   func removeDismissed() { while let peer = dismissed.popLast() { remove(peer) } }
 
-  /// Closes without a word.
+  /// Closes without a message.
   func close(_ peer: Peer) {
     guard !peer.isClosing else { return }
     peer.isClosing = true

@@ -1,17 +1,17 @@
 import SegueModel
 import SegueWire
 
-/// What an app has asked: which others would not see this activity, and why (R6.5).
+/// Explains to an app which others would not see its activity, and why (R6.5).
 struct Explain {
   let request: UInt64
   let activity: Identifier
   let type: String
 }
 
-/// What an app has asked, and may be told only later.
+/// The questions of an app that wait for their answer.
 struct ExplanationQueue {
   fileprivate var questions: [Explain] = []
-  /// Uptime from which on the next may be answered.
+  /// The uptime from which on the next one may be answered.
   fileprivate(set) var nextAt: Int64 = 0
 }
 
@@ -23,13 +23,13 @@ struct ExplainedPeers {
   var nextDeadline: Int64? { peers.compactMap { $0.appSession?.explanations.nextAt }.min() }
 }
 
-/// Explanations are much longer than the questions: each has a bound, and an app gets one at a time.
+/// Explanations are much longer than their questions: each is bounded, and an app gets one at a time.
 extension HubEngine {
-  /// Bytes of names in one explanation.
+  /// The most bytes of names in one explanation.
   static let explanationSize = 4 * 1024
-  /// Milliseconds from one explanation to the next for the same app.
+  /// Milliseconds between two explanations for the same app.
   static let explainTime: Int64 = 10
-  /// Questions of one app that wait.
+  /// The most waiting questions of one app.
   static let explainLimit = 16
 
   @inline(never)

@@ -1,22 +1,22 @@
 import SegueModel
 import SegueWire
 
-/// What is not as it must always be. Asked after each simulated step (R11.1).
+/// The invariants of the hub, checked after each simulated step (R11.1).
 extension HubEngine {
   /// Nil: nothing.
   public var brokenInvariant: StaticString? { brokenCount ?? peers.brokenList ?? brokenTopic ?? brokenWay }
 
-  /// From now on `brokenByChange` is asked after each call.
+  /// From now on `brokenByChange` is called after each call.
   public func keepChanges() { offers.keepsChanges = true }
 
-  /// The same of what has changed since it was asked last: the rest is as it was then.
+  /// Checks only what has changed since the last check.
   public func brokenByChange() -> StaticString? {
     if let broken = brokenCount { return broken }
     if let broken = peers.brokenChange() ?? brokenTopic { return broken }
     return offers.firstChange { $0.brokenInvariant }
   }
 
-  /// What it keeps although nobody wants anything of it, for longer than any deadline. Nil: nothing.
+  /// State that should have been released by now, or nil (leak check).
   public var leftover: StaticString? {
     if !peers.unidentified.isEmpty { return "hub: it keeps one that never said who it is" }
     if continuations.hasAttempts { return "hub: it keeps a continuation" }
@@ -74,7 +74,7 @@ extension HubEngine {
 }
 
 extension HubOffer {
-  /// Of one of another device.
+  /// Checks an offer of another device.
   fileprivate var brokenInvariant: StaticString? {
     guard let home = remote?.home, activity.hasWay(self), home.has(self) else {
       return "hub: a remote offer is no way, or a way is no offer"

@@ -1,33 +1,34 @@
 import SegueModel
 import SegueWire
 
-/// A current activity, of an app of this device or of another.
+/// An offer: a current activity of an app of this or another device.
 final class HubOffer {
-  /// They hold each other as long as the offer counts, or is a way.
+  /// Activity and offer retain each other while the offer is active, or a route.
   let activity: KnownActivity
-  /// The app, or the hub that it comes by. Outlives the offer: it drops it when it goes.
+  /// The app, or the hub through which the offer came. Outlives the offer, which it removes when it ends.
   unowned(unsafe) private(set) var peer: Peer
   var description: OfferDescription
   var activatedAt: Int64
   var activation: UInt64
   var sequence: UInt64
-  /// Where it belongs, and stands there; nil: it has not counted yet. They hold each other as long as it counts.
+  /// The topic that lists this offer; nil until it becomes the active offer of its activity. Topic and offer retain
+  /// each other while listed.
   var topic: Topic?
   var index = 0
-  /// Where it stands among the offers of its hub, and the last list that it was in; of another device's.
+  /// Its position among the offers of its hub, and the last list that contained it; for another device's offer.
   var place = 0
   var list: UInt64 = 0
-  /// Where it comes from; nil: it is of this device.
+  /// Its origin on another device; nil for this device.
   let remote: Remote?
 
-  /// What an app of another device says of itself, and its hub.
+  /// The identity of an app of another device, and its hub.
   final class Remote {
     let origin: Identifier
     let appName: String
     let bundleIdentifier: String
     let deviceName: String
     let team: String
-    /// Outlives it: it goes when that cannot be reached any more.
+    /// The hub outlives it: the offer is removed when the hub becomes unreachable.
     unowned(unsafe) let home: RemoteHub
 
     init(_ offer: Offer, _ team: String, _ home: RemoteHub) {
@@ -53,10 +54,10 @@ final class HubOffer {
     self.remote = remote
   }
 
-  /// It comes by another hub now.
+  /// It now comes through another hub.
   func move(to peer: Peer) { self.peer = peer }
 
-  /// Bytes that it is counted as, if it is another device's.
+  /// The bytes that it counts as, if it is of another device.
   var cost: Int {
     guard let remote else { return 0 }
     var texts = description.type.utf8.count + (description.title?.utf8.count ?? 0) + remote.team.utf8.count
@@ -64,26 +65,26 @@ final class HubOffer {
     return 1_024 + texts
   }
 
-  /// The later activated, the higher; those of one millisecond in the order in which we heard of them.
+  /// Higher if activated later; ties within a millisecond in order of arrival.
   var rank: UInt64 {
-    // The start of the clock is no bound: ages may reach back before it. 2^40 ms are 34 years.
+    // Ages may reach back before the start of the clock. 2^40 ms are 34 years.
     let shifted = UInt64(clamping: activatedAt + 1 << 40)
     return shifted << 20 | sequence & 0xfffff
   }
 
-  /// The app where it lives.
+  /// The origin.
   var origin: Identifier? { remote?.origin ?? peer.app?.id }
 
-  /// Nil: it is no app's any more.
+  /// Nil if its app is gone.
   var team: String? { remote?.team ?? peer.app?.team }
   var topicKey: TopicKey { Topic.key(team: team ?? "", type: description.type) }
 
-  /// Whether it belongs where the other does.
+  /// Whether it belongs to the same topic as another.
   func isAlike(_ other: HubOffer) -> Bool {
     Text.isSame(team ?? "", other.team ?? "") && Text.isSame(description.type, other.description.type)
   }
 
-  /// Why an app may not continue it (R6.2); nil: it may.
+  /// Why an app may not continue it (R6.2), or nil.
   func obstacle(for app: AppIdentity) -> Routing.Obstacle? {
     if let remote { return Routing.obstacle(for: app, team: remote.team, type: description.type) }
     guard let origin = peer.app else { return .isOrigin }

@@ -1,12 +1,12 @@
 import SegueModel
 import SegueWire
 
-/// The offers of this device's apps, and who sees what (R2.6).
+/// The offers of this device's apps, and their visibility (R2.6).
 extension HubEngine {
   func put(
     _ description: OfferDescription, _ timing: OfferTiming, activation: UInt64, by peer: Peer, _ app: AppIdentity
   ) {
-    // Nobody speaks for an activity of another app of this device.
+    // An app cannot offer an activity of another app of this device.
     if let taken = offers[description.id], taken.remote == nil, taken.peer !== peer { return }
     let description = description.expiring(timing.expirationDate(now: now))
     let former = frontmost()
@@ -38,7 +38,7 @@ extension HubEngine {
     resumeHeld()
   }
 
-  /// An app of this device offers it no longer.
+  /// An app of this device withdraws its offer.
   func withdraw(_ offer: HubOffer) {
     guard offer.peer.offer === offer else { return }
     let former = frontmost()
@@ -50,7 +50,7 @@ extension HubEngine {
     frontmostChanged(from: former === offer ? nil : former)
   }
 
-  /// The offer of this device that was activated last; only known if it offers no other.
+  /// The offer of this device that was activated last; only maintained if the device offers no other.
   private func frontmost() -> HubOffer? {
     guard offersFrontmostOnly else { return nil }
     var frontmost: HubOffer?
@@ -73,12 +73,12 @@ extension HubEngine {
     return !offersFrontmostOnly || offer.remote != nil || frontmost() === offer
   }
 
-  // MARK: Telling
+  // MARK: Publishing
 
-  /// What is to be said of an activity now: encoded once for all apps that hear of it.
+  /// The current message about an activity, encoded once for all apps that get it.
   struct News {
     let id: Identifier
-    /// Nil: it is not offered.
+    /// Nil if it is not offered.
     let offer: HubOffer?
     var encoding: [UInt8]?
   }
@@ -87,14 +87,14 @@ extension HubEngine {
     News(id: id, offer: offer.flatMap { isOffered($0) ? $0 : nil })
   }
 
-  /// Tells everybody who sees an offer of this device, or saw it, how it is now.
+  /// Publishes the current state of an offer of this device to all that see, or saw, it.
   func publish(of offer: HubOffer) {
     publishToApps(of: offer)
     if offers.countChange() { publishRoute(to: identity.id) }
     publishToHubs(.offer(identity.id, offer.activity.id))
   }
 
-  /// The same, the apps of this device.
+  /// Publishes it to the apps of this device.
   func publishToApps(of offer: HubOffer) {
     var news = news(of: offer.activity.id, offer.activity.offer)
     for peer in offers.choosers where peer !== offer.peer { tell(peer, &news) }
@@ -103,25 +103,25 @@ extension HubEngine {
 
   @inline(never)
   private func tell(_ peer: Peer, _ news: inout News) {
-    // As a rule nothing waits.
+    // Usually nothing waits.
     if peer.pending.isEmpty, !peer.isReadyDue, mayUpdate(peer) { return sendUpdate(peer, &news) }
     wait(.activity(news.id), for: peer)
   }
 
-  /// It is told when what waits has gone out.
+  /// It is sent when the pending bytes have gone out.
   func wait(_ news: OfferNews, for peer: Peer) {
     if news.kind == .listed { peer.pending.appendLast(news) } else { peer.pending.append(news) }
-    // Offers come and go, and it hears of none: it has stopped reading.
+    // Offers change, but the peer has stopped reading.
     guard peer.pending.count > 2 * (offers.count + remoteHubs.count) + Self.pendingLimit else { return }
     dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
   }
 
-  /// A slow peer costs no memory: it hears the last state when it has read (R2.8).
+  /// A slow peer costs no memory: it gets the last state when it has read (R2.8).
   func mayUpdate(_ peer: Peer) -> Bool {
     peer.isRegistered && !peer.isClosing && peer.link.pendingBytes < Self.offerBacklog
   }
 
-  /// Tells as much of what is pending as the peer takes for now.
+  /// Sends as many pending updates as the peer accepts now.
   func sendPending(_ peer: Peer) {
     guard !peer.pending.isEmpty || peer.isReadyDue else { return }
     while mayUpdate(peer), let next = peer.pending.popFirst() {
@@ -138,7 +138,7 @@ extension HubEngine {
   }
 
   private func sendUpdate(_ peer: Peer, _ news: inout News) {
-    // Its own may come back by way of other hubs, before it has told this one.
+    // A hub's own offer may arrive through other hubs before the hub itself has sent it.
     guard let offer = news.offer, offer.origin != peer.app?.id else { return send(.gone(news.id, nil), to: peer) }
     if news.encoding == nil, let told = told(offer) {
       news.encoding = outbox.encoding(of: .offer(told, timing(of: offer), nil))

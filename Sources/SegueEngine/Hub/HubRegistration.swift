@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// Apps come and go.
+/// Registration and removal of apps.
 extension HubEngine {
   func register(_ app: AppIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
     guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
@@ -10,7 +10,7 @@ extension HubEngine {
         peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
     }
     if let former = peers[app: app.id] {
-      // The same app again: its former connection is dead, we have only not heard of it.
+      // The same app again: its former connection is dead, but the end has not arrived.
       dismiss(former, SegueError(.connectionUnavailable, "the app has connected again"))
       remove(former)
     }
@@ -32,7 +32,7 @@ extension HubEngine {
     for id in offers.subscribe(peer, app) { peer.pending.append(.activity(id)) }
   }
 
-  /// Takes a peer out of everything, and tells those who had to do with it. A second time: nothing.
+  /// Removes a peer and notifies everyone involved with it. Idempotent.
   @inline(never)
   func remove(_ peer: Peer) {
     if peer.isHub { return removeHub(peer) }

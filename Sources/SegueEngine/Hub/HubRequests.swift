@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// Requests between the two apps of a continuation (R7.5): this hub knows the way, and passes the bytes on.
+/// Requests between the two apps of a continuation (R7.5): this hub knows the route, and forwards the bytes.
 extension HubEngine {
   static var tooManyTransfers: SegueError { SegueError(.limitExceeded, "too many transfers are under way") }
 
@@ -45,7 +45,7 @@ extension HubEngine {
     _ error: SegueError?, from peer: Peer
   ) throws(SegueError) {
     if channel != 0 { try peer.link.accept(channel) }
-    // Nobody answers for another.
+    // Only the origin may answer.
     guard let route = continuations[continuation.id], route.originPeer === peer, route.receiver == app,
       let asker = next(to: app, of: continuation, from: peer)
     else { return peer.link.reset(channel) }

@@ -4,29 +4,28 @@ import SegueWire
 /// A session with another hub, which may outlive its connection (R7.4).
 final class HubSession {
   let identity: HubIdentity
-  /// Secret: whoever names it to this hub was there when the session began.
+  /// The secret of the session: a hub that names it to this hub took part when the session began.
   let sessionID: Identifier
-  /// The same for the other hub.
+  /// The secret of the other hub.
   let peerSessionID: Identifier
-  /// Nil: it has a connection. Else the uptime at which the session is given up (R7.4).
+  /// The uptime at which a session without a connection is given up (R7.4); nil with a connection.
   private(set) var resumeBy: Int64?
-  /// The connection over which it goes on once the other hub has said how far it has come.
+  /// The connection over which it resumes once the other hub has sent the number of bytes received.
   private(set) var replacement: Peer?
-  /// Uptime at which the last was heard of it.
+  /// The uptime of the last received bytes.
   private(set) var heardAt: Int64
-  /// It was asked for a sign of life since then.
+  /// Whether a ping was sent since then.
   private(set) var isAsked = false
   /// Hubs of whose offers it hears by this one. Never iterated.
   private var followed: Set<Identifier> = []
   /// Lists that it has asked for before it was told the last of the same hub.
   private var relisted: [(hub: Identifier, list: UInt64)] = []
-  /// Hubs to which it was told a route; of those, as far as it has yet to hear, to which there was none for a while.
-  /// Never iterated.
+  /// Hubs to which it was sent a route, including unsent news that there was none for a while. Never iterated.
   private var toldRoutes: Set<Identifier> = []
   private var lostRoutes: Set<Identifier> = []
-  /// Routes that come by it.
+  /// Routes through it.
   private var routes = UnorderedList<HubRoute>()
-  /// Of the routes and offers that come by it, and by all.
+  /// Bytes of the routes and offers that came through it, and through all.
   private(set) var bytes = 0
   private let allBytes: LinkedBytes
 
@@ -59,7 +58,7 @@ final class HubSession {
 
   func ask() { isAsked = true }
 
-  // MARK: What it has asked to hear
+  // MARK: Followed hubs
 
   func follows(_ id: Identifier) -> Bool { followed.contains(id) }
   func follow(_ id: Identifier) { followed.insert(id) }
@@ -86,14 +85,14 @@ final class HubSession {
     return relisted.remove(at: place).list
   }
 
-  // MARK: Routes that it was told
+  // MARK: Announced routes
 
   func isTold(_ id: Identifier) -> Bool { toldRoutes.contains(id) }
   func told(_ id: Identifier) { toldRoutes.insert(id) }
   func untell(_ id: Identifier) { toldRoutes.remove(id) }
   var hasLostRoutes: Bool { !lostRoutes.isEmpty }
 
-  /// - Returns: whether it was told of one.
+  /// - Returns: whether it was sent one.
   func loseRoute(to id: Identifier) -> Bool {
     guard toldRoutes.remove(id) != nil else { return false }
     lostRoutes.insert(id)
@@ -107,7 +106,7 @@ final class HubSession {
     lostRoutes = []
   }
 
-  // MARK: What comes by it
+  // MARK: Routes through it
 
   /// Hubs to which it has a route.
   var reached: [RemoteHub] { routes.all.map { $0.destination } }
@@ -122,14 +121,14 @@ final class HubSession {
     if let moved = routes.remove(at: route.place) { moved.place = route.place }
   }
 
-  /// So many more, or fewer.
+  /// Adds to the count.
   func count(_ bytes: Int) {
     self.bytes += bytes
     allBytes.count += bytes
   }
 }
 
-/// Bytes that all linked hubs have this one keep.
+/// The bytes that this hub keeps for all linked hubs.
 final class LinkedBytes {
   fileprivate(set) var count = 0
 }

@@ -1,27 +1,27 @@
 import SegueModel
 import SegueWire
 
-/// What two hubs have told each other before they have a session over this connection.
+/// The handshake of two hubs before they have a session over this connection.
 final class Handshake {
-  /// Names, to the other hub, the session that may begin over this connection.
+  /// The secret by which the other hub names the session that may begin over this connection.
   let sessionID: Identifier
-  /// What names it to this hub. Nil: the other has not said `resume`.
+  /// The secret by which this hub names it. Nil before the other's `resume`.
   fileprivate(set) var peerSessionID: Identifier?
-  /// Nil: the other has not said who it is.
+  /// Nil before the other's `link`.
   fileprivate(set) var identity: HubIdentity?
-  /// Sessions that this hub has named, and the connection that each had then; nil: none.
+  /// Sessions that this hub has named, with the connection that each had then, or nil.
   fileprivate var named: [(sessionID: Identifier, connection: HubEngine.PeerNumber?)] = []
-  /// The other hub was told that a suspended session goes on, and how far this hub has come. Nothing else is sent
-  /// until it does: the next byte may continue a half-sent frame.
+  /// We sent `proceed` for a suspended session. Send nothing more until the session resumes: the next byte may continue
+  /// a half-sent frame.
   fileprivate(set) var isResuming = false
 
   init(_ sessionID: Identifier) { self.sessionID = sessionID }
 }
 
-/// How two linked hubs find out who they are, and whether a session of theirs goes on (R7.4). The hub with the lower
-/// identifier decides, so that both are of one mind, however many connections come at a time.
+/// The handshake of two linked hubs: their identities, and whether a session resumes (R7.4). The hub with the lower
+/// identifier decides, so that both agree, however many connections there are at a time.
 extension HubEngine {
-  /// A message of a hub that has no session over this connection yet.
+  /// Handles a message of a hub without a session over this connection.
   func receive(_ message: Message, _ handshake: Handshake, from peer: Peer) throws(SegueError) {
     switch message {
     case .goodbye(let error): receivedGoodbye(error, from: peer)
@@ -46,9 +46,9 @@ extension HubEngine {
     }
   }
 
-  /// The other hub has ended the link, and said why.
+  /// The other hub has ended the link, with a reason.
   func receivedGoodbye(_ error: SegueError, from peer: Peer) {
-    // It no longer has what was to go on.
+    // It no longer has the session.
     if let session = session(resumingOver: peer) { dismiss(session, error) }
     reportLinkDown(of: peer, error)
     close(peer)
@@ -75,8 +75,8 @@ extension HubEngine {
     send(.resume(secret: handshake.sessionID, sessions: sessions), to: peer)
   }
 
-  /// Decides which session goes on. A name proves nothing: a session changes its connection only for a hub that names
-  /// its secret, and no connection goes for another that both hubs see alive. What cannot be proven begins anew.
+  /// Decides which session resumes. A name proves nothing: a session changes its connection only for a hub that names
+  /// its secret, and only if not both hubs consider the old connection alive. Otherwise a new session begins.
   private func decide(
     _ hub: HubIdentity, _ handshake: Handshake, _ peer: Peer, _ secret: Identifier, _ named: [Message.SharedSession]
   ) {
@@ -127,7 +127,7 @@ extension HubEngine {
     }
   }
 
-  /// The other hub follows, and says how far it has come.
+  /// The other hub agrees, and gives its number of received bytes.
   private func goOn(_ session: Identifier?, over peer: Peer, _ received: UInt64) throws(SegueError) {
     guard let known = self.session(resumingOver: peer), let shared = known.hub, shared.sessionID == session else {
       throw SegueError(.malformed, "another session goes on than was decided")
@@ -157,7 +157,7 @@ extension HubEngine {
     send(.attached(owner.number, deviceName: hub.deviceName), to: owner.app)
   }
 
-  /// What was cut goes on over the connection of `peer`, which is then that of `known`.
+  /// Resumes the session of `known` over the connection of `peer`.
   private func resume(_ known: Peer, _ shared: HubSession, over peer: Peer, received: UInt64) throws(SegueError) {
     try known.link.resume(over: peer.link, peerReceived: received)
     _ = peers.removeHub(peer)
@@ -168,7 +168,7 @@ extension HubEngine {
     reportLinkUp(of: known, shared.identity)
     peers.connect(known)
     shared.resumed(at: now.uptime)
-    // What it had not received comes again, of offers and routes that are no more, too.
+    // Unreceived messages are repeated, also those about former offers and routes.
     send(.refresh, to: known)
     publishEverything(known, shared)
     flush(known)

@@ -1,18 +1,18 @@
 import SegueModel
 import SegueWire
 
-/// What links may hold: a hub is there for all apps of its device.
+/// The quotas of links: a hub serves all apps of its device.
 extension HubEngine {
-  /// Links that one app may have at a time.
+  /// The most links of one app.
   static let linkLimit = 64
-  /// Bytes that a link without a connection may hold, those of one app together, and all together (R7.4).
+  /// The most bytes held by a link without a connection, by those of one app together, and by all (R7.4).
   static let cutLinkSize = 16 * 1024 * 1024
   static let cutLinksOfApp = 32 * 1024 * 1024
   static let cutLinksOfHub = 64 * 1024 * 1024
-  /// As many each counts at least.
+  /// The minimum that each counts as.
   static let cutLinkLeast = 256 * 1024
 
-  /// Why it may not be linked as well. Nil: it may.
+  /// Why another link is refused, or nil.
   func tooManyLinks(like peer: Peer) -> SegueError? {
     guard let owner = peer.linkOwnerID else { return nil }
     let count = peers.hubs.count { $0.linkOwnerID == owner && !$0.isSuspended && !$0.isClosing }
@@ -20,8 +20,8 @@ extension HubEngine {
       ? nil : SegueError(.limitExceeded, "the app has too many links")
   }
 
-  /// Gives up links without a connection until the others hold no more than they may: one that holds too much, else
-  /// the oldest of the app whose links hold most. It ends as if its time were over.
+  /// Gives up links without a connection until the others are within their quotas: one that holds too much, else the
+  /// oldest of the app whose links hold most. It ends as if its time had passed.
   @inline(never)
   func boundSuspended() {
     while let peer = suspendedTooMuch() {
@@ -36,7 +36,7 @@ extension HubEngine {
       let size = suspendedSize(peer)
       if size > Self.cutLinkSize { return peer }
       total += size
-      // Once for each owner, at its oldest.
+      // Once per owner, at its oldest link.
       guard let all = suspendedSize(ofOwnerOf: peer), all > most?.size ?? 0 else { continue }
       most = (all, peer)
     }
@@ -46,7 +46,7 @@ extension HubEngine {
 
   private func isSuspended(_ peer: Peer) -> Bool { !peer.isClosing && peer.isSuspended }
 
-  /// Of all links of the app that made this one; nil: this one is not the oldest of them.
+  /// The sum over all links of the app that made this one; nil if this is not the oldest of them.
   private func suspendedSize(ofOwnerOf peer: Peer) -> Int? {
     var size = 0
     for other in peers.hubs where other.linkOwnerID == peer.linkOwnerID && isSuspended(other) {

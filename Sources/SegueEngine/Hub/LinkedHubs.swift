@@ -1,24 +1,24 @@
 import SegueModel
 import SegueWire
 
-/// An app's wish to link this hub with another.
+/// An app's request to link this hub with another.
 public struct LinkRequest: Sendable {
   /// Of the app.
   public let app: HubEngine.PeerNumber
-  /// As the app calls it.
+  /// The app's number for it.
   let number: UInt64
 }
 
-/// Links with the hubs of other devices, which come and go.
+/// Links with the hubs of other devices.
 extension HubEngine {
-  /// Milliseconds after which a hub that was not heard of is asked for a sign of life.
+  /// Milliseconds of silence after which a hub gets a ping.
   static let hubAskTime: Int64 = 10_000
-  /// Milliseconds after which a hub that was not heard of is given up.
+  /// Milliseconds of silence after which a hub counts as gone.
   static let hubSilenceTime: Int64 = 30_000
   /// Milliseconds for a cut link to be resumed (R7.4).
   static let resumeTime: Int64 = 60_000
 
-  /// A connection to another hub is there. Whoever gives it to us vouches for whom it leads to.
+  /// Takes a connection to another hub. Its supplier is responsible for the other end.
   /// - Parameters:
   ///   - attachment: the app's wish that it fulfils.
   ///   - secret: a new random one.
@@ -53,7 +53,7 @@ extension HubEngine {
     removeDismissed()
   }
 
-  /// The app that made the link hears that it has ended.
+  /// Notifies the app that made the link of its end.
   @inline(never)
   func reportLinkDown(of peer: Peer, _ error: SegueError) {
     guard let owner = peer.linkOwner else { return }
@@ -115,7 +115,8 @@ extension HubEngine {
     }
   }
 
-  /// The connection is gone without a goodbye. Offers that came by it go; the rest may go on over another connection.
+  /// The connection ended without goodbye. Removes offers that came through it; the rest may resume over another
+  /// connection.
   func suspend(_ peer: Peer, _ hub: HubSession) {
     guard hub.resumeBy == nil else { return }
     reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
@@ -127,7 +128,7 @@ extension HubEngine {
     checkHubs(by: now.uptime + Self.resumeTime)
   }
 
-  /// Its connection is no longer listened to.
+  /// Stops reading from its connection.
   @inline(never)
   func detach(_ peer: Peer, _ hub: HubSession, _ error: SegueError) {
     guard hub.resumeBy == nil else { return }
@@ -137,7 +138,7 @@ extension HubEngine {
     suspend(peer, hub)
   }
 
-  /// All offers that are known, of this device and of others.
+  /// All known offers, of this device and of others.
   var offeredIdentifiers: [Identifier] {
     guard !offers.isEmpty else { return [] }
     var identifiers = peers.apps.compactMap { $0.offer?.description.id }
@@ -160,7 +161,7 @@ extension HubEngine {
     peer.pending = PendingOffers()
   }
 
-  // MARK: Signs of life
+  // MARK: Keep-alive
 
   func checkHubs(by deadline: Int64) { linksDue.set(deadline) }
 

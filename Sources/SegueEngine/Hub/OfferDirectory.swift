@@ -1,12 +1,11 @@
 import SegueModel
 
-/// What a hub knows of one activity.
+/// The offers of one activity at a hub.
 final class KnownActivity {
   let id: Identifier
-  /// The offer that counts.
+  /// The active offer.
   fileprivate(set) var offer: HubOffer?
-  /// The offers of it by other devices' hubs, one of each. The first of them counts, unless an app of this device
-  /// offers it.
+  /// The offers of it from other devices' hubs, one each. The first is active, unless an app of this device offers it.
   fileprivate(set) var ways: [HubOffer] = []
   /// Whether it is found by its identifier.
   fileprivate(set) var isListed = true
@@ -16,14 +15,14 @@ final class KnownActivity {
   func way(of home: RemoteHub) -> HubOffer? { ways.first { $0.remote?.home === home } }
   func hasWay(_ offer: HubOffer) -> Bool { ways.contains { $0 === offer } }
 
-  /// Its hub ends: an offer and its activity hold each other no longer.
+  /// Breaks the reference cycle of offer and activity when the hub ends.
   func tearDown() {
     offer = nil
     ways = []
   }
 }
 
-/// What offers and apps must have in common: team and type, as bytes.
+/// The topic of offers and apps: team and type, as bytes.
 typealias TopicKey = [UInt8]
 
 /// The offers of one team and type, and the apps that see them.
@@ -47,7 +46,7 @@ final class Topic {
         TopicKey(unsafeUninitializedCapacity: team.count + 1 + type.count) { key, count in
           let key = UnsafeMutableRawBufferPointer(key)
           key.copyMemory(from: team)
-          // No UTF-8 has it.
+          // This byte never occurs in UTF-8.
           key[team.count] = 0xff
           UnsafeMutableRawBufferPointer(rebasing: key[(team.count + 1)...]).copyMemory(from: type)
           count = key.count
@@ -57,33 +56,33 @@ final class Topic {
   }
 }
 
-/// The activities that are offered, and the apps that see them. Whatever changes about their offers changes here, so
-/// that it can be checked without a look at all of them.
+/// The offered activities, and the apps that see them. All changes of offers happen here, so that they can be checked
+/// one by one.
 struct OfferDirectory {
   private var activities: [Identifier: KnownActivity] = [:]
   private var topics: [TopicKey: Topic] = [:]
   /// Peers that see everything.
   private(set) var choosers: [Peer] = []
   private var lastSequence: UInt64 = 0
-  /// Of the last change of this device's offers that was made known; 0: it never had any.
+  /// The number of the last published change of this device's offers; 0 if it never had any.
   private(set) var number: UInt64 = 0
-  /// Ways that came, went, moved or may have lost their activity's offer; only if somebody asks.
+  /// Changed routes, recorded only for the invariant checks.
   private var changes: [HubOffer] = []
   var keepsChanges = false
 
   var count: Int { activities.count }
   var isEmpty: Bool { activities.isEmpty }
 
-  /// Whether something is known of an activity, and no offer.
+  /// Whether an activity is known without an offer.
   var hasEmpty: Bool { activities.values.contains { $0.offer == nil && $0.ways.isEmpty } }
 
-  /// The offer of an activity that counts.
+  /// The active offer of an activity.
   subscript(id: Identifier) -> HubOffer? { activities[id]?.offer }
 
-  /// Nil: nothing is known of it.
+  /// Nil if it is unknown.
   func known(_ id: Identifier) -> KnownActivity? { activities[id] }
 
-  /// One of which nothing is known yet is listed: give it an offer, or call `removeIfEmpty`.
+  /// Adds an unknown activity: give it an offer, or call `removeIfEmpty`.
   mutating func activity(_ id: Identifier) -> KnownActivity {
     if let known = activities[id] { return known }
     let activity = KnownActivity(id)
@@ -97,7 +96,7 @@ struct OfferDirectory {
     activities[activity.id] = nil
   }
 
-  /// Ranks offers of one millisecond.
+  /// Breaks ties between offers of one millisecond.
   mutating func takeSequence() -> UInt64 {
     lastSequence += 1
     return lastSequence
@@ -110,10 +109,10 @@ struct OfferDirectory {
     return number == 1
   }
 
-  // MARK: Offers that count
+  // MARK: Active offers
 
-  /// Makes it the offer of its activity.
-  /// - Parameter former: the one that was taken out for it.
+  /// Makes it the active offer of its activity.
+  /// - Parameter former: the one that it replaces.
   mutating func enter(_ offer: HubOffer, former: HubOffer? = nil) {
     set(offer, of: offer.activity)
     let shared = former.flatMap { $0.isAlike(offer) ? $0.topic : nil }
@@ -122,7 +121,7 @@ struct OfferDirectory {
     offer.index = topic.offers.append(offer)
   }
 
-  /// Takes out what `enter` put in. The topic stays, until `removeIfEmpty`.
+  /// Undoes `enter`. The topic stays until `removeIfEmpty`.
   mutating func take(_ offer: HubOffer) {
     set(nil, of: offer.activity)
     guard let topic = offer.topic else { return }
@@ -141,9 +140,9 @@ struct OfferDirectory {
     topics[topic.key] = nil
   }
 
-  // MARK: Who sees them
+  // MARK: Visibility
 
-  /// - Returns: offers that an app of this kind sees.
+  /// - Returns: the offers that such an app sees.
   mutating func subscribe(_ peer: Peer, _ app: AppIdentity) -> [Identifier] {
     var seen: [Identifier] = []
     for type in app.types {
@@ -170,7 +169,7 @@ struct OfferDirectory {
   /// Invariant: there is none.
   var hasEmptyTopic: Bool { topics.values.contains { $0.isEmpty } }
 
-  /// Makes an offer the one that counts; nil: none does.
+  /// Makes an offer the active one; nil for none.
   private mutating func set(_ offer: HubOffer?, of activity: KnownActivity) {
     activity.offer = offer
     if keepsChanges, let way = activity.ways.first { changes.append(way) }
@@ -183,7 +182,7 @@ struct OfferDirectory {
     if keepsChanges { changes.append(offer) }
   }
 
-  /// It comes by another hub now.
+  /// It now comes through another hub.
   mutating func move(_ offer: HubOffer, to peer: Peer) {
     offer.peer.hub?.count(-offer.cost)
     offer.move(to: peer)
@@ -191,26 +190,26 @@ struct OfferDirectory {
     if keepsChanges { changes.append(offer) }
   }
 
-  /// The hub ends: offers have their activities and topics, which have their offers, and the peers that have those.
+  /// Breaks the reference cycles of offers, activities, topics and peers when the hub ends.
   func tearDown() {
     for activity in activities.values { activity.tearDown() }
     for topic in topics.values { topic.tearDown() }
   }
 
-  /// Nothing, for an offer of this device.
+  /// No effect for an offer of this device.
   mutating func removeWay(_ offer: HubOffer) {
     guard let home = offer.remote?.home else { return }
     offer.activity.ways.removeAll { $0 === offer }
     offer.peer.hub?.count(-offer.cost)
     let moved = home.remove(offer)
     guard keepsChanges else { return }
-    // One that is gone may have nothing left that it points to.
+    // A removed one may have dangling references.
     changes.removeAll { $0 === offer }
     if let way = offer.activity.ways.first { changes.append(way) }
     if let moved { changes.append(moved) }
   }
 
-  /// The first that `check` says is wrong with ways that have changed since this was asked last; nil: nothing.
+  /// The first violation that `check` finds in routes changed since the last call, or nil.
   mutating func firstChange(_ check: (HubOffer) -> StaticString?) -> StaticString? {
     guard !changes.isEmpty else { return nil }
     defer { changes.removeAll(keepingCapacity: true) }

@@ -1,10 +1,10 @@
 import SegueModel
 import SegueWire
 
-/// What a hub has for its owner to do: links to flush, connections to close, descriptors to move.
+/// The tasks of a hub for its owner: links to flush, connections to close, descriptors to move.
 struct Outbox {
   private var writer = MessageWriter()
-  /// Peers whose links have got output and were not taken since then.
+  /// Peers whose links have new output.
   private var flushable: [Peer] = []
   private var nextFlushable = 0
   /// Connections to flush and then close.
@@ -19,7 +19,7 @@ struct Outbox {
     try writer.send(message, over: peer.link, isUrgent: isUrgent, with: descriptor)
   }
 
-  /// Nil: it would be too long.
+  /// Nil if it would be too long.
   mutating func encoding(of message: Message) -> [UInt8]? { try? writer.encoding(of: message) }
 
   mutating func flush(_ peer: Peer) {
@@ -33,7 +33,7 @@ struct Outbox {
     let next = flushable[nextFlushable]
     nextFlushable += 1
     if nextFlushable == flushable.count {
-      // What a burst took is given back.
+      // Frees the memory of a burst.
       flushable.removeAll(keepingCapacity: nextFlushable <= HubEngine.unidentifiedLimit)
       nextFlushable = 0
     }

@@ -1,21 +1,21 @@
 import SegueModel
 
-/// The connections of a hub, and who is behind them.
+/// The connections of a hub, and the identified peers.
 struct PeerTable {
   private var byNumber: [HubEngine.PeerNumber: Peer] = [:]
   private var byApp: [Identifier: Peer] = [:]
   private var appList = UnorderedList<Peer>()
   private var hubList = UnorderedList<Peer>()
-  /// Those that have not said hello, the oldest first.
+  /// Unidentified peers, oldest first.
   private(set) var unidentified: [Peer] = []
-  /// Apps that have left, for which nobody need wait.
+  /// Recently departed apps. Messages for them fail at once instead of waiting for re-registration.
   private var departed = RecentIdentifiers()
-  /// Since the lists were last checked.
+  /// Changes since the lists were last checked.
   private var hasChanged = false
 
-  /// Apps that are registered.
+  /// The registered apps.
   var apps: [Peer] { appList.all }
-  /// Links with other hubs, also those that have not said who they are, and those without a connection.
+  /// Links with other hubs, including unidentified and suspended ones.
   var hubs: [Peer] { hubList.all }
 
   subscript(number: HubEngine.PeerNumber) -> Peer? { byNumber[number] }
@@ -29,7 +29,7 @@ struct PeerTable {
 
   mutating func disconnect(_ number: HubEngine.PeerNumber) -> Peer? { byNumber.removeValue(forKey: number) }
 
-  // MARK: Who is behind them
+  // MARK: Identified peers
 
   mutating func addUnidentified(_ peer: Peer) { unidentified.append(peer) }
   mutating func removeUnidentified(_ peer: Peer) { unidentified.removeAll { $0 === peer } }
@@ -43,7 +43,7 @@ struct PeerTable {
     hasChanged = true
   }
 
-  /// - Returns: false: it is not registered, or not any more.
+  /// - Returns: false if it is not, or no longer, registered.
   mutating func deregister(_ peer: Peer) -> Bool {
     guard let app = peer.app, byApp[app.id] === peer, appList.has(peer, at: peer.index) else { return false }
     byApp[app.id] = nil
@@ -58,7 +58,7 @@ struct PeerTable {
     hasChanged = true
   }
 
-  /// - Returns: false: it is not there any more.
+  /// - Returns: false if it is gone.
   mutating func removeHub(_ peer: Peer) -> Bool {
     guard hubList.has(peer, at: peer.index) else { return false }
     if let moved = hubList.remove(at: peer.index) { moved.index = peer.index }
@@ -74,7 +74,7 @@ struct PeerTable {
     return unidentified.count > HubEngine.unidentifiedLimit ? "hub: too many have not said who they are" : nil
   }
 
-  /// The first that is wrong with the lists, if they have changed since this was last asked.
+  /// The first violated invariant of the lists, if they have changed since the last call.
   mutating func brokenChange() -> StaticString? {
     guard hasChanged else { return nil }
     hasChanged = false

@@ -14,7 +14,7 @@ struct OfferNews: Hashable {
   }
 
   let kind: Kind
-  /// Its offer, or nil's.
+  /// The hub of the offer or route; `none` for an activity.
   let hub: Identifier
   let activity: Identifier
 

@@ -1,10 +1,10 @@
 import SegueModel
 import SegueWire
 
-/// A channel of one peer that goes on as a channel of another. What the receiver takes is what the sender may send, so
-/// that no more than a window of bytes is ever here.
+/// A channel of one peer that is forwarded to a channel of another. The sender gets the credit of the receiver, so that
+/// at most a window of bytes is here.
 final class Relay {
-  /// Both outlive it: it ends when either goes.
+  /// Both peers outlive it: it ends when either ends.
   unowned(unsafe) let from: Peer
   unowned(unsafe) let to: Peer
   let channel: Link.Channel
@@ -18,12 +18,12 @@ final class Relay {
   }
 }
 
-/// What comes on channels: it goes to whoever has the channel.
+/// Passes events of channels to the owners of the channels.
 extension HubEngine {
-  /// Channels of one app that may go on to one other.
+  /// The most channels from one app to one other.
   static let relaysOfPairLimit = Link.channelLimit / 2
 
-  /// Passes a channel on, as a new one of the other peer; nil: that has too many.
+  /// Forwards a channel to a new one of the other peer; nil if that has too many.
   func relay(from: Peer, _ channel: Link.Channel, to: Peer) -> Link.Channel? {
     guard to.link.openCount < Link.channelLimit, to.channels.relays.count < Link.channelLimit,
       from.isHub || from.channels.relays.count(where: { $0.from === from && $0.to === to }) < Self.relaysOfPairLimit
@@ -37,7 +37,7 @@ extension HubEngine {
   func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, from peer: Peer) {
     switch peer.channels[channel] {
     case .relay(let relay):
-      // The sender had this much credit because the receiver gave it.
+      // Invariant: the sender's credit came from the receiver.
       relay.to.link.write(bytes, to: relay.outChannel)
       flush(relay.to)
     case .stream(let stream): received(bytes, stream)
@@ -45,7 +45,7 @@ extension HubEngine {
     }
   }
 
-  /// - Parameter total: of the bytes at their source: whoever gets the last of them compares.
+  /// - Parameter total: the number of bytes at their source, which the last reader compares.
   func receivedEnd(of channel: Link.Channel, total: UInt64, from peer: Peer) {
     switch peer.channels[channel] {
     case .relay(let relay):

@@ -1,39 +1,38 @@
 import SegueModel
 import SegueWire
 
-/// The hub of another device that has offers, wherever it is: the ways to it, and its offers as far as they are known.
-/// Nothing is kept of what has gone.
+/// A hub of another device that has offers: the routes to it, and its known offers. Withdrawn offers leave no state.
 final class RemoteHub {
   let id: Identifier
-  /// One of each linked hub that has a route to it. In no order.
+  /// One route per linked hub that has one. Unordered.
   private(set) var ways: [HubRoute] = []
-  /// The way that was chosen. All that is heard of its offers comes by that: what others say is not believed.
+  /// The chosen route. Only offers that arrive through it are accepted.
   private(set) var way: HubRoute?
-  /// That way was asked for its offers.
+  /// Whether its offers were requested through that route.
   private(set) var isFollowed = false
-  /// The shortest route that was told to others, of the highest sequence; none: any will do. What is longer may be
-  /// what another has made of that, and be lost with it.
+  /// The shortest announced route of the highest sequence; nil if any route is acceptable. A longer one may derive from
+  /// it, and be lost with it.
   private(set) var shortest: Distance?
-  /// The way was lost: since when, and the uptime at which others are asked for one. Nil: there is one.
+  /// Since when the route is lost, and the uptime of the next `seek`. Nil with a route.
   private(set) var seeking: (since: Int64, askAt: Int64)?
-  /// The last sequence that this hub has asked for on behalf of another, and the uptime of that.
+  /// The last sequence that this hub has sought on behalf of another, and its uptime.
   private var asked: (sequence: UInt64, at: Int64) = (0, 0)
-  /// How far its offers are known.
+  /// The known version of its offers.
   private(set) var number: UInt64 = 0
-  /// The number of the last list of its offers that was asked for.
+  /// The number of the last requested list of its offers.
   private(set) var list: UInt64 = 0
-  /// That list has begun: what comes by the chosen way is what it was asked for.
+  /// Whether that list has begun: messages of the chosen route answer it.
   private(set) var isListed = false
-  /// Uptime at which the chosen way was first heard to tell of less than is known; nil: it does not.
+  /// The uptime since which the chosen route sends an older version than the known one, or nil.
   private(set) var behindSince: Int64?
-  /// In no order; `OfferDirectory` sees to it that they are those of their activities.
+  /// Unordered; `OfferDirectory` keeps them consistent with their activities.
   private(set) var offers: [HubOffer] = []
-  /// Where it stands in the list of its hub.
+  /// Its position in the list of its hub.
   var index = 0
 
   typealias Distance = (sequence: UInt64, count: Int)
 
-  /// - Parameter shortest: of a route that was lost not long ago.
+  /// - Parameter shortest: of a recently lost route.
   init(_ id: Identifier, shortest: Distance?) {
     self.id = id
     self.shortest = shortest
@@ -51,8 +50,8 @@ final class RemoteHub {
     ways.append(way)
   }
 
-  /// The one that passes the fewest hubs; of those, that which was chosen before, or the one by the hub that was
-  /// linked first. - Parameter isSure: it is not what another may have made of a route that is lost.
+  /// The route with the fewest hubs; of equals the one chosen before, or through the hub linked first.
+  /// - Parameter isSure: only routes that cannot derive from a lost one.
   func bestWay(isSure: Bool) -> HubRoute? {
     var best: HubRoute?
     for way in ways where !way.isSought && (!isSure || mayTake(way)) {
@@ -69,7 +68,7 @@ final class RemoteHub {
     return best
   }
 
-  /// What the hub itself says is so; what others say, if it is newer, or nearer to it than this one ever was (Babel,
+  /// A route from the hub itself is acceptable; others if they are newer, or shorter than this hub's ever was (Babel,
   /// RFC 8966 3.5.1).
   private func mayTake(_ way: HubRoute) -> Bool {
     guard let shortest, !way.isDirect else { return true }
@@ -78,9 +77,9 @@ final class RemoteHub {
 
   func choose(_ way: HubRoute?) { self.way = way }
 
-  // MARK: A way that was lost
+  // MARK: Seeking a lost route
 
-  /// Since now, unless one is sought already.
+  /// Begins to seek, unless it already does.
   func seek(_ now: Int64, askAt: Int64) -> Bool {
     guard seeking == nil else { return false }
     seeking = (now, askAt)
@@ -89,28 +88,28 @@ final class RemoteHub {
 
   func askAgain(at uptime: Int64) { seeking?.askAt = uptime }
 
-  /// Another asks for a newer one: many may do so for the same reason.
-  /// - Returns: whether the chosen way is to be asked for it.
+  /// Another hub seeks a newer route; many may do so for the same reason.
+  /// - Returns: whether to pass it on along the chosen route.
   func passOn(_ sequence: UInt64, _ now: Int64, pause: Int64) -> Bool {
     guard asked.sequence != sequence || asked.at + pause <= now else { return false }
     asked = (sequence, now)
     return true
   }
 
-  /// That way is told to others.
+  /// Records that the route was announced.
   func settle(_ way: HubRoute) {
     seeking = nil
     if let shortest, !way.isDirect, way.sequence == shortest.sequence, way.hubs.count >= shortest.count { return }
     shortest = (way.sequence, way.hubs.count)
   }
 
-  /// Nobody has known better for long: any way will do.
+  /// No better route was found for long: any is acceptable.
   func takeAny() { shortest = nil }
 
-  // MARK: How far its offers are known
+  // MARK: Versions of its offers
 
-  /// From now on offers are told anew: those that are not, once the list is complete, are gone.
-  /// - Parameter believing: whatever was known before.
+  /// Begins a new list: offers that are missing at its end are gone.
+  /// - Parameter believing: accepts an older version than the known one.
   func follow(believing: Bool) {
     isFollowed = true
     list &+= 1
@@ -127,7 +126,7 @@ final class RemoteHub {
   /// A list begins.
   func begin(_ list: UInt64) { if self.list == list { isListed = true } }
 
-  /// Whether what is told of it is no older than what is known. What a hub says of its own offers is always so.
+  /// Whether a message about it is not older than the known version. Messages of the hub itself always count.
   func takes(_ number: UInt64, at uptime: Int64) -> Bool {
     guard way?.isDirect ?? false || number >= self.number else {
       if behindSince == nil { behindSince = uptime }
@@ -138,7 +137,7 @@ final class RemoteHub {
     return true
   }
 
-  /// There is no way: nothing of its offers is known.
+  /// Without a route: forgets the version of its offers.
   func forget() {
     number = 0
     behindSince = nil
@@ -151,7 +150,7 @@ final class RemoteHub {
     offers.append(offer)
   }
 
-  /// - Returns: the one that took its place, if another did.
+  /// - Returns: the one that replaced it, if any.
   func remove(_ offer: HubOffer) -> HubOffer? {
     let last = offers.removeLast()
     guard last !== offer else { return nil }
@@ -162,22 +161,22 @@ final class RemoteHub {
 
   func has(_ offer: HubOffer) -> Bool { offer.place < offers.count && offers[offer.place] === offer }
 
-  /// Its hub ends: what holds what it holds is let go.
+  /// Breaks its reference cycles when the hub ends.
   func tearDown() { offers = [] }
 }
 
-/// A route to another hub, by one that is linked.
+/// A route to another hub through a linked one.
 final class HubRoute {
-  /// Outlives it: it has the route among its own.
+  /// The remote hub outlives it, and lists it.
   unowned(unsafe) let destination: RemoteHub
-  /// Outlives it: routes by a hub go with it.
+  /// The linked hub outlives it: routes through it are removed with it.
   unowned(unsafe) let peer: Peer
-  /// Where it stands among those of that hub.
+  /// Its position among the routes of that hub.
   var place = 0
-  /// From that hub to this one.
+  /// The hops from that hub.
   let hubs: [Identifier]
   let sequence: UInt64
-  /// That hub has lost it, and looks for another.
+  /// Whether that hub has lost it, and seeks another.
   var isSought = false
 
   init(to destination: RemoteHub, by peer: Peer, _ route: Route) {
@@ -188,6 +187,6 @@ final class HubRoute {
   }
 
   var isDirect: Bool { hubs.count == 1 }
-  /// Bytes that it is counted as.
+  /// The bytes that it counts as.
   var cost: Int { 256 + hubs.count * Identifier.size }
 }

@@ -1,13 +1,13 @@
 import SegueModel
 
-/// Hubs of other devices that have offers, whether they are linked with this one or not.
+/// Hubs of other devices that have offers, linked with this one or not.
 struct RemoteHubs {
   private var byID: [Identifier: RemoteHub] = [:]
   private var list = UnorderedList<RemoteHub>()
   private var former = FormerRoutes()
-  /// What linked hubs have this one keep.
+  /// The bytes kept for linked hubs.
   let bytes = LinkedBytes()
-  /// When they are looked after.
+  /// The next deadline.
   var due = EarliestDeadline()
 
   var all: [RemoteHub] { list.all }
@@ -29,22 +29,22 @@ struct RemoteHubs {
     if let moved = list.remove(at: hub.index) { moved.index = hub.index }
   }
 
-  /// Invariant: each is listed at its place.
+  /// Invariant: each is listed at its position.
   var isConsistent: Bool {
     list.all.indices.allSatisfy { list.all[$0].index == $0 && byID[list.all[$0].id] === list.all[$0] }
   }
 
-  /// The hub that knows them ends.
+  /// Breaks reference cycles when the hub ends.
   func tearDown() { for hub in list.all { hub.tearDown() } }
 }
 
-/// The route to a hub itself, which is told anew when others have lost theirs.
+/// The route of this hub to itself, announced anew when others have lost theirs.
 struct OwnRoute {
   private(set) var sequence: UInt64 = 1
-  /// Uptime from which on it may be raised again.
+  /// The uptime from which on the sequence may be raised again.
   private var raisableAt: Int64 = 0
 
-  /// Many may ask for the same reason, and one for none.
+  /// Many may ask for the same reason, and one without a reason.
   /// - Returns: whether it is a new one.
   mutating func raise(to sequence: UInt64, _ now: Int64, pause: Int64) -> Bool {
     guard sequence > self.sequence, now >= raisableAt else { return false }

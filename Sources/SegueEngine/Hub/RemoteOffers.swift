@@ -1,10 +1,10 @@
 import SegueModel
 import SegueWire
 
-/// Offers of other devices. They are heard of their hub itself, if it is linked, else of the one linked hub that is
-/// the chosen way to it, which was asked to tell of them. So each hub hears of a change once.
+/// Offers of other devices. They come from their hub itself, if it is linked, else through the one linked hub on the
+/// chosen route, which was asked for them. So each hub gets a change once.
 extension HubEngine {
-  /// Of that hub, by that one: nil unless that is to be believed.
+  /// The remote hub of a message through a linked one; nil unless the message is acceptable.
   private func remoteHub(_ version: OffersVersion, by peer: Peer) -> (hub: RemoteHub, isNews: Bool)? {
     guard let remote = remoteHubs[version.hub], remote.way?.peer === peer, remote.isListed else { return nil }
     let isNews = remote.takes(version.number, at: now.uptime)
@@ -15,7 +15,7 @@ extension HubEngine {
   func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer, _ hub: HubSession) {
     guard let (remote, isNews) = remoteHub(origin.version, by: peer) else { return }
     let former = offers.known(told.description.id)?.way(of: remote)
-    // It is there, though it may have changed since.
+    // It exists, though it may have changed since.
     guard isNews else {
       former?.list = remote.list
       return
@@ -26,10 +26,10 @@ extension HubEngine {
     let isKnown = present.map { $0.origin == told.origin && $0.activation == origin.activation } ?? false
     let offer = HubOffer(
       of: activity, peer: peer, description: told.description.expiring(timing.expirationDate(now: now)),
-      // Activated once, it keeps its rank, however its news comes.
+      // Keeps its rank after an activation, on whatever route updates arrive.
       activatedAt: isKnown ? present!.activatedAt : now.uptime - timing.age, activation: origin.activation,
       sequence: isKnown ? present!.sequence : offers.takeSequence(), remote: HubOffer.Remote(told, origin.team, remote))
-    // What is more than may be kept is not taken.
+    // Ignores offers beyond the quota.
     if hasRoom(offer.cost, hub) {
       offer.list = remote.list
       offers.addWay(offer)
@@ -47,14 +47,14 @@ extension HubEngine {
     remove(offer, of: remote)
   }
 
-  /// All offers of a hub were told.
+  /// All offers of a hub have arrived.
   func receivedListed(_ version: OffersVersion, by peer: Peer) {
     guard let (remote, isNews) = remoteHub(version, by: peer), isNews else { return }
     for offer in remote.offers where offer.list != remote.list { remove(offer, of: remote) }
     publishToHubs(.listed(remote.id))
   }
 
-  /// What was asked for begins here.
+  /// The requested list begins.
   func receivedList(of id: Identifier, _ list: UInt64, by peer: Peer) {
     if let remote = remoteHubs[id], remote.way?.peer === peer { remote.begin(list) }
   }
@@ -65,9 +65,9 @@ extension HubEngine {
     publishToHubs(.offer(remote.id, offer.activity.id))
   }
 
-  // MARK: Whom the chosen way leaves behind
+  // MARK: Routes that lag behind
 
-  /// What it tells may have been less than is known for too long.
+  /// The route may have sent an older version for too long.
   func catchUp(_ remote: RemoteHub) {
     guard let since = remote.behindSince, let way = remote.way, remote.isFollowed else { return }
     if since + Self.disbeliefTime <= now.uptime {
@@ -77,13 +77,13 @@ extension HubEngine {
     }
   }
 
-  // MARK: Telling
+  // MARK: Publishing
 
-  /// A linked hub wants to hear of another's offers: all now, and each change.
+  /// A linked hub follows another: sends all of its offers now, and each change.
   func follow(_ id: Identifier, list: UInt64, _ peer: Peer, _ hub: HubSession) {
     guard remoteHubs[id] != nil else { return }
     hub.follow(id)
-    // A list that is being told ends first: asked for without being read, it costs nothing.
+    // Ends the current list first: repeated requests without reading cost nothing.
     guard !peer.pending.contains(.listed(id)) else { return hub.relist(id, list) }
     beginList(of: id, list, to: peer)
     sendPending(peer)
@@ -102,7 +102,7 @@ extension HubEngine {
     peer.pending.appendLast(.listed(id))
   }
 
-  /// Tells the linked hubs that hear of it by this one.
+  /// Publishes it to the linked hubs that follow through this one.
   func publishToHubs(_ news: OfferNews) {
     var bytes: [UInt8]?
     for peer in peers.hubs where peer.isLinked {
@@ -118,7 +118,7 @@ extension HubEngine {
 
   func sendUpdate(_ news: OfferNews, to peer: Peer, _ hub: HubSession) {
     if news.kind == .route { return sendRoute(to: news.hub, peer, hub) }
-    // It may have gone elsewhere meanwhile.
+    // It may have moved meanwhile.
     guard news.hub == identity.id || hub.follows(news.hub) else { return }
     if news.kind == .listed, let list = hub.takeRelisted(news.hub) {
       return beginList(of: news.hub, list, to: peer)
@@ -126,7 +126,7 @@ extension HubEngine {
     if let bytes = encoded(news) { send(bytes, to: peer) }
   }
 
-  /// How it is with an offer, or with the list of them. Nil: nothing is known of that hub any more.
+  /// The current message about an offer, or the list. Nil if that hub is no longer known.
   private func encoded(_ news: OfferNews) -> [UInt8]? {
     let remote = remoteHubs[news.hub]
     guard news.hub == identity.id || remote?.way != nil else { return nil }
@@ -143,8 +143,8 @@ extension HubEngine {
 
   // MARK: Choosing
 
-  /// Sees to it that one of those that are there is the offer of its activity. What an app of this device offers
-  /// stays, and so does what counts already: nobody takes an activity over from another.
+  /// Chooses the active offer of an activity. One of an app of this device, or the current one, stays: no hub takes an
+  /// activity over from another.
   func choose(_ activity: KnownActivity) {
     let former = activity.offer
     if let former, former.remote == nil { return }

@@ -1,25 +1,23 @@
 import SegueModel
 import SegueWire
 
-/// How to get to other hubs that have offers. Each hub tells its neighbours the route that it takes to each of them,
-/// and so learns theirs; a route that passes a hub is not for that hub, so nothing goes in circles. The shortest
-/// counts, and all that is known of a hub's offers is heard by that.
+/// Routes to other hubs that have offers. Each hub announces its chosen routes to its neighbours, and so learns theirs.
+/// A hub ignores routes that pass it, so there are no cycles. The shortest route is chosen, and offers of a hub come
+/// through it.
 extension HubEngine {
-  /// Bytes that the routes and offers may take that come by one linked hub, and by all. What is more is not taken.
+  /// The most bytes of routes and offers through one linked hub, and through all. Further ones are ignored.
   static let linkedBytesLimit = 8 * 1024 * 1024
   static let allLinkedBytesLimit = 32 * 1024 * 1024
-  /// Milliseconds from the loss of a route until others are asked for one: those that have lost theirs for the same
-  /// reason have said so by then.
+  /// Milliseconds from the loss of a route until `seek`: by then others have announced losses for the same reason.
   static let seekingTime: Int64 = 400
-  /// Milliseconds from one such question to the next, which double.
+  /// Milliseconds between two `seek`s, which double.
   static let askingTime: Int64 = 1_000
-  /// Milliseconds that offers stay while a route is sought.
+  /// Milliseconds for which offers stay while a route is sought.
   static let stayingTime: Int64 = 1_500
-  /// Milliseconds after which a hub believes what it has not believed, if nothing has come of what it knew: that was
-  /// told by another, and may never have been so.
+  /// Milliseconds after which a hub accepts an older version than the known one, which another hub may have forged.
   static let disbeliefTime: Int64 = 30_000
 
-  /// A linked hub says how it gets to another.
+  /// A linked hub announces its route to another.
   func receivedRoute(
     _ route: Route?, to id: Identifier, isSought: Bool, by peer: Peer, _ hub: HubSession
   ) throws(SegueError) {
@@ -27,7 +25,7 @@ extension HubEngine {
       throw SegueError(.malformed, "a route leads from the hub that tells of it to another")
     }
     guard id != identity.id else { return }
-    // What passes this hub is no way for it.
+    // Ignores routes that pass this hub.
     let route = route.flatMap { $0.hubs.contains(identity.id) ? nil : $0 }
     guard let remote = remoteHubs[id] ?? route.map({ _ in addRemoteHub(id) }) else { return }
     if let route {
@@ -68,10 +66,10 @@ extension HubEngine {
     for peer in peers.hubs { peer.hub?.unfollow(remote.id) }
   }
 
-  /// A linked hub is gone, or begins anew: what it has said counts no more.
+  /// A linked hub is gone, or starts again: its routes are void.
   func dropRoutes(by peer: Peer, _ hub: HubSession) {
     hub.unfollowAll()
-    // It may say so again and again: what it has not said costs nothing.
+    // Repeated withdrawals of unknown routes cost nothing.
     for remote in hub.reached {
       remote.set(nil, by: peer)
       choose(remote)
@@ -80,14 +78,14 @@ extension HubEngine {
 
   // MARK: Choosing
 
-  /// Takes the best way to a hub, or seeks one.
+  /// Chooses the best route to a hub, or seeks one.
   private func choose(_ remote: RemoteHub) {
     if let best = remote.bestWay(isSure: true) {
       guard remote.way !== best || remote.seeking != nil else { return }
       return settle(remote, best)
     }
     if let way = remote.way, !remote.has(way) {
-      // For now, it is as good as any.
+      // Acceptable for now.
       if let next = remote.bestWay(isSure: false) { take(next, to: remote) } else { drop(remote) }
     }
     guard !remote.ways.isEmpty else { return remove(remote) }
@@ -104,7 +102,7 @@ extension HubEngine {
     publishRoute(to: remote.id)
   }
 
-  /// Its offers go.
+  /// Removes its offers.
   private func drop(_ remote: RemoteHub) {
     guard let way = remote.way else { return }
     unfollow(remote, way)
@@ -144,7 +142,7 @@ extension HubEngine {
 
   func follow(_ remote: RemoteHub, _ way: HubRoute, believing: Bool) {
     remote.follow(believing: believing)
-    // A hub tells its own without being asked.
+    // A hub sends its own offers without a request.
     if !way.isDirect { send(.follow(remote.id, list: remote.list), to: way.peer) }
   }
 
@@ -163,9 +161,9 @@ extension HubEngine {
     }
   }
 
-  // MARK: Telling
+  // MARK: Publishing
 
-  /// The route to a hub is another, or there is none any more: the linked hubs hear of it.
+  /// Announces a changed or lost route to the linked hubs.
   func publishRoute(to id: Identifier, isLost: Bool = false) {
     for peer in peers.hubs where peer.isLinked {
       guard let hub = peer.hub else { continue }
@@ -176,9 +174,9 @@ extension HubEngine {
     }
   }
 
-  /// Tells a hub how it is with the route to another.
+  /// Sends a hub the current route to another.
   func sendRoute(to id: Identifier, _ peer: Peer, _ hub: HubSession) {
-    // That there was none in between is told, too: what it has heard by this one is void.
+    // Also sends that there was none in between: offers through this hub are then void.
     if hub.takeLostRoute(to: id) { send(.route(to: id, nil, isSought: false), to: peer) }
     let remote = remoteHubs[id]
     let isSought = remote?.seeking != nil && remote?.way != nil
@@ -186,21 +184,21 @@ extension HubEngine {
       hub.told(id)
       send(.route(to: id, route, isSought: false), to: peer)
     } else if hub.isTold(id) {
-      // Who hears of its offers by this one waits with it; others have no use for it.
+      // Followers through this hub wait; others have no use for it.
       let mayWait = isSought && hub.follows(id)
       if !mayWait { hub.untell(id) }
       send(.route(to: id, nil, isSought: mayWait), to: peer)
     }
   }
 
-  /// This hub's; nil: there is none, or it is sought.
+  /// The route of this hub; nil if there is none, or it is sought.
   private func route(to id: Identifier) -> Route? {
     if id == identity.id { return Route([id], sequence: ownRoute.sequence) }
     guard let remote = remoteHubs[id], let way = remote.way, remote.seeking == nil else { return nil }
     return Route([identity.id] + way.hubs, sequence: way.sequence)
   }
 
-  /// All that a linked hub has to know, from the beginning.
+  /// Sends everything to a linked hub, from the beginning.
   func publishEverything(_ peer: Peer, _ hub: HubSession) {
     hub.forgetWhatWasTold()
     peer.pending = PendingOffers(remoteHubs.all.map { .route($0.id) })

@@ -3,8 +3,8 @@ import SegueWire
 
 @testable import SegueEngine
 
-/// A hub whose apps and linked hubs say anything: nothing traps, its invariants hold, what it says can be read, and what
-/// waits for one who does not read is bounded.
+/// A hub whose apps and linked hubs send any input: nothing traps, its invariants hold, its output decodes, and what is
+/// held for one that does not read is bounded.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   var story = Story(offersFrontmostOnly: input.bool())
