@@ -16,9 +16,9 @@ final class HubSession {
   private(set) var heardAt: Int64
   /// Whether a ping was sent since then.
   private(set) var isAsked = false
-  /// Hubs of whose offers it hears by this one. Never iterated.
+  /// Hubs whose offers it follows through this one. Never iterated.
   private var followed: Set<Identifier> = []
-  /// Lists that it has asked for before it was told the last of the same hub.
+  /// Lists that it has requested before the previous list of the same hub was sent completely.
   private var relisted: [(hub: Identifier, list: UInt64)] = []
   /// Hubs to which it was sent a route, including unsent news that there was none for a while. Never iterated.
   private var toldRoutes: Set<Identifier> = []
@@ -74,7 +74,7 @@ final class HubSession {
     relisted = []
   }
 
-  /// The list begins once the one that it is being told ends.
+  /// The list begins when the current one ends.
   func relist(_ id: Identifier, _ list: UInt64) {
     _ = takeRelisted(id)
     relisted.append((id, list))

@@ -1,19 +1,19 @@
 import SegueModel
 import SegueWire
 
-/// What the owner of an engine is to do about a descriptor.
+/// A task of the engine's owner about a descriptor.
 public enum DescriptorTransfer {
-  /// It has come for a link, with another hub at its other end: answer with `connectedHub` or `refuse`.
+  /// It arrived for a link, with another hub at its other end: answer with `connectedHub` or `refuse`.
   case link(LinkRequest, PassedDescriptor)
-  /// It has come as the hub's end of a stream that crosses a link.
+  /// It arrived as the hub's end of a stream over a link.
   case outgoing(LinkedStream, PassedDescriptor)
-  /// A stream has come by a link: make two ends, keep one, and answer with the other (`connect`) or with `lose`.
+  /// A stream arrived over a link: make two ends, keep one, and answer with the other (`connect`) or with `lose`.
   case incoming(LinkedStream)
 }
 
-/// Streams that an app was asked for, and has not answered. Each holds a descriptor.
+/// Requests for streams that an app has not answered. Each holds a descriptor.
 struct UnansweredStreams {
-  /// Of one app, and those of them that one other has asked for.
+  /// The limit for one app, and for the requests of one other app to it.
   static let limit = 256
   static let limitOfAsker = 64
   private var streams: [(id: Identifier, asker: Identifier)] = []
@@ -30,10 +30,10 @@ struct UnansweredStreams {
   mutating func remove(_ id: Identifier) { streams.removeAll { $0.id == id } }
 }
 
-/// Streams between apps: this hub introduces them to each other, and bears word of how they ended.
+/// Streams between apps: the hub forwards their requests, answers and statuses.
 extension HubEngine {
-  /// - Parameter channel: by which it comes from another hub.
-  /// - Parameter descriptor: the origin's end, of an app of this device.
+  /// - Parameter channel: the channel on which it arrives from another hub.
+  /// - Parameter descriptor: the end for the origin, from an app of this device.
   func stream(
     _ id: Identifier, _ continuation: Message.Continuation, of app: Identifier, _ attachment: Message.AttachmentPart?,
     channel: Link.Channel = 0, _ descriptor: PassedDescriptor? = nil, from peer: Peer
@@ -57,7 +57,7 @@ extension HubEngine {
     guard expectAnswer(to: continuation, app, from: peer, to: origin, for: Self.streamAnswerTime) else {
       return refuse(Self.tooManyTransfers)
     }
-    // To an app: whether it crosses a link.
+    // For an app: whether it is over a link.
     var outChannel: Link.Channel = peer.isHub ? 1 : 0
     if peer.isHub, origin.isHub {
       guard let relayed = relay(from: peer, channel, to: origin) else { return refuse(Self.tooManyTransfers) }
@@ -78,7 +78,7 @@ extension HubEngine {
       outbox.transfer(.outgoing(stream, descriptor))
     }
     origin.appSession?.unanswered.append(id, by: app)
-    // An app is asked once its end is there.
+    // The app gets the request once its end exists.
     guard origin.isHub || !peer.isHub else { return }
     send(
       .stream(id, continuation, from: app, channel: outChannel, attachment: attachment), to: origin,
@@ -90,7 +90,7 @@ extension HubEngine {
     SegueError(.limitExceeded, "the process that carries the hub may open no more descriptors")
   }
 
-  /// The app of a stream that came by a link gets its end.
+  /// Gives the app of a stream over a link its end.
   public func connect(_ stream: LinkedStream, _ descriptor: PassedDescriptor) {
     guard !stream.isLost, let app = peers[app: stream.app], let request = stream.takeRequest() else { return }
     send(request, to: app, with: descriptor)
@@ -122,7 +122,7 @@ extension HubEngine {
     send(.streamAnswer(id, continuation, channel: channel, error), to: route.receiverPeer)
   }
 
-  /// The same, by way of another hub.
+  /// An answer that arrives through another hub.
   func streamAnswer(
     _ id: Identifier, _ continuation: Message.Continuation, channel: Link.Channel, _ error: SegueError?,
     fromHub peer: Peer
@@ -158,7 +158,7 @@ extension HubEngine {
     _ id: Identifier, _ continuation: Message.Continuation, to app: Identifier, _ word: StreamWord?, from peer: Peer
   ) {
     if let next = next(to: app, of: continuation, from: peer) {
-      // Bytes that it said first may still be on their way.
+      // Bytes sent before may still be on their way.
       if let word, let stream = linkedStreams[id], stream.app == app, stream.keep(word) { return }
       send(.streamWord(id, continuation, to: app, word), to: next)
     } else if word == nil, gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {

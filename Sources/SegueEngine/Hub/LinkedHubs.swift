@@ -20,7 +20,7 @@ extension HubEngine {
 
   /// Takes a connection to another hub. Its supplier is responsible for the other end.
   /// - Parameters:
-  ///   - attachment: the app's wish that it fulfils.
+  ///   - attachment: the app's request that it fulfils.
   ///   - secret: a new random one.
   public func connectedHub(
     _ number: PeerNumber, for attachment: LinkRequest? = nil, secret: Identifier, _ now: Moment

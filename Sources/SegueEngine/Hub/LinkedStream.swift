@@ -1,39 +1,38 @@
 import SegueModel
 import SegueWire
 
-/// A stream that crosses a link, at the hub of the app at one of its ends: what comes from the app's socket goes out
-/// on a channel of the link, and what comes on another goes to the socket (R7.2, R7.4). The owner of the engine has
-/// the socket.
+/// A stream over a link, at the hub of the app at one of its ends: bytes from the app's socket go out on one channel of
+/// the link, and bytes from another channel go to the socket (R7.2, R7.4). The owner of the engine owns the socket.
 public final class LinkedStream {
   let id: Identifier
   let continuation: Message.Continuation
-  /// Of this device.
+  /// An app of this device.
   let app: Identifier
-  /// The app has asked for the stream; if not, it was asked.
+  /// Whether the app has requested the stream; otherwise it received the request.
   let isAsker: Bool
-  /// The hub beyond. Outlives it.
+  /// The linked hub. Outlives the stream.
   unowned(unsafe) let far: Peer
 
-  /// From the app, and to it.
+  /// The bytes from the app, and to it.
   private(set) var outgoing = Direction.unopened
   private(set) var incoming = Direction.unopened
-  /// What has come for the app and has not gone to it, a window at most.
+  /// Bytes for the app that are not written to its socket yet; at most a window.
   private var arrived: [ArraySlice<UInt8>] = []
-  /// How the other app says that its end ends; it is told once all before has gone to the socket.
+  /// The status with which the other app ended the stream; forwarded once all bytes are written to the socket.
   private var word: StreamWord?
-  /// For the app, once it has its end.
+  /// Sent to the app once it has its end.
   private var request: Message?
-  /// Bytes that have gone to the socket; and all that the other app has written, as its hub says. Nil: it may write
-  /// more.
+  /// The number of bytes written to the socket, and of all that the other app has written, as its hub reports; nil
+  /// while it may write more.
   private var written: UInt64 = 0
   private var total: UInt64?
   fileprivate var isChanged = false
   fileprivate var place = 0
-  /// It is over before its end, and nothing of it counts any more.
+  /// Whether it has failed; nothing about it matters any more.
   fileprivate(set) var isLost = false
-  /// The other side reads no more.
+  /// Whether the other side has stopped reading.
   public fileprivate(set) var isUnread = false
-  /// What the owner of the engine calls it.
+  /// The number by which the owner of the engine knows it.
   public var number: UInt64 = 0
 
   enum Direction: Equatable {
@@ -50,7 +49,7 @@ public final class LinkedStream {
     self.far = far
   }
 
-  /// Its app is asked once its end is there.
+  /// Sends the request to the app once its end exists.
   func ask(_ request: Message) { self.request = request }
 
   func takeRequest() -> Message? {
@@ -58,7 +57,8 @@ public final class LinkedStream {
     return request
   }
 
-  /// Keeps the other app's word until all before has gone to the socket. False if all has.
+  /// Keeps the other app's status until all bytes are written to the socket.
+  /// - Returns: false if they already are.
   func keep(_ word: StreamWord) -> Bool {
     guard !isWritten else { return false }
     self.word = word
@@ -99,29 +99,29 @@ public final class LinkedStream {
 
   // MARK: For the owner
 
-  /// Bytes that may be read from the app's socket now; 0: it is not to be read.
+  /// The number of bytes that may be read from the app's socket now.
   public var room: Int {
     guard case .open(let channel) = outgoing, !isLost, !isUnread else { return 0 }
     let room = far.link.room(in: channel)
-    // As much is under way then that there will be more: frames do not become small.
+    // Waits for more credit, which is on its way, so that frames do not become small.
     return room < Link.pieceSize ? 0 : room
   }
 
-  /// The app writes no more.
+  /// Whether the app has stopped writing.
   public var hasEnded: Bool { outgoing == .over }
-  /// Whether the socket is to be read now.
+  /// Whether the socket may be read now.
   public var mayRead: Bool { room > 0 }
   /// Whether there is something to write to the socket.
   public var hasArrived: Bool { !arrived.isEmpty && !isLost }
-  /// Nothing more will be written: the socket is shut down for writing.
+  /// Whether everything is written: the socket is then shut down for writing.
   public var isWritten: Bool { incoming == .over && !hasArrived }
-  /// All that the other app has written has gone to the socket; or nobody reads it.
+  /// Whether all bytes of the other app are written to the socket, or nothing reads them.
   var isProven: Bool { total.map { $0 == written } ?? true }
-  /// The socket is closed.
+  /// Whether both directions have ended: the socket is then closed.
   public var isOver: Bool { isLost || isWritten && (outgoing == .over || isUnread) }
 
-  /// Gives what is to be written to `body`, piece by piece, until it takes less than all.
-  /// - Returns: bytes that it took.
+  /// Passes bytes for the socket to `body`, piece by piece, until it accepts only a part.
+  /// - Returns: the number of accepted bytes.
   fileprivate func takeArrived(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
     var total = 0
     while let first = arrived.first {
@@ -137,7 +137,7 @@ public final class LinkedStream {
     return total
   }
 
-  /// Pieces that are large in what was read are not copied; others would keep all of it, and are put together.
+  /// Does not copy large pieces. Small ones are copied together, because each would retain the whole buffer.
   func append(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count < Link.pieceSize / 2 else { return arrived.append(bytes) }
     if let last = arrived.indices.last, arrived[last].count < Link.pieceSize / 4 {
@@ -152,10 +152,10 @@ public final class LinkedStream {
   }
 }
 
-/// The streams that cross links.
+/// The streams over links.
 struct LinkedStreams {
   private var streams = UnorderedList<LinkedStream>()
-  /// Those that their owner is to look after, each in its turn.
+  /// Streams that the owner of the engine has to handle, in order.
   private var changed: [LinkedStream] = []
 
   var all: [LinkedStream] { streams.all }
@@ -165,11 +165,11 @@ struct LinkedStreams {
 
   fileprivate mutating func insert(_ stream: LinkedStream) { stream.place = streams.append(stream) }
 
-  /// Once it is over. A second time: nothing.
+  /// Removes a stream that is over. Idempotent.
   fileprivate mutating func remove(_ stream: LinkedStream) {
     guard streams.has(stream, at: stream.place) else { return }
     if let moved = streams.remove(at: stream.place) { moved.place = stream.place }
-    // One that nobody reads has not ended its own.
+    // If the other side has stopped reading, the outgoing channel may still be open.
     stream.closeOutgoing()
     stream.closeIncoming()
   }
@@ -188,15 +188,15 @@ struct LinkedStreams {
   }
 }
 
-/// Until the drivers say it.
+/// The name by which drivers still use it.
 public typealias Crossing = LinkedStream
 
 extension HubEngine {
-  /// Returns a stream that may be carried between its app's socket and a link, or is over, each in its turn. Nil if
-  /// none is left.
+  /// Removes and returns the next stream that the owner has to handle: it can be read or written, or is over. Nil if
+  /// there is none.
   public func takeCrossing() -> LinkedStream? { linkedStreams.takeChanged() }
 
-  /// Nil: there are too many, or it is there already.
+  /// Creates a stream; nil if there are too many, or it exists already.
   func open(
     _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer
   ) -> LinkedStream? {
@@ -208,7 +208,8 @@ extension HubEngine {
 
   // MARK: The socket
 
-  /// The app has written: `body` fills in bytes of it, a piece at most, and returns how many. Not called without room.
+  /// The app has written: `body` fills in at most a piece of it, and returns the number of bytes. Not called without
+  /// room.
   public func read(_ stream: LinkedStream, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
     guard stream.room > 0, case .open(let channel) = stream.outgoing else { return }
     stream.far.link.write(to: channel, atMost: Link.pieceSize, body)
@@ -217,7 +218,7 @@ extension HubEngine {
   }
 
   /// The app has shut down its socket for writing.
-  /// - Parameter isClosed: it does not read any more, either.
+  /// - Parameter isClosed: whether it has stopped reading, too.
   public func ended(_ stream: LinkedStream, isClosed: Bool) {
     guard !stream.isLost else { return }
     if case .open(let channel) = stream.outgoing { stream.far.link.finish(channel) }
@@ -228,8 +229,8 @@ extension HubEngine {
     removeDismissed()
   }
 
-  /// Gives bytes that the app is to read to `body`, which returns how many of them went. Fewer than all: no more go
-  /// for now.
+  /// Passes bytes for the app to `body`, which returns the number that the socket accepted; if not all, it accepts no
+  /// more for now.
   public func write(_ stream: LinkedStream, _ body: (UnsafeRawBufferPointer) -> Int) {
     guard stream.hasArrived else { return }
     let count = stream.takeArrived(body)
@@ -242,7 +243,7 @@ extension HubEngine {
     removeDismissed()
   }
 
-  /// The socket cannot be written: nobody reads it.
+  /// The socket cannot be written: the app has closed its end.
   public func stopReading(_ stream: LinkedStream) {
     endReading(stream)
     removeDismissed()
@@ -257,19 +258,19 @@ extension HubEngine {
     changed(stream)
   }
 
-  /// There is no socket for it.
+  /// No socket could be made for it.
   public func lose(_ stream: LinkedStream, _ error: SegueError) {
     fail(stream, error)
     removeDismissed()
   }
 
-  /// The same, or bytes of it are lost.
+  /// Ends the stream with an error, reported to its app, or to the requester if the app does not know of it yet.
   @inline(never)
   func fail(_ stream: LinkedStream, _ error: SegueError) {
     guard !stream.isLost else { return }
     abort(stream)
     if stream.takeRequest() != nil {
-      // Its app has not heard of it: whoever has asked is told.
+      // Its app does not know of it yet.
       peers[app: stream.app]?.appSession?.unanswered.remove(stream.id)
       send(.streamAnswer(stream.id, stream.continuation, channel: 0, error), to: stream.far)
     } else if let app = peers[app: stream.app] {
@@ -290,7 +291,8 @@ extension HubEngine {
     changed(stream)
   }
 
-  /// The other hub has given up a channel: its own, so bytes are lost, or ours, so nobody reads what the app writes.
+  /// The other hub has reset a channel. If it was the incoming one, bytes are lost; otherwise the other side has
+  /// stopped reading.
   func receivedReset(_ stream: LinkedStream, _ channel: Link.Channel) {
     if stream.incoming == .open(channel) {
       fail(stream, SegueError(.connectionUnavailable, "the way to the other app broke"))
@@ -308,7 +310,7 @@ extension HubEngine {
     }
   }
 
-  /// The way to the origin is gone: what it has not answered it never will.
+  /// The route to the origin is gone: unanswered requests fail.
   func failUnanswered(_ continuation: Identifier, beyond peer: Peer) {
     for stream in linkedStreams.all
     where stream.far === peer && stream.continuation.id == continuation && stream.isAsker
@@ -318,14 +320,14 @@ extension HubEngine {
     }
   }
 
-  /// The app is gone: what it was asked for it will not answer.
+  /// The app is gone: requests to it that are unanswered fail.
   func failUnanswered(of app: Identifier) {
     for stream in linkedStreams.all where stream.app == app && !stream.isAsker && stream.outgoing == .unopened {
       fail(stream, SegueError(.connectionUnavailable, "the app where the activity lives has gone"))
     }
   }
 
-  /// Ends it at once, without a word.
+  /// Ends it at once, without a message to the app.
   func abort(_ stream: LinkedStream) {
     stream.isLost = true
     for direction in [stream.outgoing, stream.incoming] {
