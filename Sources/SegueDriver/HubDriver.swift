@@ -65,11 +65,6 @@ public final class HubDriver {
   public var streamCount: Int { streams.count }
   public var allConnections: [any ByteConnection] { connections.elements.map { $0.bytes } }
 
-  /// Connections with pending bytes.
-  public var unflushedConnections: [any ByteConnection] {
-    connections.elements.filter { engine.link(of: $0.number)?.hasOutput ?? false }.map { $0.bytes }
-  }
-
   public func link(of number: PeerNumber) -> Link? { engine.link(of: number) }
 
   /// Returns a new number, higher than all before, for a connection or a stream.

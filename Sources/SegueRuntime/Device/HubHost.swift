@@ -58,7 +58,7 @@ final class HubHost {
 
   /// Waits until an app reads its last messages, or the driver has work.
   private func waitForReaders() {
-    let connections = driver.unflushedConnections.map { unsafeDowncast($0, to: UnixConnection.self) }
+    let connections = driver.allConnections.map { unsafeDowncast($0, to: UnixConnection.self) }
     var waiting = connections.map { pollfd(fd: $0.fd, events: $0.isWriting ? Int16(POLLOUT) : 0, revents: 0) }
     let left = driver.nextDeadline.map { max(0, $0 - Clock.uptime) } ?? 0
     poll(&waiting, nfds_t(waiting.count), Int32(clamping: left))

@@ -22,18 +22,11 @@ final class UnixConnection: ByteConnection {
   }
 
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
-    switch Socket.read(fd, atMost: limit, { bytes, came in body(bytes, came.takeDescriptor()) }) {
-    case .full: .full
-    case .drained: .drained
-    case .closed: .closed
-    }
+    Socket.read(fd, atMost: limit, body)
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
-    switch Socket.write(bytes, descriptor, to: fd) {
-    case .bytes(let count): .bytes(count)
-    case .refused: .refused
-    }
+    Socket.write(bytes, descriptor, to: fd)
   }
 
   func watch(reading: Bool, writing: Bool) {

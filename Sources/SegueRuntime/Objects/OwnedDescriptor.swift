@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueTransport
 import SegueWire
 
@@ -25,16 +26,29 @@ extension PassedDescriptor {
   var owned: OwnedDescriptor { unsafeDowncast(self, to: OwnedDescriptor.self) }
 }
 
+/// Reads and writes of a `ByteConnection`.
 extension Socket {
-  /// Writes once, with a descriptor.
-  static func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?, to fd: Int32) -> Written {
-    write(bytes, descriptor?.owned.fd ?? -1, to: fd)
+  static func read(
+    _ fd: Int32, atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void
+  ) -> ByteRead {
+    switch read(fd, atMost: limit, { (bytes: consuming [UInt8], came: Came) in body(bytes, came.takeDescriptor()) }) {
+    case .full: .full
+    case .drained: .drained
+    case .closed: .closed
+    }
+  }
+
+  static func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?, to fd: Int32) -> ByteWrite {
+    switch write(bytes, descriptor?.owned.fd ?? -1, to: fd) {
+    case .bytes(let count): .bytes(count)
+    case .refused: .refused
+    }
   }
 }
 
 extension Socket.Came {
   /// The descriptor, if one came.
-  func takeDescriptor() -> PassedDescriptor? {
+  fileprivate func takeDescriptor() -> PassedDescriptor? {
     switch self {
     case .none: nil
     case .one(let fd): OwnedDescriptor(fd)
