@@ -175,7 +175,7 @@ public final class HubDriver {
   public func flush() {
     flushPeers()
     if closesAt == nil {
-      // Those that stay are told of what has gone with those that close.
+      // Notifies the remaining peers of what ended with the closed ones.
       while true {
         let closing = engine.takePeersToClose()
         guard !closing.isEmpty else { break }
