@@ -5,7 +5,7 @@ import Testing
 
 /// Links between devices that an app has asked for.
 @Suite struct AskedLinkTests {
-  /// Two devices, an app of the first, and what it was told of the link that it asked for.
+  /// Two devices, an app of the first, and its callbacks about the link that it requested.
   private func told(_ end: (LinkedWorlds, TestApp) throws -> Void) rethrows -> [String] {
     let devices = LinkedWorlds(2)
     let app = devices.worlds[0].open("app")
@@ -103,7 +103,7 @@ import Testing
     world.wait(200)
     #expect(!mute.isConnected)
     #expect(app.takeEvents() == ["link ended remoteApplicationTimedOut"])
-    // Neither is it told of links that it did not ask for.
+    // Nor is it notified of links that it did not request.
     _ = try RawPeer(hubIn: world)
     world.settle()
     #expect(app.takeEvents().isEmpty)

@@ -5,7 +5,7 @@ import Testing
 @testable import SegueEngine
 
 @Suite struct ContinuingTests {
-  /// A hub, an editor that offers "Draft", and a viewer; what they were told so far is forgotten.
+  /// A hub, an editor that offers "Draft", and a viewer; their callbacks so far are dropped.
   private func world(limits: Limits = Limits()) throws -> (
     world: World, editor: TestApp, viewer: TestApp, id: Identifier
   ) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// Which session goes on over a new connection of two hubs, and which connection stays.
+/// Which session resumes over a new connection of two hubs, and which connection stays.
 @Suite struct HandshakeTests {
   private func offer(in world: World, by hub: Identifier) -> Message {
     let offer = Offer(

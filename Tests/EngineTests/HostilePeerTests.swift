@@ -6,7 +6,7 @@ import Testing
 
 /// Apps and hubs that send false messages, or too many: no other app notices.
 @Suite struct HostilePeerTests {
-  /// A hub, an editor that offers "Draft", and a viewer; what they were told so far is forgotten.
+  /// A hub, an editor that offers "Draft", and a viewer; their callbacks so far are dropped.
   struct Scene {
     let world = World()
     let editor: TestApp
@@ -34,7 +34,7 @@ import Testing
       Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: activity)
     }
 
-    /// - Returns: what the editor was told of it.
+    /// - Returns: the editor's callbacks about it.
     func say(_ message: Message, by peer: RawPeer) throws -> [String] {
       try peer.say(message)
       world.settle()

@@ -8,14 +8,14 @@ final class LinkedWorlds {
   /// The delay of bytes, in milliseconds.
   var delay: Int64 = 20
   private var packets: [Packet] = []
-  /// How often something was sent from one device to another.
+  /// The number of sends from one device to another.
   private(set) var sentCount = 0
   private var wires: [Wire] = []
 
   private final class Wire {
     let ends: [(world: World, number: HubEngine.PeerNumber)]
     var isOpen = true
-    /// Bytes are swallowed.
+    /// Bytes are dropped.
     var isSilent = false
     init(_ ends: [(world: World, number: HubEngine.PeerNumber)]) { self.ends = ends }
   }
@@ -23,7 +23,7 @@ final class LinkedWorlds {
   private struct Packet {
     let wire: Wire
     let to: Int
-    /// Nil: the end.
+    /// Nil means the end.
     let bytes: [UInt8]?
     let at: Int64
   }
@@ -69,7 +69,7 @@ final class LinkedWorlds {
     }
   }
 
-  /// Nothing passes, without notice.
+  /// Nothing arrives any more, and neither device notices.
   func silence(_ a: Int, _ b: Int) {
     for wire in between(a, b) { wire.isSilent = true }
   }

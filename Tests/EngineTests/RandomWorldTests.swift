@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  /// One device's life.
+  /// A random run of one device.
   private struct Story {
     var problems: [String] = []
 
@@ -51,7 +51,7 @@ import Testing
       for app in apps { check(app, hasLived: true) }
     }
 
-    /// A killed process gets nothing more; every other learns of each end.
+    /// A killed process gets nothing more; every other one learns of each end.
     private mutating func check(_ app: TestApp, hasLived: Bool) {
       guard hasLived else { return }
       let events = app.takeEvents()

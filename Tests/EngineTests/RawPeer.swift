@@ -23,7 +23,7 @@ final class RawPeer {
   /// It takes all that it is sent.
   var grantsAll = false
 
-  /// What it was told of streams and of links that it has asked for.
+  /// Messages to it about streams, and about links that it has requested.
   var streamAnswers: [Identifier: SegueError?] {
     heard.reduce(into: [:]) { if case .streamAnswer(let id, _, _, let error) = $1 { $0[id] = .some(error) } }
   }

@@ -5,7 +5,7 @@ import Testing
 
 /// Whether will_save runs at a continuation (R2.9), and what is handed over without it.
 @Suite struct SavePolicyTests {
-  /// An app that offers a saved activity, one that sees it, and what they were told so far is forgotten.
+  /// An app that offers a saved activity, and one that sees it; their callbacks so far are dropped.
   private struct Scene {
     let world = World()
     let editor: TestApp

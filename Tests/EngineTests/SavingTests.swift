@@ -3,7 +3,7 @@ import SegueModel
 import SegueWire
 import Testing
 
-/// When changes are told and saved (R2.2, R2.3, R2.8).
+/// When changes are sent and saved (R2.2, R2.3, R2.8).
 @Suite struct SavingTests {
   @Test func `changes are told once in 100 ms, and the last always (R2.8)`() throws {
     let world = World()
@@ -23,7 +23,7 @@ import Testing
     world.wait(200)
     let events = viewer.takeEvents()
     #expect(events.last == "changed 1002")
-    // 1,000 steps of 1 ms and what the world adds to each.
+    // 1,000 steps of 1 ms, and the time that `World` adds to each.
     #expect(events.count <= 22, "\(events.count) changes were told")
   }
 

@@ -38,7 +38,7 @@ import Testing
     #expect(scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
   }
 
-  /// Neither app is asked, or told: streams are the apps' matter, attachments the libraries'.
+  /// Neither app gets a callback: streams are for the apps, attachments for the libraries.
   @Test func `an attachment comes on a stream that no app hears of (R7.6)`() throws {
     let scene = try scene(supporting: false)
     scene.editor.takesStreams = false

@@ -3,7 +3,7 @@ import SegueModel
 import SegueWire
 import Testing
 
-/// A device in virtual time: apps, and one hub at a time, joined by links without delay. It holds no rule of Handoff.
+/// A device in virtual time: apps, and one hub at a time, connected without delay. It contains no rule of Handoff.
 final class World {
   private(set) var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
   private(set) var hub: HubEngine?
@@ -12,12 +12,12 @@ final class World {
   private var nextNumber: UInt64 = 1
   private var numbers: UInt64 = 0
   private let device: UInt64
-  /// Links to the hubs of other devices: how bytes get there.
+  /// Links to the hubs of other devices: how to send bytes there.
   var links: [(number: HubEngine.PeerNumber, send: ([UInt8]) -> Void, close: () -> Void)] = []
 
   init(device: UInt64 = 0) { self.device = device }
 
-  /// Identifiers that differ, in an order that does not matter.
+  /// Distinct identifiers in arbitrary order.
   func identifier() -> Identifier {
     numbers += 1
     return Identifier(high: 0x5e90e, low: device << 32 | numbers)
@@ -32,14 +32,14 @@ final class World {
     settle()
   }
 
-  /// An app that was not open when the hub started finds it.
+  /// Connects an app that was not open when the hub started.
   func admit(_ app: TestApp) {
     app.isOpen = true
     connect(app)
     settle()
   }
 
-  /// The hub dies without a word.
+  /// The hub is killed: no goodbye.
   func killHub() {
     hub = nil
     for app in apps {
@@ -63,7 +63,7 @@ final class World {
     return app
   }
 
-  /// The app's process dies.
+  /// The app's process is killed.
   func kill(_ app: TestApp) {
     app.isOpen = false
     disconnectFromHub(app)
@@ -80,7 +80,7 @@ final class World {
     settle()
   }
 
-  /// Calls an engine, and lets everything come of it that takes no time.
+  /// Calls an engine, and runs all consequences that take no time.
   func tell(_ app: TestApp, _ call: (AppEngine, Moment) -> Void) {
     call(app.engine, now)
     settle()
@@ -103,7 +103,7 @@ final class World {
       #expect(hub?.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
       settle()
       if at == end { return }
-      // A deadline that does not move would hold the time.
+      // A deadline that does not advance would stop the time.
       now.uptime += 1
       now.date += 0.001
     }

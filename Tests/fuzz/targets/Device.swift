@@ -15,7 +15,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
 private final class Story {
   private let world = World()
   private var apps: [TestApp] = []
-  /// What each app was told so far.
+  /// The callbacks of each app so far.
   private var events: [[String]] = []
   private let isHub: Bool
   private var stranger: HubEngine.PeerNumber = 0
