@@ -191,7 +191,7 @@ public final class HubDriver {
 
   private func flushPeers() {
     while true {
-      if let stream = engine.takeCrossing() {
+      if let stream = engine.takeChangedStream() {
         if let forwarder = streams[stream.number] { forward(forwarder) }
       } else if !flushPeer() {
         return
@@ -245,7 +245,7 @@ public final class HubDriver {
         do throws(SegueError) {
           add(stream, try environment.openStream(descriptor, as: number), as: number)
         } catch {
-          engine.lose(stream, error)
+          engine.failed(stream, error)
         }
       case .incoming(let stream):
         let number = takeNumber()
@@ -254,13 +254,13 @@ public final class HubDriver {
           engine.connect(stream, far)
           add(stream, near, as: number)
         } catch {
-          engine.lose(stream, error)
+          engine.failed(stream, error)
         }
       }
     }
   }
 
-  private func add(_ stream: Crossing, _ endpoint: any StreamEndpoint, as number: UInt64) {
+  private func add(_ stream: LinkedStream, _ endpoint: any StreamEndpoint, as number: UInt64) {
     stream.number = number
     let forwarder = StreamForwarder(stream, endpoint)
     streams.append(forwarder, as: number)

@@ -3,7 +3,7 @@ import SegueEngine
 /// Forwards the bytes of a stream that crosses a link between the socket of its app and the engine of the hub, as fast
 /// as the slower of the two.
 public final class StreamForwarder {
-  public let stream: Crossing
+  public let stream: LinkedStream
   private let endpoint: any StreamEndpoint
   /// Whether the endpoint may be readable.
   private var isReadable = true
@@ -13,7 +13,7 @@ public final class StreamForwarder {
   public private(set) var isClosed = false
 
   /// Takes over the endpoint.
-  public init(_ stream: Crossing, _ endpoint: any StreamEndpoint) {
+  public init(_ stream: LinkedStream, _ endpoint: any StreamEndpoint) {
     self.stream = stream
     self.endpoint = endpoint
   }

@@ -200,7 +200,7 @@ import Testing
     editor.disconnect()
     #expect(away.heard.contains { if case .vanished(attempt.id) = $0 { true } else { false } })
     #expect(stream.isOver)
-    while hub.takeCrossing() != nil {}
+    while hub.takeChangedStream() != nil {}
     #expect(hub.leftover == nil)
   }
 
@@ -220,7 +220,7 @@ import Testing
     hub.ended(stream, isClosed: true)
     try away.say(.streamAnswer(id, attempt, channel: Self.firstChannel, nil))
     world.settle()
-    while hub.takeCrossing() != nil {}
+    while hub.takeChangedStream() != nil {}
     #expect(stream.isOver && hub.leftover == nil)
   }
 

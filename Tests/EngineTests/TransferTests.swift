@@ -132,14 +132,14 @@ import Testing
     let from = ContinuedFrom(continuation: world.identifier(), offer: offer, isStale: false)
     world.tell(viewer) { $0.askStream(id, from, otherEnd: PassedDescriptor(), timeout: nil, $1) }
     let hub = try #require(world.hub)
-    guard case .outgoing(let crossing, _)? = hub.takeTransfers().first else { return #expect(Bool(false)) }
+    guard case .outgoing(let stream, _)? = hub.takeTransfers().first else { return #expect(Bool(false)) }
     let continuation = Message.Continuation(id: from.continuation, origin: origin, activity: description.id)
     try away.write([UInt8](repeating: 1, count: written), total: total) {
       .streamAnswer(id, continuation, channel: $0, nil)
     }
     try away.say(.streamWord(id, continuation, to: viewer.engine.identity.id, .ended))
     world.settle()
-    hub.write(crossing) { $0.count }
+    hub.write(stream) { $0.count }
     world.settle()
     #expect(viewer.streamAnswers.map { $0.error } == [nil])
     world.tell(viewer) { $0.askHowEnded(id, $1) }

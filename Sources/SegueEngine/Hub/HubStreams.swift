@@ -7,7 +7,7 @@ public enum DescriptorTransfer {
   case link(LinkRequest, PassedDescriptor)
   /// It arrived as the hub's end of a stream over a link.
   case outgoing(LinkedStream, PassedDescriptor)
-  /// A stream arrived over a link: make two ends, keep one, and answer with the other (`connect`) or with `lose`.
+  /// A stream arrived over a link: make two ends, keep one, and answer with the other (`connect`) or with `failed`.
   case incoming(LinkedStream)
 }
 

@@ -100,17 +100,17 @@ public final class LinkedStream {
   // MARK: For the owner
 
   /// The number of bytes that may be read from the app's socket now.
-  public var room: Int {
+  public var availableCredit: Int {
     guard case .open(let channel) = outgoing, !isLost, !isUnread else { return 0 }
-    let room = far.link.room(in: channel)
+    let credit = far.link.room(in: channel)
     // Waits for more credit, which is on its way, so that frames do not become small.
-    return room < Link.pieceSize ? 0 : room
+    return credit < Link.pieceSize ? 0 : credit
   }
 
   /// Whether the app has stopped writing.
   public var hasEnded: Bool { outgoing == .over }
   /// Whether the socket may be read now.
-  public var mayRead: Bool { room > 0 }
+  public var mayRead: Bool { availableCredit > 0 }
   /// Whether there is something to write to the socket.
   public var hasArrived: Bool { !arrived.isEmpty && !isLost }
   /// Whether everything is written: the socket is then shut down for writing.
@@ -188,13 +188,10 @@ struct LinkedStreams {
   }
 }
 
-/// The name by which drivers still use it.
-public typealias Crossing = LinkedStream
-
 extension HubEngine {
   /// Removes and returns the next stream that the owner has to handle: it can be read or written, or is over. Nil if
   /// there is none.
-  public func takeCrossing() -> LinkedStream? { linkedStreams.takeChanged() }
+  public func takeChangedStream() -> LinkedStream? { linkedStreams.takeChanged() }
 
   /// Creates a stream; nil if there are too many, or it exists already.
   func open(
@@ -211,7 +208,7 @@ extension HubEngine {
   /// The app has written: `body` fills in at most a piece of it, and returns the number of bytes. Not called without
   /// room.
   public func read(_ stream: LinkedStream, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
-    guard stream.room > 0, case .open(let channel) = stream.outgoing else { return }
+    guard stream.availableCredit > 0, case .open(let channel) = stream.outgoing else { return }
     stream.far.link.write(to: channel, atMost: Link.pieceSize, body)
     flush(stream.far)
     removeDismissed()
@@ -259,7 +256,7 @@ extension HubEngine {
   }
 
   /// No socket could be made for it.
-  public func lose(_ stream: LinkedStream, _ error: SegueError) {
+  public func failed(_ stream: LinkedStream, _ error: SegueError) {
     fail(stream, error)
     removeDismissed()
   }

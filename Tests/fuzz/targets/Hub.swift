@@ -18,7 +18,7 @@ private struct Story {
   var peers: [(number: HubEngine.PeerNumber, peer: Peer)] = []
   var nextNumber: HubEngine.PeerNumber = 1
   /// Streams that cross links; their sockets are made of input.
-  var crossings: [Crossing] = []
+  var streams: [LinkedStream] = []
 
   init(offersFrontmostOnly: Bool) {
     let identity = HubIdentity(id: Identifier(high: 0, low: 15), deviceName: "here")
@@ -53,7 +53,7 @@ private struct Story {
     now.uptime += 1_000_000
     hub.tick(now)
     require(!hub.continuations.hasHeld && !hub.offers.hasTopics, "something is left for ever")
-    require(hub.linkedStreams.isEmpty && crossings.allSatisfy { $0.isOver }, "a stream goes on without a link")
+    require(hub.linkedStreams.isEmpty && streams.allSatisfy { $0.isOver }, "a stream goes on without a link")
   }
 
   private mutating func add() -> HubEngine.PeerNumber? {
@@ -88,10 +88,10 @@ private struct Story {
   private mutating func attach(_ input: inout Input) {
     for transfer in hub.takeTransfers() {
       switch transfer {
-      case .outgoing(let crossing, _), .incoming(let crossing):
-        crossings.append(crossing)
-        if input.byte() == 255 { hub.lose(crossing, SegueError(.system, "no socket")) }
-        hub.connect(crossing, PassedDescriptor())
+      case .outgoing(let stream, _), .incoming(let stream):
+        streams.append(stream)
+        if input.byte() == 255 { hub.failed(stream, SegueError(.system, "no socket")) }
+        hub.connect(stream, PassedDescriptor())
       case .link(let request, _): attach(request, &input)
       }
     }
@@ -107,24 +107,24 @@ private struct Story {
 
   /// What the socket of a stream does.
   private mutating func carry(_ input: inout Input) {
-    guard !crossings.isEmpty else { return }
-    let crossing = crossings[input.number(below: crossings.count)]
+    guard !streams.isEmpty else { return }
+    let stream = streams[input.number(below: streams.count)]
     switch input.number(below: 4) {
     case 0:
       let (byte, size) = (input.byte(), Int(input.byte()) * 1_000)
-      hub.read(crossing) { room in
-        require(room.count <= min(crossing.room, Link.pieceSize), "more is read than there is room for")
+      hub.read(stream) { room in
+        require(room.count <= min(stream.availableCredit, Link.pieceSize), "more is read than there is room for")
         let bytes = [UInt8](repeating: byte, count: min(room.count, size))
         room.copyBytes(from: bytes)
         return bytes.count
       }
     case 1:
       let room = Int(input.byte()) * 1_000
-      hub.write(crossing) { min($0.count, room) }
-    case 2: hub.ended(crossing, isClosed: input.bool())
-    default: hub.stopReading(crossing)
+      hub.write(stream) { min($0.count, room) }
+    case 2: hub.ended(stream, isClosed: input.bool())
+    default: hub.stopReading(stream)
     }
-    while let changed = hub.takeCrossing() {
+    while let changed = hub.takeChangedStream() {
       require(!changed.isOver || !hub.linkedStreams.all.contains { $0 === changed }, "a stream that is over is kept")
     }
   }

@@ -6,10 +6,10 @@ import Testing
 @testable import SegueEngine
 
 /// Streams that cross links: what one side writes the other reads, whatever happens to the links (R7.2-R7.4).
-@Suite struct CrossingTests {
-  /// The socket of one crossing's app, as two lists of bytes.
+@Suite struct LinkedStreamTests {
+  /// The socket of one stream's app, as two lists of bytes.
   private final class Socket: StreamEndpoint {
-    let crossing: Crossing
+    let stream: LinkedStream
     /// What the app has written, and what it may read.
     var written: [UInt8] = []
     var arrived: [UInt8] = []
@@ -18,7 +18,7 @@ import Testing
     /// Bytes that the app leaves unread at most; nil: it reads no more.
     var room: Int? = .max
     private var forwarder: StreamForwarder?
-    init(_ crossing: Crossing) { self.crossing = crossing }
+    init(_ stream: LinkedStream) { self.stream = stream }
 
     enum End {
       /// It shuts down for writing.
@@ -27,9 +27,9 @@ import Testing
     }
 
     func carry(_ hub: HubEngine) {
-      let forwarder = forwarder ?? StreamForwarder(crossing, self)
+      let forwarder = forwarder ?? StreamForwarder(stream, self)
       self.forwarder = forwarder
-      repeat { forwarder.becameReadable() } while forwarder.forward(by: hub) || hasMore && crossing.mayRead
+      repeat { forwarder.becameReadable() } while forwarder.forward(by: hub) || hasMore && stream.mayRead
     }
 
     private var hasMore: Bool { !written.isEmpty || end != nil }
@@ -100,19 +100,19 @@ import Testing
         for world in worlds.worlds {
           for transfer in world.hub?.takeTransfers() ?? [] {
             switch transfer {
-            case .outgoing(let crossing, _): sockets.append((world, Socket(crossing)))
-            case .incoming(let crossing):
-              sockets.append((world, Socket(crossing)))
-              world.hub?.connect(crossing, PassedDescriptor())
+            case .outgoing(let stream, _): sockets.append((world, Socket(stream)))
+            case .incoming(let stream):
+              sockets.append((world, Socket(stream)))
+              world.hub?.connect(stream, PassedDescriptor())
             case .link: break
             }
           }
           world.settle()
         }
         for (world, socket) in sockets {
-          guard let hub = world.hub, !socket.crossing.isOver else { continue }
+          guard let hub = world.hub, !socket.stream.isOver else { continue }
           socket.carry(hub)
-          while hub.takeCrossing() != nil {}
+          while hub.takeChangedStream() != nil {}
           world.settle()
         }
         worlds.wait(10)
@@ -157,7 +157,7 @@ import Testing
     scene.near.end = .finished
     scene.far.end = .finished
     scene.run(1_000)
-    #expect(scene.near.crossing.isOver && scene.far.crossing.isOver)
+    #expect(scene.near.stream.isOver && scene.far.stream.isOver)
   }
 
   @Test func `a slow reader stops the writer: no more than the windows is under way (R7.2)`() throws {
@@ -169,7 +169,8 @@ import Testing
     scene.run(5_000)
     #expect(scene.far.arrived.count == 1_000)
     #expect(there.count - scene.near.written.count <= 1_000 + Link.window)
-    #expect(scene.near.crossing.room == 0, "credit for less than a frame is not used: frames do not become small")
+    #expect(
+      scene.near.stream.availableCredit == 0, "credit for less than a frame is not used: frames do not become small")
     scene.far.room = .max
     // Nothing else is said meanwhile with which the credit could go.
     scene.run(3_000)
@@ -186,11 +187,11 @@ import Testing
       socket.room = 1_000
     }
     scene.run(2_000)
-    #expect(!scene.near.crossing.isOver && !scene.far.crossing.isOver)
+    #expect(!scene.near.stream.isOver && !scene.far.stream.isOver)
     scene.near.room = .max
     scene.far.room = .max
     scene.run(1_000)
-    #expect(scene.near.crossing.isOver && scene.far.crossing.isOver)
+    #expect(scene.near.stream.isOver && scene.far.stream.isOver)
     scene.worlds.wait(90_000)
     for world in scene.worlds.worlds { #expect(world.hub?.leftover == nil) }
   }
@@ -202,8 +203,8 @@ import Testing
     scene.run(200)
     scene.far.written = bytes(900_000)
     scene.run(1_000)
-    #expect(scene.near.crossing.isOver && scene.last.hub?.linkedStreams.isEmpty ?? false)
-    #expect(scene.far.crossing.isUnread && !scene.far.written.isEmpty)
+    #expect(scene.near.stream.isOver && scene.last.hub?.linkedStreams.isEmpty ?? false)
+    #expect(scene.far.stream.isUnread && !scene.far.written.isEmpty)
   }
 
   @Test func `a word of the end comes behind the bytes before it (R7.3)`() throws {
@@ -214,10 +215,10 @@ import Testing
     scene.far.room = 50_000
     scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.aborted(7), of: id) }
     scene.run(1_000)
-    #expect(!scene.far.crossing.isWritten && !scene.editor.engine.hasHeardEnd(of: scene.id))
+    #expect(!scene.far.stream.isWritten && !scene.editor.engine.hasHeardEnd(of: scene.id))
     scene.far.room = .max
     scene.run(1_000)
-    #expect(scene.far.arrived == there && scene.far.crossing.isOver)
+    #expect(scene.far.arrived == there && scene.far.stream.isOver)
     scene.first.tell(scene.editor) { [id = scene.id] in $0.askHowEnded(id, $1) }
     #expect(scene.editor.streamEnds == [.aborted(7)])
   }
@@ -229,7 +230,7 @@ import Testing
     scene.near.written = bytes(1_000)
     scene.run(500)
     if device == 0 {
-      scene.far.crossing.append([7])
+      scene.far.stream.append([7])
     } else {
       let relays = scene.worlds.worlds[1].hub?.peers.hubs.flatMap { $0.channels.relays } ?? []
       let relay = try #require(relays.first { $0.to.hub?.identity.id == scene.first.hub?.identity.id })
@@ -248,7 +249,7 @@ import Testing
     scene.near.end = .closed
     scene.far.written = bytes(900_000)
     scene.run(1_000)
-    #expect(scene.far.crossing.isUnread && scene.far.crossing.isOver && !scene.far.written.isEmpty)
+    #expect(scene.far.stream.isUnread && scene.far.stream.isOver && !scene.far.written.isEmpty)
     scene.viewer.end = .aborted(0)
     scene.first.tell(scene.editor) { [id = scene.id] in $0.askHowEnded(id, $1) }
     scene.run(500)
@@ -331,9 +332,9 @@ import Testing
     scene.run(500)
     scene.worlds.cut(0, 1)
     scene.run(59_000)
-    #expect(!scene.near.crossing.isOver && !scene.far.crossing.isOver)
+    #expect(!scene.near.stream.isOver && !scene.far.stream.isOver)
     scene.run(1_500)
-    #expect(scene.near.crossing.isOver && scene.far.crossing.isOver)
+    #expect(scene.near.stream.isOver && scene.far.stream.isOver)
     scene.worlds.link(0, 1)
     scene.run(1_000)
     scene.askHowEnded()
