@@ -32,7 +32,7 @@ final class Connection {
   /// Stream n goes to end n.
   private var streams = [Stream(), Stream()]
 
-  /// The result of one read: bytes, and the descriptor that came with the first of them.
+  /// The result of one read: bytes, and the descriptor that arrived with the first of them.
   struct Segment {
     var bytes: [UInt8] = []
     var descriptor: PassedDescriptor?
@@ -47,24 +47,25 @@ final class Connection {
     var lastAt: Int64 = 0
     /// Arrivals that wait for the end of the partition.
     var held = 0
-    /// Segments that have arrived: the first of them.
+    /// The number of segments that have arrived: the first ones.
     var arrived = 0
-    /// Its reader will be told that there is more to read.
+    /// Whether a notification of unread bytes is queued for its reader.
     var isRestTold = false
     var readCount = 0
-    /// The writer waits for room.
+    /// Whether the writer waits for room.
     var isBlocked = false
     var hasEnd = false
-    /// The writer is gone, so a lost segment is not retransmitted.
+    /// Whether the writer is gone, so that a lost segment is not retransmitted.
     var isSaidOnce = false
 
     /// The reader is gone: drops what is in flight.
     mutating func drop() { self = Stream() }
 
-    /// Segments that can be read: within a device bytes can be as soon as they are written.
+    /// The number of segments that can be read. Within a device, bytes can be read as soon as they are written.
     func readable(isLocal: Bool) -> Int { isLocal ? segments.count - first : arrived }
 
-    /// What one read gives: bytes of several segments, up to a descriptor that goes with some. Empty: the end.
+    /// Performs one read: bytes of several segments, up to those with a descriptor. Empty at the end; nil if nothing
+    /// arrived.
     mutating func read(atMost limit: Int, isLocal: Bool) -> Segment? {
       var more = readable(isLocal: isLocal)
       guard more > 0 else { return nil }
@@ -81,7 +82,7 @@ final class Connection {
       return segment
     }
 
-    /// Takes the first segment, or the first part of it. There is one.
+    /// Removes and returns the first segment, or the first part of it. There must be one.
     private mutating func take(atMost limit: Int) -> Segment {
       var segment = Segment()
       guard segments[first].bytes.count <= limit else {
@@ -103,10 +104,10 @@ final class Connection {
       return segment
     }
 
-    /// Bytes that are under way, and have not arrived.
+    /// The number of bytes in flight.
     var sizeUnderWay: Int { segments[(first + arrived)...].reduce(0) { $0 + $1.bytes.count } }
 
-    /// Nobody says again what is under way.
+    /// Drops the bytes in flight, which no one retransmits.
     mutating func dropUnderWay() {
       size -= sizeUnderWay
       segments.removeSubrange((first + arrived)...)
@@ -114,7 +115,7 @@ final class Connection {
       hasEnd = false
     }
 
-    /// Only so many bytes are left, those that have arrived among them.
+    /// Keeps only that many bytes, including those that have arrived.
     mutating func cut(to kept: Int) {
       size = kept
       var room = kept
@@ -142,8 +143,8 @@ final class Connection {
   var isWhole: Bool { owners[0] != nil && owners[1] != nil }
 
   /// Sends bytes.
-  /// - Parameter descriptor: goes with the first of them.
-  /// - Returns: the number of bytes that the buffer takes.
+  /// - Parameter descriptor: travels with the first of them.
+  /// - Returns: the number of bytes that the buffer accepts.
   func write(
     _ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor? = nil, from end: Int, _ fleet: Fleet
   ) -> Int {
@@ -186,7 +187,7 @@ final class Connection {
     }
   }
 
-  /// The next segment has arrived, unless it was lost on the way.
+  /// The next segment has arrived, unless it was lost.
   func arrived(_ end: Int) {
     streams[end].arrived = min(streams[end].arrived + 1, streams[end].segments.count - streams[end].first)
   }
@@ -207,17 +208,17 @@ final class Connection {
     return isFull ? .full : .drained
   }
 
-  /// How often whoever has an end has read something.
+  /// The number of reads at an end that returned something.
   func readCount(_ end: Int) -> Int { streams[end].readCount }
 
-  /// Whoever has an end has read, and what is left is told again.
+  /// The owner of an end has read: notifies it again if bytes are left.
   func tellOfRest(_ end: Int, _ fleet: Fleet) {
     guard streams[end].arrived > 0, !streams[end].isRestTold, owners[end] != nil else { return }
     streams[end].isRestTold = true
     fleet.push(.readable(self, end), at: fleet.clock.uptime)
   }
 
-  /// The rest is told now.
+  /// That notification is delivered.
   func toldOfRest(_ end: Int) { streams[end].isRestTold = false }
 
   private func tellOfRoom(_ end: Int, _ fleet: Fleet) {
@@ -225,7 +226,7 @@ final class Connection {
     fleet.push(.writable(self, end), at: fleet.clock.uptime)
   }
 
-  /// Sets whether whoever has an end is told that there is room.
+  /// Sets whether the owner of an end is notified when there is room.
   func watch(_ end: Int, writing: Bool, _ fleet: Fleet) {
     streams[1 - end].isBlocked = writing
     guard writing else { return }
@@ -233,7 +234,7 @@ final class Connection {
     if streams[1 - end].size < Self.capacity { tellOfRoom(end, fleet) }
   }
 
-  /// A hub has taken it from those that wait.
+  /// A hub has accepted it.
   func isAccepted(by hub: FleetHub, as number: HubEngine.PeerNumber) { owners[1] = .hub(hub, number) }
 
   /// The owner of an end has closed it: the other learns that after the bytes in flight.

@@ -1,7 +1,7 @@
 import SegueDriver
 import SegueWire
 
-/// One end of a simulated connection, as whoever has it sees it.
+/// One end of a simulated connection, as its owner sees it.
 final class ConnectionEnd: ByteConnection {
   let connection: Connection
   /// 0 or 1.

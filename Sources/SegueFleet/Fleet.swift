@@ -261,7 +261,7 @@ public final class Fleet {
     return read(connection, end)
   }
 
-  /// Whoever has an end of a connection reads what has come.
+  /// The owner of an end of a connection reads.
   private func read(_ connection: Connection, _ end: Int) -> Bool {
     guard connection.isReadable(end) else { return false }
     let readCount = connection.readCount(end)
@@ -283,7 +283,7 @@ public final class Fleet {
     return true
   }
 
-  /// There is room again for who has this end.
+  /// There is room again for the owner of this end.
   private func write(_ connection: Connection, _ end: Int) -> Bool {
     guard let owner = connection.owners[end], !owner.process.postpones(.writable(connection, end)) else { return false }
     switch owner {

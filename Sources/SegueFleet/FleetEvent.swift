@@ -3,7 +3,7 @@ import SegueModel
 
 /// The kinds of events in a fleet.
 enum FleetEvent {
-  /// The next segment has come to an end of a connection.
+  /// The next segment has arrived at an end of a connection.
   case arrival(Connection, Int)
   /// There may be something to read at an end of a connection, or room to write.
   case readable(Connection, Int)

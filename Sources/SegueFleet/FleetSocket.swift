@@ -11,7 +11,7 @@ public final class FleetSocket: StreamEndpoint {
     /// In flight.
     case nobody
     case app(FleetProcess)
-    /// A hub, which calls it by a number.
+    /// A hub, which knows it by a number.
     case hub(FleetHub, UInt64)
 
     /// Nil if it has no owner.
@@ -147,7 +147,7 @@ public final class FleetSocket: StreamEndpoint {
     other?.notice()
   }
 
-  /// Whoever has it is told of each change anyway: only what is so already is told again.
+  /// Each change is notified anyway, so this notifies only of what is ready already.
   public func watch(reading: Bool, writing: Bool) {
     if reading && isReadable || writing && room != 0 { notice() }
   }

@@ -225,7 +225,7 @@ public final class LiveFleet: Handled {
     for stream in streams where stream.isReady { stream.socket.notice() }
   }
 
-  // MARK: What is told of it
+  // MARK: Callbacks
 
   /// Milliseconds since the fleet was created.
   public var elapsed: UInt64 { UInt64(clamping: clock.elapsed) }
