@@ -5,8 +5,8 @@ import SegueModel
 public final class HubElection {
   /// Milliseconds to wait for another process that is about to run a generation.
   private static let openingTime: Int64 = 500
-  /// Milliseconds from when the directory, or what is in it, is seen to be gone until it is made again: who deletes it is
-  /// not to find something new in it.
+  /// Milliseconds from noticing that the directory, or a file in it, is gone until it is created again: no file appears
+  /// in it while it is being deleted.
   private static let removalTime: Int64 = 100
   /// Milliseconds after which a directory that cannot be made is tried again.
   private static let removalRetryTime: Int64 = 2_000

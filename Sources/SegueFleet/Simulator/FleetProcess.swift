@@ -213,8 +213,7 @@ public final class FleetProcess {
 
   // MARK: The engine
 
-  /// To be called after each call of the engine, before what it has for the app is taken: bytes go out, and a hub that is
-  /// of no use is left.
+  /// Call it after each call of the engine, before taking the callbacks: sends bytes, and leaves a faulty hub.
   public func drain() {
     guard let driver else { return }
     let departure = driver.drain(now)
