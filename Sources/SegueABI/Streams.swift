@@ -40,7 +40,7 @@ private final class HostStreamEndCallback: StreamEndCallback {
     self.context = context
   }
 
-  override func ended(_ stream: LiveStream, _ word: StreamWord) {
+  override func ended(_ stream: LiveStream, _ word: StreamStatus) {
     guard let function else { return }
     let (result, code): (segue_stream_result, UInt32) =
       switch word {

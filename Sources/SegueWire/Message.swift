@@ -74,7 +74,7 @@ public enum Message: Sendable {
   /// Origin or hub → receiver: the stream is accepted, or why not.
   case streamAnswer(Identifier, Continuation, channel: UInt32, SegueError?)
   /// Either side → hub → other side: the status of the sender's end; nil asks for that of the reader's end.
-  case streamWord(Identifier, Continuation, to: Identifier, StreamWord?)
+  case streamWord(Identifier, Continuation, to: Identifier, StreamStatus?)
 
   // Requests (R7.5). They take the same route.
   /// Receiver → hub → origin: the bytes come on this channel. The receiver's hub fills in the receiver, which chooses

@@ -242,7 +242,7 @@ struct MessageFields {
   }
 
   /// Nil for a question.
-  mutating func streamWord() throws(SegueError) -> StreamWord? {
+  mutating func streamWord() throws(SegueError) -> StreamStatus? {
     switch try unsigned() {
     case 0: return nil
     case 1: return .open

@@ -309,7 +309,7 @@ extension Routing.Obstacle {
   }
 }
 
-extension StreamWord {
+extension StreamStatus {
   /// 0 means a question.
   var wireNumber: UInt64 {
     switch self {

@@ -213,7 +213,7 @@ import Testing
     scene.near.written = there
     scene.near.end = .closed
     scene.far.room = 50_000
-    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.aborted(7), of: id) }
+    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.reportEnd(.aborted(7), of: id) }
     scene.run(1_000)
     #expect(!scene.far.stream.isWritten && !scene.editor.engine.hasHeardEnd(of: scene.id))
     scene.far.room = .max
@@ -237,7 +237,7 @@ import Testing
       relay.to.link.write([7], to: relay.outChannel)
     }
     scene.near.end = .finished
-    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
+    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.reportEnd(.ended, of: id) }
     scene.run(500)
     scene.first.tell(scene.editor) { [id = scene.id] in $0.askHowEnded(id, $1) }
     scene.run(500)
@@ -258,7 +258,7 @@ import Testing
 
   @Test(arguments: [2, 3])
   func `that a hub shuts a socket down is no clean end: the other app is asked (R7.3)`(devices: Int) throws {
-    for (isGone, end) in [(true, StreamWord.broken), (false, .aborted(0))] {
+    for (isGone, end) in [(true, StreamStatus.broken), (false, .aborted(0))] {
       let scene = try Scene(devices: devices)
       scene.near.written = bytes(5_000)
       scene.near.end = .closed
@@ -328,7 +328,7 @@ import Testing
     scene.near.written = bytes(500_000)
     scene.near.end = .finished
     scene.far.room = 100_000
-    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
+    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.reportEnd(.ended, of: id) }
     scene.run(500)
     scene.worlds.cut(0, 1)
     scene.run(59_000)
@@ -347,7 +347,7 @@ import Testing
     scene.near.written = bytes(500_000)
     scene.near.end = .finished
     scene.far.room = 100_000
-    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.say(.ended, of: id) }
+    scene.last.tell(scene.viewer) { [id = scene.id] engine, _ in engine.reportEnd(.ended, of: id) }
     scene.run(500)
     scene.killHub(device)
     scene.run(61_000)

@@ -166,22 +166,22 @@ import Testing
     #expect(scene.viewer.streamAnswers.last?.error?.status == .connectionUnavailable)
   }
 
-  @Test(arguments: [StreamWord.ended, .aborted(7)])
-  func `what the other side has said is how it ended (R7.3)`(word: StreamWord) throws {
+  @Test(arguments: [StreamStatus.ended, .aborted(7)])
+  func `what the other side has said is how it ended (R7.3)`(word: StreamStatus) throws {
     let scene = try scene()
     let id = try stream(scene)
-    scene.world.tell(scene.editor) { engine, _ in engine.say(word, of: id) }
+    scene.world.tell(scene.editor) { engine, _ in engine.reportEnd(word, of: id) }
     scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
     #expect(scene.viewer.streamEnds == [word])
   }
 
-  @Test(arguments: [[StreamWord.ended, .aborted(7)], [.aborted(7), .ended], [.aborted(7), .aborted(8)]])
+  @Test(arguments: [[StreamStatus.ended, .aborted(7)], [.aborted(7), .ended], [.aborted(7), .aborted(8)]])
   func `what was finished and then given up has not ended, and an abort is the last word (R7.3)`(
-    words: [StreamWord]
+    words: [StreamStatus]
   ) throws {
     let scene = try scene()
     let id = try stream(scene)
-    for word in words { scene.world.tell(scene.editor) { engine, _ in engine.say(word, of: id) } }
+    for word in words { scene.world.tell(scene.editor) { engine, _ in engine.reportEnd(word, of: id) } }
     scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
     #expect(scene.viewer.streamEnds == [.aborted(7)])
   }
@@ -189,9 +189,9 @@ import Testing
   @Test func `who has been told that it ended is told nothing else (R7.3)`() throws {
     let scene = try scene()
     let id = try stream(scene)
-    scene.world.tell(scene.editor) { engine, _ in engine.say(.ended, of: id) }
+    scene.world.tell(scene.editor) { engine, _ in engine.reportEnd(.ended, of: id) }
     scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
-    scene.world.tell(scene.editor) { engine, _ in engine.say(.aborted(7), of: id) }
+    scene.world.tell(scene.editor) { engine, _ in engine.reportEnd(.aborted(7), of: id) }
     #expect(scene.viewer.streamEnds == [.ended])
   }
 
@@ -200,7 +200,7 @@ import Testing
     let id = try stream(scene)
     scene.world.killHub()
     scene.world.tell(scene.editor) { engine, _ in
-      engine.say(.aborted(9), of: id)
+      engine.reportEnd(.aborted(9), of: id)
       engine.forgetStream(id)
     }
     scene.world.startHub()
@@ -224,7 +224,7 @@ import Testing
   @Test func `the other way round it is the same (R7.3)`() throws {
     let scene = try scene()
     let id = try stream(scene)
-    scene.world.tell(scene.viewer) { engine, _ in engine.say(.aborted(3), of: id) }
+    scene.world.tell(scene.viewer) { engine, _ in engine.reportEnd(.aborted(3), of: id) }
     scene.world.tell(scene.editor) { $0.askHowEnded(id, $1) }
     let forgotten = ask(scene)
     scene.world.tell(scene.viewer) { engine, _ in engine.forgetStream(forgotten) }

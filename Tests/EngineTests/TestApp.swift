@@ -19,7 +19,7 @@ final class TestApp: AppEngineOwner {
   private(set) var attachmentsAsked: [Message.AttachmentPart] = []
   private(set) var streamAnswers: [(id: Identifier, error: SegueError?)] = []
   private(set) var streamsThatCame: [Identifier] = []
-  private(set) var streamEnds: [StreamWord] = []
+  private(set) var streamEnds: [StreamStatus] = []
 
   // How it answers.
   var answersSaves = true
@@ -36,7 +36,7 @@ final class TestApp: AppEngineOwner {
   var takesRequests = true
   var takesStreams = true
   /// What can be seen of the ends of its streams.
-  var end = StreamWord.open
+  var end = StreamStatus.open
   private(set) var pendingSaves: [UInt64] = []
 
   var isBacklogged = false
@@ -133,7 +133,7 @@ final class TestApp: AppEngineOwner {
   func answersWillSave(_ id: Identifier) -> Bool { answersWillSave }
   func takesRequests(_ id: Identifier) -> Bool { takesRequests }
   func takesStreams(_ id: Identifier) -> Bool { takesStreams }
-  func streamEnd(_ id: Identifier) -> StreamWord { end }
+  func streamEnd(_ id: Identifier) -> StreamStatus { end }
 }
 
 extension World {

@@ -106,9 +106,9 @@ import Testing
     #expect(scene.viewer.streamAnswers.count == 32)
   }
 
-  @Test(arguments: [(10, 10, StreamWord.ended), (10, 11, .broken), (11, 10, .broken), (0, 1, .broken)])
+  @Test(arguments: [(10, 10, StreamStatus.ended), (10, 11, .broken), (11, 10, .broken), (0, 1, .broken)])
   func `bytes that were lost beyond the next hub break the stream, whatever is said of its end (R7.3)`(
-    written: Int, total: UInt64, word: StreamWord
+    written: Int, total: UInt64, word: StreamStatus
   ) throws {
     let world = World()
     world.startHub()

@@ -17,7 +17,7 @@ public protocol ActivitySource: AnyObject {
   /// Whether requests have a callback.
   func takesRequests(_ id: Identifier) -> Bool
   /// The visible state of the local end of a stream: `open`, or `aborted` if it was closed.
-  func streamEnd(_ id: Identifier) -> StreamWord
+  func streamEnd(_ id: Identifier) -> StreamStatus
 }
 
 /// The owner of an app's engine. The engine calls these from inside its own calls.

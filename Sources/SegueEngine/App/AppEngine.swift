@@ -164,7 +164,7 @@ public final class AppEngine {
   public func objection(to request: StreamRequest) -> SegueError? { streams.objection(to: request) }
 
   /// Sends the status of the local end to the other side.
-  public func say(_ word: StreamWord, of id: Identifier) { streams.reportEnd(word, of: id) }
+  public func reportEnd(_ word: StreamStatus, of id: Identifier) { streams.reportEnd(word, of: id) }
 
   /// Asks how the other end ended, when it is closed, or both are shut down. The result is `streamEnded`.
   public func askHowEnded(_ id: Identifier, _ now: Moment) { streams.askHowEnded(id, now) }

@@ -21,8 +21,8 @@ private struct AppStream {
   /// and the loss of the hub breaks the stream.
   var crossesLink = false
   /// The status of the local end, and of the other.
-  var said: StreamWord?
-  var heard: StreamWord?
+  var said: StreamStatus?
+  var heard: StreamStatus?
   /// Whether the app waits for the status of the other end.
   var question: Question?
 
@@ -64,7 +64,7 @@ final class AppStreams: AppFeature {
   private let grants: ActivityGrants
   private var streams: [AppStream] = []
   /// The status of the local end of former streams.
-  private var closedStatuses: [(id: Identifier, status: StreamWord)] = []
+  private var closedStatuses: [(id: Identifier, status: StreamStatus)] = []
   /// Requests of others, until `takeRequests`.
   private var unanswered: [StreamRequest] = []
 
@@ -201,7 +201,7 @@ final class AppStreams: AppFeature {
 
   // MARK: How it ends
 
-  func reportEnd(_ word: StreamWord, of id: Identifier) {
+  func reportEnd(_ word: StreamStatus, of id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }),
       Self.mayFollow(word, streams[index].said)
     else { return }
@@ -210,7 +210,7 @@ final class AppStreams: AppFeature {
   }
 
   /// The first status counts, except that an abort replaces a finish.
-  private static func mayFollow(_ word: StreamWord, _ former: StreamWord?) -> Bool {
+  private static func mayFollow(_ word: StreamStatus, _ former: StreamStatus?) -> Bool {
     guard let former else { return true }
     if case .ended = former, case .aborted = word { return true }
     return false
@@ -243,7 +243,7 @@ final class AppStreams: AppFeature {
     if closedStatuses.count > Self.limit { closedStatuses.removeFirst(Self.limit / 4) }
   }
 
-  func receiveStatus(_ word: StreamWord?, of id: Identifier, _ continuation: Message.Continuation) {
+  func receiveStatus(_ word: StreamStatus?, of id: Identifier, _ continuation: Message.Continuation) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else {
       // A bare close is an abort (R7.3).
       guard word == nil else { return }
@@ -264,20 +264,20 @@ final class AppStreams: AppFeature {
     if streams[index].heard == nil { heard(.broken, at: index) }
   }
 
-  private func heard(_ word: StreamWord, at index: Int) {
+  private func heard(_ word: StreamStatus, at index: Int) {
     streams[index].heard = word
     guard streams[index].question != nil else { return }
     streams[index].question = nil
     app.deliver(.streamEnded(streams[index].id, word))
   }
 
-  private func tell(_ word: StreamWord?, _ stream: AppStream) {
+  private func tell(_ word: StreamStatus?, _ stream: AppStream) {
     guard hub.isWelcome else { return }
     hub.send(.streamWord(stream.id, stream.continuation, to: stream.other, word))
   }
 
   /// Answers a question of the other side about a former stream.
-  private func answerQuestion(of id: Identifier, _ continuation: Message.Continuation, _ word: StreamWord) {
+  private func answerQuestion(of id: Identifier, _ continuation: Message.Continuation, _ word: StreamStatus) {
     let asker = continuation.origin == app.identity.id ? nil : continuation.origin
     guard let asker = asker ?? grants.app(continuation.id) else { return }
     hub.send(.streamWord(id, continuation, to: asker, word))

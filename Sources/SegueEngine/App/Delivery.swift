@@ -26,7 +26,7 @@ public enum Delivery: Sendable {
   /// Another app has asked for a stream of this activity.
   case streamCame(Identifier, activity: Identifier)
   /// How the other end of a stream has ended; never `open`.
-  case streamEnded(Identifier, StreamWord)
+  case streamEnded(Identifier, StreamStatus)
   /// A request of this app has ended: with these bytes, or with an error (R7.5).
   case answered(UInt64, [UInt8], SegueError?)
   /// A receiver sends a request for this activity. Answer with `AppEngine.respond` or `refuseRequest`.

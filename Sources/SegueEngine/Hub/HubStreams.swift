@@ -155,7 +155,7 @@ extension HubEngine {
   }
 
   func streamWord(
-    _ id: Identifier, _ continuation: Message.Continuation, to app: Identifier, _ word: StreamWord?, from peer: Peer
+    _ id: Identifier, _ continuation: Message.Continuation, to app: Identifier, _ word: StreamStatus?, from peer: Peer
   ) {
     if let next = next(to: app, of: continuation, from: peer) {
       // Bytes sent before may still be on their way.

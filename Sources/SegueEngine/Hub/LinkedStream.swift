@@ -19,7 +19,7 @@ public final class LinkedStream {
   /// Bytes for the app that are not written to its socket yet; at most a window.
   private var arrived: [ArraySlice<UInt8>] = []
   /// The status with which the other app ended the stream; forwarded once all bytes are written to the socket.
-  private var word: StreamWord?
+  private var word: StreamStatus?
   /// Sent to the app once it has its end.
   private var request: Message?
   /// The number of bytes written to the socket, and of all that the other app has written, as its hub reports; nil
@@ -59,13 +59,13 @@ public final class LinkedStream {
 
   /// Keeps the other app's status until all bytes are written to the socket.
   /// - Returns: false if they already are.
-  func keep(_ word: StreamWord) -> Bool {
+  func keep(_ word: StreamStatus) -> Bool {
     guard !isWritten else { return false }
     self.word = word
     return true
   }
 
-  fileprivate func takeWord() -> StreamWord? {
+  fileprivate func takeWord() -> StreamStatus? {
     defer { word = nil }
     return word
   }

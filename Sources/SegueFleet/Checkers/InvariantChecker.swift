@@ -320,7 +320,7 @@ extension FleetProcess {
     fleet.log.add(fleet.clock.elapsed, name, what, type: type, title: title, on: device)
   }
 
-  private static func name(of word: StreamWord) -> String {
+  private static func name(of word: StreamStatus) -> String {
     switch word {
     case .open: "open"
     case .ended: "ended"

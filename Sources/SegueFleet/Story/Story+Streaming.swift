@@ -73,7 +73,7 @@ extension Story {
     fleet.advance(random.within(50, 500))
     guard let stream = scene.origin.stream(id), stream.isThere else { return }
     // A hub may have all bytes, and deliver them.
-    let ends: [StreamWord] = stream.hasEnded ? [.ended, .broken] : [.broken]
+    let ends: [StreamStatus] = stream.hasEnded ? [.ended, .broken] : [.broken]
     let hadHub = scene.origin.process.hub != nil
     scene.origin.process.kill()
     fleet.advance(random.within(0, 1_000))

@@ -37,7 +37,7 @@ extension ScriptedApp {
     move(stream)
   }
 
-  func end(_ id: Identifier, _ word: StreamWord) {
+  func end(_ id: Identifier, _ word: StreamStatus) {
     guard let stream = stream(id) else { return }
     process.complain(stream.end(word))
     streamEnds.append(word)
@@ -78,11 +78,11 @@ extension ScriptedApp {
     switch stream.script.end {
     case .finish:
       // States the end first: the reader of the end may ask at once.
-      tell { engine, _ in engine.say(.ended, of: stream.id) }
+      tell { engine, _ in engine.reportEnd(.ended, of: stream.id) }
       stream.socket.shutDown(reading: false, writing: true)
       if stream.word != nil { close(stream) }
     case .abort(let code):
-      tell { engine, _ in engine.say(.aborted(code), of: stream.id) }
+      tell { engine, _ in engine.reportEnd(.aborted(code), of: stream.id) }
       close(stream)
     case .close: close(stream)
     }

@@ -54,7 +54,7 @@ final class ScriptedApp: FleetProgram {
   private(set) var saveCount = 0
   private(set) var reasons: [Reason]?
   /// The reported ends of streams, latest last.
-  var streamEnds: [StreamWord] = []
+  var streamEnds: [StreamStatus] = []
   private(set) var lastContinued: ContinuedFrom?
   /// The result of the link that it has asked for.
   private(set) var linkedWith: String?
@@ -383,7 +383,7 @@ final class ScriptedApp: FleetProgram {
   func answersWillSave(_ id: Identifier) -> Bool { true }
   func takesStreams(_ id: Identifier) -> Bool { true }
   func takesRequests(_ id: Identifier) -> Bool { true }
-  func streamEnd(_ id: Identifier) -> StreamWord { stream(id) == nil ? .aborted(0) : .open }
+  func streamEnd(_ id: Identifier) -> StreamStatus { stream(id) == nil ? .aborted(0) : .open }
 
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) {
     guard let known = known(id) else { return }

@@ -48,7 +48,7 @@ final class ScriptedStream {
   /// Whether it has read the end, and asked for the status.
   var hasReadEnd = false
   /// The reported status of the other end.
-  var word: StreamWord?
+  var word: StreamStatus?
 
   init(_ id: Identifier, _ socket: FleetSocket, isAsker: Bool, isAttachment: Bool = false) {
     self.id = id
@@ -96,7 +96,7 @@ final class ScriptedStream {
 
   /// Handles the reported status of the other end.
   /// - Returns: the violation, or nil.
-  func end(_ word: StreamWord) -> StaticString? {
+  func end(_ word: StreamStatus) -> StaticString? {
     self.word = word
     switch word {
     case .ended:

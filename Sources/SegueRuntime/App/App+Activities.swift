@@ -55,5 +55,5 @@ extension App: ActivitySource {
   public func answersWillSave(_ id: Identifier) -> Bool { activities.delegate(of: id)?.answersWillSave ?? false }
   public func takesStreams(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesStreams ?? false }
   public func takesRequests(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesRequests ?? false }
-  public func streamEnd(_ id: Identifier) -> StreamWord { streams[id]?.end ?? .aborted(0) }
+  public func streamEnd(_ id: Identifier) -> StreamStatus { streams[id]?.end ?? .aborted(0) }
 }

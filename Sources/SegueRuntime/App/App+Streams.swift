@@ -32,8 +32,8 @@ extension App {
     }
   }
 
-  func say(_ word: StreamWord, of stream: LiveStream) {
-    performIfOpen { engine, _ in engine.say(word, of: stream.id) }
+  func reportEnd(_ word: StreamStatus, of stream: LiveStream) {
+    performIfOpen { engine, _ in engine.reportEnd(word, of: stream.id) }
   }
 
   func waitForEnd(of stream: LiveStream, _ otherEnd: StreamSocket.OtherEnd, _ wait: StreamEndCallback)
@@ -124,7 +124,7 @@ extension App {
     }
   }
 
-  func streamEnded(_ id: Identifier, _ word: StreamWord) -> CallbackInvocation {
+  func streamEnded(_ id: Identifier, _ word: StreamStatus) -> CallbackInvocation {
     guard let stream = streams[id], !stream.waits.isEmpty else { return { false } }
     let waits = stream.waits
     stream.waits = []

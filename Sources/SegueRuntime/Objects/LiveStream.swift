@@ -44,13 +44,13 @@ public final class LiveStream: Handled {
       guard case .opened = state else { throw SegueError(.invalidState, "stream: is not open") }
     }
     // States the end first: the reader of the end may ask at once.
-    app.say(.ended, of: self)
+    app.reportEnd(.ended, of: self)
     socket.shutDown(readingToo: false)
   }
 
   /// Aborts the stream in any state.
   public func abort(_ code: UInt32) {
-    app.say(.aborted(code), of: self)
+    app.reportEnd(.aborted(code), of: self)
     let wasUnopened = lock.withLock {
       guard case .unopened = state else { return false }
       state = .closed
@@ -86,7 +86,7 @@ public final class LiveStream: Handled {
   // MARK: For its app
 
   /// The visible state of this end.
-  var end: StreamWord { lock.withLock { isOpen ? .open : .aborted(0) } }
+  var end: StreamStatus { lock.withLock { isOpen ? .open : .aborted(0) } }
 
   /// Neither the host nor the library use it any longer.
   var isDone: Bool { lock.withLock { isReleased && !isOpen } }

@@ -220,5 +220,5 @@ private final class App: AppEngineOwner {
   func answersWillSave(_ id: Identifier) -> Bool { answers & 32 == 0 }
   func takesStreams(_ id: Identifier) -> Bool { answers & 64 == 0 }
   func takesRequests(_ id: Identifier) -> Bool { answers & 64 == 0 }
-  func streamEnd(_ id: Identifier) -> StreamWord { answers & 128 == 0 ? .open : .aborted(0) }
+  func streamEnd(_ id: Identifier) -> StreamStatus { answers & 128 == 0 ? .open : .aborted(0) }
 }

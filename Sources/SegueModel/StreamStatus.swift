@@ -1,5 +1,5 @@
-/// What one side of a stream says of its own end (R7.3).
-public enum StreamWord: Sendable, Equatable {
+/// How one side of a stream has ended, as that side reports it (R7.3).
+public enum StreamStatus: Sendable, Equatable {
   /// It is open, or was shut down without a word.
   case open
   /// All was written.
