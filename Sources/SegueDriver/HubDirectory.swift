@@ -9,7 +9,7 @@ public protocol HubDirectory: AnyObject {
   var isInPlace: Bool { get }
   /// The highest generation that has a socket; 0 if there is none.
   var highestGeneration: UInt64 { get }
-  /// The last number that a generation can have.
+  /// The highest possible generation.
   var lastGeneration: UInt64 { get }
   /// Milliseconds since the last heartbeat of a generation's hub; nil if there is no such hub. From any thread.
   func heartbeatAge(_ generation: UInt64) -> Int64?

@@ -311,7 +311,7 @@ public final class HubDriver {
     }
   }
 
-  // MARK: Its end
+  // MARK: End
 
   /// The process has no app left that needs the hub: sends goodbye to apps and other hubs. The environment continues to
   /// report events until `isClosed`, and then calls `tearDown`.

@@ -1,11 +1,11 @@
 /// How one side of a stream has ended, as that side reports it (R7.3).
 public enum StreamStatus: Sendable, Equatable {
-  /// It is open, or was shut down without a word.
+  /// Open, or shut down without a statement.
   case open
   /// All was written.
   case ended
-  /// It was given up, with a number of the app's.
+  /// Aborted, with a code of the app.
   case aborted(UInt32)
-  /// Its app, or the way to it, is gone.
+  /// Its app, or the connection to it, is gone.
   case broken
 }

@@ -105,7 +105,7 @@ import Testing
     #expect(driver.brokenInvariant == nil && driver.nextDeadline == nil)
   }
 
-  // MARK: Its end
+  // MARK: End
 
   @Test func `before it closes apps have time to read what they are told last`() {
     let slow = connect(saying: hello(1))

@@ -14,7 +14,7 @@ final class SlotStore: @unchecked Sendable {
   private static let chunkLimit: UInt = 18
 
   private let lock = Lock()
-  /// All below: guarded by `lock`.
+  /// Everything below is guarded by `lock`.
   private var chunkCount: UInt = 0
   private var used: UInt = 0
   private var capacity: UInt = 0

@@ -2,7 +2,7 @@ import SegueModel
 
 /// The activities of an app, for its engine. The engine calls these from inside its own calls.
 public protocol ActivitySource: AnyObject {
-  /// Nil: it was invalidated.
+  /// Nil if it was invalidated.
   func activity(_ id: Identifier) -> Activity?
   /// Sets whether the activity needs saving.
   func setNeedsSave(_ needsSave: Bool, of id: Identifier)

@@ -144,7 +144,7 @@ public final class AppEngine {
   /// - Parameter id: new.
   /// - Parameter otherEnd: the origin's.
   /// - Parameter attachment: the attachment to send on it (R7.6); once accepted, the engine is not involved.
-  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
   public func askStream(
     _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, otherEnd: PassedDescriptor,
     timeout: Int64?, _ now: Moment
@@ -182,7 +182,7 @@ public final class AppEngine {
   /// Sends a request to the origin of a continued activity. The result is `answered` with the returned number, by its
   /// deadline.
   /// - Parameter bytes: at most `limits.request`.
-  /// - Parameter timeout: milliseconds; nil: as the limits say for a continuation.
+  /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
   public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
     requests.ask(bytes, from, timeout: timeout, now)
   }

@@ -295,7 +295,7 @@ final class AppRequests: AppFeature {
     end(request, SegueError(.handoffFailed, "the other side gave up sending"))
   }
 
-  // MARK: Its life
+  // MARK: Life cycle
 
   func connected(_ now: Moment) { sendWaiting(now) }
 

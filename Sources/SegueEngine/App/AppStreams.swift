@@ -283,7 +283,7 @@ final class AppStreams: AppFeature {
     hub.send(.streamWord(id, continuation, to: asker, word))
   }
 
-  // MARK: Its life
+  // MARK: Life cycle
 
   func connected(_ now: Moment) {
     askWaiting(now)

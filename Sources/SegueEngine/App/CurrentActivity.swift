@@ -194,7 +194,7 @@ final class CurrentActivity: AppFeature {
     hub.sendChecked(.put(description, timing, activation: offered.activation), now)
   }
 
-  // MARK: Its life
+  // MARK: Life cycle
 
   func connected(_ now: Moment) { put(state, now) }
 

@@ -41,7 +41,7 @@ final class HubConnection {
 
   init(_ app: AppContext) { self.app = app }
 
-  // MARK: Its life
+  // MARK: Life cycle
 
   /// The connection is open: sends the first message.
   func open(_ now: Moment) {

@@ -217,7 +217,7 @@ final class IncomingContinuations: AppFeature {
     refused(id, SegueError(.connectionUnavailable, "the origin went away"), now)
   }
 
-  // MARK: Its life
+  // MARK: Life cycle
 
   func connected(_ now: Moment) {
     for index in continuations.indices {

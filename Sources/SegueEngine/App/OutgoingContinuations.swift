@@ -273,7 +273,7 @@ final class OutgoingContinuations: AppFeature {
     app.deliver(.continuationEnded(activity: continuation.activity, receipt))
   }
 
-  // MARK: Its life
+  // MARK: Life cycle
 
   /// Continuations resume through the next hub when their receivers fetch again.
   func disconnected(_ now: Moment) {

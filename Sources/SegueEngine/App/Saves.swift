@@ -144,7 +144,7 @@ final class Saves: AppFeature {
     saves.removeAll { $0.activity == activity }
   }
 
-  // MARK: Its life
+  // MARK: Life cycle
 
   func tick(_ now: Moment) {
     while let index = saves.firstIndex(where: { $0.deadline <= now.uptime }) {

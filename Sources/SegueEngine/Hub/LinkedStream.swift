@@ -111,7 +111,7 @@ public final class LinkedStream {
   public var hasEnded: Bool { outgoing == .over }
   /// Whether the socket may be read now.
   public var mayRead: Bool { availableCredit > 0 }
-  /// Whether there is something to write to the socket.
+  /// Whether to write to the socket now.
   public var hasArrived: Bool { !arrived.isEmpty && !isLost }
   /// Whether everything is written: the socket is then shut down for writing.
   public var isWritten: Bool { incoming == .over && !hasArrived }

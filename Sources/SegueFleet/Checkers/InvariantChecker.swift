@@ -2,19 +2,19 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// The promises that a fleet is held to, after each step: a broken one is reported, and nothing traps.
+/// Checks the invariants of a fleet after each step: reports the first violation, and never traps.
 extension Fleet {
-  /// Milliseconds after the last disturbance in which all devices agree, beside what the network takes.
+  /// Milliseconds after the last fault by which all devices agree, plus the time of the network.
   static let agreementTime: Int64 = 2_000
-  /// The same after something fell silent: 30 s until it is given up, and 2 s.
+  /// The same after a silent fault: 30 s until the silent side counts as gone, and 2 s.
   static let silenceTime: Int64 = 32_000
-  /// Hubs that a message passes one after the other, for what the network takes.
+  /// The most hubs that a message passes, for the time of the network.
   private static let hops: Int64 = 4
-  /// Bytes of messages that may wait for a peer: the hub gives it up at a megabyte.
+  /// The most bytes of pending messages for a peer: the hub disconnects it at a megabyte.
   private static let queueLimit = 1024 * 1024 + 128 * 1024
-  /// Steps of a hub after which all of it is looked through, and not only what has changed. More, if it has more peers.
+  /// Steps of a hub between two checks of all its state, not only of changes. More for a hub with more peers.
   private static let lookInterval = 64
-  /// An offer passes so many links at most: it names the hubs that it has passed.
+  /// The most links that an offer passes: it names the hubs that it has passed.
   private static let linkLimit = Route.limit - 1
 
   // MARK: After each step
@@ -29,7 +29,7 @@ extension Fleet {
     if let broken { report("hub of \(hub.process.device.name)", "\(broken)") }
   }
 
-  /// Whether more waits than ever should.
+  /// Checks the bounds of all queues.
   static func isOverfull(_ link: Link) -> Bool { link.pendingBytes > queueLimit }
 
   func reportOverfull(_ link: Link, of process: FleetProcess) {
@@ -38,7 +38,7 @@ extension Fleet {
 
   // MARK: What is offered
 
-  /// Looks at what an app offers after its engine was called.
+  /// Records what an app offers after a call of its engine.
   func noteOffer(of process: FleetProcess, _ engine: AppEngine) {
     let current = engine.currentActivity
     guard current != nil || process.offered.id != nil, let program = process.program else { return }
@@ -61,7 +61,7 @@ extension Fleet {
     queueAudit(of: process)
   }
 
-  /// A process ends: what it offers has to go everywhere.
+  /// A process ends: its offers have to disappear everywhere.
   func noteDeparture(_ process: FleetProcess) {
     if process.isStalled { stalledCount -= 1 }
     if let id = process.offered.id {
@@ -75,7 +75,7 @@ extension Fleet {
     if !process.offered.former.isEmpty { departures.append(process) }
   }
 
-  /// From now on and for so long devices may differ.
+  /// Allows devices to differ for that long from now on.
   func disturb(for milliseconds: Int64) {
     disturbedUntil = max(disturbedUntil, clock.uptime + milliseconds + Self.hops * network.longestDelay)
     guard !isAuditQueued else { return }
@@ -93,7 +93,7 @@ extension Fleet {
     max(disturbedUntil, process.offered.since + Self.agreementTime + Self.hops * network.longestDelay)
   }
 
-  // MARK: When its time has come
+  // MARK: Timed checks
 
   func judge(_ event: FleetEvent) {
     switch event {
@@ -102,7 +102,7 @@ extension Fleet {
       process.offered.isAuditQueued = false
       guard process.isAlive else { return }
       if auditTime(of: process) > clock.uptime { return queueAudit(of: process) }
-      // If not, there is another one when the stopped go on.
+      // Otherwise another event follows when the stopped processes continue.
       if stalledCount == 0 { audit(process) }
     case .auditAll:
       isAuditQueued = false
@@ -170,7 +170,7 @@ extension Fleet {
     }
   }
 
-  /// What it offered before is gone everywhere.
+  /// Its earlier offers are gone everywhere.
   private func auditGone(_ origin: FleetProcess) {
     guard !origin.offered.former.isEmpty else { return }
     for device in devices {
@@ -187,13 +187,13 @@ extension Fleet {
     report(viewer.name, "\(what) \(origin.name)")
   }
 
-  /// Nil: it cannot be reached.
+  /// Nil if it cannot be reached.
   func distance(from one: FleetDevice, to other: FleetDevice) -> Int? {
     let distance = distances(from: one)[other.index]
     return distance < 0 ? nil : distance
   }
 
-  /// How many links lead to each device, by its index; -1: it cannot be reached.
+  /// The number of links to each device, by its index; -1 if it cannot be reached.
   private func distances(from device: FleetDevice) -> [Int] {
     var distances = [Int](repeating: -1, count: devices.count)
     distances[device.index] = 0
@@ -214,10 +214,10 @@ extension Fleet {
   }
 }
 
-/// What the program in a process tells of itself: the trace, and what R3.2 is held against.
+/// The reports of the program in a process, for the trace and for the check of R3.2.
 extension FleetProcess {
   /// The app begins a continuation.
-  /// - Parameter deadline: uptime by which it has ended.
+  /// - Parameter deadline: the uptime by which it has to end.
   public func continues(_ id: Identifier, _ offer: Offer, deadline: Int64) {
     trace("continues", offer.description.type, offer.description.title)
     ledger.begin(id, deadline: deadline)
@@ -231,15 +231,15 @@ extension FleetProcess {
     expects(.question(request), by: deadline)
   }
 
-  /// The app asks the origin of what it has continued.
-  /// - Parameter deadline: uptime by which it has an answer.
+  /// The app sends a request to the origin of a continued activity.
+  /// - Parameter deadline: the uptime by which it has to have an answer.
   public func requests(_ number: UInt64, deadline: Int64) {
     fleet.trace(name, "requests")
     expects(.request(number), by: deadline)
   }
 
-  /// The app asks the origin of what it has continued for a stream, or how a stream has ended.
-  /// - Parameter deadline: uptime by which it has an answer.
+  /// The app asks the origin of a continued activity for a stream, or how a stream has ended.
+  /// - Parameter deadline: the uptime by which it has to have an answer.
   public func waits(forStream id: Identifier, _ what: StaticString, deadline: Int64) {
     fleet.trace(name, what)
     expects(.stream(id), by: deadline)
@@ -250,10 +250,10 @@ extension FleetProcess {
     fleet.push(.overdue(self, key), at: deadline + Ledger.slack)
   }
 
-  /// The app makes an activity current, say.
+  /// Any other call of the app, such as making an activity current.
   public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
 
-  /// The app is being told something.
+  /// A callback of the app runs.
   public func isTold(_ delivery: Delivery) {
     switch delivery {
     case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
@@ -278,9 +278,9 @@ extension FleetProcess {
       fleet.trace(name, "answered", error?.message)
       complain(ledger.answer(.request(number)))
     case .requestCame: fleet.trace(name, "request")
-    // Their turn comes with `isTold(_:of:)`; the log is not for the app.
+    // These are handled in `isTold(_:of:)`; the log is not for the app.
     case .continuation, .log: break
-    // Nobody can ask for one: the fleet links its devices itself.
+    // No app can ask for one: the fleet links its devices itself.
     case .linked, .linkEnded: break
     case .streamAnswered(let id, let error):
       fleet.trace(name, "stream answered", error?.message)
@@ -292,7 +292,7 @@ extension FleetProcess {
     }
   }
 
-  /// The app is being told something of a continuation.
+  /// A callback of the app about a continuation runs.
   public func isTold(_ step: ContinuationStep, of id: Identifier) {
     switch step {
     case .willContinue(let offer):
@@ -307,14 +307,14 @@ extension FleetProcess {
     }
   }
 
-  /// The app has closed and hears nothing more: nothing may be open.
+  /// The app has closed and gets no more callbacks: nothing may be open.
   public func checkIsTold() {
     if !ledger.isEmpty { fleet.report(name, "R3.2: closed, and something has not ended") }
   }
 
   func complain(_ what: StaticString?) { if let what { fleet.report(name, "\(what)") } }
 
-  /// Traces something about an activity.
+  /// Adds a line about an activity to the trace.
   private func trace(_ what: StaticString, _ type: String, _ title: String?, on device: String? = nil) {
     let fleet = fleet
     fleet.log.add(fleet.clock.elapsed, name, what, type: type, title: title, on: device)

@@ -1,13 +1,13 @@
 /// The runtime folder of a device of a fleet: generations of hubs, with their locks, sockets and heartbeats.
 final class FleetFolder {
-  /// What a generation has in the folder.
+  /// The files of a generation.
   final class Place {
     let generation: UInt64
-    /// Runs the generation, and holds its lock; nil: what is left of it is dead.
+    /// The process that runs the generation and holds its lock; nil if its files are left over.
     fileprivate(set) var hub: FleetHub?
-    /// Whether others find its socket.
+    /// Whether its socket is listed.
     fileprivate(set) var isListed = false
-    /// Uptime at which the hub last served somebody; nil: it never has.
+    /// The uptime at which the hub last served an app; nil if it never has.
     var beatAt: Int64?
 
     fileprivate init(_ generation: UInt64, _ hub: FleetHub) {
@@ -16,22 +16,22 @@ final class FleetFolder {
     }
   }
 
-  /// In ascending order of their generations.
+  /// Ordered by generation, ascending.
   private var places: [Place] = []
 
-  /// - Parameter process: sees also a hub of its own that does not listen yet.
+  /// - Parameter process: also sees its own hub that does not listen yet.
   func highest(for process: FleetProcess) -> Place? { places.last { $0.isListed || $0.hub?.process === process } }
 
   func place(_ generation: UInt64) -> Place? { places.first { $0.generation == generation } }
 
   func place(of hub: FleetHub) -> Place? { places.first { $0.hub === hub } }
 
-  /// The hub that counts; nil: there is none, or nobody listens any more.
+  /// The active hub; nil if there is none, or it no longer listens.
   var hub: FleetHub? { places.last { $0.isListed }?.hub }
 
   func isLocked(_ generation: UInt64) -> Bool { place(generation)?.hub != nil }
 
-  /// A hub locks its generation, which is not locked.
+  /// A hub locks its generation, which must not be locked.
   func lock(for hub: FleetHub) -> Place {
     places.removeAll { $0.generation == hub.generation }
     let place = Place(hub.generation, hub)
@@ -39,14 +39,14 @@ final class FleetFolder {
     return place
   }
 
-  /// A hub listens: it removes what older generations have left.
+  /// A hub listens: removes files of older generations.
   func list(_ place: Place) {
     guard places.contains(where: { $0 === place }) else { return }
     place.isListed = true
     places.removeAll { $0.generation < place.generation }
   }
 
-  /// A hub is gone. Its socket stays, and nobody listens there.
+  /// A hub is gone. Its socket stays, without a listener.
   func release(_ hub: FleetHub) {
     guard let place = place(of: hub) else { return }
     place.hub = nil

@@ -3,29 +3,29 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// A hub of a device of a fleet: joins a `HubDriver` to simulated connections and the fleet's events.
+/// A hub of a device of a fleet: connects a `HubDriver` to simulated connections and the fleet's events.
 final class FleetHub {
   let engine: HubEngine
   let generation: UInt64
-  /// Outlives it: the hub ends with its process.
+  /// The process outlives its hub.
   unowned(unsafe) let process: FleetProcess
   private let clock: DeviceClock
-  /// Outlives all that is in it.
+  /// The fleet outlives everything in it.
   private unowned(unsafe) let fleet: Fleet
   private lazy var driver = HubDriver(engine, in: self)
   private(set) var isAlive = true
-  /// Its process has closed: apps and other hubs are told, and nothing else happens any more.
+  /// Whether its process has closed: it only sends goodbye.
   private(set) var isClosing = false
-  /// No app was left on the device when it closed.
+  /// Whether no app was left on the device when it closed.
   private var isLast = false
 
   /// Connections that wait at the listening socket.
   private var backlog: [Connection] = []
   private var isListening = true
-  /// Uptime until which its process gets no descriptor for another connection.
+  /// The uptime until which its process gets no descriptor for another connection.
   var exhaustedUntil: Int64 = 0
   private var deadline: Int64?
-  /// Steps of it so far: a hub with many peers is not looked through after each.
+  /// The number of its steps: a hub with many peers is not checked after each.
   private var steps = 0
 
   init(_ engine: HubEngine, _ generation: UInt64, in process: FleetProcess) {
@@ -40,15 +40,15 @@ final class FleetHub {
   var peerCount: Int { driver.connectionCount }
   var brokenInvariant: StaticString? { engine.brokenInvariant ?? driver.brokenInvariant }
 
-  // MARK: What happens
+  // MARK: Events
 
-  /// An app connects. The hub learns of it when it looks.
+  /// An app connects. The hub notices when it accepts.
   func connect(_ connection: Connection) {
     backlog.append(connection)
     tellOfBacklog()
   }
 
-  /// Connections that wait.
+  /// The number of connections that wait to be accepted.
   var backlogCount: Int { backlog.count }
 
   private func tellOfBacklog() {
@@ -70,7 +70,7 @@ final class FleetHub {
 
   func takeNumber() -> HubEngine.PeerNumber { driver.takeNumber() }
 
-  /// - Parameter request: the app's that has asked for it.
+  /// - Parameter request: of the app that has asked for the link.
   func join(_ connection: Connection, end: Int, as number: HubEngine.PeerNumber, for request: LinkRequest?) {
     let end = ConnectionEnd(connection, end, in: fleet)
     guard !isClosing else { return end.close() }
@@ -82,7 +82,7 @@ final class FleetHub {
 
   func flush() { step { driver.flush() } }
 
-  /// False: the deadline was set anew meanwhile.
+  /// False if the deadline was reset meanwhile.
   func isDue(_ at: Int64) -> Bool { deadline == at }
 
   func tick() {
@@ -102,14 +102,14 @@ final class FleetHub {
     if isClosing, driver.isClosed { end() }
   }
 
-  /// What is to be written to a connection waits for room.
+  /// Output to a connection waits for room.
   func isBlocked(_ number: HubEngine.PeerNumber) {
     if let link = driver.link(of: number), Fleet.isOverfull(link) { fleet.reportOverfull(link, of: process) }
   }
 
-  // MARK: Its end
+  // MARK: End
 
-  /// The process closes. It stays until what apps are told last has gone to them.
+  /// The process closes. It stays until the last messages to apps are sent.
   func close() {
     isClosing = true
     step { isLast = driver.close() }
@@ -127,12 +127,12 @@ final class FleetHub {
     forget()
   }
 
-  /// The process is killed in the middle of writing.
+  /// The process is killed in the middle of a write.
   func cut() {
     for end in ends { end.connection.cut(from: end.index, fleet) }
   }
 
-  /// The device is gone without a word.
+  /// The device is gone without notice.
   func vanish() {
     for end in ends { end.connection.vanish(end.index) }
     forget()

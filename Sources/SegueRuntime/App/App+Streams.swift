@@ -63,7 +63,7 @@ extension App {
   /// The stream is released, and its local end closed.
   func forget(_ stream: LiveStream) {
     monitor.lock()
-    // Whoever waits for its end hears of that first.
+    // A waiting question for its end is answered first.
     let isAwaited = !stream.waits.isEmpty
     let gone = isAwaited ? nil : streams.removeValue(forKey: stream.id)
     if !isAwaited { engine?.forgetStream(stream.id) }

@@ -1,7 +1,6 @@
 import SegueModel
 
-/// What the host has begun and has yet to hear of, by the identifier under which the engine speaks of it.
-/// Guarded by the app's lock.
+/// The pending operations of the host, by the engine's identifier. Guarded by the app's lock.
 struct PendingOperations {
   enum Operation {
     case continuation(Continuation)
@@ -16,7 +15,7 @@ struct PendingOperations {
 
   mutating func add(_ id: Identifier, _ operation: Operation) { operations.append((id, operation)) }
 
-  /// - Parameter number: as the engine counts. No identifier that is drawn is that small.
+  /// - Parameter number: the engine's number. Drawn identifiers are never that small.
   mutating func add(_ number: UInt64, _ operation: Operation) { add(Identifier(high: 0, low: number), operation) }
 
   subscript(id: Identifier) -> Operation? { operations.first { $0.id == id }?.operation }

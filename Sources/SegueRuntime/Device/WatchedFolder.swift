@@ -22,7 +22,7 @@ final class WatchedFolder: HubDirectory {
 
   func start(for election: HubElection) throws(SegueError) {
     self.election = election
-    // `close` comes before this object goes.
+    // `close` is called before this object is released.
     try timer.start(on: loop) { [unowned(unsafe) self] in self.election?.tick(Clock.uptime) }
   }
 

@@ -13,6 +13,6 @@ public final class HeldOffer: Handled {
     self.clock = clock
   }
 
-  /// Milliseconds since it was made current.
+  /// Milliseconds since the activity was made current.
   public var age: Int64 { max(0, (clock?.uptime ?? Clock.uptime) - offer.activatedAt) }
 }
