@@ -4,15 +4,15 @@ import SegueWire
 /// The invariants of the hub, checked after each simulated step (R11.1).
 extension HubEngine {
   /// Nil: nothing.
-  public var brokenInvariant: StaticString? { brokenCount ?? peers.brokenList ?? brokenTopic ?? brokenWay }
+  public var brokenInvariant: StaticString? { peers.brokenCount ?? brokenList ?? brokenWay }
 
   /// From now on `brokenByChange` is called after each call.
   public func keepChanges() { offers.keepsChanges = true }
 
   /// Checks only what has changed since the last check.
   public func brokenByChange() -> StaticString? {
-    if let broken = brokenCount { return broken }
-    if let broken = peers.brokenChange() ?? brokenTopic { return broken }
+    if let broken = peers.brokenCount { return broken }
+    if peers.takeChange(), let broken = brokenList { return broken }
     return offers.firstChange { $0.brokenInvariant }
   }
 
@@ -42,11 +42,10 @@ extension HubEngine {
     return offers.hasEmpty ? "hub: it keeps an activity that nobody offers" : nil
   }
 
-  private var brokenCount: StaticString? {
-    continuations.isConsistent ? peers.brokenCount : "hub: a continuation is listed that it does not know"
+  private var brokenList: StaticString? {
+    if !continuations.isConsistent { return "hub: a continuation is listed that it does not know" }
+    return offers.hasEmptyTopic ? "hub: a topic is kept for nobody" : peers.brokenList
   }
-
-  private var brokenTopic: StaticString? { offers.hasEmptyTopic ? "hub: a topic is kept for nobody" : nil }
 
   private var brokenWay: StaticString? {
     var bytes = 0

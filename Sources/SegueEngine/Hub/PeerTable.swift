@@ -74,11 +74,10 @@ struct PeerTable {
     return unidentified.count > HubEngine.unidentifiedLimit ? "hub: too many have not said who they are" : nil
   }
 
-  /// The first violated invariant of the lists, if they have changed since the last call.
-  mutating func brokenChange() -> StaticString? {
-    guard hasChanged else { return nil }
-    hasChanged = false
-    return brokenList
+  /// Returns whether the lists have changed since the last call.
+  mutating func takeChange() -> Bool {
+    defer { hasChanged = false }
+    return hasChanged
   }
 
   var brokenList: StaticString? {
