@@ -3,29 +3,29 @@ import SegueModel
 /// Finds the hub of a device for the apps of one process, or makes this process the hub
 /// (docs/decisions/numbered-generations.md).
 public final class HubElection {
-  /// Milliseconds to wait for another process that has locked a generation.
+  /// Milliseconds to wait for another process that is about to run a generation.
   private static let openingTime: Int64 = 500
   /// Milliseconds from noticing that the directory, or a file in it, is gone until it is created again: no file appears
   /// in it while it is being deleted.
   private static let removalTime: Int64 = 100
-  /// Milliseconds until the next attempt to create the directory.
+  /// Milliseconds after which a directory that cannot be made is tried again.
   private static let removalRetryTime: Int64 = 2_000
-  /// The most generations that an app tries in a row before it waits.
+  /// Generations that an app tries at once before it waits.
   private static let stepLimit = 8
 
   private let directory: any HubDirectory
   private var apps: [any HubSeeker] = []
   private var hub: (any ElectedHub)?
   private var waiting: [Waiting] = []
-  /// The uptime at which to look for the directory again.
+  /// Uptime at which it looks whether the directory is there again.
   private var movesAt: Int64?
 
   /// An app that waits for a hub.
   private struct Waiting {
     let app: any HubSeeker
-    /// The lowest acceptable generation.
+    /// A hub of this generation will do.
     let awaited: UInt64
-    /// The uptime at which the app looks for a hub of at least generation `next`.
+    /// If none has come at this uptime, the app looks for one of generation `next` at least.
     let at: Int64
     let next: UInt64
   }
@@ -34,7 +34,7 @@ public final class HubElection {
 
   // MARK: Apps
 
-  /// Adds an app, which gets a hub from now on.
+  /// Finds a hub for an app from now on.
   public func add(_ app: any HubSeeker, _ now: Int64) {
     apps.append(app)
     seek(app, minimum: 1, now)
@@ -45,17 +45,17 @@ public final class HubElection {
     stopWaiting(app)
   }
 
-  /// Sends the messages of this process's hub about a removed app.
+  /// Sends what the hub of this process is to say because an app has gone.
   public func flushHub() { hub?.flush() }
 
-  /// Ends the hub: no app of the process needs it.
+  /// Ends the hub: the process has no app left that needs it.
   public func end() {
     waiting = []
     hub?.close()
     hub = nil
   }
 
-  /// Executes the next step of an app that has left its hub.
+  /// Does what an app wants after it has left its hub.
   public func follow(_ search: HubSearch, for app: any HubSeeker, _ now: Int64) {
     switch search {
     case .seek(let minimum, let time):
@@ -64,12 +64,12 @@ public final class HubElection {
     }
   }
 
-  /// Connects an app to the hub of the highest generation, which must be at least `minimum`; if there is none, this
-  /// process becomes the hub.
+  /// Connects an app to the hub of the highest generation, which must be `minimum` at least; if there is none, this
+  /// process becomes it.
   private func seek(_ app: any HubSeeker, minimum: UInt64, _ now: Int64) {
     guard isMember(app) else { return }
     stopWaiting(app)
-    // The app may have found one since its request.
+    // The app may have found one since it asked.
     if let generation = app.hubGeneration, generation >= minimum { return }
     do throws(SegueError) {
       try directory.watch()
@@ -78,8 +78,7 @@ public final class HubElection {
       try connect(app, minimum, now)
     } catch {
       directory.log(.error, "\(error.message)")
-      // Only now: a hub that repeatedly starts and ends, because each process fails in the same way, would keep all of
-      // them busy.
+      // Not before: a hub that comes and goes because each process fails in the same way would keep all of them busy.
       wait(app, next: minimum, in: app.couldNotConnect(error), now)
     }
   }
@@ -108,7 +107,7 @@ public final class HubElection {
       }
       throw SegueError(.system, "\(directory.path): no hub can be reached there, not even one of this process")
     } catch {
-      // A hub that even its own process cannot reach is useless to others.
+      // Others are better off without a hub that cannot even be reached from here.
       if isNewHub {
         hub?.close()
         hub = nil
@@ -117,7 +116,7 @@ public final class HubElection {
     }
   }
 
-  /// False if another process is about to.
+  /// False: another process is about to.
   private func becomeHub(_ generation: UInt64) throws(SegueError) -> Bool {
     let isFrontmostOnly = apps.contains { $0.offersFrontmostOnly }
     guard let host = try directory.becomeHub(generation, offersFrontmostOnly: isFrontmostOnly) else { return false }
@@ -134,7 +133,7 @@ public final class HubElection {
 
   private func stopWaiting(_ app: any HubSeeker) { waiting.removeAll { $0.app === app } }
 
-  /// Runs after the current call has returned.
+  /// Follows as soon as the present call has returned.
   private func queue(_ search: HubSearch, for app: any HubSeeker, _ now: Int64) {
     switch search {
     case .seek(let minimum, let time): wait(app, next: minimum, in: time, now)
@@ -156,7 +155,7 @@ public final class HubElection {
     directory.setTimer(movesAt.map { min($0, next ?? $0) } ?? next)
   }
 
-  /// Call this when the timer is due.
+  /// To be called when the timer has run down.
   public func tick(_ now: Int64) {
     if let movesAt, movesAt <= now { move(now) }
     for one in waiting where one.at <= now { seek(one.app, minimum: one.next, now) }
@@ -165,7 +164,7 @@ public final class HubElection {
 
   // MARK: Changes in the directory
 
-  /// Call this when a generation may have appeared or disappeared.
+  /// To be called when a generation may have come or gone.
   public func directoryChanged(_ now: Int64) {
     if isLost {
       movesAt = movesAt ?? now + Self.removalTime
@@ -189,14 +188,14 @@ public final class HubElection {
     self.hub = nil
   }
 
-  /// The hub of an app of this process, or of all, is no longer listed.
+  /// Others cannot find the hub any more that an app of this process, or all, are at.
   private var isLost: Bool {
     guard directory.isInPlace, hub?.isNamed ?? true else { return true }
     let highest = directory.highestGeneration
     return apps.contains { $0.hubGeneration.map { $0 > highest } ?? false }
   }
 
-  /// Moves to where the other apps are, or will be.
+  /// Goes where the others are, or will come.
   private func move(_ now: Int64) {
     movesAt = nil
     guard isLost else { return directoryChanged(now) }
@@ -206,7 +205,7 @@ public final class HubElection {
       do throws(SegueError) {
         try reopen(now)
       } catch {
-        // The current hub continues until there is a directory for another.
+        // The hub that there is goes on until there is a place for another.
         directory.log(.error, "\(error.message)")
         movesAt = now + Self.removalRetryTime
         return
@@ -215,12 +214,12 @@ public final class HubElection {
     for app in apps { seek(app, minimum: 1, now) }
   }
 
-  /// Creates the directory again, or finds the one that others have created.
+  /// Makes the directory again, or finds the one that has been made by others.
   private func reopen(_ now: Int64) throws(SegueError) {
     try directory.reopen()
     directory.log(.info, "\(directory.path) was removed, and is there again")
     leaveHubs()
-    // Apps without a hub look for one now.
+    // Those that are not at a hub now look for one.
     waiting = apps.map { Waiting(app: $0, awaited: 1, at: now, next: 1) }
     try directory.watch()
     setTimer()

@@ -2,17 +2,17 @@ import SegueDriver
 import SegueEngine
 import SegueModel
 
-/// The runtime folder of a device, as a process of the fleet sees it.
+/// The place of a device's hubs, as a process of the fleet sees it.
 final class FleetDirectory: HubDirectory {
-  /// The fleet outlives this object.
+  /// Outlives it.
   private unowned(unsafe) let process: FleetProcess
   private unowned(unsafe) let device: FleetDevice
   private unowned(unsafe) let fleet: Fleet
-  /// The folder as it was opened; another one may be at its path by now.
+  /// As it was opened; another may be at its path by now.
   private(set) var folder: FleetFolder
-  /// The uptime for which the timer is queued.
+  /// Uptime for which the timer is set, as far as that is in the queue.
   private var timer: Int64?
-  /// A hub that this process has locked and will list when it continues.
+  /// A hub that this process has locked and will list when it goes on.
   private var unlisted: FleetHub?
 
   init(_ process: FleetProcess, on device: FleetDevice) {
@@ -60,13 +60,13 @@ final class FleetDirectory: HubDirectory {
 
   func isNamed(_ hub: FleetHub) -> Bool { folder.place(of: hub) != nil }
 
-  /// The hub of this process has served an app.
+  /// The hub of this process has served somebody.
   func beat(_ hub: FleetHub) { folder.place(of: hub)?.beatAt = fleet.clock.uptime }
 
   /// The hub of this process has ended.
   func released(_ hub: FleetHub) { folder.release(hub) }
 
-  /// The hub of this process ended in order, so its socket may be removed.
+  /// The hub of this process ended in order, and nobody needs to learn from its dead socket that it did.
   func removeFiles(upTo generation: UInt64) {
     folder.remove(upTo: generation)
     device.changed(folder)
@@ -79,7 +79,7 @@ final class FleetDirectory: HubDirectory {
 
   func reopen() throws(SegueError) { folder = device.openFolder() }
 
-  /// The fleet reports it anyway.
+  /// The fleet tells of it anyway.
   func watch() throws(SegueError) {}
   func lookSoon() {}
 
@@ -89,7 +89,7 @@ final class FleetDirectory: HubDirectory {
     fleet.push(.election(process, uptime), at: max(uptime, fleet.clock.uptime))
   }
 
-  /// False if the timer was reset meanwhile.
+  /// False: the timer was set anew meanwhile.
   func takeTimer(_ at: Int64) -> Bool {
     guard timer == at else { return false }
     timer = nil

@@ -1,13 +1,13 @@
 /// The runtime folder of a device of a fleet: generations of hubs, with their locks, sockets and heartbeats.
 final class FleetFolder {
-  /// The files of a generation.
+  /// What a generation has in the folder.
   final class Place {
     let generation: UInt64
-    /// The process that runs the generation and holds its lock; nil if its files are left over.
+    /// Runs the generation, and holds its lock; nil: what is left of it is dead.
     fileprivate(set) var hub: FleetHub?
-    /// Whether its socket is listed.
+    /// Whether others find its socket.
     fileprivate(set) var isListed = false
-    /// The uptime at which the hub last served an app; nil if it never has.
+    /// Uptime at which the hub last served somebody; nil: it never has.
     var beatAt: Int64?
 
     fileprivate init(_ generation: UInt64, _ hub: FleetHub) {
@@ -16,22 +16,22 @@ final class FleetFolder {
     }
   }
 
-  /// Ordered by generation, ascending.
+  /// In ascending order of their generations.
   private var places: [Place] = []
 
-  /// - Parameter process: also sees its own hub that does not listen yet.
+  /// - Parameter process: sees also a hub of its own that does not listen yet.
   func highest(for process: FleetProcess) -> Place? { places.last { $0.isListed || $0.hub?.process === process } }
 
   func place(_ generation: UInt64) -> Place? { places.first { $0.generation == generation } }
 
   func place(of hub: FleetHub) -> Place? { places.first { $0.hub === hub } }
 
-  /// The active hub; nil if there is none, or it no longer listens.
+  /// The hub that counts; nil: there is none, or nobody listens any more.
   var hub: FleetHub? { places.last { $0.isListed }?.hub }
 
   func isLocked(_ generation: UInt64) -> Bool { place(generation)?.hub != nil }
 
-  /// A hub locks its generation, which must not be locked.
+  /// A hub locks its generation, which is not locked.
   func lock(for hub: FleetHub) -> Place {
     places.removeAll { $0.generation == hub.generation }
     let place = Place(hub.generation, hub)
@@ -39,14 +39,14 @@ final class FleetFolder {
     return place
   }
 
-  /// A hub listens: removes files of older generations.
+  /// A hub listens: it removes what older generations have left.
   func list(_ place: Place) {
     guard places.contains(where: { $0 === place }) else { return }
     place.isListed = true
     places.removeAll { $0.generation < place.generation }
   }
 
-  /// A hub is gone. Its socket stays, without a listener.
+  /// A hub is gone. Its socket stays, and nobody listens there.
   func release(_ hub: FleetHub) {
     guard let place = place(of: hub) else { return }
     place.hub = nil
