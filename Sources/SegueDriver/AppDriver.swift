@@ -84,7 +84,7 @@ public final class AppDriver {
   public func drain(_ now: @autoclosure () -> Moment) -> HubDeparture? {
     if isClosed { return lost(now()) }
     flush(now())
-    guard let fault = engine.takeComplaint() else { return nil }
+    guard let fault = engine.takeFault() else { return nil }
     return handle(fault, now())
   }
 
@@ -136,7 +136,7 @@ public final class AppDriver {
     policy.lost(generation, wasWelcome: wasWelcome, now) { hubLives(generation) }
   }
 
-  private func handle(_ fault: HubComplaint, _ now: Moment) -> HubDeparture? {
+  private func handle(_ fault: HubFault, _ now: Moment) -> HubDeparture? {
     let (generation, wasWelcome) = (generation ?? 0, engine.hubGeneration != nil)
     let step = policy.handle(fault, generation, wasWelcome: wasWelcome, now) { hubLives(generation) }
     guard case .leave(let search) = step else {
@@ -150,7 +150,7 @@ public final class AppDriver {
   }
 
   /// Nil if the hub is only too old.
-  private static func problem(_ fault: HubComplaint, _ generation: UInt64) -> SegueError? {
+  private static func problem(_ fault: HubFault, _ generation: UInt64) -> SegueError? {
     let hub = "the hub of generation \(generation)"
     switch fault {
     case .silent: return SegueError(.connectionUnavailable, "\(hub) does not answer")

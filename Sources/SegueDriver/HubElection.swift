@@ -14,16 +14,19 @@ public final class HubElection {
   private static let stepLimit = 8
 
   private let directory: any HubDirectory
-  private var apps: [any HubSeeker] = []
+  private var members: [Member] = []
   private var hub: (any ElectedHub)?
-  private var waiting: [Waiting] = []
   /// Uptime at which it looks whether the directory is there again.
   private var movesAt: Int64?
 
-  /// An app that waits for a hub.
-  private struct Waiting {
+  private struct Member {
     let app: any HubSeeker
-    /// A hub of this generation will do.
+    /// Nil: the app does not wait for a hub.
+    var wait: Wait?
+  }
+
+  private struct Wait {
+    /// A hub of this generation ends it.
     let awaited: UInt64
     /// If none has come at this uptime, the app looks for one of generation `next` at least.
     let at: Int64
@@ -36,21 +39,20 @@ public final class HubElection {
 
   /// Finds a hub for an app from now on.
   public func add(_ app: any HubSeeker, _ now: Int64) {
-    apps.append(app)
+    members.append(Member(app: app))
     seek(app, minimum: 1, now)
   }
 
-  public func remove(_ app: any HubSeeker) {
-    apps.removeAll { $0 === app }
-    stopWaiting(app)
-  }
+  public func remove(_ app: any HubSeeker) { members.removeAll { $0.app === app } }
+
+  private func index(of app: any HubSeeker) -> Int? { members.firstIndex { $0.app === app } }
 
   /// Sends what the hub of this process is to say because an app has gone.
   public func flushHub() { hub?.flush() }
 
   /// Ends the hub: the process has no app left that needs it.
   public func end() {
-    waiting = []
+    members = []
     hub?.close()
     hub = nil
   }
@@ -67,8 +69,8 @@ public final class HubElection {
   /// Connects an app to the hub of the highest generation, which must be `minimum` at least; if there is none, this
   /// process becomes it.
   private func seek(_ app: any HubSeeker, minimum: UInt64, _ now: Int64) {
-    guard isMember(app) else { return }
-    stopWaiting(app)
+    guard let index = index(of: app) else { return }
+    members[index].wait = nil
     // The app may have found one since it asked.
     if let generation = app.hubGeneration, generation >= minimum { return }
     do throws(SegueError) {
@@ -92,7 +94,7 @@ public final class HubElection {
         if highest >= minimum {
           switch try directory.connect(to: highest) {
           case .connected(let connection): return try app.connected(to: connection, generation: highest)
-          case .backlogFull: return queue(app.backlogFull(at: highest), for: app, now)
+          case .backlogFull: return follow(app.backlogFull(at: highest), for: app, now)
           case .nobody: minimum = highest + 1
           }
         } else if minimum > directory.lastGeneration {
@@ -118,7 +120,7 @@ public final class HubElection {
 
   /// False: another process is about to.
   private func becomeHub(_ generation: UInt64) throws(SegueError) -> Bool {
-    let isFrontmostOnly = apps.contains { $0.offersFrontmostOnly }
+    let isFrontmostOnly = members.contains { $0.app.offersFrontmostOnly }
     guard let host = try directory.becomeHub(generation, offersFrontmostOnly: isFrontmostOnly) else { return false }
     hub?.stepDown()
     hub = host
@@ -129,36 +131,26 @@ public final class HubElection {
 
   // MARK: Waiting
 
-  private func isMember(_ app: any HubSeeker) -> Bool { apps.contains { $0 === app } }
-
-  private func stopWaiting(_ app: any HubSeeker) { waiting.removeAll { $0.app === app } }
-
-  /// Follows as soon as the present call has returned.
-  private func queue(_ search: HubSearch, for app: any HubSeeker, _ now: Int64) {
-    switch search {
-    case .seek(let minimum, let time): wait(app, next: minimum, in: time, now)
-    case .retry: follow(search, for: app, now)
-    }
-  }
-
   /// - Parameter awaited: a hub of this generation ends the wait.
   private func wait(_ app: any HubSeeker, for awaited: UInt64 = .max, next: UInt64, in time: Int64, _ now: Int64) {
-    guard isMember(app) else { return }
-    stopWaiting(app)
-    waiting.append(Waiting(app: app, awaited: awaited, at: now + time, next: next))
+    guard let index = index(of: app) else { return }
+    members[index].wait = Wait(awaited: awaited, at: now + time, next: next)
     directory.lookSoon()
     setTimer()
   }
 
   private func setTimer() {
-    let next = waiting.map { $0.at }.min()
-    directory.setTimer(movesAt.map { min($0, next ?? $0) } ?? next)
+    var next = movesAt
+    for member in members { if let wait = member.wait { next = min(next ?? wait.at, wait.at) } }
+    directory.setTimer(next)
   }
 
   /// To be called when the timer has run down.
   public func tick(_ now: Int64) {
     if let movesAt, movesAt <= now { move(now) }
-    for one in waiting where one.at <= now { seek(one.app, minimum: one.next, now) }
+    for member in members {
+      if let wait = member.wait, wait.at <= now { seek(member.app, minimum: wait.next, now) }
+    }
     setTimer()
   }
 
@@ -172,13 +164,14 @@ public final class HubElection {
     }
     stepDownIfSuperseded()
     let highest = directory.highestGeneration
-    for app in apps {
-      guard let generation = app.hubGeneration, generation < highest else { continue }
-      app.disconnect()
-      seek(app, minimum: highest, now)
+    for member in members {
+      guard let generation = member.app.hubGeneration, generation < highest else { continue }
+      member.app.disconnect()
+      seek(member.app, minimum: highest, now)
     }
-    let sought = waiting
-    for one in sought where one.awaited <= highest { seek(one.app, minimum: one.awaited, now) }
+    for member in members {
+      if let wait = member.wait, wait.awaited <= highest { seek(member.app, minimum: wait.awaited, now) }
+    }
   }
 
   private func stepDownIfSuperseded() {
@@ -192,7 +185,7 @@ public final class HubElection {
   private var isLost: Bool {
     guard directory.isInPlace, hub?.isNamed ?? true else { return true }
     let highest = directory.highestGeneration
-    return apps.contains { $0.hubGeneration.map { $0 > highest } ?? false }
+    return members.contains { $0.app.hubGeneration ?? 0 > highest }
   }
 
   /// Goes where the others are, or will come.
@@ -211,7 +204,7 @@ public final class HubElection {
         return
       }
     }
-    for app in apps { seek(app, minimum: 1, now) }
+    for member in members { seek(member.app, minimum: 1, now) }
   }
 
   /// Makes the directory again, or finds the one that has been made by others.
@@ -220,7 +213,7 @@ public final class HubElection {
     directory.log(.info, "\(directory.path) was removed, and is there again")
     leaveHubs()
     // Those that are not at a hub now look for one.
-    waiting = apps.map { Waiting(app: $0, awaited: 1, at: now, next: 1) }
+    for index in members.indices { members[index].wait = Wait(awaited: 1, at: now, next: 1) }
     try directory.watch()
     setTimer()
   }
@@ -228,6 +221,6 @@ public final class HubElection {
   private func leaveHubs() {
     hub?.stepDown()
     hub = nil
-    for app in apps where app.hubGeneration != nil { app.disconnect() }
+    for member in members where member.app.hubGeneration != nil { member.app.disconnect() }
   }
 }

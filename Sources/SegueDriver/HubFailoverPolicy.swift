@@ -80,7 +80,7 @@ struct HubFailoverPolicy {
 
   /// The engine wants another hub. Unless the step is to wait, close the connection to this one.
   mutating func handle(
-    _ fault: HubComplaint, _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
+    _ fault: HubFault, _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
   ) -> Step {
     switch fault {
     case .silent:

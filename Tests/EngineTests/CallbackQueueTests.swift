@@ -155,7 +155,7 @@ import Testing
       try hub.say(.ping(number))
       guard let link = hub.app.engine.link else { break }
       #expect(link.pendingBytes <= HubConnection.backlogLimit + 64)
-      guard hub.app.engine.takeComplaint() == nil else { return }
+      guard hub.app.engine.takeFault() == nil else { return }
     }
     #expect(Bool(false), "it goes on for ever")
   }

@@ -186,7 +186,7 @@ import Testing
     }
     now.uptime += 500
     engine.tick(now)
-    guard case .silent = engine.takeComplaint() else {
+    guard case .silent = engine.takeFault() else {
       Issue.record("a silent hub is believed")
       return
     }
@@ -195,13 +195,13 @@ import Testing
   @Test func `a hub that refuses an app, or talks nonsense, is left (A19)`() throws {
     let hub = try RawHub(for: Continued())
     try hub.say(.goodbye(SegueError(.unsupportedVersion, "too old")))
-    guard case .refused(let error) = hub.app.engine.takeComplaint(), error.status == .unsupportedVersion else {
+    guard case .refused(let error) = hub.app.engine.takeFault(), error.status == .unsupportedVersion else {
       Issue.record("that the hub refuses goes unnoticed")
       return
     }
     let deaf = try RawHub(for: Continued(), welcoming: false)
     try deaf.say(.goodbye(SegueError(.unsupportedVersion, "too old")))
-    guard case .refused? = deaf.app.engine.takeComplaint() else {
+    guard case .refused? = deaf.app.engine.takeFault() else {
       Issue.record("that a hub refuses before it welcomes goes unnoticed")
       return
     }
@@ -210,7 +210,7 @@ import Testing
     let channel = other.link.open()
     other.link.write([1, 2, 3], to: channel)
     try other.say(.pong(1))
-    guard case .nonsense = other.app.engine.takeComplaint() else {
+    guard case .nonsense = other.app.engine.takeFault() else {
       Issue.record("nonsense goes unnoticed")
       return
     }
@@ -282,9 +282,9 @@ import Testing
     editor.engine.connected(world.now)
     #expect(editor.engine.nextDeadline == world.now.uptime + 500)
     world.wait(499)
-    #expect(editor.engine.takeComplaint() == nil)
+    #expect(editor.engine.takeFault() == nil)
     world.wait(2)
-    guard case .silent = editor.engine.takeComplaint() else {
+    guard case .silent = editor.engine.takeFault() else {
       Issue.record("it is waited for")
       return
     }

@@ -253,7 +253,7 @@ public final class AppEngine {
   public var isReady: Bool { hub.isReady }
   public var hubGeneration: UInt64? { hub.isWelcome ? hub.generation : nil }
 
-  public func takeComplaint() -> HubComplaint? { hub.takeComplaint() }
+  public func takeFault() -> HubFault? { hub.takeFault() }
 
   /// Waits again for a hub that does not answer, but shows a heartbeat.
   public func waitForHub(_ now: Moment) { hub.waitLonger(now) }
@@ -280,11 +280,11 @@ public final class AppEngine {
         hub.heard(now)
         try handle(event, of: link, now)
         // A message may have ended the connection.
-        guard hub.link === link, !hub.hasComplaint else { return }
+        guard hub.link === link, !hub.hasFault else { return }
       }
     } catch {
       app.log(.error, "the hub talks nonsense: \(error.message)")
-      hub.complain(.nonsense)
+      hub.report(.nonsense)
     }
   }
 
@@ -321,7 +321,7 @@ public final class AppEngine {
 
   private func handle(_ message: Message, _ descriptor: PassedDescriptor?, _ now: Moment) throws(SegueError) {
     switch message {
-    case .goodbye(let error): hub.complain(.refused(error))
+    case .goodbye(let error): hub.report(.refused(error))
     case .ping(let number): hub.send(.pong(number), isUrgent: true)
     case .pong: hub.answered(now)
     case .offer(let offer, let timing, _):
@@ -374,11 +374,11 @@ public final class AppEngine {
     case .welcome(let version, let generation, _):
       guard version >= ProtocolVersion.current else {
         app.log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")
-        return hub.complain(.older)
+        return hub.report(.older)
       }
       hub.welcomed(by: generation)
       for feature in features { feature.connected(now) }
-    case .goodbye(let error): hub.complain(.refused(error))
+    case .goodbye(let error): hub.report(.refused(error))
     default: break
     }
   }

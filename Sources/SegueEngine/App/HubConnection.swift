@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 /// Why an app leaves its hub.
-public enum HubComplaint: Sendable {
+public enum HubFault: Sendable {
   /// The hub does not answer: needs a higher generation, unless it shows a heartbeat (`AppEngine.waitForHub`).
   case silent
   /// The hub violates the protocol: needs a higher generation.
@@ -37,7 +37,7 @@ final class HubConnection {
   /// Whether a message that needs a live hub was sent after the unanswered ping.
   private var isToBeAskedAgain = false
   /// Why the app leaves this hub.
-  private var complaint: HubComplaint?
+  private var fault: HubFault?
 
   init(_ app: AppContext) { self.app = app }
 
@@ -59,7 +59,7 @@ final class HubConnection {
     pingAt = nil
     answerBy = nil
     isToBeAskedAgain = false
-    complaint = nil
+    fault = nil
   }
 
   func welcomed(by generation: UInt64) {
@@ -71,11 +71,11 @@ final class HubConnection {
   /// All offers have arrived.
   func becomeReady() { isReady = true }
 
-  func complain(_ complaint: HubComplaint) { self.complaint = complaint }
+  func report(_ fault: HubFault) { self.fault = fault }
 
-  var hasComplaint: Bool { complaint != nil }
+  var hasFault: Bool { fault != nil }
 
-  func takeComplaint() -> HubComplaint? { complaint.take() }
+  func takeFault() -> HubFault? { fault.take() }
 
   // MARK: Sending
 
@@ -87,7 +87,7 @@ final class HubConnection {
     } catch {
       app.log(.error, "not sent: \(error.message)")
     }
-    if link.pendingBytes > Self.backlogLimit, complaint == nil { complaint = .nonsense }
+    if link.pendingBytes > Self.backlogLimit, fault == nil { fault = .nonsense }
   }
 
   /// Sends a message that needs a live hub, so that a silent hub is noticed. A hub gets no ping while messages arrive
@@ -133,7 +133,7 @@ final class HubConnection {
     }
     guard let answerBy, answerBy <= now.uptime else { return }
     self.answerBy = nil
-    complaint = .silent
+    fault = .silent
   }
 
   var nextDeadline: Int64? { earlier(pingAt, answerBy) }

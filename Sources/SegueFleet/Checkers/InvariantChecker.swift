@@ -129,9 +129,12 @@ extension Fleet {
 
   private func auditAll() {
     for device in devices {
+      if device.hubs.count > 1 { report(device.name, "section 9: it has more than one hub") }
       for process in device.processes where process.isAlive {
         if let engine = process.engine, !engine.isReady {
           report(process.name, "it is not registered with a hub long after the last disturbance")
+        } else if !process.isAtHub {
+          report(process.name, "section 9: it is at a hub that does not count")
         }
         let isDue = auditTime(of: process) <= clock.uptime
         if isDue, process.offered.id != nil || !process.offered.former.isEmpty { audit(process) }

@@ -18,6 +18,8 @@ public final class FleetDevice {
   }
 
   private(set) var processes: [FleetProcess] = []
+  /// Forked by hubs' processes that are dead: each keeps a lock and a socket.
+  private var children: [FleetProcess] = []
   /// Those that run; all but the one that counts are about to step down.
   private(set) var hubs: [FleetHub] = []
   private(set) var links: [DeviceLink] = []
@@ -32,7 +34,9 @@ public final class FleetDevice {
     }
   }
   /// Connections that may wait for a hub to accept them.
-  var backlogLimit = 4096
+  var backlogLimit = FleetFolder.usualBacklog
+  /// Probability that a process is stopped between locking a generation and listening.
+  var openingStops = 0.0
   var resources = DeviceResources()
 
   /// Milliseconds after which a process tries again what the system has refused, at most.
@@ -81,6 +85,8 @@ public final class FleetDevice {
       // One that had not begun.
       processes.removeAll { $0 === process }
     }
+    for child in children { child.vanish() }
+    children = []
     // It was in memory.
     folder = nil
     fleet.disturb(for: Fleet.silenceTime)
@@ -108,18 +114,30 @@ public final class FleetDevice {
   func removeFolder(isKept: Bool) {
     guard let removed = folder else { return }
     fleet.trace(name, isKept ? "has its folder emptied" : "loses its folder")
-    removed.removeAll()
+    removed.removeAll(isKept: isKept)
     if !isKept { folder = nil }
     changed(removed)
   }
 
   /// Something has come to a folder or gone: the processes that watch it learn of it.
   func changed(_ folder: FleetFolder) {
-    fleet.disturb(for: Fleet.agreementTime)
+    let isLate = processes.contains { $0.learnsLate }
+    fleet.disturb(for: Fleet.agreementTime + (isLate ? FleetProcess.lookTime : 0))
     for process in processes where process.directory.folder === folder {
-      fleet.push(.folderChanged(process), at: fleet.clock.uptime + fleet.random.within(0, 2))
+      let time = fleet.random.within(0, process.learnsLate ? FleetProcess.lookTime : 2)
+      fleet.push(.folderChanged(process), at: fleet.clock.uptime + time)
     }
   }
+
+  /// A process was killed, and its child keeps the lock and the socket of its hub for so many milliseconds.
+  func leaveChild(with generation: UInt64, in folder: FleetFolder, for milliseconds: Int64) {
+    guard folder === self.folder else { return }
+    let child = FleetProcess("\(name)/child", on: self, offersFrontmostOnly: false)
+    guard child.keepOpen(generation, for: milliseconds) else { return }
+    children.append(child)
+  }
+
+  func childEnded(_ child: FleetProcess) { children.removeAll { $0 === child } }
 
   /// Connects a process to a hub, which learns of it when it looks.
   func connect(_ process: FleetProcess, to hub: FleetHub) -> Connection {
@@ -151,7 +169,7 @@ public final class FleetDevice {
 
   /// The fleet ends.
   func dissolve() {
-    for process in processes { process.dissolve() }
+    for process in processes + children { process.dissolve() }
     for hub in hubs { hub.dissolve() }
     // A link and its connection hold each other.
     for link in links {

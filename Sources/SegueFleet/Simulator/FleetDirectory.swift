@@ -12,8 +12,8 @@ final class FleetDirectory: HubDirectory {
   private(set) var folder: FleetFolder
   /// Uptime for which the timer is set, as far as that is in the queue.
   private var timer: Int64?
-  /// A hub that this process has locked and will list when it goes on.
-  private var unlisted: FleetHub?
+  /// What the latest hub of this process has in the folder.
+  private var place: FleetFolder.Place?
 
   init(_ process: FleetProcess, on device: FleetDevice) {
     self.process = process
@@ -41,30 +41,54 @@ final class FleetDirectory: HubDirectory {
   }
 
   func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
-    guard device.admitsHubs else { throw SegueError(.system, "\(device.name): no hub can be made there") }
+    guard device.admitsHubs else {
+      fleet.trace(process.name, "is refused a hub")
+      throw SegueError(.system, "\(device.name): no hub can be made there")
+    }
     guard !folder.isLocked(generation) else { return nil }
     let hub = device.makeHub(generation, in: process, offersFrontmostOnly: offersFrontmostOnly)
-    let place = folder.lock(for: hub)
+    place = folder.lock(for: hub)
     process.hub = hub
-    place.beatAt = fleet.clock.uptime
-    list(hub)
+    if fleet.random.chance(device.openingStops) {
+      // What it does from here on nobody sees before it goes on.
+      fleet.trace(process.name, "is stopped while it opens", text: "\(generation)")
+      process.stall(for: fleet.random.within(1, 3_000))
+    } else {
+      listen()
+    }
     return hub
   }
 
-  private func list(_ hub: FleetHub) {
-    guard let place = folder.place(of: hub) else { return }
+  /// The hub that this process has locked a generation for listens, unless it does.
+  func listen() {
+    guard let place, !place.isListed, let hub = place.hub else { return }
+    place.beatAt = fleet.clock.uptime
     folder.list(place)
     device.started(hub)
     device.changed(folder)
   }
 
-  func isNamed(_ hub: FleetHub) -> Bool { folder.place(of: hub) != nil }
+  /// A child of a process that is gone keeps what its hub had.
+  /// - Returns: nil: there is nothing to keep.
+  func keep(_ generation: UInt64) -> FleetHub? {
+    let hub = device.makeHub(generation, in: process, offersFrontmostOnly: false)
+    place = folder.keep(generation, hub)
+    return place.map { _ in hub }
+  }
+
+  func isNamed(_ hub: FleetHub) -> Bool { place.map { $0.hub === hub && folder.holds($0) } ?? false }
 
   /// The hub of this process has served somebody.
-  func beat(_ hub: FleetHub) { folder.place(of: hub)?.beatAt = fleet.clock.uptime }
+  func beat(_ hub: FleetHub) { own(hub)?.beatAt = fleet.clock.uptime }
 
   /// The hub of this process has ended.
-  func released(_ hub: FleetHub) { folder.release(hub) }
+  func released(_ hub: FleetHub) {
+    folder.release(hub)
+    if place?.hub === hub { place = nil }
+  }
+
+  /// Nil: the hub is about to step down, and nobody comes to it any more.
+  private func own(_ hub: FleetHub) -> FleetFolder.Place? { place?.hub === hub ? place : nil }
 
   /// The hub of this process ended in order, and nobody needs to learn from its dead socket that it did.
   func removeFiles(upTo generation: UInt64) {
@@ -81,7 +105,10 @@ final class FleetDirectory: HubDirectory {
 
   /// The fleet tells of it anyway.
   func watch() throws(SegueError) {}
-  func lookSoon() {}
+
+  func lookSoon() {
+    if process.learnsLate { fleet.push(.folderChanged(process), at: fleet.clock.uptime + 100) }
+  }
 
   func setTimer(_ uptime: Int64?) {
     guard let uptime, timer.map({ uptime < $0 }) ?? true else { return }

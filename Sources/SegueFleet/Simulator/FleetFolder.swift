@@ -1,5 +1,8 @@
 /// The runtime folder of a device of a fleet: generations of hubs, with their locks, sockets and heartbeats.
 final class FleetFolder {
+  /// Connections that the system queues for a hub.
+  static let usualBacklog = 4096
+
   /// What a generation has in the folder.
   final class Place {
     let generation: UInt64
@@ -18,6 +21,8 @@ final class FleetFolder {
 
   /// In ascending order of their generations.
   private var places: [Place] = []
+  /// It has no path any more: nothing comes into it.
+  private var isRemoved = false
 
   /// - Parameter process: sees also a hub of its own that does not listen yet.
   func highest(for process: FleetProcess) -> Place? { places.last { $0.isListed || $0.hub?.process === process } }
@@ -25,6 +30,8 @@ final class FleetFolder {
   func place(_ generation: UInt64) -> Place? { places.first { $0.generation == generation } }
 
   func place(of hub: FleetHub) -> Place? { places.first { $0.hub === hub } }
+
+  func holds(_ place: Place) -> Bool { places.contains { $0 === place } }
 
   /// The hub that counts; nil: there is none, or nobody listens any more.
   var hub: FleetHub? { places.last { $0.isListed }?.hub }
@@ -35,15 +42,28 @@ final class FleetFolder {
   func lock(for hub: FleetHub) -> Place {
     places.removeAll { $0.generation == hub.generation }
     let place = Place(hub.generation, hub)
-    places.insert(place, at: places.firstIndex { $0.generation > hub.generation } ?? places.count)
+    insert(place)
     return place
+  }
+
+  private func insert(_ place: Place) {
+    places.insert(place, at: places.firstIndex { $0.generation > place.generation } ?? places.count)
   }
 
   /// A hub listens: it removes what older generations have left.
   func list(_ place: Place) {
-    guard places.contains(where: { $0 === place }) else { return }
+    guard !isRemoved else { return }
+    // The lock may have been removed meanwhile: the socket comes all the same.
+    if !holds(place) { insert(place) }
     place.isListed = true
     places.removeAll { $0.generation < place.generation }
+  }
+
+  /// The lock and the socket of a hub that is gone are kept by another.
+  func keep(_ generation: UInt64, _ hub: FleetHub) -> Place? {
+    guard let place = place(generation), place.isListed, place.hub == nil else { return nil }
+    place.hub = hub
+    return place
   }
 
   /// A hub is gone. Its socket stays, and nobody listens there.
@@ -56,5 +76,9 @@ final class FleetFolder {
   /// Removes the files of a generation, and of older ones.
   func remove(upTo generation: UInt64) { places.removeAll { $0.generation <= generation } }
 
-  func removeAll() { places = [] }
+  /// - Parameter isKept: the folder itself stays.
+  func removeAll(isKept: Bool) {
+    places = []
+    isRemoved = !isKept
+  }
 }

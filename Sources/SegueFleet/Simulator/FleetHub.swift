@@ -52,7 +52,7 @@ final class FleetHub {
   var backlogCount: Int { backlog.count }
 
   private func tellOfBacklog() {
-    if isListening, !backlog.isEmpty { fleet.push(.accept(self), at: fleet.clock.uptime) }
+    if isListening, !isClosing, !backlog.isEmpty { fleet.push(.accept(self), at: fleet.clock.uptime) }
   }
 
   func acceptConnections() {

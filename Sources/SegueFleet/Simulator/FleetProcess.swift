@@ -29,6 +29,14 @@ public final class FleetProcess {
   /// The hub, if it runs here.
   var hub: FleetHub?
   public let offersFrontmostOnly: Bool
+  /// It is not told of changes in the folder, but looks now and then.
+  var learnsLate = false {
+    didSet { if learnsLate { fleet.trace(name, "learns late") } }
+  }
+  /// Milliseconds between two looks, at most.
+  static let lookTime: Int64 = 5_000
+  /// It was forked, and does nothing.
+  private var isChild = false
 
   /// Stopped, as by SIGSTOP: what happens to it waits.
   private(set) var isStalled = false
@@ -85,17 +93,34 @@ public final class FleetProcess {
   }
 
   /// It dies without a word, in the middle of what it does.
-  public func kill() {
+  public func kill() { kill(leavingChildFor: nil) }
+
+  /// - Parameter milliseconds: for so long a child keeps the lock and the socket of its hub.
+  func kill(leavingChildFor milliseconds: Int64?) {
     guard isAlive else { return }
-    fleet.trace(name, "is killed")
+    fleet.trace(name, "is killed", milliseconds == nil ? nil : "but not its child")
+    let (device, generation, folder) = (device, hub?.generation, directory.folder)
     connection?.cut(from: 0, fleet)
     hub?.cut()
     die()
+    if let generation, let milliseconds { device.leaveChild(with: generation, in: folder, for: milliseconds) }
+  }
+
+  /// It is a child that keeps the lock and the socket of a hub, and reads nothing.
+  /// - Returns: whether there is something to keep.
+  func keepOpen(_ generation: UInt64, for milliseconds: Int64) -> Bool {
+    hub = directory.keep(generation)
+    guard hub != nil else { return false }
+    isChild = true
+    isStalled = true
+    fleet.push(.resume(self), at: fleet.clock.uptime + milliseconds)
+    return true
   }
 
   /// The same, but its system has nothing more to say to other devices either.
   func vanish() {
     hub?.vanish()
+    guard !isChild else { return isStalled = false }
     die()
   }
 
@@ -124,6 +149,7 @@ public final class FleetProcess {
   func dissolve() {
     connection?.dissolve()
     connection = nil
+    hub?.dissolve()
     hub = nil
     driver = nil
     election = nil
@@ -191,12 +217,18 @@ public final class FleetProcess {
 
   public func resume() {
     guard isStalled else { return }
+    if isChild {
+      isStalled = false
+      hub?.end()
+      return device.childEnded(self)
+    }
     fleet.trace(name, "goes on")
     isStalled = false
     fleet.stalledCount -= 1
     // A hub that reads only now what was said long ago takes it for a sign of life.
     fleet.disturb(for: hub == nil ? Fleet.agreementTime : Fleet.silenceTime)
     ledger.resumedAt = fleet.clock.uptime
+    directory.listen()
     flush()
     if hub != nil { device.joinAll() }
     let events = waiting
@@ -289,6 +321,12 @@ public final class FleetProcess {
   func seek(_ search: HubSearch?) {
     let uptime = fleet.clock.uptime
     if let search { election?.follow(search, for: self, uptime) } else { election?.add(self, uptime) }
+  }
+
+  /// Whether it is connected to the hub that counts.
+  var isAtHub: Bool {
+    guard let hub = device.hub, case .hub(let other, _) = connection?.owners[1] else { return false }
+    return hub === other
   }
 
   func folderChanged() { election?.directoryChanged(fleet.clock.uptime) }

@@ -61,6 +61,8 @@ public struct Story {
       let device = try fleet.addDevice("device\(index)")
       if isRow, let last = devices.last { try fleet.setLinked(last, device, true) }
       device.clockOffset = Double(random.within(-90_000, 90_000)) / 1000
+      if random.chance(0.2) { device.backlogLimit = 1 + random.below(3) }
+      if random.chance(0.3) { device.openingStops = 0.3 }
       devices.append(device)
     }
     for _ in 0..<appCount { try open() }
@@ -68,7 +70,12 @@ public struct Story {
   }
 
   private mutating func heal() {
-    for device in devices { device.restart() }
+    for device in devices {
+      device.restart()
+      device.admitsHubs = true
+      device.backlogLimit = FleetFolder.usualBacklog
+      device.openingStops = 0
+    }
     fleet.heal()
     settle()
     fleet.advance(Self.endingTime)
@@ -79,6 +86,7 @@ public struct Story {
   mutating func settle() {
     for app in apps {
       app.process.resume()
+      app.process.learnsLate = false
       app.answersSaves = true
       app.answersContinue = true
       app.declines = false
@@ -118,7 +126,10 @@ public struct Story {
 
   private mutating func happen() throws(SegueError) {
     apps.removeAll { !$0.isAlive }
-    if apps.count < appCount, random.chance(0.5) { try open() }
+    if apps.count < appCount, random.chance(0.5) {
+      try open()
+      if random.chance(0.15) { apps.last?.process.learnsLate = true }
+    }
     if !apps.isEmpty {
       let app = apps[random.below(apps.count)]
       switch random.below(100) {
@@ -203,7 +214,7 @@ public struct Story {
 
   private mutating func breakSomething(_ app: ScriptedApp) throws(SegueError) {
     let device = devices[random.below(devices.count)]
-    switch random.below(24) {
+    switch random.below(28) {
     case 0..<3: app.process.kill()
     case 3..<6: if app.isAwake { app.close() }
     case 6..<9: app.process.stall(for: random.within(1, 8_000))
@@ -222,6 +233,9 @@ public struct Story {
     case 22:
       device.limitDescriptors(for: random.within(1, 5_000))
       _ = Crowd(random.below(4 * DeviceResources.fewDescriptors), on: device)
+    case 23: app.process.kill(leavingChildFor: random.within(500, 20_000))
+    case 24: device.admitsHubs.toggle()
+    case 25, 26: device.removeFolder(isKept: random.chance(0.5))
     default: try spoilNetwork()
     }
   }

@@ -95,7 +95,7 @@ private final class App: AppEngineOwner {
   }
 
   private func receive(_ bytes: [UInt8]) {
-    guard engine.takeComplaint() == nil else { return engine.disconnected(now) }
+    guard engine.takeFault() == nil else { return engine.disconnected(now) }
     engine.receive(bytes, with: Peer.descriptor(of: bytes), now)
   }
 

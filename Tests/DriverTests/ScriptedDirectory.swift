@@ -1,0 +1,132 @@
+import SegueModel
+import SegueWire
+
+@testable import SegueDriver
+
+/// A place of hubs that does what a test says, and notes what it was asked for.
+final class ScriptedDirectory: HubDirectory {
+  let path = "/place"
+  var isInPlace = true
+  /// Generations that have a socket.
+  var listed: Set<UInt64> = []
+  /// Those whose socket somebody listens at.
+  var live: Set<UInt64> = []
+  /// Those that another process has locked.
+  var locked: Set<UInt64> = []
+  var isFull = false
+  /// Nobody can be reached, not even a hub of this process.
+  var isDeaf = false
+  var connectError: SegueError?
+  var reopenError: SegueError?
+  var heartbeats: [UInt64: Int64] = [:]
+  var lastGeneration: UInt64 = 999
+
+  private(set) var hubs: [ScriptedHub] = []
+  private(set) var visits: [UInt64] = []
+  private(set) var timer: Int64?
+
+  var highestGeneration: UInt64 { listed.max() ?? 0 }
+  func heartbeatAge(_ generation: UInt64) -> Int64? { heartbeats[generation] }
+
+  /// Another process listens.
+  func open(_ generation: UInt64) {
+    listed.insert(generation)
+    live.insert(generation)
+  }
+
+  func connect(to generation: UInt64) throws(SegueError) -> HubContact {
+    visits.append(generation)
+    if let connectError { throw connectError }
+    if isFull { return .backlogFull }
+    return live.contains(generation) && !isDeaf ? .connected(ScriptedConnection()) : .nobody
+  }
+
+  func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
+    guard !locked.contains(generation) else { return nil }
+    open(generation)
+    let hub = ScriptedHub(generation, in: self)
+    hubs.append(hub)
+    return hub
+  }
+
+  func removeLastGeneration() throws(SegueError) { listed.remove(lastGeneration) }
+
+  func reopen() throws(SegueError) {
+    if let reopenError { throw reopenError }
+    listed = []
+    live = []
+    isInPlace = true
+  }
+
+  func watch() throws(SegueError) {}
+  func lookSoon() {}
+  func setTimer(_ uptime: Int64?) { timer = uptime }
+  func log(_ severity: Severity, _ message: DiagnosticText) {}
+}
+
+final class ScriptedHub: ElectedHub {
+  let generation: UInt64
+  private unowned let directory: ScriptedDirectory
+  private(set) var end: StaticString = ""
+
+  init(_ generation: UInt64, in directory: ScriptedDirectory) {
+    self.generation = generation
+    self.directory = directory
+  }
+
+  var isNamed: Bool { directory.listed.contains(generation) }
+  var isOver: Bool { end.utf8CodeUnitCount > 0 }
+  func flush() {}
+  func stepDown() { end = "stepped down" }
+  func close() { end = "closed" }
+}
+
+/// A connection whose other end a test is.
+final class ScriptedConnection: ByteConnection {
+  var incoming: [[UInt8]] = []
+  /// The other end has closed.
+  var isOver = false
+  private(set) var isClosed = false
+  private(set) var written: [UInt8] = []
+  private(set) var isWatchedForRoom = false
+  /// Bytes that it takes; nil: the system refuses.
+  var room: Int? = .max
+
+  func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
+    guard !incoming.isEmpty else { return isOver ? .closed : .drained }
+    body(incoming.removeFirst(), nil)
+    return .drained
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
+    guard let room else { return .refused }
+    let count = min(room, bytes.count)
+    written += bytes[..<count]
+    self.room = room == .max ? room : room - count
+    return .bytes(count)
+  }
+
+  func watch(reading: Bool, writing: Bool) { isWatchedForRoom = writing }
+  func close() { isClosed = true }
+}
+
+/// An app that looks for a hub.
+final class ScriptedSeeker: HubSeeker {
+  private(set) var hubGeneration: UInt64?
+  var offersFrontmostOnly = false
+  private(set) var errors: [SegueError] = []
+  /// What it does when the backlog is full; then it asks again after 50 ms.
+  var onFullBacklog: [HubSearch] = []
+  var retryTime: Int64 = 1_000
+
+  func prepare() throws(SegueError) {}
+  func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) { hubGeneration = generation }
+  func disconnect() { hubGeneration = nil }
+  func backlogFull(at generation: UInt64) -> HubSearch {
+    onFullBacklog.isEmpty ? .retry(generation, after: 50) : onFullBacklog.removeFirst()
+  }
+  func couldNotConnect(_ error: SegueError) -> Int64 {
+    errors.append(error)
+    return retryTime
+  }
+}
