@@ -13,8 +13,8 @@ public final class AppPoller {
   private var socket: Int32 = -1
   private var socketEvents: UInt32 = 0
 
-  public init() throws(SegueError) {
-    timer = try DeadlineTimer()
+  public convenience init() throws(SegueError) {
+    let timer = try DeadlineTimer()
     let epoll = epoll_create1(Int32(O_CLOEXEC))
     guard epoll >= 0 else { throw .system("epoll") }
     guard linux_epoll_ctl(epoll, EPOLL_CTL_ADD, timer.fd, linux_epollin()) == 0 else {
@@ -22,7 +22,12 @@ public final class AppPoller {
       _ = close(epoll)
       throw .system("timer", number)
     }
-    fd = Descriptors.own(epoll)
+    self.init(epoll, timer)
+  }
+
+  private init(_ fd: Int32, _ timer: DeadlineTimer) {
+    self.fd = Descriptors.own(fd)
+    self.timer = timer
   }
 
   deinit { Descriptors.close(fd) }

@@ -11,11 +11,13 @@ final class DeadlineTimer {
   /// Milliseconds in which another wake-up is likely.
   private static let soon: Int64 = 1_000
 
-  init() throws(SegueError) {
+  convenience init() throws(SegueError) {
     let fd = linux_timerfd()
     guard fd >= 0 else { throw .system("timer") }
-    self.fd = Descriptors.own(fd)
+    self.init(Descriptors.own(fd))
   }
+
+  private init(_ fd: Int32) { self.fd = fd }
 
   deinit { Descriptors.close(fd) }
 

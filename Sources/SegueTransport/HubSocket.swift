@@ -16,17 +16,21 @@ public final class HubSocket {
   private var lastBeat: Int64 = 0
 
   /// Nil if another process has the generation.
-  public init?(_ generation: UInt64, in folder: RuntimeFolder) throws(SegueError) {
+  public convenience init?(_ generation: UInt64, in folder: RuntimeFolder) throws(SegueError) {
     guard let lock = try folder.lock(generation) else { return nil }
-    self.generation = generation
-    self.folder = folder
-    self.lock = lock
     do throws(SegueError) {
-      fd = try folder.listen(generation)
+      self.init(generation, in: folder, lock, try folder.listen(generation))
     } catch {
       Descriptors.close(lock)
       throw error
     }
+  }
+
+  private init(_ generation: UInt64, in folder: RuntimeFolder, _ lock: Int32, _ fd: Int32) {
+    self.generation = generation
+    self.folder = folder
+    self.lock = lock
+    self.fd = fd
     identity = folder.socketIdentity(generation)
     reserve = HubSocket.openReserve()
     RuntimeFolder.beat(lock, Clock.uptime)

@@ -14,10 +14,16 @@ public final class Loop {
   /// Descriptors that libuv opens for its first loop, and a reserve: without them libuv would abort the process.
   private static let descriptorsNeeded = 12
 
-  public init() throws(SegueError) {
+  public convenience init() throws(SegueError) {
     try Descriptors.check(Self.descriptorsNeeded, for: "event loop")
-    loop = .allocate(capacity: 1)
-    async = .allocate(capacity: 1)
+    try self.init(.allocate(capacity: 1), .allocate(capacity: 1))
+  }
+
+  private init(
+    _ loop: UnsafeMutablePointer<uv_loop_t>, _ async: UnsafeMutablePointer<uv_async_t>
+  ) throws(SegueError) {
+    self.loop = loop
+    self.async = async
     let result = uv_loop_init(loop)
     guard result == 0 else {
       loop.deallocate()

@@ -5,7 +5,9 @@ public final class LoopTimer {
   private let timer: DeadlineTimer
   private var watch: Watch?
 
-  public init() throws(SegueError) { timer = try DeadlineTimer() }
+  public convenience init() throws(SegueError) { self.init(try DeadlineTimer()) }
+
+  private init(_ timer: DeadlineTimer) { self.timer = timer }
 
   /// Starts the timer. A second call has no effect. The timer lives until `close`.
   public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {

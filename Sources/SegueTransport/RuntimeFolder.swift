@@ -14,21 +14,26 @@ public final class RuntimeFolder {
   /// Opens the folder, and creates it if necessary.
   /// - Parameter path: absolute; nil for that of the environment.
   /// Throws UNSAFE_FOLDER unless it is a folder of this user that no other user may enter.
-  public init(_ path: String?) throws(SegueError) {
-    self.path = if let path { path } else { try RuntimeFolder.defaultPath() }
-    guard self.path.utf8.first == UInt8(ascii: "/") else {
-      throw SegueError(.invalidArgument, "runtime folder \(self.path): must be an absolute path")
+  public convenience init(_ path: String?) throws(SegueError) {
+    let path = if let path { path } else { try RuntimeFolder.defaultPath() }
+    guard path.utf8.first == UInt8(ascii: "/") else {
+      throw SegueError(.invalidArgument, "runtime folder \(path): must be an absolute path")
     }
-    try RuntimeFolder.make(self.path)
-    fd = try RuntimeFolder.open(self.path)
-    identity = FileIdentity(of: fd)
+    try RuntimeFolder.make(path)
+    let fd = try RuntimeFolder.open(path)
     guard let entries = fdopendir(fd) else {
       let number = linux_errno()
       _ = close(fd)
-      throw .system("runtime folder \(self.path)", number)
+      throw .system("runtime folder \(path)", number)
     }
+    self.init(path, Descriptors.own(fd), entries)
+  }
+
+  private init(_ path: String, _ fd: Int32, _ entries: OpaquePointer) {
+    self.path = path
+    self.fd = fd
+    identity = FileIdentity(of: fd)
     self.entries = entries
-    _ = Descriptors.own(fd)
   }
 
   deinit {

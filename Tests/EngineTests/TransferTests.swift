@@ -28,6 +28,8 @@ import Testing
     try thief.say(message(scene, id), with: PassedDescriptor(isLost: true))
     scene.world.settle()
     #expect(thief.streamAnswers[id]??.status == .limitExceeded)
+    // The hub refuses it, not the library of the origin, which would say the same of itself.
+    #expect(thief.streamAnswers[id]??.message.contains("carries the hub") ?? false)
     #expect(scene.editor.streamsThatCame.isEmpty)
     #expect(scene.world.hub?.leftover == nil)
   }

@@ -50,13 +50,14 @@ final class FleetFolder {
     places.insert(place, at: places.firstIndex { $0.generation > place.generation } ?? places.count)
   }
 
-  /// A hub listens: it removes what older generations have left.
+  /// Names the socket of a hub that listens: it replaces another of the same generation, and what older ones have left
+  /// is removed.
   func list(_ place: Place) {
     guard !isRemoved else { return }
-    // The lock may have been removed meanwhile: the socket comes all the same.
+    places.removeAll { $0.generation <= place.generation && $0 !== place }
+    // The lock may have been removed meanwhile, and another hub may have locked the generation anew.
     if !holds(place) { insert(place) }
     place.isListed = true
-    places.removeAll { $0.generation < place.generation }
   }
 
   /// The lock and the socket of a hub that is gone are kept by another.

@@ -12,9 +12,13 @@ final class Device {
   private let directory: WatchedFolder
   let election: HubElection
 
-  init(_ folder: RuntimeFolder, on loop: Loop) throws(SegueError) {
+  convenience init(_ folder: RuntimeFolder, on loop: Loop) throws(SegueError) {
+    self.init(try WatchedFolder(folder, on: loop), on: loop)
+  }
+
+  private init(_ directory: WatchedFolder, on loop: Loop) {
     self.loop = loop
-    directory = try WatchedFolder(folder, on: loop)
+    self.directory = directory
     election = HubElection(in: directory)
   }
 

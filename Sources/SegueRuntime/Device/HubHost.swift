@@ -16,17 +16,22 @@ final class HubHost {
   private var timer: LoopTimer?
 
   /// Nil if another process runs the generation.
-  init?(
+  convenience init?(
     _ generation: UInt64, in folder: RuntimeFolder, on loop: Loop, offersFrontmostOnly: Bool
   ) throws(SegueError) {
     let id = try Randomness.identifier()
     guard let socket = try HubSocket(generation, in: folder) else { return nil }
+    let engine = HubEngine(
+      HubIdentity(id: id, deviceName: DeviceName.current), generation: generation,
+      offersFrontmostOnly: offersFrontmostOnly, Clock.now)
+    try self.init(engine, generation, at: socket, on: loop)
+  }
+
+  private init(_ engine: HubEngine, _ generation: UInt64, at socket: HubSocket, on loop: Loop) throws(SegueError) {
     self.generation = generation
     self.socket = socket
     self.loop = loop
-    engine = HubEngine(
-      HubIdentity(id: id, deviceName: DeviceName.current), generation: generation,
-      offersFrontmostOnly: offersFrontmostOnly, Clock.now)
+    self.engine = engine
     do throws(SegueError) {
       try start()
     } catch {

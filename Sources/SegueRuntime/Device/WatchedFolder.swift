@@ -13,11 +13,15 @@ final class WatchedFolder: HubDirectory {
   /// Owns this object; nil: it has not started.
   private unowned(unsafe) var election: HubElection?
 
-  init(_ folder: RuntimeFolder, on loop: Loop) throws(SegueError) {
+  convenience init(_ folder: RuntimeFolder, on loop: Loop) throws(SegueError) {
+    self.init(folder, on: loop, try LoopTimer())
+  }
+
+  private init(_ folder: RuntimeFolder, on loop: Loop, _ timer: LoopTimer) {
     currentFolder = folder
     self.loop = loop
     watcher = FolderWatcher(folder)
-    timer = try LoopTimer()
+    self.timer = timer
   }
 
   func start(for election: HubElection) throws(SegueError) {

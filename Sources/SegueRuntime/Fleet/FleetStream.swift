@@ -14,11 +14,15 @@ final class FleetStream {
   private var isShut = false
 
   /// Takes ownership of the descriptor. Nil if it is unusable, and then closed.
-  init?(_ socket: FleetSocket, _ fd: Int32) {
+  convenience init?(_ socket: FleetSocket, _ fd: Int32) {
     guard let host = StreamSocket(fd), (try? host.stopBlocking()) != nil else {
       Descriptors.close(fd)
       return nil
     }
+    self.init(socket, host)
+  }
+
+  private init(_ socket: FleetSocket, _ host: StreamSocket) {
     self.socket = socket
     self.host = host
   }

@@ -24,11 +24,17 @@ public final class AttachmentSink {
   let wakeUp: Int32
 
   /// Throws NOT_FOUND, SYSTEM.
-  public init(_ activity: LiveActivity, _ name: String, to target: Target) throws(SegueError) {
-    total = try activity.attachment(name).size
-    digest = ThreadedDigest(try SHA256.begin())
+  public convenience init(_ activity: LiveActivity, _ name: String, to target: Target) throws(SegueError) {
+    let total = try activity.attachment(name).size
+    let digest = ThreadedDigest(try SHA256.begin())
+    self.init(total, target, digest, wakeUp: try Descriptors.eventDescriptor())
+  }
+
+  private init(_ total: UInt64, _ target: Target, _ digest: ThreadedDigest, wakeUp: Int32) {
+    self.total = total
     self.target = target
-    wakeUp = try Descriptors.eventDescriptor()
+    self.digest = digest
+    self.wakeUp = wakeUp
   }
 
   deinit { Descriptors.close(wakeUp) }

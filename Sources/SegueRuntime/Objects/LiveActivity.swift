@@ -25,8 +25,15 @@ public final class LiveActivity: Handled {
   }
 
   /// Throws INVALIDATED if the app is closed.
-  public init(_ state: Activity, app: App?, continuedFrom: ContinuedFrom? = nil) throws(SegueError) {
-    id = if let app { try app.newIdentifier() } else { try Randomness.identifier() }
+  public convenience init(_ state: Activity, app: App?, continuedFrom: ContinuedFrom? = nil) throws(SegueError) {
+    let id = if let app { try app.newIdentifier() } else { try Randomness.identifier() }
+    try self.init(id, state, app, continuedFrom)
+  }
+
+  private init(
+    _ id: Identifier, _ state: Activity, _ app: App?, _ continuedFrom: ContinuedFrom?
+  ) throws(SegueError) {
+    self.id = id
     lastChange = app?.now.uptime ?? Clock.uptime
     self.state = state
     self.app = app

@@ -19,24 +19,31 @@ public final class TargetFile: @unchecked Sendable {
   private var written: UInt64 = 0
 
   /// Throws INVALID_ARGUMENT if the path is a folder, SYSTEM if its folder cannot be used.
-  public init(path: String) throws(SegueError) {
+  public convenience init(path: String) throws(SegueError) {
     var parent = Array(path.utf8CString)
     let start = (parent.lastIndex(of: 0x2f) ?? -1) + 1
-    name = Array(parent[start...])
+    let name = Array(parent[start...])
     // A dot, and 16 letters.
     var hidden = [CChar](repeating: 0x2e, count: 18)
     let bytes = try Randomness.identifier().bytes
     for index in 0..<16 { hidden[index + 1] = CChar(0x61 + bytes[index] & 15) }
     hidden[17] = 0
-    hiddenName = hidden
     if start == 0 { parent = [0x2e, 0] } else { parent[start] = 0 }
-    folder = Descriptors.own(linux_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
+    let folder = Descriptors.own(linux_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
     guard folder >= 0 else { throw .system("path: its folder") }
     var status = stat()
     let isFolder = fstatat(folder, name, &status, 0) == 0 && linux_is_folder(&status) == 1
     guard name.count > 1, !isFolder, !Text.has(path, 0) else {
+      Descriptors.close(folder)
       throw SegueError(.invalidArgument, "path: is that of a folder, or has a NUL in it")
     }
+    self.init(folder, name, hidden)
+  }
+
+  private init(_ folder: Int32, _ name: [CChar], _ hiddenName: [CChar]) {
+    self.folder = folder
+    self.name = name
+    self.hiddenName = hiddenName
   }
 
   deinit {
