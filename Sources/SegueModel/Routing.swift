@@ -1,11 +1,12 @@
 /// Decides which app may continue an activity (R6.2), or why it may not (R6.5).
 public enum Routing {
-  public enum Obstacle: Sendable {
-    case isOrigin
-    case teamDiffers
-    case typeNotDeclared
+  /// Raw values are those of `obstacle` in docs/protocol.md.
+  public enum Obstacle: UInt64, Sendable {
+    case isOrigin = 0
+    case teamDiffers = 1
+    case typeNotDeclared = 2
     /// The device offers another activity only (R1.12).
-    case notFrontmost
+    case notFrontmost = 3
   }
 
   /// Nil: `receiver` sees the offers of `origin` of this type.

@@ -2,7 +2,7 @@ import SegueModel
 
 /// The messages between apps and hubs, and between hubs (docs/protocol.md, "Messages"). On the wire each is an array
 /// whose first element is the number of its kind. Readers accept longer arrays (of newer peers) and ignore unknown
-/// kinds.
+/// kinds. A new message is a case here, a number with a blank message, and a list of its elements (`code`).
 public enum Message: Sendable {
   // Registration.
   /// App → hub, first.
@@ -25,7 +25,7 @@ public enum Message: Sendable {
   // Offers.
   /// App → hub: the app's current activity, new or changed. The activation rises each time that the activity is made
   /// current or its app comes to the foreground.
-  case put(OfferDescription, OfferTiming, activation: UInt64)
+  case publish(OfferDescription, OfferTiming, activation: UInt64)
   /// App → hub: the activity is no longer offered.
   case withdraw(Identifier)
   /// Hub → app: an offer, new or changed. Hub → hub: the same, with its origin; the rank means nothing.
@@ -62,9 +62,9 @@ public enum Message: Sendable {
   /// Receiver → hub → origin: how the continuation ended. The receiver's hub fills in the receiver.
   case outcome(Continuation, Outcome, SegueError?, receiver: Receiver?)
   /// Origin (or hub, if the origin is gone) → receiver: the outcome is known.
-  case noted(Identifier, to: Identifier)
+  case outcomeAck(Identifier, to: Identifier)
   /// Hub → origin or receiver: the other app of the continuation is gone.
-  case vanished(Identifier)
+  case peerLost(Identifier)
 
   // Streams. They take the route of their continuation.
   /// Receiver → hub → origin: asks for a stream. Between app and hub the origin's end comes along as a descriptor;
@@ -74,7 +74,7 @@ public enum Message: Sendable {
   /// Origin or hub → receiver: the stream is accepted, or why not.
   case streamAnswer(Identifier, Continuation, channel: UInt32, SegueError?)
   /// Either side → hub → other side: the status of the sender's end; nil asks for that of the reader's end.
-  case streamWord(Identifier, Continuation, to: Identifier, StreamStatus?)
+  case streamStatus(Identifier, Continuation, to: Identifier, StreamStatus?)
 
   // Requests (R7.5). They take the same route.
   /// Receiver → hub → origin: the bytes come on this channel. The receiver's hub fills in the receiver, which chooses
@@ -85,11 +85,11 @@ public enum Message: Sendable {
 
   // Links.
   /// App → hub, with a descriptor: link with the hub at its other end. The app chooses the number.
-  case attach(UInt64)
+  case openLink(UInt64)
   /// Hub → app: the link is established; this is the other device's name.
-  case attached(UInt64, deviceName: String)
+  case linkUp(UInt64, deviceName: String)
   /// Hub → app: the link has ended.
-  case detached(UInt64, SegueError)
+  case linkDown(UInt64, SegueError)
 
   // Diagnostics.
   /// App → hub: asks which apps would not see this activity, and why.

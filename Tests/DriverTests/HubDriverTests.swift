@@ -139,7 +139,7 @@ import Testing
       id: id, type: "com.example.note", title: nil, payloadVersion: 0, sizeHint: 0, expirationDate: nil,
       supportsContinuationStreams: false)
     let origin = connect(process: TestSystem.ownProcess, saying: hello(2))
-    origin.input = [TestConnection.bytes(.put(description, OfferTiming(age: 0, remaining: nil), activation: 1))]
+    origin.input = [TestConnection.bytes(.publish(description, OfferTiming(age: 0, remaining: nil), activation: 1))]
     driver.readable(origin.number)
     #expect(viewer.offered == [id] && viewer.gone.isEmpty)
     // More than one read, and then it has closed.

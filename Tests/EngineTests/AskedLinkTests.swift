@@ -86,18 +86,18 @@ import Testing
     let world = World()
     world.startHub()
     let app = world.open("app")
-    func attach(saysWho: Bool) throws -> RawPeer {
+    func openLink(saysWho: Bool) throws -> RawPeer {
       world.tell(app) { _ = $0.link(PassedDescriptor(), $1) }
       let attachment = try #require(world.hub?.takeAttachments().first)
       return try RawPeer(hubIn: world, for: attachment, saysWho: saysWho)
     }
     _ = app.takeEvents()
-    try attach(saysWho: true).say(.goodbye(SegueError(.limitExceeded, "no more")))
+    try openLink(saysWho: true).say(.goodbye(SegueError(.limitExceeded, "no more")))
     world.settle()
     #expect(app.takeEvents() == ["linked with away", "link ended limitExceeded"])
-    try attach(saysWho: false).disconnect()
+    try openLink(saysWho: false).disconnect()
     #expect(app.takeEvents() == ["link ended connectionUnavailable"])
-    let mute = try attach(saysWho: false)
+    let mute = try openLink(saysWho: false)
     world.wait(4_900)
     #expect(mute.isConnected)
     world.wait(200)

@@ -163,7 +163,7 @@ import Testing
   @Test func `a link that is told to be there again and again is told to the app once (section 9)`() throws {
     let hub = try RawHub(for: try Continued())
     let number = hub.tell { $0.link(PassedDescriptor(), $1) }
-    for _ in 0..<10 { try hub.say(.attached(number, deviceName: "away")) }
+    for _ in 0..<10 { try hub.say(.linkUp(number, deviceName: "away")) }
     #expect(hub.app.takeEvents().filter { $0.hasPrefix("linked") }.count == 1)
   }
 }

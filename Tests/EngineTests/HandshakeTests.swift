@@ -184,7 +184,7 @@ import Testing
 
 /// What links may hold.
 @Suite struct LinkQuotaTests {
-  private func attach(_ app: TestApp, _ world: World) throws -> LinkRequest {
+  private func openLink(_ app: TestApp, _ world: World) throws -> LinkRequest {
     world.tell(app) { _ = $0.link(PassedDescriptor(), $1) }
     return try #require(world.hub?.takeAttachments().first)
   }
@@ -195,12 +195,12 @@ import Testing
     let honest = world.open("honest")
     let other = world.open("other")
     let identity = world.identifier()
-    let link = try RawPeer(hubIn: world, as: identity, for: try attach(honest, world))
+    let link = try RawPeer(hubIn: world, as: identity, for: try openLink(honest, world))
     try link.resume()
     let secret = try #require(link.secretOfHub)
     link.disconnect()
     for _ in 0..<1_000 {
-      let one = try RawPeer(hubIn: world, for: try attach(other, world))
+      let one = try RawPeer(hubIn: world, for: try openLink(other, world))
       one.disconnect()
     }
     let most = HubEngine.cutLinksOfApp / HubEngine.cutLinkLeast
@@ -218,7 +218,7 @@ import Testing
     let perApp = HubEngine.cutLinksOfApp / HubEngine.cutLinkLeast
     for number in 0..<4 {
       let app = world.open("app \(number)")
-      for _ in 0..<perApp { try RawPeer(hubIn: world, for: try attach(app, world)).disconnect() }
+      for _ in 0..<perApp { try RawPeer(hubIn: world, for: try openLink(app, world)).disconnect() }
     }
     let most = HubEngine.cutLinksOfHub / HubEngine.cutLinkLeast
     let hubs = try #require(world.hub?.peers.hubs)
@@ -231,12 +231,12 @@ import Testing
     let world = World()
     world.startHub()
     let app = world.open("app")
-    let links = try (0...HubEngine.linkLimit).map { _ in try RawPeer(hubIn: world, for: try attach(app, world)) }
+    let links = try (0...HubEngine.linkLimit).map { _ in try RawPeer(hubIn: world, for: try openLink(app, world)) }
     world.settle()
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     #expect(app.takeEvents().last == "link ended limitExceeded")
     links[0].disconnect()
-    #expect(try RawPeer(hubIn: world, for: try attach(app, world)).isConnected)
+    #expect(try RawPeer(hubIn: world, for: try openLink(app, world)).isConnected)
   }
 
   @Test func `an explanation is short, and an app that asks without end is turned away (A8)`() throws {

@@ -129,7 +129,7 @@ import Testing
     var activation: UInt64 = 0
     while peer.heldBytes < HubEngine.backlogLimit - 2_500 {
       activation += 1
-      try editor.say(.put(description(id, Self.title), OfferTiming(age: 0, remaining: nil), activation: activation))
+      try editor.say(.publish(description(id, Self.title), OfferTiming(age: 0, remaining: nil), activation: activation))
       world.settle()
     }
   }
@@ -151,7 +151,7 @@ import Testing
     try fill(full, in: world)
     full.disconnect()
     let editor = try RawPeer(app: "editor", as: origin, in: world)
-    try editor.say(.put(description(activity, "Draft"), OfferTiming(age: 0, remaining: nil), activation: 1))
+    try editor.say(.publish(description(activity, "Draft"), OfferTiming(age: 0, remaining: nil), activation: 1))
     world.settle()
     let fetched = editor.heard.compactMap { if case .fetch(_, _, let receiver?) = $0 { receiver.id } else { nil } }
     #expect(fetched.count == HubEngine.continuationsOfOriginLimit + 1 && fetched.last == receiver(1_000).id)
@@ -198,7 +198,7 @@ import Testing
     hub.connect(stream, PassedDescriptor())
     world.settle()
     editor.disconnect()
-    #expect(away.heard.contains { if case .vanished(attempt.id) = $0 { true } else { false } })
+    #expect(away.heard.contains { if case .peerLost(attempt.id) = $0 { true } else { false } })
     #expect(stream.isOver)
     while hub.takeChangedStream() != nil {}
     #expect(hub.leftover == nil)
@@ -265,7 +265,7 @@ import Testing
       try scene.say(.outcome(attempt, .restored, nil, receiver: receiver(1)), by: after)
     }
     #expect(try restored() == ["was_continued", "ended restored"])
-    #expect(after.heard.contains { if case .noted(attempt.id, _) = $0 { true } else { false } })
+    #expect(after.heard.contains { if case .outcomeAck(attempt.id, _) = $0 { true } else { false } })
     #expect(try restored().isEmpty)
     scene.world.wait(HubEngine.resumeTime + 1_000)
     #expect(scene.editor.takeEvents().isEmpty)
@@ -298,8 +298,8 @@ import Testing
     try app.say(.outcome(attempt, .restored, nil, receiver: nil))
     world.settle()
     #expect(after.heard.contains { if case .outcome = $0 { true } else { false } })
-    try after.say(.noted(attempt.id, to: receiver(1).id))
+    try after.say(.outcomeAck(attempt.id, to: receiver(1).id))
     world.settle()
-    #expect(app.heard.contains { if case .noted(attempt.id, _) = $0 { true } else { false } })
+    #expect(app.heard.contains { if case .outcomeAck(attempt.id, _) = $0 { true } else { false } })
   }
 }

@@ -221,7 +221,7 @@ import Testing
       id: world.identifier(), type: "com.example.note", title: title, payloadVersion: 0, sizeHint: 0,
       expirationDate: nil, supportsContinuationStreams: false)
     for activation in 0..<UInt64(HubEngine.backlogLimit / Limits.title) {
-      try editor.say(.put(offer, OfferTiming(age: 0, remaining: nil), activation: activation))
+      try editor.say(.publish(offer, OfferTiming(age: 0, remaining: nil), activation: activation))
       world.settle()
     }
     #expect(!hub.isConnected)

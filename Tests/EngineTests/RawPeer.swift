@@ -27,8 +27,8 @@ final class RawPeer {
   var streamAnswers: [Identifier: SegueError?] {
     heard.reduce(into: [:]) { if case .streamAnswer(let id, _, _, let error) = $1 { $0[id] = .some(error) } }
   }
-  var detached: [UInt64: SegueError] {
-    heard.reduce(into: [:]) { if case .detached(let number, let error) = $1 { $0[number] = error } }
+  var linksDown: [UInt64: SegueError] {
+    heard.reduce(into: [:]) { if case .linkDown(let number, let error) = $1 { $0[number] = error } }
   }
   /// The last list of each hub's offers that it was asked for.
   private(set) var lists: [Identifier: UInt64] = [:]

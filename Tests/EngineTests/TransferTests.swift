@@ -37,12 +37,12 @@ import Testing
   @Test func `a link without a descriptor is refused`() throws {
     let scene = try scene()
     let app = try RawPeer(app: "app", in: scene.world)
-    try app.say(.attach(7))
+    try app.say(.openLink(7))
     scene.world.settle()
-    #expect(app.detached[7]?.status == .malformed)
-    try app.say(.attach(8), with: PassedDescriptor(isLost: true))
+    #expect(app.linksDown[7]?.status == .malformed)
+    try app.say(.openLink(8), with: PassedDescriptor(isLost: true))
     scene.world.settle()
-    #expect(app.detached[8]?.status == .limitExceeded)
+    #expect(app.linksDown[8]?.status == .limitExceeded)
     #expect(scene.world.hub?.takeAttachments().isEmpty ?? false)
   }
 
@@ -139,7 +139,7 @@ import Testing
     try away.write([UInt8](repeating: 1, count: written), total: total) {
       .streamAnswer(id, continuation, channel: $0, nil)
     }
-    try away.say(.streamWord(id, continuation, to: viewer.engine.identity.id, .ended))
+    try away.say(.streamStatus(id, continuation, to: viewer.engine.identity.id, .ended))
     world.settle()
     hub.write(stream) { $0.count }
     world.settle()

@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `titles have 1 KiB, types 255 bytes, versions 32 bits (A9, section 9)`() throws {
-    guard case .put(let offer, _, 1)? = try decoded(put(title: text(1_024), version: .unsigned(UInt64(UInt32.max))))
+    guard case .publish(let offer, _, 1)? = try decoded(put(title: text(1_024), version: .unsigned(UInt64(UInt32.max))))
     else { return #expect(Bool(false)) }
     #expect(offer.title?.utf8.count == 1_024 && offer.payloadVersion == .max)
     #expect(isRefused(put(title: text(1_025))))
@@ -76,13 +76,13 @@ import Testing
         return #expect(Bool(false))
       }
       #expect(milliseconds == meant)
-      guard case .put(_, let timing, _)? = try decoded(put(age: .unsigned(said), remaining: .unsigned(said))) else {
+      guard case .publish(_, let timing, _)? = try decoded(put(age: .unsigned(said), remaining: .unsigned(said))) else {
         return #expect(Bool(false))
       }
       #expect(timing.age == meant)
       #expect(timing.remaining == (said == .max ? 100 * year : Int64(said)))
     }
-    guard case .put(_, let timing, _)? = try decoded(put()) else { return #expect(Bool(false)) }
+    guard case .publish(_, let timing, _)? = try decoded(put()) else { return #expect(Bool(false)) }
     #expect(timing.remaining == nil)
   }
 
@@ -165,6 +165,17 @@ import Testing
     #expect(throws: SegueError(.malformed, "message 7: element 1 is not an identifier")) {
       try decoded([.unsigned(7), .unsigned(1)])
     }
+    // Of several the first one, counted in its array.
+    #expect(throws: SegueError(.malformed, "message 24: element 2 is not an identifier")) {
+      try decoded([.unsigned(24), Self.id, .null, .null, .null, .null, .string("x"), .string("y")])
+    }
+    let sessions = try Value.array([Self.id, .bool(true), Self.id, .unsigned(1), .null, .null])
+    #expect(throws: SegueError(.malformed, "message 20: element 4 is not true or false")) {
+      try decoded([.unsigned(20), Self.id, sessions, .null])
+    }
+    #expect(throws: SegueError(.malformed, "message 1: element 7 is not a list of types")) {
+      try decoded(Array(hello()[0...6]) + [Self.name, .bool(true)])
+    }
   }
 
   @Test func `a message has 64 KiB (A9)`() throws {
@@ -175,6 +186,8 @@ import Testing
       return .explanation(request: 1, names, appCount: UInt64(count))
     }
     #expect(try explanation(200).encoded().count <= Frame.messageLimit)
-    #expect(throws: SegueError.self) { try explanation(300).encoded() }
+    var writer = MessageWriter()
+    #expect(throws: SegueError.self) { try writer.encoding(of: explanation(300)) }
+    #expect(try writer.encoding(of: .ping(1)) == Message.ping(1).encoded())
   }
 }

@@ -29,7 +29,7 @@ class Origin:
         peer, id = self._register()
         peer.expect("ready")
         activity = uuid.uuid4()
-        peer.send_message("put", activity, TYPE, "From Python", 3, 100, 0, None, False, 1)
+        peer.send_message("publish", activity, TYPE, "From Python", 3, 100, 0, None, False, 1)
         app.until(("appeared", "From Python"))
         app.continue_first_offer()
         app.until("will_continue")

@@ -28,7 +28,7 @@ def test_a_put_is_seen_and_continued_by_an_app_of_the_library(origin):
     answered, asked_of, asked, outcome, status, _, told = peer.expect("outcome")
     assert (answered, asked_of, asked) == (continuation, id, activity)
     assert (outcome, status, told) == (1, 0, receiver)
-    peer.send_message("noted", continuation, receiver[0])
+    peer.send_message("outcomeAck", continuation, receiver[0])
     peer.send_message("withdraw", activity)
     app.until(("gone", "From Python"))
 
@@ -70,7 +70,7 @@ def test_it_continues_an_activity_of_the_library_by_credit(native, register, lar
     assert received == state
     peer.send_message("outcome", continuation, origin, activity, 1, 0, "", None)
     app.until(("outcome", 1))
-    assert peer.expect("noted")[0] == continuation
+    assert peer.expect("outcomeAck")[0] == continuation
 
 
 def test_the_receiver_hears_that_the_origin_is_gone(origin):
@@ -108,7 +108,7 @@ def test_a_young_hub_waits_for_the_origin_of_a_fetch_and_of_an_outcome(native, r
     peer.send_message("fetch", fetched, nobody, uuid.uuid4(), 10_000, None)
     peer.send_message("outcome", ended, nobody, uuid.uuid4(), 1, 0, "", None)
     answers = [peer.next_message() for _ in range(2)]
-    assert sorted(name for name, _ in answers) == ["noted", "refused"]
+    assert sorted(name for name, _ in answers) == ["outcomeAck", "refused"]
     for name, elements in answers:
         assert elements[:2] == [fetched if name == "refused" else ended, id]
         assert elements[2:3] == ([21] if name == "refused" else [])

@@ -42,7 +42,7 @@ def test_apps_of_the_library_use_it_and_take_over_when_it_is_gone(hub, native, f
     app.until("ready")
 
     _, activity = app.offer_document(document("Mine"))
-    put = peer.expect("put")
+    put = peer.expect("publish")
     assert (put[0], put[1], put[2]) == (activity, TYPE, "Mine")
     peer.close()
     ours.listening.close()  # its lock stays, as that of a process that hangs

@@ -9,13 +9,13 @@ import pytest
 from project import ROOT
 from wire import FRAMES, MESSAGES, PAGE
 
-SOURCES = [("MessageEncoding", MESSAGES, range(11, 256)), ("Frame", FRAMES, range(7, 8))]
+SOURCES = [("Message+Numbers", MESSAGES, range(11, 256)), ("Frame", FRAMES, range(7, 8))]
 
 
 @pytest.mark.parametrize(("source", "numbers", "count"), SOURCES, ids=["messages", "frames"])
 def test_the_page_numbers_them_as_the_source_does(source, numbers, count):
     text = (ROOT / f"Sources/SegueWire/{source}.swift").read_text()
-    kinds = {name: int(number) for name, number in re.findall(r"^    case (\w+) = (\d+)$", text, re.MULTILINE)}
+    kinds = {name: int(number) for name, number in re.findall(r"^    case \.?(\w+)(?: =|:) (\d+)$", text, re.MULTILINE)}
     assert len(kinds) in count
     assert kinds == numbers
 

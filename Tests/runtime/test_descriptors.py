@@ -46,7 +46,7 @@ def connect(hub, folder: Path):
 def origin(connect) -> Connection:
     """An app that offers an activity with streams."""
     greeting = message("hello", PROTOCOL, PROTOCOL, SECRET, "com.example.origin", "origin", "T", [], False)
-    put = message("put", ACTIVITY, TYPE, "one", 0, 0, 0, None, True, 1)
+    put = message("publish", ACTIVITY, TYPE, "one", 0, 0, 0, None, True, 1)
     return connect(greeting, put)
 
 
@@ -101,8 +101,8 @@ def test_a_stream_without_a_descriptor_takes_no_other_one(connect, origin):
 
 def test_a_link_without_a_descriptor_is_refused(connect):
     asker = connect(hello())
-    asker.send(message("attach", 7))
-    assert asker.receive_kind("detached")[:3] == ["detached", 7, MALFORMED]
+    asker.send(message("openLink", 7))
+    assert asker.receive_kind("linkDown")[:3] == ["linkDown", 7, MALFORMED]
 
 
 @pytest.mark.parametrize("what", ["none", "none with the first byte", "with no message"])
@@ -177,7 +177,7 @@ def test_who_makes_a_shared_socket_wait_stops_nobody(connect, hub):
     owner, other = connect(hello("owner")), connect(hello("other"))
     near, far = socket.socketpair()
     with near, far:
-        send(owner, message("attach", 1, kind="transfer"), far)
+        send(owner, message("openLink", 1, kind="transfer"), far)
         link = Connection(near)
         link.receive_kind("link")
         link.send(message("link", PROTOCOL, PROTOCOL, uuid.UUID(int=1), "made up"))
@@ -193,7 +193,7 @@ def test_who_makes_a_shared_socket_wait_stops_nobody(connect, hub):
         assert other.receive() == ["pong", 1]
 
 
-@pytest.mark.parametrize("kind", ["stream", "attach"])
+@pytest.mark.parametrize("kind", ["stream", "openLink"])
 def test_what_takes_long_to_close_holds_nobody_up(connect, hub, kind):
     """Closing a TCP socket with bytes that nobody reads may wait for a minute; so may a file of FUSE."""
     peer, other = connect(hello("lingering")), connect(hello("other"))
@@ -206,14 +206,14 @@ def test_what_takes_long_to_close_holds_nobody_up(connect, hub, kind):
             with pytest.raises(BlockingIOError):
                 while True:
                     far.send(bytes(LARGEST))
-            asked = stream(uuid.uuid4()) if kind == "stream" else message("attach", 1, kind="transfer")
+            asked = stream(uuid.uuid4()) if kind == "stream" else message("openLink", 1, kind="transfer")
             send(peer, asked, far)
             far.close()
             if kind == "stream":
                 assert status(peer.receive_kind("streamAnswer")) != 0
             else:
                 near.sendall(b"no hub says this")
-                peer.receive_kind("detached")
+                peer.receive_kind("linkDown")
             other.send(message("ping", 1))
             assert other.receive() == ["pong", 1]
 
@@ -222,8 +222,8 @@ def test_a_link_is_refused_before_its_descriptor_is_used(connect):
     """A file of FUSE would hold up whoever looks whether there is something to read."""
     asker = connect(hello())
     with open("/dev/null") as file:
-        send(asker, message("attach", 7, kind="transfer"), file)
-        assert asker.receive_kind("detached")[:3] == ["detached", 7, MALFORMED]
+        send(asker, message("openLink", 7, kind="transfer"), file)
+        assert asker.receive_kind("linkDown")[:3] == ["linkDown", 7, MALFORMED]
 
 
 def test_one_asker_leaves_room_for_others(connect, origin):

@@ -60,7 +60,7 @@ def test_a_proper_fake_hub_is_believed(offered):
     app, connection = offered
     app.ready()
     app.tell("offer mine")
-    assert connection.receive_kind("put")[3] == "mine"
+    assert connection.receive_kind("publish")[3] == "mine"
 
 
 def test_an_older_hub_is_replaced(start, fake, folder):

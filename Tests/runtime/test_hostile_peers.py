@@ -68,7 +68,7 @@ def test_who_ends_without_reading_is_gone(start, connect):
     stranger = connect(hello())
     stranger.socket.recv(1, socket.MSG_PEEK)
     hub.program.signal(signal.SIGSTOP)
-    stranger.send(message("put", uuid.uuid4(), TYPE, "last word", 0, 0, 0, None, False, 1))
+    stranger.send(message("publish", uuid.uuid4(), TYPE, "last word", 0, 0, 0, None, False, 1))
     stranger.close()
     hub.program.signal(signal.SIGCONT)
     viewer.hears("appeared last word", 3.0)
@@ -112,7 +112,7 @@ def test_garbage_ends_the_connection_that_sent_it(pair, connect, bytes_):
 
 def a_put(**other: object) -> bytes:
     fields = {"id": uuid.uuid4(), "type": TYPE, "title": "x", "version": 0, "size": 0, "age": 0, "remaining": None}
-    return message("put", *(fields | {"streams": False, "activation": 1} | other).values())
+    return message("publish", *(fields | {"streams": False, "activation": 1} | other).values())
 
 
 MISUSE = {
@@ -124,8 +124,8 @@ MISUSE = {
     "put that remains absurdly": a_put(remaining=2**64 - 1),
     "put of an absurd size": a_put(size=2**64 - 1),
     "put of an absurd activation": a_put(activation=2**64 - 1),
-    "put of wrong kinds": message("put", 1, 2, 3, 4, 5, 6, 7, 8, 9),
-    "put that stops short": message("put", uuid.uuid4()),
+    "publish of wrong kinds": message("publish", 1, 2, 3, 4, 5, 6, 7, 8, 9),
+    "publish that stops short": message("publish", uuid.uuid4()),
     "state on a channel of the other side": message("state", uuid.uuid4(), uuid.uuid4(), 2, 10, False),
     "state on channel 0": message("state", uuid.uuid4(), uuid.uuid4(), 0, 10, False),
     "state of 2^64 bytes": message("state", uuid.uuid4(), uuid.uuid4(), 1, 2**64 - 1, False),
@@ -151,7 +151,7 @@ def test_an_app_that_misbehaves_harms_itself_only(pair, connect, bytes_):
     peer.is_closed_within(0.05)
 
 
-KINDS = "fetch", "state", "refused", "outcome", "noted", "put", "withdraw", "welcome", "goodbye", "offer"
+KINDS = "fetch", "state", "refused", "outcome", "outcomeAck", "publish", "withdraw", "welcome", "goodbye", "offer"
 
 
 def test_random_messages_after_a_proper_hello(pair, connect):
@@ -253,7 +253,7 @@ def test_state_for_a_continuation_of_others_goes_nowhere(pair, connect):
     continuation, anyone = uuid.UUID(name), uuid.uuid4()
     forged = message("state", continuation, anyone, 1, 4, False) + frame("data", b"evil", 1) + end(1, 4)
     refusal = message("refused", continuation, anyone, 20, "forged")
-    forger.send(forged, refusal, message("noted", continuation, anyone), message("ping", 7))
+    forger.send(forged, refusal, message("outcomeAck", continuation, anyone), message("ping", 7))
     forger.receive_kind("pong")
     assert not any(f"continue {name}" in line or "did_fail" in line for line in hub.events() if "will" not in line)
     editor.tell("saved", "on_save yes")
@@ -276,7 +276,7 @@ def test_nothing_is_restored_that_was_not_sent(pair, connect, team):
     liar.receive_kind("ready")
     for name in ("restored", "unknown"):
         liar.send(message("outcome", uuid.uuid4(), origin, activity, OUTCOMES[name], 0, "", None))
-        liar.receive_kind("noted")
+        liar.receive_kind("outcomeAck")
     # Who asks for it, and has restored it before it is sent, has failed; who may not see it has not even asked.
     editor.ask("on_save later", "on_save later")
     editor.tell("dirty")

@@ -164,7 +164,7 @@ public final class AppEngine {
   public func objection(to request: StreamRequest) -> SegueError? { streams.objection(to: request) }
 
   /// Sends the status of the local end to the other side.
-  public func reportEnd(_ word: StreamStatus, of id: Identifier) { streams.reportEnd(word, of: id) }
+  public func reportEnd(_ status: StreamStatus, of id: Identifier) { streams.reportEnd(status, of: id) }
 
   /// Asks how the other end ended, when it is closed, or both are shut down. The result is `streamEnded`.
   public func askHowEnded(_ id: Identifier, _ now: Moment) { streams.askHowEnded(id, now) }
@@ -342,8 +342,8 @@ public final class AppEngine {
     case .refused(let id, _, let error): incoming.refused(id, error, now)
     case .outcome(let continuation, let outcome, let error, let receiver):
       outgoing.receiveOutcome(continuation, outcome, error, receiver: receiver, now)
-    case .noted(let id, _): outcomes.acknowledged(id)
-    case .vanished(let id):
+    case .outcomeAck(let id, _): outcomes.acknowledged(id)
+    case .peerLost(let id):
       requests.peerLost(id)
       if !outgoing.peerLost(id, now) { incoming.peerLost(id, now) }
     case .stream(let id, let continuation, let app, let channel, let attachment):
@@ -353,17 +353,17 @@ public final class AppEngine {
           descriptor: descriptor ?? PassedDescriptor(isLost: true)), hasDescriptor: descriptor != nil)
     case .streamAnswer(let id, _, let channel, let error):
       streams.receiveAnswer(id, crossesLink: channel != 0, error, now)
-    case .streamWord(let id, let continuation, _, let word): streams.receiveStatus(word, of: id, continuation)
+    case .streamStatus(let id, let continuation, _, let status): streams.receiveStatus(status, of: id, continuation)
     case .request(let number, let continuation, let app, let milliseconds, let channel, let size):
       try requests.receive(
         number, continuation, by: app, milliseconds: milliseconds, channel: channel, size: size, now)
     case .response(let number, let continuation, _, let channel, let size, let error):
       try requests.receiveResponse(number, continuation, channel: channel, size: size, error)
-    case .attached(let number, let deviceName): appLinks.receiveUp(number, deviceName: deviceName)
-    case .detached(let number, let error): appLinks.receiveDown(number, error)
+    case .linkUp(let number, let deviceName): appLinks.receiveUp(number, deviceName: deviceName)
+    case .linkDown(let number, let error): appLinks.receiveDown(number, error)
     case .explanation(let request, let list, let appCount):
       explanations.receive(request, list, appCount: appCount, now)
-    case .link, .resume, .proceed, .attach, .hello, .welcome, .put, .withdraw, .explain, .route, .seek, .follow,
+    case .link, .resume, .proceed, .openLink, .hello, .welcome, .publish, .withdraw, .explain, .route, .seek, .follow,
       .unfollow, .list, .listed, .refresh:
       break
     }

@@ -31,7 +31,7 @@ final class AppLinks: AppFeature {
   func connected(_ now: Moment) {
     for index in links.indices {
       guard let descriptor = links[index].descriptor.take() else { continue }
-      hub.sendChecked(.attach(links[index].number), with: descriptor, now)
+      hub.sendChecked(.openLink(links[index].number), with: descriptor, now)
     }
   }
 

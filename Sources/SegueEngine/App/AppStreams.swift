@@ -201,18 +201,18 @@ final class AppStreams: AppFeature {
 
   // MARK: How it ends
 
-  func reportEnd(_ word: StreamStatus, of id: Identifier) {
+  func reportEnd(_ status: StreamStatus, of id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }),
-      Self.mayFollow(word, streams[index].said)
+      Self.mayFollow(status, streams[index].said)
     else { return }
-    streams[index].said = word
-    tell(word, streams[index])
+    streams[index].said = status
+    tell(status, streams[index])
   }
 
   /// The first status counts, except that an abort replaces a finish.
-  private static func mayFollow(_ word: StreamStatus, _ former: StreamStatus?) -> Bool {
+  private static func mayFollow(_ status: StreamStatus, _ former: StreamStatus?) -> Bool {
     guard let former else { return true }
-    if case .ended = former, case .aborted = word { return true }
+    if case .ended = former, case .aborted = status { return true }
     return false
   }
 
@@ -243,19 +243,20 @@ final class AppStreams: AppFeature {
     if closedStatuses.count > Self.limit { closedStatuses.removeFirst(Self.limit / 4) }
   }
 
-  func receiveStatus(_ word: StreamStatus?, of id: Identifier, _ continuation: Message.Continuation) {
+  func receiveStatus(_ status: StreamStatus?, of id: Identifier, _ continuation: Message.Continuation) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else {
       // A bare close is an abort (R7.3).
-      guard word == nil else { return }
+      guard status == nil else { return }
       let closed = closedStatuses.last { $0.id == id }
       return answerQuestion(of: id, continuation, closed?.status ?? .aborted(0))
     }
-    guard let word else {
+    guard let status else {
       return tell(streams[index].said ?? app.owner.streamEnd(id), streams[index])
     }
     // Bytes that a hub has lost stay lost, whatever status the other app reports.
-    guard !streams[index].crossesLink && word != .broken || Self.mayFollow(word, streams[index].heard) else { return }
-    guard word == .open else { return heard(word, at: index) }
+    let mayFollow = Self.mayFollow(status, streams[index].heard)
+    guard !streams[index].crossesLink && status != .broken || mayFollow else { return }
+    guard status == .open else { return heard(status, at: index) }
     // The other end still exists, so this end was aborted, or both were shut down.
     if let said = streams[index].said, case .aborted = said { heard(said, at: index) } else { heard(.ended, at: index) }
   }
@@ -264,23 +265,23 @@ final class AppStreams: AppFeature {
     if streams[index].heard == nil { heard(.broken, at: index) }
   }
 
-  private func heard(_ word: StreamStatus, at index: Int) {
-    streams[index].heard = word
+  private func heard(_ status: StreamStatus, at index: Int) {
+    streams[index].heard = status
     guard streams[index].question != nil else { return }
     streams[index].question = nil
-    app.deliver(.streamEnded(streams[index].id, word))
+    app.deliver(.streamEnded(streams[index].id, status))
   }
 
-  private func tell(_ word: StreamStatus?, _ stream: AppStream) {
+  private func tell(_ status: StreamStatus?, _ stream: AppStream) {
     guard hub.isWelcome else { return }
-    hub.send(.streamWord(stream.id, stream.continuation, to: stream.other, word))
+    hub.send(.streamStatus(stream.id, stream.continuation, to: stream.other, status))
   }
 
   /// Answers a question of the other side about a former stream.
-  private func answerQuestion(of id: Identifier, _ continuation: Message.Continuation, _ word: StreamStatus) {
+  private func answerQuestion(of id: Identifier, _ continuation: Message.Continuation, _ status: StreamStatus) {
     let asker = continuation.origin == app.identity.id ? nil : continuation.origin
     guard let asker = asker ?? grants.app(continuation.id) else { return }
-    hub.send(.streamWord(id, continuation, to: asker, word))
+    hub.send(.streamStatus(id, continuation, to: asker, status))
   }
 
   // MARK: Life cycle

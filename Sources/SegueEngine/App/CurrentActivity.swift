@@ -191,7 +191,7 @@ final class CurrentActivity: AppFeature {
     offered.lastActivation = offered.activation
     let timing = OfferTiming(
       activatedAt: offered.activatedAt, expirationDate: description.expirationDate, now: now)
-    hub.sendChecked(.put(description, timing, activation: offered.activation), now)
+    hub.sendChecked(.publish(description, timing, activation: offered.activation), now)
   }
 
   // MARK: Life cycle

@@ -204,7 +204,7 @@ final class OutgoingContinuations: AppFeature {
     guard let receiver else { return }
     let index = index(of: continuation.id)
     guard index.map({ continuations[$0].receiver.id == receiver.id }) ?? true else { return }
-    hub.send(.noted(continuation.id, to: receiver.id))
+    hub.send(.outcomeAck(continuation.id, to: receiver.id))
     if let index {
       guard outcome != .restored || continuations[index].wasSentWhole else {
         let error = SegueError(.handoffFailed, "the receiver says that it restored what it has not been sent")

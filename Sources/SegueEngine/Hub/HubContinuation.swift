@@ -137,7 +137,7 @@ extension HubEngine {
         let error = SegueError(.connectionUnavailable, "the origin has not come back")
         send(.refused(route.id, to: route.receiver, error), to: route.receiverPeer)
       } else {
-        send(.noted(route.id, to: route.receiver), to: route.receiverPeer)
+        send(.outcomeAck(route.id, to: route.receiver), to: route.receiverPeer)
       }
     }
   }
@@ -176,7 +176,7 @@ extension HubEngine {
     }
     guard !deliver(outcome, error, of: continuation, receiver, from: peer) else { return }
     if !hold(.outcome(outcome, error), of: continuation, receiver, for: .max - now.uptime, from: peer) {
-      send(.noted(continuation.id, to: receiver.id), to: peer)
+      send(.outcomeAck(continuation.id, to: receiver.id), to: peer)
     }
   }
 
@@ -208,7 +208,7 @@ extension HubEngine {
   func outcomeAcknowledged(_ id: Identifier, by origin: Peer) {
     guard let route = continuations[id], route.originPeer === origin, route.attempt?.isOver ?? false else { return }
     continuations.end(route)
-    send(.noted(id, to: route.receiver), to: route.receiverPeer)
+    send(.outcomeAck(id, to: route.receiver), to: route.receiverPeer)
   }
 
   // MARK: Ends
@@ -236,10 +236,10 @@ extension HubEngine {
   private func reportPeerLost(_ route: ContinuationRoute, _ attempt: ContinuationRoute.Attempt?, other: Peer) {
     if attempt?.isOver ?? false, route.receiverPeer === other {
       // No origin is left to acknowledge it.
-      send(.noted(route.id, to: route.receiver), to: other)
+      send(.outcomeAck(route.id, to: route.receiver), to: other)
     }
     // After the outcome the attempt has ended.
-    if route.isAwaited || !(attempt?.isOver ?? true) { send(.vanished(route.id), to: other) }
+    if route.isAwaited || !(attempt?.isOver ?? true) { send(.peerLost(route.id), to: other) }
   }
 
   func tickContinuations() {

@@ -277,7 +277,7 @@ public final class HubEngine {
     }
     switch message {
     case .ping(let number): send(.pong(number), to: peer, isUrgent: true)
-    case .put(let description, let timing, let activation):
+    case .publish(let description, let timing, let activation):
       put(description, timing, activation: activation, by: peer, app)
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { withdraw(offer) }
     case .fetch(let continuation, let milliseconds, _):
@@ -287,18 +287,18 @@ public final class HubEngine {
     case .refused(let id, _, let error): refused(id, error, by: peer)
     case .outcome(let continuation, let outcome, let error, _):
       self.outcome(continuation, outcome, error, receiver(app), from: peer)
-    case .noted(let id, _): outcomeAcknowledged(id, by: peer)
+    case .outcomeAck(let id, _): outcomeAcknowledged(id, by: peer)
     case .explain(let request, let activity, let type):
       ask(Explain(request: request, activity: activity, type: type), peer)
     case .hello: throw SegueError(.malformed, "hello came twice")
     case .stream(let id, let continuation, _, _, let attachment):
       stream(id, continuation, of: app.id, attachment, descriptor, from: peer)
     case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer, app)
-    case .streamWord(let id, let continuation, let to, let word):
-      streamWord(id, continuation, to: to, word, from: peer)
+    case .streamStatus(let id, let continuation, let to, let status):
+      streamStatus(id, continuation, to: to, status, from: peer)
     case .request, .response: try pass(message, from: peer)
-    case .attach(let number): attach(number, descriptor, by: peer)
-    case .link, .resume, .proceed, .attached, .detached, .welcome, .goodbye, .pong, .offer, .gone, .ready, .vanished,
+    case .openLink(let number): openLink(number, descriptor, by: peer)
+    case .link, .resume, .proceed, .linkUp, .linkDown, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh:
       break
     }

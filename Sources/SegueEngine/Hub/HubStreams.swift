@@ -154,19 +154,19 @@ extension HubEngine {
     send(.streamAnswer(id, continuation, channel: outChannel, error), to: next)
   }
 
-  func streamWord(
-    _ id: Identifier, _ continuation: Message.Continuation, to app: Identifier, _ word: StreamStatus?, from peer: Peer
+  func streamStatus(
+    _ id: Identifier, _ continuation: Message.Continuation, to app: Identifier, _ status: StreamStatus?, from peer: Peer
   ) {
     if let next = next(to: app, of: continuation, from: peer) {
       // Bytes sent before may still be on their way.
-      if let word, let stream = linkedStreams[id], stream.app == app, stream.keep(word) { return }
-      send(.streamWord(id, continuation, to: app, word), to: next)
-    } else if word == nil, gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {
+      if let status, let stream = linkedStreams[id], stream.app == app, stream.keep(status) { return }
+      send(.streamStatus(id, continuation, to: app, status), to: next)
+    } else if status == nil, gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {
       guard let asker = peer.app else {
         let error = SegueError(.connectionUnavailable, "the other app is gone")
         return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
       }
-      send(.streamWord(id, continuation, to: asker.id, .broken), to: peer)
+      send(.streamStatus(id, continuation, to: asker.id, .broken), to: peer)
     }
   }
 }

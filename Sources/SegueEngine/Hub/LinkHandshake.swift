@@ -154,7 +154,7 @@ extension HubEngine {
 
   private func reportLinkUp(of peer: Peer, _ hub: HubIdentity) {
     guard let owner = peer.linkOwner else { return }
-    send(.attached(owner.number, deviceName: hub.deviceName), to: owner.app)
+    send(.linkUp(owner.number, deviceName: hub.deviceName), to: owner.app)
   }
 
   /// Resumes the session of `known` over the connection of `peer`.

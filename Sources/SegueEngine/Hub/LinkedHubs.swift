@@ -20,17 +20,17 @@ extension HubEngine {
 
   /// Takes a connection to another hub. Its supplier is responsible for the other end.
   /// - Parameters:
-  ///   - attachment: the app's request that it fulfils.
+  ///   - request: the app's request that it fulfils.
   ///   - secret: a new random one.
   public func connectedHub(
-    _ number: PeerNumber, for attachment: LinkRequest? = nil, secret: Identifier, _ now: Moment
+    _ number: PeerNumber, for request: LinkRequest? = nil, secret: Identifier, _ now: Moment
   ) {
     self.now = now
     defer { removeDismissed() }
     let peer = Peer(number: number, .handshaking(Handshake(secret)), helloBy: now.uptime + Self.helloTime)
     peers.connect(peer)
-    if let attachment, let app = peers[attachment.app] {
-      peer.linkOwner = LinkOwner(app: app, number: attachment.number)
+    if let request, let app = peers[request.app] {
+      peer.linkOwner = LinkOwner(app: app, number: request.number)
       peer.linkOwnerID = app.app?.id
     }
     peers.addHub(peer)
@@ -40,16 +40,16 @@ extension HubEngine {
   }
 
   /// An app wants a link.
-  func attach(_ number: UInt64, _ descriptor: PassedDescriptor?, by app: Peer) {
+  func openLink(_ number: UInt64, _ descriptor: PassedDescriptor?, by app: Peer) {
     let request = LinkRequest(app: app.number, number: number)
     guard let descriptor else { return refuse(request, Self.noDescriptor) }
     if descriptor.isLost { return refuse(request, Self.lostDescriptor) }
     outbox.transfer(.link(request, descriptor))
   }
 
-  public func refuse(_ attachment: LinkRequest, _ error: SegueError) {
-    guard let app = peers[attachment.app] else { return }
-    send(.detached(attachment.number, error), to: app)
+  public func refuse(_ request: LinkRequest, _ error: SegueError) {
+    guard let app = peers[request.app] else { return }
+    send(.linkDown(request.number, error), to: app)
     removeDismissed()
   }
 
@@ -58,7 +58,7 @@ extension HubEngine {
   func reportLinkDown(of peer: Peer, _ error: SegueError) {
     guard let owner = peer.linkOwner else { return }
     peer.linkOwner = nil
-    send(.detached(owner.number, error), to: owner.app)
+    send(.linkDown(owner.number, error), to: owner.app)
   }
 
   /// The app is gone, and so are its links.
@@ -99,8 +99,8 @@ extension HubEngine {
     case .outcome(let continuation, let outcome, let error, let receiver):
       guard let receiver else { throw SegueError(.malformed, "an outcome between hubs must name the receiver") }
       self.outcome(continuation, outcome, error, receiver, from: peer)
-    case .noted(let id, _): outcomeAcknowledged(id, by: peer)
-    case .vanished(let id): peerLost(id, beyond: peer)
+    case .outcomeAck(let id, _): outcomeAcknowledged(id, by: peer)
+    case .peerLost(let id): peerLost(id, beyond: peer)
     case .request, .response: try pass(message, from: peer)
     case .link, .resume, .proceed: throw SegueError(.malformed, "link, resume or proceed came twice")
     case .stream(let id, let continuation, let app, let channel, let attachment):
@@ -109,9 +109,10 @@ extension HubEngine {
     case .streamAnswer(let id, let continuation, let channel, let error):
       if channel != 0 { try peer.link.accept(channel) }
       streamAnswer(id, continuation, channel: channel, error, fromHub: peer)
-    case .streamWord(let id, let continuation, let to, let word):
-      streamWord(id, continuation, to: to, word, from: peer)
-    case .pong, .hello, .welcome, .put, .withdraw, .ready, .attach, .attached, .detached, .explain, .explanation: break
+    case .streamStatus(let id, let continuation, let to, let status):
+      streamStatus(id, continuation, to: to, status, from: peer)
+    case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation:
+      break
     }
   }
 

@@ -19,7 +19,7 @@ public final class LinkedStream {
   /// Bytes for the app that are not written to its socket yet; at most a window.
   private var arrived: [ArraySlice<UInt8>] = []
   /// The status with which the other app ended the stream; forwarded once all bytes are written to the socket.
-  private var word: StreamStatus?
+  private var status: StreamStatus?
   /// Sent to the app once it has its end.
   private var request: Message?
   /// The number of bytes written to the socket, and of all that the other app has written, as its hub reports; nil
@@ -59,15 +59,15 @@ public final class LinkedStream {
 
   /// Keeps the other app's status until all bytes are written to the socket.
   /// - Returns: false if they already are.
-  func keep(_ word: StreamStatus) -> Bool {
+  func keep(_ status: StreamStatus) -> Bool {
     guard !isWritten else { return false }
-    self.word = word
+    self.status = status
     return true
   }
 
-  fileprivate func takeWord() -> StreamStatus? {
-    defer { word = nil }
-    return word
+  fileprivate func takeStatus() -> StreamStatus? {
+    defer { status = nil }
+    return status
   }
 
   fileprivate func end(total: UInt64?) {
@@ -339,8 +339,8 @@ extension HubEngine {
     guard stream.isProven else {
       return fail(stream, SegueError(.connectionUnavailable, "bytes of the other app were lost on the way"))
     }
-    guard let app = peers[app: stream.app], let word = stream.takeWord() else { return }
-    send(.streamWord(stream.id, stream.continuation, to: stream.app, word), to: app)
+    guard let app = peers[app: stream.app], let status = stream.takeStatus() else { return }
+    send(.streamStatus(stream.id, stream.continuation, to: stream.app, status), to: app)
   }
 
   private func removeIfOver(_ stream: LinkedStream) { if stream.isOver { linkedStreams.remove(stream) } }

@@ -48,8 +48,8 @@ extension Story {
 
   /// An app sends messages about other apps' state, or false ones.
   private enum Lie: String, CaseIterable {
-    case hello, withdraw, fetch, state, refused, outcome, noted, vanished
-    case request, response, stream, streamAnswer, streamWord
+    case hello, withdraw, fetch, state, refused, outcome, outcomeAck, peerLost
+    case request, response, stream, streamAnswer, streamStatus
   }
 
   private mutating func message(
@@ -63,14 +63,14 @@ extension Story {
     case .state: return .state(continuation.id, to: viewer, channel: link.open(), size: 3, isStale: false)
     case .refused: return .refused(continuation.id, to: viewer, error)
     case .outcome: return .outcome(continuation, .declined, nil, receiver: nil)
-    case .noted: return .noted(continuation.id, to: viewer)
-    case .vanished: return .vanished(continuation.id)
+    case .outcomeAck: return .outcomeAck(continuation.id, to: viewer)
+    case .peerLost: return .peerLost(continuation.id)
     case .request:
       return .request(number, continuation, from: viewer, milliseconds: 9_000, channel: link.open(), size: 9)
     case .response: return .response(number, continuation, to: viewer, channel: 0, size: 0, error)
     case .stream: return .stream(random.identifier(), continuation, from: viewer, channel: 0, attachment: nil)
     case .streamAnswer: return .streamAnswer(random.identifier(), continuation, channel: 0, error)
-    case .streamWord: return .streamWord(random.identifier(), continuation, to: viewer, .aborted(1))
+    case .streamStatus: return .streamStatus(random.identifier(), continuation, to: viewer, .aborted(1))
     case .fetch: return .fetch(continuation, milliseconds: 9_000, receiver: nil)
     // The hub disconnects it, and it connects again.
     case .hello: return .hello(liar.identity, version: 1, minimum: 1)

@@ -10,7 +10,7 @@ extension Input {
     case 2: .goodbye(error())
     case 3: .ping(number())
     case 4: .pong(number())
-    case 5: .put(description(), timing(), activation: number())
+    case 5: .publish(description(), timing(), activation: number())
     case 6: .withdraw(identifier())
     case 7: .offer(offer(), timing(), bool() ? origin() : nil)
     case 8: .gone(identifier(), bool() ? version(of: identifier()) : nil)
@@ -20,17 +20,17 @@ extension Input {
       .state(identifier(), to: appIdentifier(), channel: channel(), size: number(), isStale: bool())
     case 12: .refused(identifier(), to: appIdentifier(), error())
     case 13: .outcome(continuation(), outcome(), bool() ? error() : nil, receiver: receiver())
-    case 14: .noted(identifier(), to: appIdentifier())
-    case 15: .vanished(identifier())
+    case 14: .outcomeAck(identifier(), to: appIdentifier())
+    case 15: .peerLost(identifier())
     case 16: .explain(request: number(), identifier(), type: type())
     case 17: .explanation(request: number(), [], appCount: number())
     case 18:
       .resume(
         secret: identifier(),
         sessions: (0..<number(below: 3)).map { _ in Message.SharedSession(secret: identifier(), isConnected: bool()) })
-    case 19: .attach(number())
-    case 20: .attached(number(), deviceName: text(atMost: 4))
-    case 21: .detached(number(), error())
+    case 19: .openLink(number())
+    case 20: .linkUp(number(), deviceName: text(atMost: 4))
+    case 21: .linkDown(number(), error())
     case 22:
       .request(
         number(), continuation(), from: appIdentifier(), milliseconds: milliseconds(), channel: channel(),
@@ -45,7 +45,7 @@ extension Input {
         attachment: bool() ? Message.AttachmentPart(name: text(atMost: 4), offset: number()) : nil)
     case 25: .streamAnswer(identifier(), continuation(), channel: channel(), bool() ? error() : nil)
     case 26:
-      .streamWord(
+      .streamStatus(
         identifier(), continuation(), to: appIdentifier(), [nil, .open, .ended, .broken, .aborted(1)][number(below: 5)])
     case 28: .route(to: identifier(), bool() ? route() : nil, isSought: bool())
     case 29: .follow(identifier(), list: number())

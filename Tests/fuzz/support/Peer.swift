@@ -35,7 +35,7 @@ struct Peer {
 
   private static func hasDescriptor(_ message: Message) -> Bool {
     switch message {
-    case .stream, .attach: true
+    case .stream, .openLink: true
     default: false
     }
   }

@@ -1,0 +1,357 @@
+import SegueModel
+
+/// Writes the elements of messages one by one, or reads those of one message. Each `code` writes the value that it
+/// gets, or reads and checks one, and returns it: so a message lists its elements once, for both directions. A reader
+/// reads missing elements as null and skips surplus ones. After the first failure all calls do nothing.
+struct MessageCoder {
+  /// The first error; the message is then worthless.
+  private(set) var failure: SegueError?
+  /// Nil: writes.
+  private var reader: FlatReader?
+  private var writer = ValueWriter()
+  /// The number of the message that is read.
+  let number: UInt64
+  /// The remaining and the taken elements of the message, or of the current array in it. A writer has none.
+  private var count = 0
+  private var taken = 0
+  /// The same for the message while an array in it is read.
+  private var outer = (count: 0, taken: 0)
+
+  /// Writes messages.
+  init() { number = 0 }
+
+  /// Reads a message. Nil unless the bytes are an array that starts with a number.
+  init?(_ message: FlatReader) {
+    var reader = message
+    guard let array = reader.array(), array > 0, let first = reader.unsigned() else { return nil }
+    self.reader = reader
+    number = first
+    count = array - 1
+  }
+
+  /// Writes a message in place of the last one.
+  /// Throws LIMIT_EXCEEDED if the message is too long to be sent.
+  mutating func write(_ message: Message) throws(SegueError) {
+    failure = nil
+    writer.reset()
+    try writer.begin(.array)
+    try writer.put(message.number)
+    var message = message
+    message.code(with: &self)
+    if let failure { throw failure }
+    try writer.end()
+    guard writer.count <= Frame.messageLimit else {
+      throw SegueError(.limitExceeded, "message: \(writer.count) bytes, at most \(Frame.messageLimit) can be sent")
+    }
+  }
+
+  /// Passes the encoding of the message that was written.
+  func withWritten<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { writer.withWritten(body) }
+
+  private var isReading: Bool { reader != nil }
+
+  // MARK: - Failures, null and arrays
+
+  @inline(never)
+  private mutating func fail(_ expected: DiagnosticText) {
+    fail(SegueError(.malformed, "message \(number): element \(taken) is not \(expected)"))
+  }
+
+  private mutating func fail(_ error: SegueError) {
+    if failure == nil { failure = error }
+    // Nothing is left to read.
+    count = 0
+    outer.count = 0
+  }
+
+  private mutating func write(_ body: (inout ValueWriter) throws(SegueError) -> Void) {
+    do throws(SegueError) { try body(&writer) } catch { fail(error) }
+  }
+
+  /// Moves the reader to the next element; false if it is missing.
+  private mutating func next() -> Bool {
+    taken += 1
+    guard count > 0 else { return false }
+    count -= 1
+    return true
+  }
+
+  /// Whether the next element has a value: writes, reads or skips null if not.
+  /// - Parameter isLast: is left out instead of null.
+  private mutating func hasValue(_ isThere: Bool, isLast: Bool = false) -> Bool {
+    guard isReading else {
+      if !isThere && !isLast { write { (writer) throws(SegueError) in try writer.putNull() } }
+      return isThere
+    }
+    guard count == 0 || reader?.null() == true else { return true }
+    _ = next()
+    return false
+  }
+
+  /// Enters an array in the message, whose elements follow until `leave`.
+  private mutating func enter(_ expected: DiagnosticText) {
+    guard isReading else { return write { (writer) throws(SegueError) in try writer.begin(.array) } }
+    guard next(), let array = reader?.array() else { return fail(expected) }
+    outer = (count, taken)
+    (count, taken) = (array, 0)
+  }
+
+  private mutating func leave() {
+    guard isReading else { return write { (writer) throws(SegueError) in try writer.end() } }
+    reader?.skip(count)
+    (count, taken) = outer
+  }
+
+  /// Codes the elements up to the end of an array. Leaves out those for which `body` returns nil.
+  /// - Parameter blank: the argument of `body` for a reader.
+  private mutating func code<Element>(
+    _ elements: [Element], blank: Element, _ body: (inout MessageCoder, Element) -> Element?
+  ) -> [Element] {
+    var coded: [Element] = []
+    var index = 0
+    while isReading ? count > 0 : index < elements.count {
+      let element = isReading ? blank : elements[index]
+      if let element = body(&self, element), isReading { coded.append(element) }
+      index += 1
+    }
+    return coded
+  }
+
+  // MARK: - Elements
+
+  mutating func code(_ value: UInt64) -> UInt64 {
+    guard isReading else {
+      write { (writer) throws(SegueError) in try writer.put(value) }
+      return value
+    }
+    if next(), let read = reader?.unsigned() { return read }
+    fail("an unsigned number")
+    return value
+  }
+
+  mutating func code(_ value: UInt32, _ expected: DiagnosticText = "a channel") -> UInt32 {
+    if let coded = UInt32(exactly: code(UInt64(value))) { return coded }
+    fail(expected)
+    return value
+  }
+
+  /// A duration; more than a year counts as a year, so that sums do not overflow.
+  mutating func code(milliseconds: Int64, atMost limit: UInt64 = 366 * 86_400_000) -> Int64 {
+    Int64(min(code(UInt64(max(0, milliseconds))), limit))
+  }
+
+  mutating func code(_ value: Bool) -> Bool {
+    guard isReading else {
+      write { (writer) throws(SegueError) in try writer.put(value) }
+      return value
+    }
+    if next(), let read = reader?.bool() { return read }
+    fail("true or false")
+    return value
+  }
+
+  /// The last element; left out if false.
+  mutating func code(flag: Bool) -> Bool { hasValue(flag, isLast: true) && code(flag) }
+
+  mutating func code(_ value: Identifier) -> Identifier {
+    guard isReading else {
+      write { (writer) throws(SegueError) in try writer.put(value) }
+      return value
+    }
+    if next(), let read = reader?.uuid() { return read }
+    fail("an identifier")
+    return value
+  }
+
+  mutating func code(orNull value: Identifier?) -> Identifier? {
+    hasValue(value != nil) ? code(value ?? .blank) : nil
+  }
+
+  mutating func code(_ value: String, atMost limit: Int = Limits.identifier) -> String {
+    guard isReading else {
+      write { (writer) throws(SegueError) in try writer.put(value) }
+      return value
+    }
+    if next(), let read = reader?.string(atMost: limit) { return read }
+    fail("text of \(limit) bytes at most")
+    return value
+  }
+
+  // MARK: - Parts that several messages share, and lists
+
+  mutating func code(_ error: SegueError) -> SegueError {
+    let number = code(UInt64(error.status.rawValue))
+    let message = code(error.message, atMost: Limits.title)
+    guard isReading else { return error }
+    // A status of newer peers still is a failure.
+    let status = Int32(exactly: number).flatMap { Status(rawValue: $0) } ?? .handoffFailed
+    return SegueError(status, DiagnosticText(of: message))
+  }
+
+  /// Nil for the status ok.
+  mutating func code(orOK error: SegueError?) -> SegueError? {
+    let error = code(error ?? .blank)
+    return error.status == .ok ? nil : error
+  }
+
+  mutating func code(_ continuation: Message.Continuation) -> Message.Continuation {
+    Message.Continuation(
+      id: code(continuation.id), origin: code(continuation.origin), activity: code(continuation.activity))
+  }
+
+  mutating func code(_ receiver: Receiver?) -> Receiver? {
+    guard hasValue(receiver != nil) else { return nil }
+    let receiver = receiver ?? Receiver.blank
+    enter("a receiver")
+    let coded = Receiver(
+      id: code(receiver.id), deviceName: code(receiver.deviceName), appName: code(receiver.appName),
+      bundleIdentifier: code(receiver.bundleIdentifier))
+    leave()
+    return coded
+  }
+
+  mutating func code(_ outcome: Outcome) -> Outcome {
+    if let coded = Int32(exactly: code(UInt64(outcome.rawValue))).flatMap({ Outcome(rawValue: $0) }) { return coded }
+    fail("an outcome")
+    return outcome
+  }
+
+  mutating func code(_ part: Message.AttachmentPart?) -> Message.AttachmentPart? {
+    guard hasValue(part != nil, isLast: true) else { return nil }
+    enter("a part of an attachment")
+    let name = code(part?.name ?? "")
+    let offset = code(part?.offset ?? 0)
+    leave()
+    return isReading ? Message.AttachmentPart(name: name, offset: offset) : part
+  }
+
+  /// Nil for a question.
+  mutating func code(_ status: StreamStatus?) -> StreamStatus? {
+    switch code(status?.wireNumber ?? 0) {
+    case 0: return nil
+    case 1: return .open
+    case 2: return .ended
+    case 3:
+      var number: UInt32 = 0
+      if case .aborted(let code) = status { number = code }
+      return .aborted(code(number, "a code"))
+    // A status of newer peers is not a clean end.
+    default: return .broken
+    }
+  }
+
+  mutating func code(_ route: Route?) -> Route? {
+    guard hasValue(route != nil) else { return nil }
+    enter("a route")
+    let sequence = code(route?.sequence ?? 0)
+    if isReading, !(1...Route.limit ~= count) { fail("a route of 1 to \(Route.limit) hubs") }
+    let hubs = code(route?.hubs ?? [], blank: .blank) { (coder, hub) in coder.code(hub) }
+    leave()
+    return Route(hubs, sequence: sequence)
+  }
+
+  mutating func code(_ origin: OfferOrigin?) -> OfferOrigin? {
+    guard hasValue(origin != nil, isLast: true) else { return nil }
+    let origin = origin ?? OfferOrigin(team: "", activation: 0, version: .blank)
+    enter("an origin")
+    let coded = OfferOrigin(
+      team: code(origin.team), activation: code(origin.activation), version: code(origin.version))
+    leave()
+    return coded
+  }
+
+  mutating func code(_ version: OffersVersion) -> OffersVersion {
+    OffersVersion(hub: code(version.hub), number: code(version.number))
+  }
+
+  mutating func code(enclosed version: OffersVersion?) -> OffersVersion? {
+    guard hasValue(version != nil, isLast: true) else { return nil }
+    enter("a version")
+    let coded = code(version ?? .blank)
+    leave()
+    return coded
+  }
+
+  mutating func code(_ offer: OfferDescription, _ timing: OfferTiming) -> (OfferDescription, OfferTiming) {
+    let id = code(offer.id)
+    let type = code(offer.type, atMost: Limits.type)
+    let title = hasValue(offer.title != nil) ? code(offer.title ?? "", atMost: Limits.title) : nil
+    let version = code(offer.payloadVersion, "a payload version")
+    let sizeHint = code(offer.sizeHint)
+    let age = code(milliseconds: timing.age)
+    let remaining =
+      hasValue(timing.remaining != nil)
+      ? code(milliseconds: timing.remaining ?? 0, atMost: UInt64(OfferTiming.longest)) : nil
+    let description = OfferDescription(
+      id: id, type: type, title: title, payloadVersion: version, sizeHint: sizeHint, expirationDate: nil,
+      supportsContinuationStreams: code(offer.supportsContinuationStreams))
+    return (description, OfferTiming(age: age, remaining: remaining))
+  }
+
+  mutating func code(_ offer: Offer, _ timing: OfferTiming) -> (Offer, OfferTiming) {
+    let (description, timing) = code(offer.description, timing)
+    let origin = code(offer.origin)
+    let appName = code(offer.appName)
+    let bundleIdentifier = code(offer.bundleIdentifier)
+    let deviceName = code(offer.deviceName)
+    let rank = code(offer.rank)
+    guard isReading else { return (offer, timing) }
+    let coded = Offer(
+      description: description, origin: origin, appName: appName, bundleIdentifier: bundleIdentifier,
+      deviceName: deviceName, rank: rank, activatedAt: 0)
+    return (coded, timing)
+  }
+
+  mutating func code(_ app: AppIdentity) -> AppIdentity {
+    let secret = code(app.secret)
+    let bundleIdentifier = code(app.bundleIdentifier)
+    let name = code(app.name)
+    let team = code(app.team)
+    enter("a list of types")
+    if count > Limits.typesPerApp { fail("a list of types") }
+    let types = code(app.types, blank: "") { (coder, type) in coder.code(type, atMost: Limits.type) }
+    leave()
+    let isChooser = code(app.isChooser)
+    guard isReading else { return app }
+    return AppIdentity(
+      secret: secret, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: isChooser)
+  }
+
+  mutating func code(_ sessions: [Message.SharedSession]) -> [Message.SharedSession] {
+    enter("a list of sessions")
+    if count % 2 != 0 || count > 2 * Message.SharedSession.limit { fail("a list of sessions") }
+    let blank = Message.SharedSession(secret: .blank, isConnected: false)
+    let coded = code(sessions, blank: blank) { (coder, session) in
+      Message.SharedSession(secret: coder.code(session.secret), isConnected: coder.code(session.isConnected))
+    }
+    leave()
+    return coded
+  }
+
+  /// Skips obstacles of newer peers.
+  mutating func code(_ explanations: [Message.Explanation]) -> [Message.Explanation] {
+    enter("a list of explanations")
+    if count % 2 != 0 { fail("a list of explanations") }
+    let blank = Message.Explanation(appName: "", obstacle: .isOrigin)
+    let coded = code(explanations, blank: blank) { (coder, explanation) in
+      let name = coder.code(explanation.appName, atMost: Frame.messageLimit)
+      return Routing.Obstacle(rawValue: coder.code(explanation.obstacle.rawValue)).map {
+        Message.Explanation(appName: name, obstacle: $0)
+      }
+    }
+    leave()
+    return coded
+  }
+}
+
+extension StreamStatus {
+  /// 0 means a question.
+  fileprivate var wireNumber: UInt64 {
+    switch self {
+    case .open: 1
+    case .ended: 2
+    case .aborted: 3
+    case .broken: 4
+    }
+  }
+}
