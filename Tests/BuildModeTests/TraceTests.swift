@@ -8,7 +8,7 @@ import Testing
     let shipped = try ShippedFleet()
     for seed in 0..<UInt64(1_000) {
       let fleet = Fleet(seed: seed)
-      try Story.play(in: fleet, devices: 3, apps: 4, events: 12)
+      try Workload.play(in: fleet, devices: 3, apps: 4, events: 12)
       let hash = shipped.hash(seed: seed, devices: 3, apps: 4, events: 12)
       #expect(hash == fleet.log.hash, "seed \(seed)")
       if hash != fleet.log.hash { return }

@@ -14,7 +14,7 @@ import Testing
     let identity = AppIdentity(
       secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.\(name)", name: name, team: "TEAM",
       types: ["com.example.note"], isChooser: false)
-    return try ScriptedApp(identity, on: device, nil)
+    return try ScriptedApp(identity, on: device)
   }
 
   /// Opens apps one after the other: the first one carries the hub.
@@ -31,14 +31,14 @@ import Testing
 
   private func generations(_ apps: [ScriptedApp]) -> [UInt64?] { apps.map { $0.process.hubGeneration } }
 
-  @Test func `stories have all that can go wrong with a hub`() throws {
+  @Test func `workloads have all that can go wrong with a hub`() throws {
     var missing: Set<String> = [
       "finds the backlog full", "loses its folder", "has its folder emptied", "but not its child", "is refused a hub",
       "is stopped while it opens", "learns late",
     ]
     for seed in 0..<200 where !missing.isEmpty {
       let fleet = Fleet(seed: UInt64(seed))
-      try Story.play(in: fleet, devices: 3, apps: 8, events: 100)
+      try Workload.play(in: fleet, devices: 3, apps: 8, events: 100)
       let lines = fleet.log.lines
       missing = missing.filter { !lines.contains($0) }
     }

@@ -8,7 +8,7 @@ import Testing
     weak var connection: Connection?
     try {
       let fleet = Fleet(seed: 7)
-      try Story.play(in: fleet, devices: 3, apps: 6, events: 50)
+      try Workload.play(in: fleet, devices: 3, apps: 6, events: 50)
       let pairs = fleet.devices.flatMap { one in fleet.devices.filter { $0 !== one }.map { (one, $0) } }
       let connections = pairs.compactMap { one, other in one.link(to: other)?.connection }
       connection = connections.first

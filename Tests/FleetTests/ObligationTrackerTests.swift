@@ -4,80 +4,82 @@ import Testing
 @testable import SegueFleet
 
 /// That broken promises are found: the library gives no occasion.
-@Suite struct LedgerTests {
+@Suite struct ObligationTrackerTests {
   private let one = Identifier(high: 1, low: 1)
   private let other = Identifier(high: 1, low: 2)
 
   @Test func `will_continue and then one end is right (R3.2)`() {
-    var ledger = Ledger()
-    ledger.begin(one, deadline: 100)
-    #expect(ledger.announce(one) == nil)
-    #expect(!ledger.isEmpty)
-    #expect(ledger.end(one) == nil)
-    #expect(ledger.isEmpty)
+    var obligations = ObligationTracker()
+    obligations.begin(one, deadline: 100)
+    #expect(obligations.announce(one) == nil)
+    #expect(!obligations.isEmpty)
+    #expect(obligations.end(one) == nil)
+    #expect(obligations.isEmpty)
   }
 
   @Test func `twice, out of nothing, or an end before will_continue is wrong (R3.2)`() {
-    var ledger = Ledger()
-    #expect(ledger.announce(one) != nil)
-    #expect(ledger.end(one) != nil)
-    ledger.begin(one, deadline: 100)
-    #expect(ledger.announce(one) == nil)
-    #expect(ledger.announce(one) != nil)
-    #expect(ledger.end(one) == nil)
-    #expect(ledger.end(one) != nil)
-    ledger.begin(one, deadline: 100)
-    #expect(ledger.end(one) != nil)
+    var obligations = ObligationTracker()
+    #expect(obligations.announce(one) != nil)
+    #expect(obligations.end(one) != nil)
+    obligations.begin(one, deadline: 100)
+    #expect(obligations.announce(one) == nil)
+    #expect(obligations.announce(one) != nil)
+    #expect(obligations.end(one) == nil)
+    #expect(obligations.end(one) != nil)
+    obligations.begin(one, deadline: 100)
+    #expect(obligations.end(one) != nil)
   }
 
   @Test func `of a stream one thing is answered once, and is due until then (R7.3)`() {
-    var ledger = Ledger()
-    #expect(ledger.answer(.stream(one)) != nil)
-    ledger.ask(.stream(one), deadline: 100)
-    #expect(!ledger.isEmpty && ledger.due(.stream(one)) == 100 + Ledger.slack && ledger.due(.stream(other)) == nil)
-    #expect(ledger.answer(.stream(one)) == nil)
-    #expect(ledger.isEmpty && ledger.answer(.stream(one)) != nil)
+    var obligations = ObligationTracker()
+    #expect(obligations.answer(.stream(one)) != nil)
+    obligations.ask(.stream(one), deadline: 100)
+    #expect(
+      !obligations.isEmpty && obligations.due(.stream(one)) == 100 + ObligationTracker.slack
+        && obligations.due(.stream(other)) == nil)
+    #expect(obligations.answer(.stream(one)) == nil)
+    #expect(obligations.isEmpty && obligations.answer(.stream(one)) != nil)
   }
 
   @Test func `two receipts of one continuation are wrong (R3.6)`() {
-    var ledger = Ledger()
-    #expect(ledger.receive(receiptOf: one, .failed) == nil)
-    #expect(ledger.receive(receiptOf: one, .failed) != nil)
+    var obligations = ObligationTracker()
+    #expect(obligations.receive(receiptOf: one, .failed) == nil)
+    #expect(obligations.receive(receiptOf: one, .failed) != nil)
   }
 
   @Test func `was_continued goes with the receipt of what was restored, and with no other (R3.6)`() {
-    var ledger = Ledger()
-    #expect(ledger.receive(wasContinued: one) == nil)
-    #expect(ledger.receive(receiptOf: one, .restored) == nil)
-    #expect(ledger.receive(receiptOf: other, .restored) != nil)
-    #expect(ledger.receive(wasContinued: other) == nil)
-    #expect(ledger.receive(receiptOf: other, .declined) != nil)
-    #expect(ledger.receive(wasContinued: other) != nil)
+    var obligations = ObligationTracker()
+    #expect(obligations.receive(wasContinued: one) == nil)
+    #expect(obligations.receive(receiptOf: one, .restored) == nil)
+    #expect(obligations.receive(receiptOf: other, .restored) != nil)
+    #expect(obligations.receive(wasContinued: other) == nil)
+    #expect(obligations.receive(receiptOf: other, .declined) != nil)
+    #expect(obligations.receive(wasContinued: other) != nil)
   }
 
   @Test func `an offer appears, changes and is gone in this order (R2.7)`() {
-    var ledger = Ledger()
-    #expect(ledger.see(.changed, one) != nil)
-    #expect(ledger.see(.gone, one) != nil)
-    #expect(ledger.see(.appeared, one) == nil)
-    #expect(ledger.see(.appeared, one) != nil)
-    #expect(ledger.see(.changed, one) == nil)
-    #expect(ledger.see(.gone, one) == nil)
-    #expect(ledger.see(.appeared, one) == nil)
+    var obligations = ObligationTracker()
+    #expect(obligations.see(.changed, one) != nil)
+    #expect(obligations.see(.gone, one) != nil)
+    #expect(obligations.see(.appeared, one) == nil)
+    #expect(obligations.see(.appeared, one) != nil)
+    #expect(obligations.see(.changed, one) == nil)
+    #expect(obligations.see(.gone, one) == nil)
+    #expect(obligations.see(.appeared, one) == nil)
   }
 
   @Test func `what is over is not overdue, and who was stopped has time from then on (R3.9)`() {
-    var ledger = Ledger()
-    #expect(ledger.due(.continuation(one)) == nil)
-    ledger.begin(one, deadline: 100)
-    #expect(ledger.due(.continuation(one)) == 100 + Ledger.slack)
-    ledger.resumedAt = 500
-    #expect(ledger.due(.continuation(one)) == 500 + Ledger.slack)
-    ledger.ask(.question(7), deadline: 900)
-    #expect(ledger.due(.question(7)) == 900 + Ledger.slack)
-    #expect(ledger.answer(.question(7)) == nil)
-    #expect(ledger.answer(.question(7)) != nil)
-    #expect(ledger.due(.question(7)) == nil)
+    var obligations = ObligationTracker()
+    #expect(obligations.due(.continuation(one)) == nil)
+    obligations.begin(one, deadline: 100)
+    #expect(obligations.due(.continuation(one)) == 100 + ObligationTracker.slack)
+    obligations.resumedAt = 500
+    #expect(obligations.due(.continuation(one)) == 500 + ObligationTracker.slack)
+    obligations.ask(.question(7), deadline: 900)
+    #expect(obligations.due(.question(7)) == 900 + ObligationTracker.slack)
+    #expect(obligations.answer(.question(7)) == nil)
+    #expect(obligations.answer(.question(7)) != nil)
+    #expect(obligations.due(.question(7)) == nil)
   }
 
   @Test func `events come in the order of their times, and of one time in that of their coming (R11.1)`() {

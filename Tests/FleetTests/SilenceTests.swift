@@ -19,7 +19,7 @@ import Testing
       let identity = AppIdentity(
         secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.notes", name: "notes", team: "TEAM",
         types: ["com.example.note"], isChooser: false)
-      apps.append(try ScriptedApp(identity, on: device, nil))
+      apps.append(try ScriptedApp(identity, on: device))
     }
     (origin, viewer) = (apps[0], apps[1])
     fleet.advance(1_000)

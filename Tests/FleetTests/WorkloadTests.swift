@@ -1,14 +1,15 @@
 import Foundation
-import SegueFleet
 import Testing
 
-@Suite struct StoryTests {
-  @Test func `no seed breaks a promise, and in calm all are kept in full (R1.11, R2.2, R3.2, R3.6, R3.9)`() throws {
+@testable import SegueFleet
+
+@Suite struct WorkloadTests {
+  @Test func `no seed breaks a promise; without faults all are kept in full (R1.11, R2.2, R3.2, R3.6, R3.9)`() throws {
     // The makers of mutants ask for more; Tests/fleet plays thousands, in the library that ships.
     let seeds = ProcessInfo.processInfo.environment["SEGUE_SEEDS"].flatMap { UInt64($0) } ?? 24
     for seed in 0..<seeds {
       let fleet = Fleet(seed: seed)
-      try Story.playToCalm(in: fleet, devices: 5, apps: 10, events: 200)
+      try CheckedWorkload.play(in: fleet, devices: 5, apps: 10, events: 200)
       guard let violation = fleet.violation else { continue }
       let lines = fleet.log.lines.split(separator: "\n")
       let before = lines[...(lines.firstIndex { $0.contains("BROKEN") } ?? 0)].suffix(40)
@@ -20,7 +21,7 @@ import Testing
   @Test func `the same seed gives the same trace, another gives another (R11.1)`() throws {
     func trace(_ seed: UInt64) throws -> Trace {
       let fleet = Fleet(seed: seed)
-      try Story.play(in: fleet, devices: 3, apps: 6, events: 60)
+      try Workload.play(in: fleet, devices: 3, apps: 6, events: 60)
       return fleet.log
     }
     let (one, again, other) = (try trace(1), try trace(1), try trace(2))

@@ -112,8 +112,8 @@ extension Fleet {
     }
   }
 
-  private func judge(_ process: FleetProcess, _ key: Ledger.Key) {
-    guard process.isAlive, let due = process.ledger.due(key) else { return }
+  private func judge(_ process: FleetProcess, _ key: ObligationTracker.Key) {
+    guard process.isAlive, let due = process.obligations.due(key) else { return }
     guard !process.postpones(.overdue(process, key)) else { return }
     guard due <= clock.uptime else { return push(.overdue(process, key), at: due) }
     guard !process.awaitsDispatch else {
@@ -223,14 +223,14 @@ extension FleetProcess {
   /// - Parameter deadline: the uptime by which it has to end.
   public func continues(_ id: Identifier, _ offer: Offer, deadline: Int64) {
     trace("continues", offer.description.type, offer.description.title)
-    ledger.begin(id, deadline: deadline)
-    fleet.push(.overdue(self, .continuation(id)), at: deadline + Ledger.slack)
+    obligations.begin(id, deadline: deadline)
+    fleet.push(.overdue(self, .continuation(id)), at: deadline + ObligationTracker.slack)
   }
 
   /// The app asks why an activity is not offered.
   public func asks(_ request: UInt64) {
     fleet.trace(name, "asks why")
-    let deadline = fleet.clock.uptime + Ledger.questionTime
+    let deadline = fleet.clock.uptime + ObligationTracker.questionTime
     expects(.question(request), by: deadline)
   }
 
@@ -248,9 +248,9 @@ extension FleetProcess {
     expects(.stream(id), by: deadline)
   }
 
-  private func expects(_ key: Ledger.Key, by deadline: Int64) {
-    ledger.ask(key, deadline: deadline)
-    fleet.push(.overdue(self, key), at: deadline + Ledger.slack)
+  private func expects(_ key: ObligationTracker.Key, by deadline: Int64) {
+    obligations.ask(key, deadline: deadline)
+    fleet.push(.overdue(self, key), at: deadline + ObligationTracker.slack)
   }
 
   /// Any other call of the app, such as making an activity current.
@@ -261,7 +261,7 @@ extension FleetProcess {
     switch delivery {
     case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
     case .offer(let event, let offer):
-      complain(ledger.see(event, offer.description.id))
+      complain(obligations.see(event, offer.description.id))
       switch event {
       case .appeared: trace("offer appeared", offer.description.type, offer.description.title, on: offer.deviceName)
       case .changed: trace("offer changed", offer.description.type, offer.description.title, on: offer.deviceName)
@@ -269,17 +269,17 @@ extension FleetProcess {
       }
     case .willSave: fleet.trace(name, "will_save")
     case .wasContinued(_, let receipt):
-      complain(ledger.receive(wasContinued: receipt.continuation))
+      complain(obligations.receive(wasContinued: receipt.continuation))
       fleet.trace(name, "was_continued", text: "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")
     case .continuationEnded(_, let receipt):
       fleet.trace(name, "continuation_ended", Self.name(of: receipt.outcome))
-      complain(ledger.receive(receiptOf: receipt.continuation, receipt.outcome))
+      complain(obligations.receive(receiptOf: receipt.continuation, receipt.outcome))
     case .explanation(let request, let reasons):
-      complain(ledger.answer(.question(request)))
+      complain(obligations.answer(.question(request)))
       fleet.trace(name, "explanation", text: "\(reasons.count) reasons")
     case .answered(let number, _, let error):
       fleet.trace(name, "answered", error?.message)
-      complain(ledger.answer(.request(number)))
+      complain(obligations.answer(.request(number)))
     case .requestCame: fleet.trace(name, "request")
     // These are handled in `isTold(_:of:)`; the log is not for the app.
     case .continuation, .log: break
@@ -287,11 +287,11 @@ extension FleetProcess {
     case .linked, .linkEnded: break
     case .streamAnswered(let id, let error):
       fleet.trace(name, "stream answered", error?.message)
-      complain(ledger.answer(.stream(id)))
+      complain(obligations.answer(.stream(id)))
     case .streamCame: fleet.trace(name, "stream came")
     case .streamEnded(let id, let word):
       fleet.trace(name, "stream ended", Self.name(of: word))
-      complain(ledger.answer(.stream(id)))
+      complain(obligations.answer(.stream(id)))
     }
   }
 
@@ -300,19 +300,19 @@ extension FleetProcess {
     switch step {
     case .willContinue(let offer):
       fleet.trace(name, "will_continue", offer.description.type)
-      complain(ledger.announce(id))
+      complain(obligations.announce(id))
     case .continue(let activity, let from):
       trace(from.isStale ? "continue (stale)" : "continue", activity.type, activity.title)
-      complain(ledger.end(id))
+      complain(obligations.end(id))
     case .didFail(let type, let error):
       fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
-      complain(ledger.end(id))
+      complain(obligations.end(id))
     }
   }
 
   /// The app has closed and gets no more callbacks: nothing may be open.
   public func checkIsTold() {
-    if !ledger.isEmpty { fleet.report(name, "R3.2: closed, and something has not ended") }
+    if !obligations.isEmpty { fleet.report(name, "R3.2: closed, and something has not ended") }
   }
 
   func complain(_ what: StaticString?) { if let what { fleet.report(name, "\(what)") } }

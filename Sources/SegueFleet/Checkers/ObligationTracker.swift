@@ -2,7 +2,7 @@ import SegueEngine
 import SegueModel
 
 /// Tracks the callbacks that an app is still owed, to check R3.2.
-struct Ledger {
+struct ObligationTracker {
   enum Key: Equatable {
     case continuation(Identifier)
     case question(UInt64)

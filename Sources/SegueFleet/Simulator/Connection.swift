@@ -290,7 +290,7 @@ final class Connection {
   }
 
   /// The fleet ends: breaks all reference cycles.
-  func dissolve() {
+  func tearDown() {
     owners = [nil, nil]
     for end in [0, 1] { streams[end].drop() }
   }

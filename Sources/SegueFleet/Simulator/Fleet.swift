@@ -36,7 +36,7 @@ public final class Fleet {
   private var underWay = 0
   private var lastProcess: Int32 = 0
 
-  // The state of the invariant checks: Agreement.swift.
+  // The state of the invariant checks: InvariantChecker.swift.
   /// Stopped processes, and devices that admit no hub.
   var stalledCount = 0
   /// The uptime until which devices may differ.
@@ -52,7 +52,7 @@ public final class Fleet {
 
   deinit {
     // Processes, hubs and connections retain each other.
-    for device in devices { device.dissolve() }
+    for device in devices { device.tearDown() }
   }
 
   // MARK: Devices
@@ -146,9 +146,6 @@ public final class Fleet {
 
   /// Whether something is in progress: bytes, a search for a hub, a callback. Timers do not count.
   public var isBusy: Bool { underWay > 0 }
-
-  /// Milliseconds until the next event; nil if there is none.
-  public var timeToNext: Int64? { queue.nextTime.map { max(0, $0 - clock.uptime) } }
 
   /// Executes the next event, and advances the time to it.
   /// - Returns: false if there is no event.

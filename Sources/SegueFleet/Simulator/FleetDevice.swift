@@ -168,12 +168,12 @@ public final class FleetDevice {
   }
 
   /// The fleet ends.
-  func dissolve() {
-    for process in processes + children { process.dissolve() }
-    for hub in hubs { hub.dissolve() }
+  func tearDown() {
+    for process in processes + children { process.tearDown() }
+    for hub in hubs { hub.tearDown() }
     // A link and its connection hold each other.
     for link in links {
-      link.connection?.dissolve()
+      link.connection?.tearDown()
       link.connection = nil
     }
     links = []

@@ -32,7 +32,7 @@ enum FleetEvent {
   /// A stopped process continues.
   case resume(FleetProcess)
   /// A continuation or question should have ended.
-  case overdue(FleetProcess, Ledger.Key)
+  case overdue(FleetProcess, ObligationTracker.Key)
   /// The offers of one process, or of all, should be known everywhere.
   case audit(FleetProcess)
   case auditAll
@@ -42,14 +42,6 @@ enum FleetEvent {
     switch self {
     case .arrival, .readable, .writable, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks: true
     case .duplicate, .deadline, .hubDeadline, .wake, .resume, .overdue, .audit, .auditAll: false
-    }
-  }
-
-  /// Whether the event is internal to the fleet, and not a step.
-  var isBookkeeping: Bool {
-    switch self {
-    case .overdue, .audit, .auditAll: true
-    default: false
     }
   }
 }

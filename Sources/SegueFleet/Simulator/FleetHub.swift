@@ -139,9 +139,9 @@ final class FleetHub {
   }
 
   /// The fleet ends.
-  func dissolve() {
+  func tearDown() {
     isAlive = false
-    for end in ends { end.connection.dissolve() }
+    for end in ends { end.connection.tearDown() }
     driver.tearDown()
     backlog = []
   }

@@ -48,7 +48,7 @@ public final class FleetProcess {
   private var sockets: [FleetSocket] = []
 
   // What the promises are held against.
-  var ledger = Ledger()
+  var obligations = ObligationTracker()
   /// What the app offers by its own account, and since when.
   var offered = Offered()
 
@@ -146,10 +146,10 @@ public final class FleetProcess {
   }
 
   /// The fleet ends.
-  func dissolve() {
-    connection?.dissolve()
+  func tearDown() {
+    connection?.tearDown()
     connection = nil
-    hub?.dissolve()
+    hub?.tearDown()
     hub = nil
     driver = nil
     election = nil
@@ -227,7 +227,7 @@ public final class FleetProcess {
     fleet.stalledCount -= 1
     // A hub that reads only now what was said long ago takes it for a sign of life.
     fleet.disturb(for: hub == nil ? Fleet.agreementTime : Fleet.silenceTime)
-    ledger.resumedAt = fleet.clock.uptime
+    obligations.resumedAt = fleet.clock.uptime
     directory.listen()
     flush()
     if hub != nil { device.joinAll() }

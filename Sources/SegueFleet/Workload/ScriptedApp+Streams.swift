@@ -68,7 +68,7 @@ extension ScriptedApp {
   private func moveAttachment(_ stream: ScriptedStream) {
     if stream.isAsker { process.complain(stream.readAll()) }
     guard stream.isAsker ? stream.hasReadEnd : stream.write() else { return }
-    if stream.isAsker { witness?.fetched(stream.id, isComplete: stream.isComplete) }
+    if stream.isAsker { observe(.fetched(stream.id, isComplete: stream.isComplete)) }
     close(stream)
   }
 

@@ -2,13 +2,12 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// An app that acts and answers as configured, for a `Story`.
-final class ScriptedApp: FleetProgram {
+/// An app that acts and answers as configured, for a `Workload`. The apps of the tests also observe what happens.
+class ScriptedApp: FleetProgram {
   let process: FleetProcess
   private(set) var engine: AppEngine?
   let identity: AppIdentity
   let savePolicy: SavePolicy
-  let witness: Witness?
   private var due: [Delivery] = []
 
   private final class Known {
@@ -60,13 +59,10 @@ final class ScriptedApp: FleetProgram {
   private(set) var linkedWith: String?
   private(set) var linkEnd: SegueError?
 
-  init(
-    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, _ witness: Witness?
-  ) throws(SegueError) {
+  init(_ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false) throws(SegueError) {
     self.identity = identity
-    self.witness = witness
     process = try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly)
-    // Derived from its name, so that the randomness of a story is not affected.
+    // Derived from its name, so that the randomness of a workload is not affected.
     savePolicy = identity.id.bytes[0] & 1 == 0 ? .whenPulled : .whenNeeded
     let engine = AppEngine(identity: identity, limits: Limits(), savePolicy: savePolicy, owner: self)
     self.engine = engine
@@ -79,6 +75,9 @@ final class ScriptedApp: FleetProgram {
   var offers: [Offer] { engine?.offers.all ?? [] }
   var activityCount: Int { activities.count }
   var current: Activity? { engine?.currentActivity.flatMap { activity($0) } }
+
+  /// Called with all that a checker of the history has to know: does nothing in the product.
+  func observe(_ event: HistoryEvent) {}
 
   // MARK: Actions
 
@@ -108,7 +107,7 @@ final class ScriptedApp: FleetProgram {
   }
 
   func becomeCurrent(_ id: Identifier, _ activity: Activity) {
-    witness?.set(id, activity)
+    observe(.activity(id, activity))
     if activities.count == Self.activityLimit { invalidate(0) }
     activities.append(Known(id, activity, process.now.uptime))
     becomeCurrent(activities.count - 1)
@@ -129,7 +128,7 @@ final class ScriptedApp: FleetProgram {
   func invalidate(_ index: Int) {
     let id = activities.remove(at: index).id
     process.does("invalidates")
-    witness?.set(id, nil)
+    observe(.activity(id, nil))
     tell { $0.invalidate(id, $1) }
   }
 
@@ -138,7 +137,7 @@ final class ScriptedApp: FleetProgram {
     let former = Self.number(of: known.activity)
     try change(&known.activity)
     if Self.number(of: known.activity) != former { known.draft = nil }
-    witness?.set(known.id, known.activity)
+    observe(.activity(known.id, known.activity))
     known.changedAt = process.now.uptime
     process.does("changes", known.activity.title)
     tell { $0.changed(known.id, $1) }
@@ -152,7 +151,7 @@ final class ScriptedApp: FleetProgram {
     guard case .whenPulled = savePolicy else { return }
     var written = known.activity
     try Self.write(number, to: &written)
-    witness?.set(known.id, written)
+    observe(.activity(known.id, written))
   }
 
   /// Declares its activity up to date (R2.9).
@@ -184,7 +183,7 @@ final class ScriptedApp: FleetProgram {
   }
 
   func `continue`(_ offer: Offer, _ id: Identifier, timeout: Int64? = nil) {
-    witness?.begin(id, offer, by: identity)
+    observe(.continues(id, offer))
     process.continues(id, offer, deadline: process.now.uptime + (timeout ?? Limits().continuation))
     tell { $0.continue(offer, id: id, timeout: timeout, $1) }
   }
@@ -200,27 +199,9 @@ final class ScriptedApp: FleetProgram {
     tell { engine, now in
       number = engine.request(bytes, from, timeout: timeout, now)
       process.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
-      witness?.ask(number, bytes, by: self)
+      observe(.requests(number, bytes))
     }
     return number
-  }
-
-  /// Answers a request falsely, bypassing its engine, which never would.
-  @inline(never)
-  func answerFalsely(
-    _ number: UInt64, _ from: ContinuedFrom, to asker: Identifier, announced: Int, sent: Int
-  ) throws(SegueError) {
-    guard let link = engine?.link else { return }
-    let continuation = Message.Continuation(
-      id: from.continuation, origin: identity.id, activity: from.offer.description.id)
-    let channel = link.open()
-    link.send(
-      try Message.response(
-        number, continuation, to: asker, channel: channel, size: UInt64(announced), nil
-      ).encoded())
-    link.write([UInt8](repeating: 0, count: sent)[...], to: channel)
-    link.finish(channel)
-    tell { _, _ in }
   }
 
   /// Sometimes asks the origin for a stream.
@@ -235,11 +216,6 @@ final class ScriptedApp: FleetProgram {
     linkEnd = nil
     process.does("asks for a link")
     tell { _ = $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
-  }
-
-  func cancel(_ id: Identifier) {
-    process.does("cancels")
-    tell { $0.cancel(id, SegueError(.userCancelled, "the user cancelled"), $1) }
   }
 
   func explain(_ index: Int) {
@@ -264,7 +240,7 @@ final class ScriptedApp: FleetProgram {
   @inline(never)
   private func answer(_ id: Identifier) {
     // Otherwise its time is over, and the engine has answered.
-    if engine?.progress(of: id) != nil { witness?.answer(id, !handles ? .declined : restores ? .restored : .failed) }
+    if engine?.progress(of: id) != nil { observe(.answers(id, !handles ? .declined : restores ? .restored : .failed)) }
     tell { $0.answer(id, handled: handles, restored: restores, $1) }
   }
 
@@ -314,20 +290,18 @@ final class ScriptedApp: FleetProgram {
     switch delivery {
     case .willSave(let activity, let save): run(save, of: activity)
     case .continuation(let id): run(id)
-    case .continuationEnded(let activity, let receipt): process.complain(witness?.tell(receipt, of: activity))
-    case .offer(let event, let offer): witness?.tell(event, of: offer.description.id, to: self)
+    case .continuationEnded(let activity, let receipt): observe(.receipt(receipt, of: activity))
+    case .offer(let event, let offer): observe(.offer(event, offer.description.id))
     case .wasContinued(let activity, _):
       if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
     case .explanation(_, let reasons): self.reasons = reasons
     case .requestCame(let number, _, let bytes):
-      guard !(witness?.holds(number, bytes, of: self) ?? false) else { break }
       guard answersContinue else { return pendingRequests.append((number, bytes)) }
       tell { $0.respond(to: number, bytes, $1) }
     case .streamAnswered(let id, let error): start(id, error)
     case .streamCame(let id, _): came(id)
     case .streamEnded(let id, let word): end(id, word)
-    case .answered(let number, let bytes, let error):
-      process.complain(witness?.tell(number, bytes, error?.status, to: self))
+    case .answered(let number, let bytes, let error): observe(.answered(number, bytes, error?.status))
     case .connection(let isReady):
       if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
       self.isReady = isReady
@@ -360,10 +334,10 @@ final class ScriptedApp: FleetProgram {
   private func run(_ id: Identifier) {
     guard let step = engine?.step(id) else { return }
     process.isTold(step, of: id)
-    process.complain(witness?.tell(step, of: id))
+    observe(.step(step, of: id))
     switch step {
     case .willContinue:
-      if declines { witness?.answer(id, .declined) }
+      if declines { observe(.answers(id, .declined)) }
       tell { $0.announced(id, decline: declines ? "not now" : nil, $1) }
     case .continue(_, let from):
       lastContinued = from

@@ -1,17 +1,13 @@
 import SegueEngine
 import SegueModel
 
-/// A random life of a fleet: apps come and go, activities change and are continued, and everything breaks that can.
+/// A random workload of a fleet: apps come and go, activities change and are continued, and everything breaks that can.
 /// What happens comes from the fleet's seed alone, so two builds of the library can be held against each other.
-public struct Story {
-  /// Devices, apps and events at most.
-  public static let limit = 1_000_000
+public class Workload {
   /// Milliseconds after which nothing is left that began before: longer than any deadline, and than any silence.
   static let endingTime: Int64 = 90_000
 
   let fleet: Fleet
-  /// Nil: nobody keeps what is said.
-  let witness: Witness?
   /// Chance of its own, so that what the network draws does not change what happens.
   var random: SeededRandom
   private(set) var devices: [FleetDevice] = []
@@ -22,38 +18,24 @@ public struct Story {
   static let types = ["com.example.note", "com.example.mail"]
 
   /// - Parameters: devices is at least 1. Throws LIMIT_EXCEEDED if the fleet does not come to rest.
-  public static func play(
+  public class func play(
     in fleet: Fleet, devices: Int, apps: Int, events: Int
   ) throws(SegueError) {
-    var story = Story(fleet, appCount: apps)
-    try story.begin(devices)
-    for _ in 0..<events { try story.happen() }
-    story.heal()
-    try story.end()
+    let workload = Workload(fleet, appCount: apps)
+    try workload.start(devices)
+    try workload.faultPhase(events)
+    try workload.end()
   }
 
-  /// The same, and then calm, in which each promise is kept in full: for tests of the library, which does not ship it.
-  public static func playToCalm(
-    in fleet: Fleet, devices: Int, apps: Int, events: Int
-  ) throws(SegueError) {
-    var story = Story(fleet, appCount: apps, Keeper())
-    try story.begin(devices)
-    for _ in 0..<events { try story.happen() }
-    story.heal()
-    try story.calm()
-    try story.end()
-  }
-
-  private init(_ fleet: Fleet, appCount: Int, _ witness: Witness? = nil) {
-    self.witness = witness
+  init(_ fleet: Fleet, appCount: Int) {
     self.fleet = fleet
     self.appCount = appCount
     random = SeededRandom(seed: fleet.seed ^ 0x5e90_e5e9_0e5e_90e5)
   }
 
-  private mutating func begin(_ count: Int) throws(SegueError) {
-    // Every other story has a network that behaves.
-    if random.chance(0.5) { try spoilNetwork() }
+  func start(_ count: Int) throws(SegueError) {
+    // Every other workload has a network that behaves.
+    if random.chance(0.5) { try degradeNetwork() }
     // Mostly each device is linked with each, else in a row: what passes from the first to the last passes all others.
     let isRow = random.chance(0.25)
     fleet.linksAll = !isRow
@@ -65,11 +47,17 @@ public struct Story {
       if random.chance(0.3) { device.openingStops = 0.3 }
       devices.append(device)
     }
-    for _ in 0..<appCount { try open() }
+    for _ in 0..<appCount { try openApp() }
     fleet.advance(random.within(0, 3_000))
   }
 
-  private mutating func heal() {
+  /// Runs random events, faults among them, and then ends all faults.
+  func faultPhase(_ events: Int) throws(SegueError) {
+    for _ in 0..<events { try runEvent() }
+    endFaults()
+  }
+
+  private func endFaults() {
     for device in devices {
       device.restart()
       device.admitsHubs = true
@@ -77,13 +65,13 @@ public struct Story {
       device.openingStops = 0
     }
     fleet.heal()
-    settle()
+    resumeApps()
     fleet.advance(Self.endingTime)
     checkStreams()
   }
 
-  /// All that were stopped go on, and everybody answers.
-  mutating func settle() {
+  /// Resumes all stopped apps, and lets all apps answer.
+  func resumeApps() {
     for app in apps {
       app.process.resume()
       app.process.learnsLate = false
@@ -99,18 +87,18 @@ public struct Story {
     }
   }
 
-  /// What one app writes the other has read by now, or has heard that it will not (R7.4).
+  /// Checks that what one app wrote was read by the other, or that the other knows that it will not come (R7.4).
   func checkStreams() {
     for app in apps where !app.streams.isEmpty { app.process.complain("R7.4: a stream neither moves nor ends") }
   }
 
-  private mutating func end() throws(SegueError) {
+  func end() throws(SegueError) {
     for app in apps { app.close() }
     try fleet.run()
     fleet.advance(40_000)
   }
 
-  mutating func open() throws(SegueError) {
+  func openApp() throws(SegueError) {
     let up = devices.filter { $0.isUp }
     guard !up.isEmpty else { return }
     let device = up[random.below(up.count)]
@@ -119,30 +107,37 @@ public struct Story {
       secret: random.identifier(), bundleIdentifier: "com.example.app\(number)", name: "app\(number)",
       team: random.chance(0.9) ? "TEAM" : "OTHER", types: random.chance(0.8) ? Self.types : [Self.types[0]],
       isChooser: random.chance(0.1))
-    apps.append(try ScriptedApp(identity, on: device, offersFrontmostOnly: random.chance(0.05), witness))
+    apps.append(try makeApp(identity, on: device, offersFrontmostOnly: random.chance(0.05)))
+  }
+
+  /// The workloads of the tests make apps whose history is checked.
+  func makeApp(
+    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false
+  ) throws(SegueError) -> ScriptedApp {
+    try ScriptedApp(identity, on: device, offersFrontmostOnly: offersFrontmostOnly)
   }
 
   // MARK: Events
 
-  private mutating func happen() throws(SegueError) {
+  private func runEvent() throws(SegueError) {
     apps.removeAll { !$0.isAlive }
     if apps.count < appCount, random.chance(0.5) {
-      try open()
+      try openApp()
       if random.chance(0.15) { apps.last?.process.learnsLate = true }
     }
     if !apps.isEmpty {
       let app = apps[random.below(apps.count)]
       switch random.below(100) {
-      case 0..<60: if app.isAwake { try act(app) }
-      case 60..<80: if app.isAwake { misbehave(app) }
-      default: try breakSomething(app)
+      case 0..<60: if app.isAwake { try actAsUser(of: app) }
+      case 60..<80: if app.isAwake { changeAnswers(of: app) }
+      default: try injectFault(app)
       }
     }
     fleet.advance(pause())
   }
 
-  /// Mostly a moment, seldom long enough for everybody to agree, or to find out that somebody is gone.
-  private mutating func pause() -> Int64 {
+  /// Mostly short, seldom long enough for all apps to agree, or to find out that one is gone.
+  private func pause() -> Int64 {
     switch random.below(100) {
     case 0..<50: random.within(0, 20)
     case 50..<90: random.within(0, 700)
@@ -151,8 +146,8 @@ public struct Story {
     }
   }
 
-  /// What a user does.
-  private mutating func act(_ app: ScriptedApp) throws(SegueError) {
+  /// Does what a user does.
+  private func actAsUser(of app: ScriptedApp) throws(SegueError) {
     switch random.below(20) {
     case 0..<5: app.becomeCurrent(random.identifier(), try activity())
     case 5..<12:
@@ -162,11 +157,11 @@ public struct Story {
       app.continue(offers[random.chance(0.7) ? 0 : random.below(offers.count)], random.identifier())
     default:
       guard app.activityCount > 0 else { return }
-      try treat(random.below(app.activityCount), of: app)
+      try modify(random.below(app.activityCount), of: app)
     }
   }
 
-  private mutating func treat(_ index: Int, of app: ScriptedApp) throws(SegueError) {
+  private func modify(_ index: Int, of app: ScriptedApp) throws(SegueError) {
     switch random.below(10) {
     case 0..<4:
       let number = nextNumber()
@@ -189,19 +184,19 @@ public struct Story {
     }
   }
 
-  mutating func nextNumber() -> Int {
+  func nextNumber() -> Int {
     number += 1
     return number
   }
 
-  mutating func activity() throws(SegueError) -> Activity {
+  func activity() throws(SegueError) -> Activity {
     // Mostly small; sometimes more than fits into a window, or into a socket.
     let size = random.chance(0.02) ? random.below(120_000) : random.below(200)
     return try ScriptedApp.activity(Self.types[random.below(2)], nextNumber(), size: size)
   }
 
-  /// What an app may do to others by how it answers.
-  private mutating func misbehave(_ app: ScriptedApp) {
+  /// Changes how an app answers, which is what it may do to others.
+  private func changeAnswers(of app: ScriptedApp) {
     switch random.below(6) {
     case 0: app.answersSaves.toggle()
     case 1: app.answersContinue.toggle()
@@ -212,7 +207,7 @@ public struct Story {
     }
   }
 
-  private mutating func breakSomething(_ app: ScriptedApp) throws(SegueError) {
+  private func injectFault(_ app: ScriptedApp) throws(SegueError) {
     let device = devices[random.below(devices.count)]
     switch random.below(28) {
     case 0..<3: app.process.kill()
@@ -236,11 +231,11 @@ public struct Story {
     case 23: app.process.kill(leavingChildFor: random.within(500, 20_000))
     case 24: device.admitsHubs.toggle()
     case 25, 26: device.removeFolder(isKept: random.chance(0.5))
-    default: try spoilNetwork()
+    default: try degradeNetwork()
     }
   }
 
-  private mutating func spoilNetwork() throws(SegueError) {
+  private func degradeNetwork() throws(SegueError) {
     var network = fleet.network
     let least = random.within(0, 50)
     try network.setDelay(least, least + random.within(0, random.chance(0.1) ? 1_500 : 100))

@@ -9,8 +9,8 @@ import Synchronization
 public final class LiveFleet: Handled {
   /// The most milliseconds of `advance`: a day.
   public static let advanceLimit: UInt64 = 86_400_000
-  /// The randomness of a story.
-  public static let storyLimits = (devices: 64, apps: 256, events: 100_000)
+  /// The limits of a workload.
+  public static let workloadLimits = (devices: 64, apps: 256, events: 100_000)
 
   let monitor = ConditionLock()
   let clock: FleetClock
@@ -169,9 +169,9 @@ public final class LiveFleet: Handled {
   /// Called with the lock, when there may be work.
   func ring() { if isAwaited, fleet.isBusy { Descriptors.raise(bell) } }
 
-  /// Runs a random workload: see `Story`.
+  /// Runs a random workload: see `Workload`.
   public func play(devices: Int, apps: Int, events: Int) throws(SegueError) {
-    let limits = Self.storyLimits
+    let limits = Self.workloadLimits
     guard 1...limits.devices ~= devices, 1...limits.apps ~= apps, 0...limits.events ~= events else {
       throw SegueError(
         .invalidArgument,
@@ -179,7 +179,7 @@ public final class LiveFleet: Handled {
     }
     try drive { () throws(SegueError) in
       guard fleet.devices.isEmpty else { throw SegueError(.invalidState, "fleet: has devices already") }
-      try Story.play(in: fleet, devices: devices, apps: apps, events: events)
+      try Workload.play(in: fleet, devices: devices, apps: apps, events: events)
     }
   }
 

@@ -1,18 +1,22 @@
 import SegueEngine
 import SegueModel
 
-/// The quiescent phase of a story: no faults remain, all apps answer, and there is time. Operations that may fail in
-/// the fault phase succeed now, and each rule holds in full.
-extension Story {
-  /// The number of scenarios per story.
-  private static let trialCount = 4
+@testable import SegueFleet
+
+/// A workload whose history is checked, and that ends in a quiescent phase: no faults remain, all apps answer, and
+/// there is time. Operations that may fail in the fault phase succeed now, and each rule holds in full.
+final class CheckedWorkload: Workload {
+  let history = HistoryChecker()
+
+  /// The number of scenarios per workload.
+  private static let scenarioCount = 4
   /// Milliseconds for any change to reach all apps.
-  static let toldTime: Int64 = 400
+  static let publishTime: Int64 = 400
   /// Milliseconds for an undisturbed continuation.
-  static let continuedTime: Int64 = 3_000
+  static let continuationTime: Int64 = 3_000
 
   /// An app that offers its last activity, and one that sees it.
-  struct Scene {
+  struct Fixture {
     let origin: ScriptedApp
     let viewer: ScriptedApp
     let id: Identifier
@@ -22,47 +26,62 @@ extension Story {
     var isOnOneDevice: Bool { origin.process.device === viewer.process.device }
   }
 
-  mutating func calm() throws(SegueError) {
+  override class func play(in fleet: Fleet, devices: Int, apps: Int, events: Int) throws(SegueError) {
+    let workload = CheckedWorkload(fleet, appCount: apps)
+    try workload.start(devices)
+    try workload.faultPhase(events)
+    try workload.quiescentPhase()
+    try workload.end()
+  }
+
+  override func makeApp(
+    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false
+  ) throws(SegueError) -> ScriptedApp {
+    try ObservedApp(identity, on: device, offersFrontmostOnly: offersFrontmostOnly, history)
+  }
+
+  private func quiescentPhase() throws(SegueError) {
     fleet.network = Network()
     // Earlier bytes are still in flight, and later ones cannot overtake them.
     fleet.advance(10_000)
     // In turn, so that a few seeds cover all scenarios.
-    let first = fleet.seed &* UInt64(Self.trialCount)
-    for number in 0..<UInt64(Self.trialCount) {
+    let first = fleet.seed &* UInt64(Self.scenarioCount)
+    for number in 0..<UInt64(Self.scenarioCount) {
       fleet.network = Network()
-      let trial = Trial.allCases[Int((first &+ number) % UInt64(Trial.allCases.count))]
-      try raise()
-      guard let scene = try scene(for: trial) else { continue }
+      let scenario = Scenario.allCases[Int((first &+ number) % UInt64(Scenario.allCases.count))]
+      try refillApps()
+      guard let fixture = try fixture(for: scenario) else { continue }
       fleet.trace(
-        "fleet", "tries", text: "\(trial.rawValue): \(scene.origin.process.name) to \(scene.viewer.process.name)")
-      try play(trial, scene)
-      settle()
+        "fleet", "tries", text: "\(scenario.rawValue): \(fixture.origin.process.name) to \(fixture.viewer.process.name)"
+      )
+      try play(scenario, fixture)
+      resumeApps()
     }
     fleet.network = Network()
     checkIdle()
   }
 
   /// Replaces apps that ended in the last scenario.
-  private mutating func raise() throws(SegueError) {
+  private func refillApps() throws(SegueError) {
     apps.removeAll { !$0.isAlive }
     guard apps.count < min(4, appCount) else { return }
-    while apps.count < min(4, appCount) { try open() }
+    while apps.count < min(4, appCount) { try openApp() }
     fleet.advance(2 * Fleet.agreementTime)
   }
 
-  private mutating func scene(for trial: Trial) throws(SegueError) -> Scene? {
-    let isOfHub = trial.isOfThirdHub
+  private func fixture(for scenario: Scenario) throws(SegueError) -> Fixture? {
+    let isOfHub = scenario.isOfThirdHub
     let origins = apps.filter { !isOfHub || $0.process.hub == nil }
     guard !origins.isEmpty else { return nil }
     let origin = origins[random.below(origins.count)]
     let id = random.identifier()
     origin.becomeCurrent(id, try activity())
-    fleet.advance(Self.toldTime)
+    fleet.advance(Self.publishTime)
     checkOffer(id, of: origin)
     let viewers = apps.filter {
       sees($0, origin) && (!isOfHub || $0.process.hub == nil && $0.process.device === origin.process.device)
     }
-    return viewers.isEmpty ? nil : Scene(origin: origin, viewer: viewers[random.below(viewers.count)], id: id)
+    return viewers.isEmpty ? nil : Fixture(origin: origin, viewer: viewers[random.below(viewers.count)], id: id)
   }
 
   // MARK: Expectations
@@ -73,13 +92,13 @@ extension Story {
       && fleet.distance(from: origin.process.device, to: viewer.process.device) != nil
   }
 
-  func claim(_ isSo: Bool, _ app: ScriptedApp, _ what: StaticString) {
+  func expect(_ isSo: Bool, _ app: ScriptedApp, _ what: StaticString) {
     if !isSo { app.process.complain(what) }
   }
 
   /// All apps that may see the offer do, up to date and in front; no other app does.
   func checkOffer(_ id: Identifier, of origin: ScriptedApp) {
-    guard let activity = origin.current else { return claim(false, origin, "R1.11: what is current is not") }
+    guard let activity = origin.current else { return expect(false, origin, "R1.11: what is current is not") }
     let device = origin.process.device
     let description = OfferDescription(
       id: id, type: activity.type, title: activity.title, payloadVersion: activity.payloadVersion,
@@ -88,26 +107,26 @@ extension Story {
     for app in apps where app.isAlive && app !== origin {
       let seen = app.engine?.offers[id]
       guard sees(app, origin) else {
-        claim(seen == nil, app, "R6.2: it sees what is not for it")
+        expect(seen == nil, app, "R6.2: it sees what is not for it")
         continue
       }
       guard let seen else {
-        claim(false, app, "R1.11: it does not see what is offered")
+        expect(false, app, "R1.11: it does not see what is offered")
         continue
       }
-      claim(seen.description.expiring(nil) == description, app, "R2.8: it sees an old state")
-      claim(app.offers.first?.description.id == id, app, "R1.12: the last activated is not in front")
-      claim(
+      expect(seen.description.expiring(nil) == description, app, "R2.8: it sees an old state")
+      expect(app.offers.first?.description.id == id, app, "R1.12: the last activated is not in front")
+      expect(
         seen.origin == origin.identity.id && Text.isSame(seen.appName, origin.identity.name)
           && Text.isSame(seen.deviceName, device.name), app, "R2.1: it sees an offer under a wrong name")
       let expires = seen.description.expirationDate.map { $0 - app.process.device.clockOffset }
       let date = activity.expirationDate.map { $0 - device.clockOffset }
-      claim(abs((expires ?? 0) - (date ?? 0)) < 2, app, "R1.6: it sees another expiration date")
+      expect(abs((expires ?? 0) - (date ?? 0)) < 2, app, "R1.6: it sees another expiration date")
     }
   }
 
   func checkGone(_ id: Identifier) {
-    for app in apps { claim(app.engine?.offers[id] == nil, app, "R1.11: it sees what is not offered any more") }
+    for app in apps { expect(app.engine?.offers[id] == nil, app, "R1.11: it sees what is not offered any more") }
   }
 
   /// In the quiescent phase nothing remains to wait for.
@@ -123,7 +142,7 @@ extension Story {
     for app in apps {
       checkIsIdle(app)
       app.process.complain(app.engine?.leak)
-      claim(app.current?.needsSave != true, app, "R2.2: a current activity was not saved by itself")
+      expect(app.current?.needsSave != true, app, "R2.2: a current activity was not saved by itself")
     }
   }
 
@@ -131,6 +150,6 @@ extension Story {
   func checkIsIdle(_ app: ScriptedApp) {
     guard let engine = app.engine, !app.offers.contains(where: { $0.description.expirationDate != nil }) else { return }
     let isIdle = engine.nextDeadline == nil || app.current?.expirationDate != nil
-    claim(isIdle, app, "nothing happens, and it has something to wait for")
+    expect(isIdle, app, "nothing happens, and it has something to wait for")
   }
 }

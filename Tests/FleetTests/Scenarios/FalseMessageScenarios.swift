@@ -2,48 +2,50 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
+@testable import SegueFleet
+
 /// Scenarios of the quiescent phase with apps that send false messages.
-extension Story {
+extension CheckedWorkload {
   /// A third app sends messages about two others, whose names it knows: they do not notice.
-  mutating func tryLying(_ scene: Scene) throws(SegueError) {
-    let liars = apps.filter { $0.isAwake && $0 !== scene.origin && $0 !== scene.viewer }
-    guard !liars.isEmpty, let offer = scene.viewer.engine?.offers[scene.id] else { return }
-    scene.origin.answersSaves = false
-    let id = begin(scene)
-    fleet.advance(Self.toldTime)
-    let continuation = Message.Continuation(id: id, origin: offer.origin, activity: scene.id)
-    try lie(of: continuation, asked: 1, scene, liars)
-    expect(scene, id, nil, nil)
-    scene.origin.answersSaves = true
-    scene.origin.answer()
-    fleet.advance(Self.continuedTime)
-    expect(scene, id, .continued(isStale: false), .restored)
-    guard let from = scene.viewer.lastContinued, from.continuation == id else { return }
-    witness?.hold(requestsOf: scene.origin)
-    let number = ask(scene, from, 100)
-    fleet.advance(Self.toldTime)
-    try lie(of: continuation, asked: number, scene, liars)
-    witness?.release(scene.origin)
-    fleet.advance(Self.toldTime)
-    expectAnswer(scene, number, nil)
-    checkOffer(scene.id, of: scene.origin)
+  func tryLying(_ fixture: Fixture) throws(SegueError) {
+    let liars = apps.filter { $0.isAwake && $0 !== fixture.origin && $0 !== fixture.viewer }
+    guard !liars.isEmpty, let offer = fixture.viewer.engine?.offers[fixture.id] else { return }
+    fixture.origin.answersSaves = false
+    let id = begin(fixture)
+    fleet.advance(Self.publishTime)
+    let continuation = Message.Continuation(id: id, origin: offer.origin, activity: fixture.id)
+    try lie(of: continuation, asked: 1, fixture, liars)
+    expect(fixture, id, nil, nil)
+    fixture.origin.answersSaves = true
+    fixture.origin.answer()
+    fleet.advance(Self.continuationTime)
+    expect(fixture, id, .continued(isStale: false), .restored)
+    guard let from = fixture.viewer.lastContinued, from.continuation == id else { return }
+    fixture.origin.answersContinue = false
+    let number = ask(fixture, from, 100)
+    fleet.advance(Self.publishTime)
+    try lie(of: continuation, asked: number, fixture, liars)
+    answerHeld(fixture.origin)
+    fleet.advance(Self.publishTime)
+    expectAnswer(fixture, number, nil)
+    checkOffer(fixture.id, of: fixture.origin)
   }
 
   /// - Parameter number: of the viewer's request.
-  private mutating func lie(
-    of continuation: Message.Continuation, asked number: UInt64, _ scene: Scene, _ liars: [ScriptedApp]
+  private func lie(
+    of continuation: Message.Continuation, asked number: UInt64, _ fixture: Fixture, _ liars: [ScriptedApp]
   ) throws(SegueError) {
     for _ in 0..<6 {
       let liar = liars[random.below(liars.count)]
       guard let link = liar.engine?.link else { continue }
       let lie = Lie.allCases[random.below(Lie.allCases.count)]
       liar.process.does("lies", lie.rawValue)
-      link.send(try message(lie, of: continuation, asked: number, scene, liar, link).encoded())
+      link.send(try message(lie, of: continuation, asked: number, fixture, liar, link).encoded())
       // Its messages are sent.
       liar.tell { _, _ in }
       fleet.advance(random.within(0, 50))
     }
-    fleet.advance(Self.toldTime)
+    fleet.advance(Self.publishTime)
   }
 
   /// An app sends messages about other apps' state, or false ones.
@@ -52,12 +54,12 @@ extension Story {
     case request, response, stream, streamAnswer, streamStatus
   }
 
-  private mutating func message(
-    _ lie: Lie, of continuation: Message.Continuation, asked number: UInt64, _ scene: Scene, _ liar: ScriptedApp,
+  private func message(
+    _ lie: Lie, of continuation: Message.Continuation, asked number: UInt64, _ fixture: Fixture, _ liar: ScriptedApp,
     _ link: Link
   ) -> Message {
     let error = SegueError(.handoffFailed, "a lie")
-    let viewer = scene.viewer.identity.id
+    let viewer = fixture.viewer.identity.id
     switch lie {
     case .withdraw: return .withdraw(continuation.activity)
     case .state: return .state(continuation.id, to: viewer, channel: link.open(), size: 3, isStale: false)

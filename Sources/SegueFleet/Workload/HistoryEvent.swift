@@ -1,0 +1,23 @@
+import SegueEngine
+import SegueModel
+
+/// What a scripted app does and is told, as far as a checker of the whole history has to know it.
+enum HistoryEvent {
+  /// An activity of the app is in a new state; nil if it has ended.
+  case activity(Identifier, Activity?)
+  /// The app begins a continuation.
+  case continues(Identifier, Offer)
+  /// The app, as the receiver, intends this outcome.
+  case answers(Identifier, Outcome)
+  /// A callback of the receiver runs.
+  case step(ContinuationStep, of: Identifier)
+  /// The origin learns how a continuation of its activity has ended.
+  case receipt(Receipt, of: Identifier)
+  case offer(Delivery.OfferEvent, Identifier)
+  /// The app sends a request, and has to get its content as the answer.
+  case requests(UInt64, [UInt8])
+  /// The app learns the result of its request.
+  case answered(UInt64, [UInt8], Status?)
+  /// The app has read the end of an attachment.
+  case fetched(Identifier, isComplete: Bool)
+}
