@@ -1,3 +1,4 @@
+import SegueModel
 import Testing
 
 @testable import SegueFleet
@@ -17,5 +18,26 @@ import Testing
     // Not inside the expectation, which would show what is left, and with it what is gone.
     let isGone = connection == nil
     #expect(isGone)
+  }
+
+  @Test func `steps at one time that do not end are reported, and the fleet goes on without them (R11.1)`() throws {
+    let fleet = Fleet(seed: 7)
+    fleet.stepLimit = 1_000
+    let identity = AppIdentity(
+      secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.restless", name: "restless", team: "TEAM",
+      types: ["com.example.note"], isChooser: false)
+    let app = try RestlessApp(identity, on: try fleet.addDevice("device"))
+    fleet.advance(1_000)
+    #expect(fleet.violation?.contains("does not end") ?? false)
+    #expect(fleet.clock.elapsed == 1_000)
+    app.close()
+  }
+}
+
+/// An app that always has another callback.
+private final class RestlessApp: ScriptedApp {
+  override func runCallbacks() {
+    super.runCallbacks()
+    process.settle(hasCallbacks: true)
   }
 }

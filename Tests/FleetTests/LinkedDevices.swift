@@ -6,7 +6,7 @@ import Testing
 
 /// Devices of a fleet, by number, for tests that say what happens: links only on demand, one delay for all of them, and
 /// a hub on each device from the start.
-struct LinkedDevices {
+final class LinkedDevices {
   /// Milliseconds that bytes take between two devices.
   static let delay: Int64 = 20
   /// Milliseconds in which devices link, and changes reach all apps.
@@ -15,6 +15,8 @@ struct LinkedDevices {
   let fleet: Fleet
   let history = HistoryChecker()
   private let devices: [FleetDevice]
+  /// An app outlives its process.
+  private var apps: [ScriptedApp] = []
 
   init(_ count: Int, seed: UInt64 = 1) throws {
     fleet = Fleet(seed: seed)
@@ -24,7 +26,7 @@ struct LinkedDevices {
     for number in 1...count { devices.append(try fleet.addDevice("device \(number)")) }
     self.devices = devices
     // The first app of a device carries its hub. Those that tests open can then come and go.
-    for index in 0..<count { _ = try open("carrier", on: index, types: [], team: "CARRIER") }
+    for index in 0..<count { _ = try open("carrier", on: index, types: ["com.example.carrier"], team: "CARRIER") }
     fleet.advance(Self.time)
   }
 
@@ -59,7 +61,9 @@ struct LinkedDevices {
     let identity = AppIdentity(
       secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team, types: types,
       isChooser: isChooser)
-    return try ObservedApp(identity, on: devices[device], offersFrontmostOnly: false, history)
+    let app = try ObservedApp(identity, on: devices[device], offersFrontmostOnly: false, history)
+    apps.append(app)
+    return app
   }
 
   /// Makes a new activity current, whose title is the number: "T7".
@@ -70,10 +74,10 @@ struct LinkedDevices {
   }
 
   /// Continues the frontmost offer that an app sees.
-  func `continue`(in app: ScriptedApp) throws -> Identifier {
+  func `continue`(in app: ScriptedApp) throws -> Attempt {
     let id = fleet.drawIdentifier()
     app.continue(try #require(app.offers.first), id)
-    return id
+    return try #require(history[id])
   }
 
   func titles(_ app: ScriptedApp) -> [String] { app.offers.map { $0.description.title ?? "" } }

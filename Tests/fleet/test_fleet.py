@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays random lives of the virtual fleet against the shipped library: no seed may break a promise.
+"""Plays random workloads of the virtual fleet against the shipped library: no seed may break a promise.
 
-The seeds that once did, and 10,000 more, on all processors, within 90 s; and 100 lives of other shapes, from a first
+The seeds that once did, and 10,000 more, on all processors, within 90 s; and 100 of other shapes, from a first
 seed that is drawn and printed. SEGUE_SEEDS=N plays N in place of the 10,000, from a first seed that is drawn; no limit.
 
 A seed that breaks a promise is printed; write it into regressions.txt with what was wrong.
@@ -19,9 +19,9 @@ from collections.abc import Iterator
 import pytest
 from project import ROOT, build
 
-PROGRAM = ROOT / ".build" / "fleet" / "stories"  # stays, for perf record
+PROGRAM = ROOT / ".build" / "fleet" / "workloads"  # stays, for perf record
 SEEDS = 10_000
-SHAPES = 100  # lives of other shapes
+SHAPES = 100  # workloads of other shapes
 WITHIN = 90.0  # seconds of each processor: others may use them too
 LINES = (ROOT / "Tests/fleet/regressions.txt").read_text().splitlines()
 REGRESSIONS = [line.split()[0] for line in LINES if line and not line.startswith("#")]
@@ -54,7 +54,7 @@ def processor_time() -> float:
 def regressions() -> Iterator[dict[str, subprocess.Popen[str]]]:
     """The programs are built, and the seeds of regressions.txt begin to play: one of them takes a minute."""
     PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-    for name in ("stories", "polling"):
+    for name in ("workloads", "polling"):
         build(ROOT / "Tests" / "fleet" / f"{name}.c", PROGRAM.parent, "-O2")
     playing = {}
     for line in REGRESSIONS:

@@ -11,6 +11,8 @@ import SegueWire
 public final class Fleet {
   /// The most steps of `run`.
   public static let runLimit = 10_000_000
+  /// The most steps at one time in `advance`.
+  var stepLimit = 1_000_000
   /// The most milliseconds of `advance`: a year.
   public static let advanceLimit: Int64 = 366 * 86_400_000
   /// The most devices of a fleet.
@@ -35,6 +37,8 @@ public final class Fleet {
   private var queue = EventQueue<FleetEvent>()
   private var underWay = 0
   private var lastProcess: Int32 = 0
+  /// Whether the steps at one time do not end.
+  private var isStuck = false
 
   // The state of the invariant checks: InvariantChecker.swift.
   /// Stopped processes, and devices that admit no hub.
@@ -179,12 +183,19 @@ public final class Fleet {
     return steps
   }
 
-  /// Steps until that many milliseconds have passed.
+  /// Steps until that many milliseconds have passed. Without more steps once a time has had too many of them.
   @discardableResult
   public func advance(_ milliseconds: Int64) -> Int {
     let end = clock.uptime + min(max(0, milliseconds), Self.advanceLimit)
-    var steps = 0
-    while step(until: end) { steps += 1 }
+    var (steps, first, time) = (0, 0, clock.uptime)
+    while !isStuck, step(until: end) {
+      steps += 1
+      if clock.uptime != time { (first, time) = (steps, clock.uptime) }
+      if steps - first >= stepLimit {
+        isStuck = true
+        report("fleet", "what happens at one time does not end")
+      }
+    }
     moveTime(to: end)
     return steps
   }

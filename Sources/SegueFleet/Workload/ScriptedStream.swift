@@ -1,7 +1,7 @@
 import SegueEngine
 import SegueModel
 
-/// One end of a stream between two apps of a story. The stream's name determines what it writes, and what it has to
+/// One end of a stream between two apps of a workload. The stream's name determines what it writes, and what it has to
 /// read.
 /// On the stream of an attachment only the origin writes, and then closes.
 final class ScriptedStream {

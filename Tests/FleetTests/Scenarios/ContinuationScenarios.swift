@@ -80,9 +80,10 @@ extension CheckedWorkload {
     return id
   }
 
-  func expect(_ fixture: Fixture, _ id: Identifier, _ end: Attempt.Told?, _ outcome: Outcome?) {
+  func expect(_ fixture: Fixture, _ id: Identifier, _ end: Attempt.Callback?, _ outcome: Outcome?) {
     let attempt = history[id]
-    expect(attempt?.told == [.willContinue] + (end.map { [$0] } ?? []), fixture.viewer, "R3.2: it is told another end")
+    let callbacks: [Attempt.Callback] = [.willContinue] + (end.map { [$0] } ?? [])
+    expect(attempt?.callbacks == callbacks, fixture.viewer, "R3.2: it is told another end")
     expect(attempt?.receipt?.outcome == outcome, fixture.origin, "R3.6: another outcome than is due")
   }
 

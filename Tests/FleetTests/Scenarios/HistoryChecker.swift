@@ -3,58 +3,6 @@ import SegueModel
 
 @testable import SegueFleet
 
-/// A scripted app that reports to the checker of its workload's history.
-final class ObservedApp: ScriptedApp {
-  private let history: HistoryChecker
-
-  init(
-    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool, _ history: HistoryChecker
-  ) throws(SegueError) {
-    self.history = history
-    try super.init(identity, on: device, offersFrontmostOnly: offersFrontmostOnly)
-  }
-
-  override func observe(_ event: HistoryEvent) { process.complain(history.violation(by: event, at: self)) }
-}
-
-/// A continuation of a workload.
-final class Attempt {
-  /// The callbacks of a receiver in a continuation.
-  enum Told: Equatable {
-    case willContinue
-    case continued(isStale: Bool)
-    case failed(Status)
-  }
-
-  let activity: Identifier
-  let receiver: AppIdentity
-  /// The activity as its app had it when the attempt began; nil if it was gone.
-  let state: Activity?
-  var told: [Told] = []
-  /// The state of the activity that the receiver got.
-  var number: Int?
-  /// The outcome that the receiver intended; nil if it has not answered yet.
-  var answer: Outcome?
-  var receipt: Receipt?
-
-  init(_ activity: Identifier, _ receiver: AppIdentity, _ state: Activity?) {
-    self.activity = activity
-    self.receiver = receiver
-    self.state = state
-  }
-}
-
-/// A request of a workload.
-struct Asked {
-  let app: Identifier
-  /// The number by the app's count.
-  let number: UInt64
-  let bytes: [UInt8]
-  var hasEnded = false
-  /// Nil, if it has ended with the answer.
-  var error: Status?
-}
-
 /// Records what the apps of a workload have set and answered, and what their callbacks get, on all devices, to check
 /// continuations and requests (R2.2, R3.6, R7.5).
 final class HistoryChecker {
@@ -92,10 +40,10 @@ final class HistoryChecker {
 
   private func violation(by step: ContinuationStep, of id: Identifier) -> StaticString? {
     switch step {
-    case .willContinue: attempts[id]?.told.append(.willContinue)
-    case .didFail(_, let error): attempts[id]?.told.append(.failed(error.status))
+    case .willContinue: attempts[id]?.callbacks.append(.willContinue)
+    case .didFail(_, let error): attempts[id]?.callbacks.append(.failed(error.status))
     case .continue(let activity, let from):
-      attempts[id]?.told.append(.continued(isStale: from.isStale))
+      attempts[id]?.callbacks.append(.continued(isStale: from.isStale))
       attempts[id]?.number = ScriptedApp.number(of: activity)
       guard let attempt = attempts[id] else { break }
       return violation(by: activity, from, attempt)

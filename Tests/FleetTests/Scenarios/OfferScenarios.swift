@@ -203,7 +203,7 @@ extension CheckedWorkload {
     let number = ask(fixture, from, 100)
     fixture.viewer.askStream(random.identifier(), from)
     fleet.advance(1_800)
-    expect(history[id]?.told.last == .willContinue, fixture.viewer, "R3.14: it does not wait for the next hub")
+    expect(history[id]?.callbacks.last == .willContinue, fixture.viewer, "R3.14: it does not wait for the next hub")
     fleet.advance(200)
     expect(fixture, id, .failed(.connectionUnavailable), nil)
     fleet.advance(800)
@@ -281,7 +281,7 @@ extension CheckedWorkload {
     fleet.advance(2 * Self.continuationTime)
     let isDirect = fixture.origin.process.device.link(to: fixture.viewer.process.device) != nil
     // A hub between the two may get the request while it does not see the origin.
-    if isDirect || history[id]?.told.last != .failed(.connectionUnavailable) {
+    if isDirect || history[id]?.callbacks.last != .failed(.connectionUnavailable) {
       expect(fixture, id, .continued(isStale: false), .restored)
       expect(history[id]?.number == number, fixture.viewer, "R2.2: it does not get the present state")
     }

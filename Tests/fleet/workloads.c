@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plays random lives of a fleet against the library in the tree, and says which break a promise.
+/* Plays random workloads of a fleet against the library in the tree, and says which break a promise.
  *
- *     stories FIRST COUNT [hashes|trace|shapes|DEVICES APPS EVENTS]
+ *     workloads FIRST COUNT [hashes|trace|shapes|DEVICES APPS EVENTS]
  *
  * hashes: a line a seed, "SEED HASH"; trace: the whole trace of each; shapes: each has devices, apps and events that
  * follow from the seed. The last line is "COUNT seeds, N broken, S s".
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include <segue.h>
@@ -49,6 +51,8 @@ static double now(void) {
 int main(int count, char **arguments) {
   if (count < 3)
     return 2;
+  /* A test that is killed leaves no process behind that plays on. */
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   uint64_t first = strtoull(arguments[1], NULL, 10), seeds = strtoull(arguments[2], NULL, 10), broken = 0;
   const char *what = count > 3 ? arguments[3] : "";
   struct shape given = USUAL;
