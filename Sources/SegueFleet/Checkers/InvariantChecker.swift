@@ -3,7 +3,7 @@ import SegueModel
 import SegueWire
 
 /// Checks the invariants of a fleet after each step: reports the first violation, and never traps.
-extension Fleet {
+final class InvariantChecker {
   /// Milliseconds after the last fault by which all devices agree, plus the time of the network.
   static let agreementTime: Int64 = 2_000
   /// The same after a silent fault: 30 s until the silent side counts as gone, and 2 s.
@@ -17,6 +17,18 @@ extension Fleet {
   /// The most links that an offer passes: it names the hubs that it has passed.
   private static let linkLimit = Route.limit - 1
 
+  /// The fleet owns it.
+  private unowned(unsafe) let fleet: Fleet
+  /// The number of stopped processes, and of devices that admit no hub.
+  private var stalledCount = 0
+  /// The uptime until which devices may differ.
+  private var disturbedUntil: Int64 = 0
+  private var isAuditQueued = false
+  /// Dead processes whose offers may still be listed somewhere.
+  private var departures: [FleetProcess] = []
+
+  init(_ fleet: Fleet) { self.fleet = fleet }
+
   // MARK: After each step
 
   func check(_ process: FleetProcess, _ engine: AppEngine) {
@@ -29,10 +41,9 @@ extension Fleet {
     if let broken { report("hub of \(hub.process.device.name)", "\(broken)") }
   }
 
-  /// Checks the bounds of all queues.
-  static func isOverfull(_ link: Link) -> Bool { link.pendingBytes > queueLimit }
-
-  func reportOverfull(_ link: Link, of process: FleetProcess) {
+  /// Checks the bound of what waits in a link.
+  func checkQueue(_ link: Link, of process: FleetProcess) {
+    guard link.pendingBytes > Self.queueLimit else { return }
     report(process.name, "a queue grows without bound: \(link.pendingBytes) bytes wait")
   }
 
@@ -57,7 +68,7 @@ extension Fleet {
     process.offered.id = id
     process.offered.title = title
     process.offered.type = type
-    process.offered.since = clock.uptime
+    process.offered.since = fleet.clock.uptime
     queueAudit(of: process)
   }
 
@@ -77,20 +88,20 @@ extension Fleet {
 
   /// Allows devices to differ for that long from now on.
   func disturb(for milliseconds: Int64) {
-    disturbedUntil = max(disturbedUntil, clock.uptime + milliseconds + Self.hops * network.longestDelay)
+    disturbedUntil = max(disturbedUntil, fleet.clock.uptime + milliseconds + Self.hops * fleet.network.longestDelay)
     guard !isAuditQueued else { return }
     isAuditQueued = true
-    push(.auditAll, at: disturbedUntil)
+    fleet.push(.auditAll, at: disturbedUntil)
   }
 
   private func queueAudit(of process: FleetProcess) {
     guard !process.offered.isAuditQueued else { return }
     process.offered.isAuditQueued = true
-    push(.audit(process), at: auditTime(of: process))
+    fleet.push(.audit(process), at: auditTime(of: process))
   }
 
   private func auditTime(of process: FleetProcess) -> Int64 {
-    max(disturbedUntil, process.offered.since + Self.agreementTime + Self.hops * network.longestDelay)
+    max(disturbedUntil, process.offered.since + Self.agreementTime + Self.hops * fleet.network.longestDelay)
   }
 
   // MARK: Timed checks
@@ -101,12 +112,12 @@ extension Fleet {
     case .audit(let process):
       process.offered.isAuditQueued = false
       guard process.isAlive else { return }
-      if auditTime(of: process) > clock.uptime { return queueAudit(of: process) }
+      if auditTime(of: process) > fleet.clock.uptime { return queueAudit(of: process) }
       // Otherwise another event follows when the stopped processes continue.
       if stalledCount == 0 { audit(process) }
     case .auditAll:
       isAuditQueued = false
-      guard disturbedUntil <= clock.uptime else { return disturb(for: 0) }
+      guard disturbedUntil <= fleet.clock.uptime else { return disturb(for: 0) }
       if stalledCount == 0 { auditAll() }
     default: break
     }
@@ -115,9 +126,9 @@ extension Fleet {
   private func judge(_ process: FleetProcess, _ key: ObligationTracker.Key) {
     guard process.isAlive, let due = process.obligations.due(key) else { return }
     guard !process.postpones(.overdue(process, key)) else { return }
-    guard due <= clock.uptime else { return push(.overdue(process, key), at: due) }
+    guard due <= fleet.clock.uptime else { return fleet.push(.overdue(process, key), at: due) }
     guard !process.awaitsDispatch else {
-      return push(.overdue(process, key), at: clock.uptime + Fleet.agreementTime)
+      return fleet.push(.overdue(process, key), at: fleet.clock.uptime + Self.agreementTime)
     }
     switch key {
     case .continuation: report(process.name, "R3.9: a continuation has not ended by its deadline")
@@ -128,7 +139,7 @@ extension Fleet {
   }
 
   private func auditAll() {
-    for device in devices {
+    for device in fleet.devices {
       if device.hubs.count > 1 { report(device.name, "section 9: it has more than one hub") }
       for process in device.processes where process.isAlive {
         if let engine = process.engine, !engine.isReady {
@@ -136,7 +147,7 @@ extension Fleet {
         } else if !process.isAtHub {
           report(process.name, "section 9: it is at a hub that does not count")
         }
-        let isDue = auditTime(of: process) <= clock.uptime
+        let isDue = auditTime(of: process) <= fleet.clock.uptime
         if isDue, process.offered.id != nil || !process.offered.former.isEmpty { audit(process) }
       }
     }
@@ -150,7 +161,7 @@ extension Fleet {
     guard let id = origin.offered.id, let app = origin.engine?.identity else { return }
     let hidesOthers = origin.device.hub?.process.offersFrontmostOnly ?? true
     let distances = distances(from: origin.device)
-    for device in devices {
+    for device in fleet.devices {
       let distance = distances[device.index]
       for viewer in device.processes where viewer !== origin {
         guard let engine = viewer.engine else { continue }
@@ -176,7 +187,7 @@ extension Fleet {
   /// Its earlier offers are gone everywhere.
   private func auditGone(_ origin: FleetProcess) {
     guard !origin.offered.former.isEmpty else { return }
-    for device in devices {
+    for device in fleet.devices {
       for viewer in device.processes {
         guard let engine = viewer.engine else { continue }
         for id in origin.offered.former where engine.offers[id] != nil {
@@ -185,6 +196,8 @@ extension Fleet {
       }
     }
   }
+
+  private func report(_ who: String, _ what: DiagnosticText) { fleet.report(who, what) }
 
   private func report(_ viewer: FleetProcess, _ what: StaticString, _ origin: FleetProcess) {
     report(viewer.name, "\(what) \(origin.name)")
@@ -198,7 +211,7 @@ extension Fleet {
 
   /// The number of links to each device, by its index; -1 if it cannot be reached.
   private func distances(from device: FleetDevice) -> [Int] {
-    var distances = [Int](repeating: -1, count: devices.count)
+    var distances = [Int](repeating: -1, count: fleet.devices.count)
     distances[device.index] = 0
     var found = [device]
     var next = 0
@@ -214,130 +227,5 @@ extension Fleet {
       }
     }
     return distances
-  }
-}
-
-/// The reports of the program in a process, for the trace and for the check of R3.2.
-extension FleetProcess {
-  /// The app begins a continuation.
-  /// - Parameter deadline: the uptime by which it has to end.
-  public func continues(_ id: Identifier, _ offer: Offer, deadline: Int64) {
-    trace("continues", offer.description.type, offer.description.title)
-    obligations.begin(id, deadline: deadline)
-    fleet.push(.overdue(self, .continuation(id)), at: deadline + ObligationTracker.slack)
-  }
-
-  /// The app asks why an activity is not offered.
-  public func asks(_ request: UInt64) {
-    fleet.trace(name, "asks why")
-    let deadline = fleet.clock.uptime + ObligationTracker.questionTime
-    expects(.question(request), by: deadline)
-  }
-
-  /// The app sends a request to the origin of a continued activity.
-  /// - Parameter deadline: the uptime by which it has to have an answer.
-  public func requests(_ number: UInt64, deadline: Int64) {
-    fleet.trace(name, "requests")
-    expects(.request(number), by: deadline)
-  }
-
-  /// The app asks the origin of a continued activity for a stream, or how a stream has ended.
-  /// - Parameter deadline: the uptime by which it has to have an answer.
-  public func waits(forStream id: Identifier, _ what: StaticString, deadline: Int64) {
-    fleet.trace(name, what)
-    expects(.stream(id), by: deadline)
-  }
-
-  private func expects(_ key: ObligationTracker.Key, by deadline: Int64) {
-    obligations.ask(key, deadline: deadline)
-    fleet.push(.overdue(self, key), at: deadline + ObligationTracker.slack)
-  }
-
-  /// Any other call of the app, such as making an activity current.
-  public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
-
-  /// A callback of the app runs.
-  public func isTold(_ delivery: Delivery) {
-    switch delivery {
-    case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
-    case .offer(let event, let offer):
-      complain(obligations.see(event, offer.description.id))
-      switch event {
-      case .appeared: trace("offer appeared", offer.description.type, offer.description.title, on: offer.deviceName)
-      case .changed: trace("offer changed", offer.description.type, offer.description.title, on: offer.deviceName)
-      case .gone: trace("offer gone", offer.description.type, offer.description.title, on: offer.deviceName)
-      }
-    case .willSave: fleet.trace(name, "will_save")
-    case .wasContinued(_, let receipt):
-      complain(obligations.receive(wasContinued: receipt.continuation))
-      fleet.trace(name, "was_continued", text: "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")
-    case .continuationEnded(_, let receipt):
-      fleet.trace(name, "continuation_ended", Self.name(of: receipt.outcome))
-      complain(obligations.receive(receiptOf: receipt.continuation, receipt.outcome))
-    case .explanation(let request, let reasons):
-      complain(obligations.answer(.question(request)))
-      fleet.trace(name, "explanation", text: "\(reasons.count) reasons")
-    case .answered(let number, _, let error):
-      fleet.trace(name, "answered", error?.message)
-      complain(obligations.answer(.request(number)))
-    case .requestCame: fleet.trace(name, "request")
-    // These are handled in `isTold(_:of:)`; the log is not for the app.
-    case .continuation, .log: break
-    // No app can ask for one: the fleet links its devices itself.
-    case .linked, .linkEnded: break
-    case .streamAnswered(let id, let error):
-      fleet.trace(name, "stream answered", error?.message)
-      complain(obligations.answer(.stream(id)))
-    case .streamCame: fleet.trace(name, "stream came")
-    case .streamEnded(let id, let word):
-      fleet.trace(name, "stream ended", Self.name(of: word))
-      complain(obligations.answer(.stream(id)))
-    }
-  }
-
-  /// A callback of the app about a continuation runs.
-  public func isTold(_ step: ContinuationStep, of id: Identifier) {
-    switch step {
-    case .willContinue(let offer):
-      fleet.trace(name, "will_continue", offer.description.type)
-      complain(obligations.announce(id))
-    case .continue(let activity, let from):
-      trace(from.isStale ? "continue (stale)" : "continue", activity.type, activity.title)
-      complain(obligations.end(id))
-    case .didFail(let type, let error):
-      fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
-      complain(obligations.end(id))
-    }
-  }
-
-  /// The app has closed and gets no more callbacks: nothing may be open.
-  public func checkIsTold() {
-    if !obligations.isEmpty { fleet.report(name, "R3.2: closed, and something has not ended") }
-  }
-
-  func complain(_ what: StaticString?) { if let what { fleet.report(name, "\(what)") } }
-
-  /// Adds a line about an activity to the trace.
-  private func trace(_ what: StaticString, _ type: String, _ title: String?, on device: String? = nil) {
-    let fleet = fleet
-    fleet.log.add(fleet.clock.elapsed, name, what, type: type, title: title, on: device)
-  }
-
-  private static func name(of word: StreamStatus) -> String {
-    switch word {
-    case .open: "open"
-    case .ended: "ended"
-    case .aborted: "aborted"
-    case .broken: "broken"
-    }
-  }
-
-  private static func name(of outcome: Outcome) -> String {
-    switch outcome {
-    case .restored: "restored"
-    case .declined: "declined"
-    case .failed: "failed"
-    case .unknown: "unknown"
-    }
   }
 }

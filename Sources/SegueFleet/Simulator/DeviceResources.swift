@@ -26,14 +26,14 @@ extension FleetDevice {
   func refuseWrites(_ probability: Double, for milliseconds: Int64) {
     fleet.trace(name, "refuses writes")
     resources.refuseWrites(probability, until: fleet.clock.uptime + milliseconds)
-    fleet.disturb(for: milliseconds + Fleet.agreementTime)
+    fleet.checker.disturb(for: milliseconds + InvariantChecker.agreementTime)
   }
 
   /// Processes may have only few descriptors for that many milliseconds.
   func limitDescriptors(for milliseconds: Int64) {
     fleet.trace(name, "has few descriptors")
     resources.makeScarce(until: fleet.clock.uptime + milliseconds)
-    fleet.disturb(for: milliseconds + Fleet.agreementTime)
+    fleet.checker.disturb(for: milliseconds + InvariantChecker.agreementTime)
   }
 
   /// The hub's process gets no descriptor for another connection for that many milliseconds.
@@ -41,6 +41,6 @@ extension FleetDevice {
     guard let hub else { return }
     fleet.trace(hub.process.name, "has no descriptor left")
     hub.exhaustedUntil = fleet.clock.uptime + milliseconds
-    fleet.disturb(for: milliseconds + Fleet.agreementTime)
+    fleet.checker.disturb(for: milliseconds + InvariantChecker.agreementTime)
   }
 }

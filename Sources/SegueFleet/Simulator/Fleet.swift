@@ -22,7 +22,7 @@ public final class Fleet {
   public let clock = FleetClock()
   public var network = Network() {
     // Bytes in flight keep the settings with which they were sent.
-    didSet { disturb(for: max(oldValue.longestDelay, network.longestDelay)) }
+    didSet { checker.disturb(for: max(oldValue.longestDelay, network.longestDelay)) }
   }
   /// Whether a new device is linked with all existing ones.
   public var linksAll = true
@@ -40,14 +40,7 @@ public final class Fleet {
   /// Whether the steps at one time do not end.
   private var isStuck = false
 
-  // The state of the invariant checks: InvariantChecker.swift.
-  /// Stopped processes, and devices that admit no hub.
-  var stalledCount = 0
-  /// The uptime until which devices may differ.
-  var disturbedUntil: Int64 = 0
-  var isAuditQueued = false
-  /// Dead processes whose offers may still be listed somewhere.
-  var departures: [FleetProcess] = []
+  private(set) lazy var checker = InvariantChecker(self)
 
   public init(seed: UInt64) {
     self.seed = seed
@@ -85,7 +78,7 @@ public final class Fleet {
     let known = one.links.count < two.links.count ? one.link(to: two) : two.link(to: one)
     guard isLinked != (known?.isWanted ?? false) else { return }
     trace(one.name, isLinked ? "is to be linked with" : "is to be linked no longer with", two.name)
-    disturb(for: Self.agreementTime)
+    checker.disturb(for: InvariantChecker.agreementTime)
     if isLinked {
       let link = known ?? makeLink(one, two)
       link.isWanted = true
@@ -115,7 +108,7 @@ public final class Fleet {
     }
     trace(one.name, "is cut off from", two?.name ?? "all")
     for link in one.links where two == nil || link.other(one) === two { link.isSilent = true }
-    disturb(for: Self.silenceTime)
+    checker.disturb(for: InvariantChecker.silenceTime)
   }
 
   /// Ends all partitions.
@@ -128,7 +121,7 @@ public final class Fleet {
         device.join(link)
       }
     }
-    disturb(for: Self.agreementTime + Network.recoveryTime)
+    checker.disturb(for: InvariantChecker.agreementTime + Network.recoveryTime)
   }
 
   private func checkPair(_ one: FleetDevice, _ two: FleetDevice) throws(SegueError) {
@@ -254,7 +247,7 @@ public final class Fleet {
       guard process.isStalled else { return false }
       process.resume()
     case .overdue, .audit, .auditAll:
-      judge(event)
+      checker.judge(event)
       return false
     }
     return true

@@ -29,8 +29,8 @@ public final class FleetDevice {
   var admitsHubs = true {
     didSet {
       guard admitsHubs != oldValue else { return }
-      fleet.stalledCount += admitsHubs ? -1 : 1
-      fleet.disturb(for: Self.refusalTime + Fleet.agreementTime)
+      if admitsHubs { fleet.checker.resumed() } else { fleet.checker.stalled() }
+      fleet.checker.disturb(for: Self.refusalTime + InvariantChecker.agreementTime)
     }
   }
   /// Connections that may wait for a hub to accept them.
@@ -72,7 +72,7 @@ public final class FleetDevice {
 
   func remove(_ process: FleetProcess) {
     processes.removeAll { $0 === process }
-    fleet.departed(process)
+    fleet.checker.departed(process)
   }
 
   /// The power goes: all that ran is gone, and other devices are not told.
@@ -89,7 +89,7 @@ public final class FleetDevice {
     children = []
     // It was in memory.
     folder = nil
-    fleet.disturb(for: Fleet.silenceTime)
+    fleet.checker.disturb(for: InvariantChecker.silenceTime)
   }
 
   /// The power is back. Nothing runs yet.
@@ -122,7 +122,7 @@ public final class FleetDevice {
   /// Something has come to a folder or gone: the processes that watch it learn of it.
   func changed(_ folder: FleetFolder) {
     let isLate = processes.contains { $0.learnsLate }
-    fleet.disturb(for: Fleet.agreementTime + (isLate ? FleetProcess.lookTime : 0))
+    fleet.checker.disturb(for: InvariantChecker.agreementTime + (isLate ? FleetProcess.lookTime : 0))
     for process in processes where process.directory.folder === folder {
       let time = fleet.random.within(0, process.learnsLate ? FleetProcess.lookTime : 2)
       fleet.push(.folderChanged(process), at: fleet.clock.uptime + time)
@@ -157,14 +157,14 @@ public final class FleetDevice {
   func started(_ hub: FleetHub) {
     hubs.append(hub)
     fleet.trace(name, "starts hub", text: "\(hub.generation) in \(hub.process.name)")
-    fleet.disturb(for: Fleet.agreementTime)
+    fleet.checker.disturb(for: InvariantChecker.agreementTime)
     joinAll()
   }
 
   func ended(_ hub: FleetHub) {
     hubs.removeAll { $0 === hub }
     hub.process.directory.released(hub)
-    fleet.disturb(for: Fleet.agreementTime)
+    fleet.checker.disturb(for: InvariantChecker.agreementTime)
   }
 
   /// The fleet ends.
@@ -203,7 +203,7 @@ public final class FleetDevice {
     let connection = Connection(.hub(one, numbers.0), .hub(two, numbers.1), over: link)
     link.connection = connection
     fleet.trace(link.first.name, "is linked with", link.second.name)
-    fleet.disturb(for: Fleet.agreementTime)
+    fleet.checker.disturb(for: InvariantChecker.agreementTime)
     let requests = link.takeRequests()
     one.join(connection, end: 0, as: numbers.0, for: requests.0)
     two.join(connection, end: 1, as: numbers.1, for: requests.1)
@@ -211,7 +211,7 @@ public final class FleetDevice {
 
   /// An end of a connection to another device has closed.
   func lost(_ link: DeviceLink, _ connection: Connection) {
-    fleet.disturb(for: Fleet.agreementTime)
+    fleet.checker.disturb(for: InvariantChecker.agreementTime)
     guard link.connection === connection, connection.owners[0] == nil, connection.owners[1] == nil else { return }
     fleet.trace(link.first.name, "is no longer linked with", link.second.name)
     join(link, after: DeviceLink.retryTime)

@@ -98,13 +98,13 @@ final class FleetHub {
     guard isAlive else { return }
     body()
     steps += 1
-    fleet.check(self, after: steps)
+    fleet.checker.check(self, after: steps)
     if isClosing, driver.isClosed { end() }
   }
 
   /// Output to a connection waits for room.
   func isBlocked(_ number: HubEngine.PeerNumber) {
-    if let link = driver.link(of: number), Fleet.isOverfull(link) { fleet.reportOverfull(link, of: process) }
+    if let link = driver.link(of: number) { fleet.checker.checkQueue(link, of: process) }
   }
 
   // MARK: End

@@ -76,7 +76,7 @@ public final class FleetProcess {
     election = HubElection(in: directory)
     fleet.trace(name, "opens")
     // It has to be told of what there is.
-    fleet.disturb(for: Fleet.agreementTime)
+    fleet.checker.disturb(for: InvariantChecker.agreementTime)
     queue(nil)
   }
 
@@ -133,7 +133,7 @@ public final class FleetProcess {
   }
 
   private func end() {
-    fleet.noteDeparture(self)
+    fleet.checker.noteDeparture(self)
     driver?.abandon()
     driver = nil
     connection = nil
@@ -211,7 +211,7 @@ public final class FleetProcess {
     guard isAwake else { return }
     fleet.trace(name, "is stopped")
     isStalled = true
-    fleet.stalledCount += 1
+    fleet.checker.stalled()
     if let milliseconds { fleet.push(.resume(self), at: fleet.clock.uptime + milliseconds) }
   }
 
@@ -224,9 +224,9 @@ public final class FleetProcess {
     }
     fleet.trace(name, "goes on")
     isStalled = false
-    fleet.stalledCount -= 1
+    fleet.checker.resumed()
     // A hub that reads only now what was said long ago takes it for a sign of life.
-    fleet.disturb(for: hub == nil ? Fleet.agreementTime : Fleet.silenceTime)
+    fleet.checker.disturb(for: hub == nil ? InvariantChecker.agreementTime : InvariantChecker.silenceTime)
     obligations.resumedAt = fleet.clock.uptime
     directory.listen()
     flush()
@@ -263,8 +263,8 @@ public final class FleetProcess {
       fleet.push(.callbacks(self), at: fleet.clock.uptime)
     }
     setDeadline(driver, fleet)
-    fleet.noteOffer(of: self, engine)
-    fleet.check(self, engine)
+    fleet.checker.noteOffer(of: self, engine)
+    fleet.checker.check(self, engine)
   }
 
   func runCallbacks() {
@@ -309,7 +309,7 @@ public final class FleetProcess {
   }
 
   private func checkQueue() {
-    if let link = driver?.engine.link, Fleet.isOverfull(link) { fleet.reportOverfull(link, of: self) }
+    if let link = driver?.engine.link { fleet.checker.checkQueue(link, of: self) }
   }
 
   /// The process looks for a hub in a moment.

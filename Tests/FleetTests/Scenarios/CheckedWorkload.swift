@@ -66,7 +66,7 @@ final class CheckedWorkload: Workload {
     apps.removeAll { !$0.isAlive }
     guard apps.count < min(4, appCount) else { return }
     while apps.count < min(4, appCount) { try openApp() }
-    fleet.advance(2 * Fleet.agreementTime)
+    fleet.advance(2 * InvariantChecker.agreementTime)
   }
 
   private func fixture(for scenario: Scenario) throws(SegueError) -> Fixture? {
@@ -89,7 +89,7 @@ final class CheckedWorkload: Workload {
   func sees(_ viewer: ScriptedApp, _ origin: ScriptedApp) -> Bool {
     guard viewer.isAlive, let activity = origin.current else { return false }
     return Routing.obstacle(for: viewer.identity, origin: origin.identity, type: activity.type) == nil
-      && fleet.distance(from: origin.process.device, to: viewer.process.device) != nil
+      && fleet.checker.distance(from: origin.process.device, to: viewer.process.device) != nil
   }
 
   func expect(_ isSo: Bool, _ app: ScriptedApp, _ what: StaticString) {
@@ -131,7 +131,7 @@ final class CheckedWorkload: Workload {
 
   /// In the quiescent phase nothing remains to wait for.
   private func checkIdle() {
-    fleet.advance(Fleet.agreementTime)
+    fleet.advance(InvariantChecker.agreementTime)
     let connections = devices.flatMap { $0.links.map { $0.connection } }
     fleet.advance(Self.endingTime)
     if !connections.elementsEqual(devices.flatMap { $0.links.map { $0.connection } }, by: { $0 === $1 }) {

@@ -17,7 +17,7 @@ extension CheckedWorkload {
     let areBoth = random.chance(0.5)
     origin.ask(link)
     if areBoth { viewer.ask(link) }
-    fleet.advance(Fleet.agreementTime)
+    fleet.advance(InvariantChecker.agreementTime)
     checkOffer(fixture.id, of: origin)
     expect(Text.isSame(origin.linkedWith, viewer.process.device.name), origin, "not linked as it has asked")
     expect(origin.linkEnd == nil, origin, "a link ends that nobody has ended")
@@ -40,10 +40,10 @@ extension CheckedWorkload {
       expect(hasEnded && (!areBoth || viewer.linkEnd != nil), viewer, "a link outlives its app")
       return checkGone(fixture.id)
     }
-    fleet.advance(link.isSilent ? Fleet.silenceTime : Self.publishTime)
+    fleet.advance(link.isSilent ? InvariantChecker.silenceTime : Self.publishTime)
     expect(origin.linkEnd != nil, origin, "it does not hear that its link has ended")
     if link.isSilent { fleet.heal() }
-    fleet.advance(Fleet.agreementTime)
+    fleet.advance(InvariantChecker.agreementTime)
     checkOffer(fixture.id, of: origin)
   }
 }

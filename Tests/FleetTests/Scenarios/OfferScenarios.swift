@@ -187,7 +187,7 @@ extension CheckedWorkload {
     }
     expect(fixture, `continue`(fixture), .continued(isStale: false), .restored)
     hub.process.resume()
-    fleet.advance(Fleet.agreementTime)
+    fleet.advance(InvariantChecker.agreementTime)
     checkOffer(fixture.id, of: fixture.origin)
   }
 
@@ -212,7 +212,7 @@ extension CheckedWorkload {
     expect(fixture.viewer.offers.isEmpty, fixture.viewer, "R2.8: what nobody may offer any more is still seen")
     device.admitsHubs = true
     // It was refused after 0, 1 and 3 s; the next attempt is after 7 s.
-    fleet.advance(4_000 + Fleet.agreementTime)
+    fleet.advance(4_000 + InvariantChecker.agreementTime)
     // Long enough that no app is expected at the next hub any longer.
     expectAnswer(fixture, number, nil, .connectionUnavailable)
     checkOffer(fixture.id, of: fixture.origin)
@@ -246,7 +246,7 @@ extension CheckedWorkload {
       hub.process.kill()
       fleet.advance(500)
       expect(origin.reasons?.count == 1, origin, "R6.5: the hub went away, and explain was not answered")
-      fleet.advance(Fleet.agreementTime)
+      fleet.advance(InvariantChecker.agreementTime)
     }
     try origin.change(fixture.index) { (activity) throws(SegueError) in activity.setEligible(.handoff, false) }
     origin.explain(fixture.index)

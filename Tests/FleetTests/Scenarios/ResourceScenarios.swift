@@ -16,7 +16,7 @@ extension CheckedWorkload {
     let late = try openLate(on: device)
     fleet.advance(400)
     expect(late.engine?.isReady == false, late, "a hub without a descriptor has accepted a connection")
-    fleet.advance(Fleet.agreementTime)
+    fleet.advance(InvariantChecker.agreementTime)
     checkOffer(fixture.id, of: fixture.origin)
     late.close()
   }

@@ -1,0 +1,127 @@
+import SegueEngine
+import SegueModel
+
+/// The reports of the program in a process, for the trace and for the check of R3.2.
+extension FleetProcess {
+  /// The app begins a continuation.
+  /// - Parameter deadline: the uptime by which it has to end.
+  public func continues(_ id: Identifier, _ offer: Offer, deadline: Int64) {
+    trace("continues", offer.description.type, offer.description.title)
+    obligations.begin(id, deadline: deadline)
+    fleet.push(.overdue(self, .continuation(id)), at: deadline + ObligationTracker.slack)
+  }
+
+  /// The app asks why an activity is not offered.
+  public func asks(_ request: UInt64) {
+    fleet.trace(name, "asks why")
+    let deadline = fleet.clock.uptime + ObligationTracker.questionTime
+    expects(.question(request), by: deadline)
+  }
+
+  /// The app sends a request to the origin of a continued activity.
+  /// - Parameter deadline: the uptime by which it has to have an answer.
+  public func requests(_ number: UInt64, deadline: Int64) {
+    fleet.trace(name, "requests")
+    expects(.request(number), by: deadline)
+  }
+
+  /// The app asks the origin of a continued activity for a stream, or how a stream has ended.
+  /// - Parameter deadline: the uptime by which it has to have an answer.
+  public func waits(forStream id: Identifier, _ what: StaticString, deadline: Int64) {
+    fleet.trace(name, what)
+    expects(.stream(id), by: deadline)
+  }
+
+  private func expects(_ key: ObligationTracker.Key, by deadline: Int64) {
+    obligations.ask(key, deadline: deadline)
+    fleet.push(.overdue(self, key), at: deadline + ObligationTracker.slack)
+  }
+
+  /// Any other call of the app, such as making an activity current.
+  public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
+
+  /// A callback of the app runs.
+  public func isTold(_ delivery: Delivery) {
+    switch delivery {
+    case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
+    case .offer(let event, let offer):
+      complain(obligations.see(event, offer.description.id))
+      switch event {
+      case .appeared: trace("offer appeared", offer.description.type, offer.description.title, on: offer.deviceName)
+      case .changed: trace("offer changed", offer.description.type, offer.description.title, on: offer.deviceName)
+      case .gone: trace("offer gone", offer.description.type, offer.description.title, on: offer.deviceName)
+      }
+    case .willSave: fleet.trace(name, "will_save")
+    case .wasContinued(_, let receipt):
+      complain(obligations.receive(wasContinued: receipt.continuation))
+      fleet.trace(name, "was_continued", text: "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")
+    case .continuationEnded(_, let receipt):
+      fleet.trace(name, "continuation_ended", Self.name(of: receipt.outcome))
+      complain(obligations.receive(receiptOf: receipt.continuation, receipt.outcome))
+    case .explanation(let request, let reasons):
+      complain(obligations.answer(.question(request)))
+      fleet.trace(name, "explanation", text: "\(reasons.count) reasons")
+    case .answered(let number, _, let error):
+      fleet.trace(name, "answered", error?.message)
+      complain(obligations.answer(.request(number)))
+    case .requestCame: fleet.trace(name, "request")
+    // These are handled in `isTold(_:of:)`; the log is not for the app.
+    case .continuation, .log: break
+    // No app can ask for one: the fleet links its devices itself.
+    case .linked, .linkEnded: break
+    case .streamAnswered(let id, let error):
+      fleet.trace(name, "stream answered", error?.message)
+      complain(obligations.answer(.stream(id)))
+    case .streamCame: fleet.trace(name, "stream came")
+    case .streamEnded(let id, let word):
+      fleet.trace(name, "stream ended", Self.name(of: word))
+      complain(obligations.answer(.stream(id)))
+    }
+  }
+
+  /// A callback of the app about a continuation runs.
+  public func isTold(_ step: ContinuationStep, of id: Identifier) {
+    switch step {
+    case .willContinue(let offer):
+      fleet.trace(name, "will_continue", offer.description.type)
+      complain(obligations.announce(id))
+    case .continue(let activity, let from):
+      trace(from.isStale ? "continue (stale)" : "continue", activity.type, activity.title)
+      complain(obligations.end(id))
+    case .didFail(let type, let error):
+      fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
+      complain(obligations.end(id))
+    }
+  }
+
+  /// The app has closed and gets no more callbacks: nothing may be open.
+  public func checkIsTold() {
+    if !obligations.isEmpty { fleet.report(name, "R3.2: closed, and something has not ended") }
+  }
+
+  func complain(_ what: StaticString?) { if let what { fleet.report(name, "\(what)") } }
+
+  /// Adds a line about an activity to the trace.
+  private func trace(_ what: StaticString, _ type: String, _ title: String?, on device: String? = nil) {
+    let fleet = fleet
+    fleet.log.add(fleet.clock.elapsed, name, what, type: type, title: title, on: device)
+  }
+
+  private static func name(of word: StreamStatus) -> String {
+    switch word {
+    case .open: "open"
+    case .ended: "ended"
+    case .aborted: "aborted"
+    case .broken: "broken"
+    }
+  }
+
+  private static func name(of outcome: Outcome) -> String {
+    switch outcome {
+    case .restored: "restored"
+    case .declined: "declined"
+    case .failed: "failed"
+    case .unknown: "unknown"
+    }
+  }
+}
