@@ -15,6 +15,8 @@ final class LinkedDevices {
   let fleet: Fleet
   let history = HistoryChecker()
   private let devices: [FleetDevice]
+  /// The first app of each device, which carries its hub.
+  private(set) var carriers: [ScriptedApp] = []
   /// An app outlives its process.
   private var apps: [ScriptedApp] = []
 
@@ -25,8 +27,10 @@ final class LinkedDevices {
     var devices: [FleetDevice] = []
     for number in 1...count { devices.append(try fleet.addDevice("device \(number)")) }
     self.devices = devices
-    // The first app of a device carries its hub. Those that tests open can then come and go.
-    for index in 0..<count { _ = try open("carrier", on: index, types: ["com.example.carrier"], team: "CARRIER") }
+    // The apps that tests open can come and go, and the hubs stay.
+    for index in 0..<count {
+      carriers.append(try open("carrier", on: index, types: ["com.example.carrier"], team: "CARRIER"))
+    }
     fleet.advance(Self.time)
   }
 
@@ -40,6 +44,17 @@ final class LinkedDevices {
   }
 
   func link(_ one: Int, _ other: Int) throws { try fleet.setLinked(devices[one], devices[other], true) }
+
+  /// An app asks for the link of its device with another one.
+  func link(_ other: Int, by app: ScriptedApp) throws {
+    let device = app.process.device
+    // The fleet has to know the two, and leaves the link to the app.
+    if device.link(to: devices[other]) == nil {
+      try fleet.setLinked(device, devices[other], true)
+      try fleet.setLinked(device, devices[other], false)
+    }
+    app.ask(device.link(to: devices[other]))
+  }
 
   /// The link ends, as both devices notice, and no other follows.
   func unlink(_ one: Int, _ other: Int) throws { try fleet.setLinked(devices[one], devices[other], false) }
@@ -57,7 +72,7 @@ final class LinkedDevices {
   func open(
     _ name: String, on device: Int, types: [String] = ["com.example.note"], team: String = "TEAM",
     isChooser: Bool = false
-  ) throws -> ScriptedApp {
+  ) throws -> ObservedApp {
     let identity = AppIdentity(
       secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team, types: types,
       isChooser: isChooser)
