@@ -67,6 +67,8 @@ import Testing
     let attempt = try devices.continue(in: viewer)
     devices.wait(100)
     devices.cut(0, 1)
+    // Until the hubs have noticed: before that, the link would end with its app.
+    devices.wait(2 * LinkedDevices.delay)
     one.close()
     try devices.link(1, by: two)
     devices.wait(500)

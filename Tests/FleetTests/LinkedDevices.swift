@@ -65,7 +65,7 @@ final class LinkedDevices {
   /// Nothing passes between two devices, without notice, until the fleet heals.
   func silence(_ one: Int, _ other: Int) throws { try fleet.partition(devices[one], from: devices[other]) }
 
-  func wait(_ milliseconds: Int64 = Self.time) { fleet.advance(milliseconds) }
+  func wait(_ milliseconds: Int64 = LinkedDevices.time) { fleet.advance(milliseconds) }
 
   // MARK: Apps
 

@@ -86,6 +86,10 @@ final class InvariantChecker {
     if !process.offered.former.isEmpty { departures.append(process) }
   }
 
+  /// A process is stopped, or a device admits no hub: nothing is checked meanwhile that needs all of them.
+  func stalled() { stalledCount += 1 }
+  func resumed() { stalledCount -= 1 }
+
   /// Allows devices to differ for that long from now on.
   func disturb(for milliseconds: Int64) {
     disturbedUntil = max(disturbedUntil, fleet.clock.uptime + milliseconds + Self.hops * fleet.network.longestDelay)
