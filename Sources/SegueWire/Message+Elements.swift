@@ -4,16 +4,18 @@ extension Message {
   /// Decodes a message from outside. Nil for an unknown kind, from a newer peer. Throws MALFORMED, which names the
   /// message and the element.
   public static func decode(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Message? {
-    if let reader = FlatReader(bytes) { return try decode(MessageCoder(reader)) }
+    if let reader = FlatReader(bytes) { return try decode(reader) }
     // The message has another encoding.
     return try Value(cbor: bytes).encoding.withUnsafeBufferPointer { (bytes) throws(SegueError) in
-      try decode(FlatReader(UnsafeRawBufferPointer(bytes)).flatMap { MessageCoder($0) })
+      try decode(FlatReader(UnsafeRawBufferPointer(bytes)))
     }
   }
 
   @inline(never)
-  private static func decode(_ coder: MessageCoder?) throws(SegueError) -> Message? {
-    guard var coder else { throw SegueError(.malformed, "message: not an array that starts with a number") }
+  private static func decode(_ reader: FlatReader?) throws(SegueError) -> Message? {
+    guard let reader, var coder = MessageCoder(reader) else {
+      throw SegueError(.malformed, "message: not an array that starts with a number")
+    }
     guard var message = Message(blank: coder.number) else { return nil }
     message.code(with: &coder)
     if let failure = coder.failure { throw failure }
