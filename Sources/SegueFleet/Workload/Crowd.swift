@@ -4,8 +4,12 @@ final class Crowd {
   private var connections: [Connection] = []
 
   /// Nil without a hub.
-  init?(_ count: Int, on device: FleetDevice) {
+  convenience init?(_ count: Int, on device: FleetDevice) {
     guard let hub = device.hub else { return nil }
+    self.init(count, on: device, to: hub)
+  }
+
+  private init(_ count: Int, on device: FleetDevice, to hub: FleetHub) {
     process = FleetProcess("\(device.name)/mute", on: device, offersFrontmostOnly: false)
     for _ in 0..<count { connections.append(device.connect(process, to: hub)) }
   }
