@@ -7,6 +7,10 @@ import Testing
 @Suite struct ElectionTests {
   private let fleet = Fleet(seed: 1)
   private let device: FleetDevice
+  private let opened = OpenedApps()
+
+  /// Keeps each app until its test ends: the fleet does not, and an optimised test lets go of it earlier.
+  private final class OpenedApps { var apps: [ScriptedApp] = [] }
 
   init() throws { device = try fleet.addDevice("phone") }
 
@@ -14,7 +18,9 @@ import Testing
     let identity = AppIdentity(
       secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.\(name)", name: name, team: "TEAM",
       types: ["com.example.note"], isChooser: false)
-    return try ScriptedApp(identity, on: device)
+    let app = try ScriptedApp(identity, on: device)
+    opened.apps.append(app)
+    return app
   }
 
   /// Opens apps one after the other: the first one carries the hub.

@@ -76,7 +76,7 @@ def make_copy(mutants: Sequence[Mutant], suites: Iterable[str]) -> None:
     """Only what changes is written, so that a second build is short."""
     text, folders = manifest(suites)
     wanted: dict[Path, str] = {Path("Package.swift"): text, Path("Sources/SegueModel/ActiveMutant.swift"): SWITCH}
-    for folder in folders:
+    for folder in [*folders, "docs"]:  # tests compare the messages with those that a page describes
         for path in (ROOT / folder).rglob("*"):
             if path.is_file():
                 wanted[path.relative_to(ROOT)] = path.read_text()
