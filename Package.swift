@@ -43,12 +43,14 @@ let package = Package(
     .target(name: "CSegue", path: "include", publicHeadersPath: "."),
     .systemLibrary(name: "CLibUV"),
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CSQLite"),
     module("SegueModel"),
     module("SegueWire", imports: ["SegueModel"]),
     module("SegueEngine", imports: ["SegueModel", "SegueWire"]),
     module("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
     module("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver"]),
     module("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
+    module("SegueStore", imports: ["SegueModel", "CLinux", "CSQLite"], links: ["sqlite3"]),
     module(
       "SegueRuntime",
       imports: [
@@ -72,6 +74,7 @@ let package = Package(
         .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver"]),
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet"]),
+        .testTarget(name: "StoreTests", dependencies: ["SegueStore", "CLinux"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),
       ])
 )

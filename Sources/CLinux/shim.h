@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,11 @@
 extern char *secure_getenv(const char *name);
 
 static inline int linux_cancel_disable(void) { return PTHREAD_CANCEL_DISABLE; }
+/** Returns the number of a file system's type (statfs(2)); 0 if the system does not tell. */
+static inline uint32_t linux_file_system(int fd) {
+  struct statfs status;
+  return fstatfs(fd, &status) == 0 ? (uint32_t)status.f_type : 0;
+}
 static inline int linux_errno(void) { return errno; }
 static inline void linux_set_errno(int number) { errno = number; }
 static inline int linux_openat(int folder, const char *path, int flags, mode_t mode) {

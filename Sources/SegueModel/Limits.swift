@@ -36,6 +36,29 @@ public struct Limits: Sendable {
   /// Milliseconds between two updates of one offer (R2.8).
   public static let offerUpdate: Int64 = 100
 
+  /// Bytes of the attachments that the agent stores of one activity; it leaves larger ones to the origin (R2.5, R3.8).
+  public static let storedAttachments = 64 * 1024 * 1024
+  /// Entries of an inbox, and kept offers.
+  public static let inboxEntries = 1_000
+  /// Bytes of all documents and attachments in an inbox.
+  public static let inboxBytes: Int64 = 1 << 30
+  /// Crashes of an app on one entry of the inbox, after which it gets the entry only when the user asks (R3.8).
+  public static let crashes: Int64 = 3
+  /// Seconds that an entry of the inbox waits whose activity has no expiration date (R3.8).
+  public static let inboxLife: Double = 7 * 86_400
+  /// Seconds that a kept offer lasts (R2.5).
+  public static let keptOfferLife: Double = 12 * 3_600
+  /// Saved activities (R8.1), and the bytes of all of them.
+  public static let savedActivities: Int64 = 100_000
+  public static let savedBytes: Int64 = 1 << 30
+  /// Seconds that a saved activity without an expiration date is kept (R8.1).
+  public static let savedLife: Double = 30 * 86_400
+  /// Bytes of what an app marks as searchable in one activity, and of its keywords.
+  public static let searchableText = 64 * 1024
+  /// Bytes, and words, of what is searched for.
+  public static let query = 1024
+  public static let queryWords = 32
+
   /// Bytes of encoded user_info.
   public var userInfo = 256 * 1024
   /// Bytes of a request, and of its answer (R7.5).

@@ -1,0 +1,187 @@
+import CLinux
+import CSQLite
+import SegueModel
+
+/// One SQLite database of the state folder, used by one process and one thread at a time.
+///
+/// Once SQLite reports damage, or a row cannot be read, every call fails with that, and the file is checked when it is
+/// opened next.
+final class Database {
+  let name: String
+  let folder: StateFolder
+  private let connection: OpaquePointer
+  /// Prepared statements by the address of their text.
+  private var statements: [UnsafePointer<UInt8>: OpaquePointer] = [:]
+  private var damage: SegueError?
+  private var isInTransaction = false
+
+  init(_ name: String, _ folder: StateFolder, _ connection: OpaquePointer) {
+    self.name = name
+    self.folder = folder
+    self.connection = connection
+  }
+
+  deinit {
+    // A damaged database is not written to: what stands in its log may be of use.
+    if damage != nil { keepLog(true) }
+    while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
+    sqlite3_close(connection)
+  }
+
+  /// Whether the end of the connection leaves the write-ahead log as it is.
+  func keepLog(_ keeps: Bool) { _ = sqlite_configure(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps ? 1 : 0) }
+
+  func configure(_ option: Int32, _ isOn: Bool) { _ = sqlite_configure(connection, option, isOn ? 1 : 0) }
+
+  // MARK: Statements
+
+  /// Runs a statement to its end.
+  /// - Returns: the number of rows that it changed.
+  @discardableResult
+  func run(_ text: StaticString, _ cells: [Cell] = []) throws(SegueError) -> Int {
+    try forEachRow(text, cells) { _ throws(SegueError) in }
+    return Int(sqlite3_changes(connection))
+  }
+
+  /// Passes each row of a result. `body` must not run the same statement.
+  func forEachRow(
+    _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Void
+  ) throws(SegueError) {
+    let statement = try prepared(text, cells)
+    defer { sqlite3_reset(statement) }
+    while true {
+      switch sqlite3_step(statement) {
+      case SQLITE_ROW: try body(Row(statement: statement, database: self))
+      case SQLITE_DONE: return
+      case let code: throw failure(code)
+      }
+    }
+  }
+
+  /// What `body` makes of the first row; nil if there is none.
+  func first<Result>(
+    _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Result
+  ) throws(SegueError) -> Result? {
+    let statement = try prepared(text, cells)
+    defer { sqlite3_reset(statement) }
+    switch sqlite3_step(statement) {
+    case SQLITE_ROW: return try body(Row(statement: statement, database: self))
+    case SQLITE_DONE: return nil
+    case let code: throw failure(code)
+    }
+  }
+
+  /// Runs `body` as one transaction: committed if it returns, undone if it or the commit throws.
+  func transaction<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
+    guard !isInTransaction else { throw SegueError(.invalidState, "\(name): is in a transaction already") }
+    try run("BEGIN IMMEDIATE")
+    isInTransaction = true
+    defer { isInTransaction = false }
+    do throws(SegueError) {
+      let result = try body()
+      try run("COMMIT")
+      return result
+    } catch {
+      // SQLite may have done it by itself.
+      if sqlite3_get_autocommit(connection) == 0 { sqlite3_exec(connection, "ROLLBACK", nil, nil, nil) }
+      throw error
+    }
+  }
+
+  /// Runs several statements, none of which has a result.
+  func runAll(_ text: StaticString) throws(SegueError) {
+    let code = sqlite3_exec(connection, Self.pointer(text), nil, nil, nil)
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// SQLite's own result of a statement.
+  func result(of text: StaticString) -> Int32 { sqlite3_exec(connection, Self.pointer(text), nil, nil, nil) }
+
+  /// Sets the version of the schema; a pragma takes no parameter.
+  func setVersion(_ version: Int64) throws(SegueError) {
+    let code = sqlite3_exec(connection, "PRAGMA user_version=\(version)", nil, nil, nil)
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// The number of the row that was inserted last.
+  var lastRow: Int64 { sqlite3_last_insert_rowid(connection) }
+
+  /// Whether a statement can be prepared: whether the tables and columns that it names are there.
+  func canPrepare(_ text: StaticString) -> Bool {
+    var statement: OpaquePointer?
+    let code = sqlite3_prepare_v2(connection, Self.pointer(text), Int32(text.utf8CodeUnitCount), &statement, nil)
+    sqlite3_finalize(statement)
+    return code == SQLITE_OK
+  }
+
+  private func prepared(_ text: StaticString, _ cells: [Cell]) throws(SegueError) -> OpaquePointer {
+    if let damage { throw damage }
+    let statement = try prepared(text)
+    for (index, cell) in cells.enumerated() {
+      let code = Self.bind(cell, statement, Int32(index + 1))
+      guard code == SQLITE_OK else { throw failure(code) }
+    }
+    return statement
+  }
+
+  private func prepared(_ text: StaticString) throws(SegueError) -> OpaquePointer {
+    if let known = statements[text.utf8Start] { return known }
+    var statement: OpaquePointer?
+    let code = sqlite3_prepare_v3(
+      connection, Self.pointer(text), Int32(text.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard code == SQLITE_OK, let statement else { throw failure(code) }
+    statements[text.utf8Start] = statement
+    return statement
+  }
+
+  private static func pointer(_ text: StaticString) -> UnsafePointer<CChar> {
+    UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+  }
+
+  private static func bind(_ cell: Cell, _ statement: OpaquePointer, _ place: Int32) -> Int32 {
+    switch cell {
+    case .null: sqlite3_bind_null(statement, place)
+    case .integer(let number): sqlite3_bind_int64(statement, place, number)
+    case .real(let number): sqlite3_bind_double(statement, place, number)
+    case .text(let text):
+      Text.withBytes(text) { sqlite_bind_text(statement, place, $0.baseAddress, UInt64($0.count)) }
+    case .blob(let bytes):
+      bytes.withUnsafeBytes { sqlite_bind_blob(statement, place, $0.baseAddress, UInt64($0.count)) }
+    }
+  }
+
+  // MARK: Errors
+
+  /// Marks the database as damaged.
+  /// - Returns: the error to throw.
+  func damaged(_ what: DiagnosticText) -> SegueError {
+    let error = SegueError(.malformed, "\(folder.path)/\(name): is damaged: \(what)")
+    if damage == nil {
+      damage = error
+      // If this cannot be written, a log that stays says the same.
+      _ = try? folder.create(name + StateFolder.suspicion)
+    }
+    return error
+  }
+
+  /// The error for a result of SQLite.
+  func failure(_ code: Int32) -> SegueError {
+    let said = sqlite3_errmsg(connection).map { String(cString: $0) } ?? ""
+    let number = sqlite3_system_errno(connection)
+    switch code & 0xff {
+    case SQLITE_CORRUPT, SQLITE_NOTADB: return damaged("\(said)")
+    case SQLITE_FULL: return full()
+    case SQLITE_IOERR where number == ENOSPC || number == EDQUOT: return full()
+    case SQLITE_IOERR where number != 0: return .refused("\(folder.path)/\(name)", number)
+    case SQLITE_BUSY, SQLITE_LOCKED:
+      return SegueError(.busy, "\(folder.path)/\(name): another process has it open")
+    case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
+      return SegueError(.system, "\(folder.path)/\(name): cannot be written: \(said)")
+    default: return SegueError(.system, "\(folder.path)/\(name): \(said)")
+    }
+  }
+
+  private func full() -> SegueError {
+    SegueError(.system, "\(folder.path)/\(name): the disk is full, and nothing was stored; free some space")
+  }
+}

@@ -1,0 +1,66 @@
+import SegueModel
+
+/// Kept offers (R2.5).
+extension Inbox {
+  /// Keeps an offer with its last snapshot, instead of an older one of the same activity, until `life` seconds from now
+  /// or the activity's expiration date.
+  /// - Parameter team: the Team ID of its app.
+  /// Throws LIMIT_EXCEEDED as `put` does, INVALID_STATE if it has expired.
+  public func keep(
+    _ offer: Offer, team: String, document: [UInt8], attachments: [AttachmentContent] = [], at now: Double,
+    life: Double = Limits.keptOfferLife
+  ) throws(SegueError) {
+    try Text.check(Optional(team), "team", atMost: Limits.identifier)
+    let latest = now + life
+    let expiry = offer.description.expirationDate.map { min($0, latest) } ?? latest
+    guard expiry > now else { throw SegueError(.invalidState, "activity: has expired") }
+    try database.transaction { () throws(SegueError) in
+      _ = try remove(offer.description.id)
+      let payload = try store(document, attachments)
+      try database.run(
+        """
+        INSERT INTO kept (team, payload, kept, expires, activity, origin, origin_app, origin_bundle, device, type,
+          title, payload_version, size_hint, expiration, streams)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+        """, [.text(team), .integer(payload), .real(now), .real(expiry)] + Self.cells(of: offer))
+    }
+  }
+
+  /// The oldest first, those that have expired included until `expire`.
+  public func keptOffers() throws(SegueError) -> [KeptOffer] {
+    var found: [KeptOffer] = []
+    try database.forEachRow(Self.allKept) { row throws(SegueError) in found.append(try keptOffer(row)) }
+    return found
+  }
+
+  /// Forgets the kept offer of an activity.
+  /// - Returns: false if there is none.
+  @discardableResult
+  public func withdraw(_ activity: Identifier) throws(SegueError) -> Bool {
+    try database.transaction { () throws(SegueError) in try remove(activity) }
+  }
+
+  /// Forgets the kept offers of an app: it makes another activity current.
+  /// - Returns: their activities.
+  @discardableResult
+  public func withdrawOffers(ofApp bundle: String) throws(SegueError) -> [Identifier] {
+    try database.transaction { () throws(SegueError) in
+      var found: [Identifier] = []
+      try database.forEachRow("SELECT activity FROM kept WHERE origin_bundle = ?1 ORDER BY number", [.text(bundle)]) {
+        row throws(SegueError) in found.append(try row.identifier(0))
+      }
+      for activity in found { _ = try remove(activity) }
+      return found
+    }
+  }
+
+  private func remove(_ activity: Identifier) throws(SegueError) -> Bool {
+    let payload = try database.first("SELECT payload FROM kept WHERE activity = ?1", [Cell(activity)]) {
+      row throws(SegueError) in try row.integer(0)
+    }
+    guard let payload else { return false }
+    try database.run("DELETE FROM kept WHERE activity = ?1", [Cell(activity)])
+    try removePayload(payload)
+    return true
+  }
+}

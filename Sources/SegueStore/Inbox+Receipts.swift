@@ -1,0 +1,53 @@
+import SegueModel
+
+/// Receipts that the agent owes to origins: one for each continuation, whose words do not change any more (R3.6, R3.8).
+extension Inbox {
+  /// Decides the receipt of a continuation. The origin must get it only after this returns.
+  /// - Returns: false if one was decided before: this one must not be sent.
+  public func decide(_ receipt: Receipt) throws(SegueError) -> Bool {
+    let receiver = receipt.receiver
+    let count = try database.run(
+      """
+      INSERT INTO receipts (continuation, receiver, device, app, bundle, outcome, status, reason, stale, date, is_sent)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0) ON CONFLICT (continuation) DO NOTHING
+      """,
+      [
+        Cell(receipt.continuation), Cell(receiver.id), .text(receiver.deviceName), .text(receiver.appName),
+        .text(receiver.bundleIdentifier), .integer(Int64(receipt.outcome.rawValue)),
+        .integer(Int64(receipt.status.rawValue)), .text(receipt.reason), Cell(receipt.isStale), .real(receipt.date),
+      ])
+    return count > 0
+  }
+
+  /// Receipts that were decided, and whose arrival was not confirmed: after a restart the same ones are sent again,
+  /// the oldest first.
+  public func unconfirmedReceipts() throws(SegueError) -> [Receipt] {
+    var found: [Receipt] = []
+    try database.forEachRow(Self.allReceipts) { row throws(SegueError) in found.append(try receipt(row)) }
+    return found
+  }
+
+  /// Notes that the origin has the receipt of a continuation.
+  /// - Returns: false if none is unconfirmed.
+  @discardableResult
+  public func confirmReceipt(_ continuation: Identifier) throws(SegueError) -> Bool {
+    try database.run(
+      "UPDATE receipts SET is_sent = 1 WHERE continuation = ?1 AND is_sent = 0", [Cell(continuation)]) > 0
+  }
+
+  private func receipt(_ row: Row) throws(SegueError) -> Receipt {
+    guard let outcome = Int32(exactly: try row.integer(5)).flatMap({ Outcome(rawValue: $0) }) else {
+      throw row.wrong(5, "outcome")
+    }
+    guard let status = Int32(exactly: try row.integer(6)).flatMap({ Status(rawValue: $0) }) else {
+      throw row.wrong(6, "status")
+    }
+    let receiver = Receiver(
+      id: try row.identifier(1), deviceName: try row.text(2, atMost: Limits.identifier),
+      appName: try row.text(3, atMost: Limits.identifier),
+      bundleIdentifier: try row.text(4, atMost: Limits.identifier))
+    return Receipt(
+      continuation: try row.identifier(0), receiver: receiver, outcome: outcome, status: status,
+      reason: try row.text(7, atMost: Limits.identifier), isStale: try row.truth(8), date: try row.real(9))
+  }
+}

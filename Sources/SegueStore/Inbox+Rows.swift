@@ -1,0 +1,162 @@
+import SegueModel
+
+/// The tables, and how offers and entries stand in them.
+extension Inbox {
+  static let schema = Schema(
+    steps: [
+      """
+      CREATE TABLE payloads (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        size INTEGER NOT NULL CHECK (size >= 0),
+        document BLOB NOT NULL
+      ) STRICT;
+      CREATE TABLE attachments (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        payload INTEGER NOT NULL REFERENCES payloads ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        is_here INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX attachments_of_payload ON attachments (payload);
+      CREATE TABLE parts (
+        number INTEGER PRIMARY KEY,
+        attachment INTEGER NOT NULL REFERENCES attachments ON DELETE CASCADE,
+        content BLOB NOT NULL
+      ) STRICT;
+      CREATE INDEX parts_of_attachment ON parts (attachment);
+      CREATE TABLE entries (
+        number INTEGER PRIMARY KEY,
+        continuation BLOB NOT NULL UNIQUE CHECK (length(continuation) = 16),
+        app TEXT NOT NULL,
+        stale INTEGER NOT NULL,
+        payload INTEGER REFERENCES payloads CHECK ((payload IS NULL) = (state >= 2)),
+        state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),
+        attempts INTEGER NOT NULL CHECK (attempts >= 0),
+        crashes INTEGER NOT NULL CHECK (crashes >= 0),
+        received REAL NOT NULL,
+        expires REAL NOT NULL,
+        ended REAL,
+        activity BLOB NOT NULL CHECK (length(activity) = 16),
+        origin BLOB NOT NULL CHECK (length(origin) = 16),
+        origin_app TEXT NOT NULL,
+        origin_bundle TEXT NOT NULL,
+        device TEXT NOT NULL,
+        type TEXT NOT NULL,
+        title TEXT,
+        payload_version INTEGER NOT NULL,
+        size_hint INTEGER NOT NULL,
+        expiration REAL,
+        streams INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX entries_of_app ON entries (app, state);
+      CREATE TABLE kept (
+        number INTEGER PRIMARY KEY,
+        team TEXT NOT NULL,
+        payload INTEGER NOT NULL REFERENCES payloads,
+        kept REAL NOT NULL,
+        expires REAL NOT NULL,
+        activity BLOB NOT NULL UNIQUE CHECK (length(activity) = 16),
+        origin BLOB NOT NULL CHECK (length(origin) = 16),
+        origin_app TEXT NOT NULL,
+        origin_bundle TEXT NOT NULL,
+        device TEXT NOT NULL,
+        type TEXT NOT NULL,
+        title TEXT,
+        payload_version INTEGER NOT NULL,
+        size_hint INTEGER NOT NULL,
+        expiration REAL,
+        streams INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE choices (
+        type TEXT PRIMARY KEY NOT NULL,
+        app TEXT NOT NULL
+      ) STRICT;
+      CREATE TABLE uses (
+        app TEXT PRIMARY KEY NOT NULL,
+        used REAL NOT NULL
+      ) STRICT;
+      CREATE TABLE receipts (
+        number INTEGER PRIMARY KEY,
+        continuation BLOB NOT NULL UNIQUE CHECK (length(continuation) = 16),
+        receiver BLOB NOT NULL CHECK (length(receiver) = 16),
+        device TEXT NOT NULL,
+        app TEXT NOT NULL,
+        bundle TEXT NOT NULL,
+        outcome INTEGER NOT NULL,
+        status INTEGER NOT NULL,
+        reason TEXT NOT NULL,
+        stale INTEGER NOT NULL,
+        date REAL NOT NULL,
+        is_sent INTEGER NOT NULL
+      ) STRICT;
+      """
+    ],
+    probes: [
+      "SELECT number, size, document FROM payloads", "SELECT number, payload, name, size, is_here FROM attachments",
+      "SELECT number, attachment, content FROM parts", "SELECT type, app FROM choices", "SELECT app, used FROM uses",
+      allEntries, allKept, allReceipts,
+    ])
+
+  static let allEntries: StaticString = """
+    SELECT activity, origin, origin_app, origin_bundle, device, type, title, payload_version, size_hint, expiration,
+      streams, continuation, app, stale, payload, state, attempts, crashes, received, expires
+    FROM entries WHERE state < 2 ORDER BY number
+    """
+
+  static let oneEntry: StaticString = """
+    SELECT activity, origin, origin_app, origin_bundle, device, type, title, payload_version, size_hint, expiration,
+      streams, continuation, app, stale, payload, state, attempts, crashes, received, expires
+    FROM entries WHERE continuation = ?1 AND state < 2
+    """
+
+  static let allKept: StaticString = """
+    SELECT activity, origin, origin_app, origin_bundle, device, type, title, payload_version, size_hint, expiration,
+      streams, team, payload, kept, expires
+    FROM kept ORDER BY number
+    """
+
+  static let allReceipts: StaticString = """
+    SELECT continuation, receiver, device, app, bundle, outcome, status, reason, stale, date FROM receipts
+    WHERE is_sent = 0 ORDER BY number
+    """
+
+  /// An offer in the order of its columns.
+  static func cells(of offer: Offer) -> [Cell] {
+    let description = offer.description
+    return [
+      Cell(description.id), Cell(offer.origin), .text(offer.appName), .text(offer.bundleIdentifier),
+      .text(offer.deviceName), .text(description.type), Cell(description.title),
+      .integer(Int64(description.payloadVersion)), .integer(Int64(bitPattern: description.sizeHint)),
+      Cell(description.expirationDate), Cell(description.supportsContinuationStreams),
+    ]
+  }
+
+  /// The offer in the first eleven columns.
+  private func offer(_ row: Row) throws(SegueError) -> Offer {
+    guard let version = UInt32(exactly: try row.integer(7)) else { throw row.wrong(7, "32-bit number") }
+    let description = OfferDescription(
+      id: try row.identifier(0), type: try row.text(5, atMost: Limits.type),
+      title: try row.optionalText(6, atMost: Limits.title), payloadVersion: version,
+      sizeHint: UInt64(bitPattern: try row.integer(8)), expirationDate: try row.optionalReal(9),
+      supportsContinuationStreams: try row.truth(10))
+    return Offer(
+      description: description, origin: try row.identifier(1), appName: try row.text(2, atMost: Limits.identifier),
+      bundleIdentifier: try row.text(3, atMost: Limits.identifier),
+      deviceName: try row.text(4, atMost: Limits.identifier), rank: 0, activatedAt: 0)
+  }
+
+  func entry(_ row: Row) throws(SegueError) -> InboxEntry {
+    guard let state = InboxEntry.State(rawValue: try row.integer(15)) else { throw row.wrong(15, "state") }
+    return InboxEntry(
+      continuation: try row.identifier(11), app: try row.text(12, atMost: Limits.identifier), offer: try offer(row),
+      isStale: try row.truth(13), payload: try payload(try row.integer(14)), state: state,
+      attempts: try row.count(16), crashes: try row.count(17), receivedAt: try row.real(18),
+      expiresAt: try row.real(19))
+  }
+
+  func keptOffer(_ row: Row) throws(SegueError) -> KeptOffer {
+    KeptOffer(
+      offer: try offer(row), team: try row.text(11, atMost: Limits.identifier),
+      payload: try payload(try row.integer(12)), keptAt: try row.real(13), expiresAt: try row.real(14))
+  }
+}

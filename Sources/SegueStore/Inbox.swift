@@ -1,0 +1,183 @@
+import SegueModel
+
+/// The durable half of the agent: entries that wait for apps (R3.8), kept offers (R2.5), the user's choices (R6.2) and
+/// receipts. What a call has stored is on the disk when it returns; a call that throws has changed nothing.
+///
+/// It has no clock: `now` is seconds since 1970. It waits for the disk, and so must not be used on a thread that others
+/// wait for. It may move between threads, but is used by one at a time. All calls throw SYSTEM if the disk is full or
+/// fails, and MALFORMED if the file is damaged: then close it and open it again, which sets the file aside.
+public final class Inbox: @unchecked Sendable {
+  static let fileName = "inbox.db"
+  let database: Database
+  /// What the user should be told: that a damaged inbox was set aside, where, and why.
+  public let notice: String?
+
+  /// Opens the inbox, and creates it if necessary. Entries that were delivered and not acknowledged wait again.
+  /// Throws INVALID_STATE if the folder belongs to another machine, UNSUPPORTED_VERSION if the file is of a newer
+  /// version (which leaves it untouched), SYSTEM, BUSY.
+  public static func open(in folder: StateFolder) throws(SegueError) -> Inbox {
+    if let refusal = folder.refusal { throw refusal }
+    let opened = try Database.open(fileName, in: folder, schema, .full)
+    try opened.database.run("UPDATE entries SET state = 0 WHERE state = 1")
+    return Inbox(opened)
+  }
+
+  private init(_ opened: OpenedDatabase) {
+    database = opened.database
+    notice = opened.notice
+  }
+
+  // MARK: Entries
+
+  /// Stores an entry, in one commit.
+  /// Throws LIMIT_EXCEEDED if the attachments, or the inbox, have too many bytes; INVALID_STATE if it has expired.
+  public func put(_ entry: IncomingEntry, at now: Double) throws(SegueError) -> Placement {
+    try Text.check(entry.app, "app", atMost: Limits.identifier)
+    let expiry = entry.offer.description.expirationDate ?? now + Limits.inboxLife
+    return try database.transaction { () throws(SegueError) in
+      let id = Cell(entry.continuation)
+      let known = try database.first("SELECT state FROM entries WHERE continuation = ?1", [id]) {
+        row throws(SegueError) in try row.integer(0)
+      }
+      if let known { return known < Self.ended ? .known : .ended }
+      guard expiry > now else { throw SegueError(.invalidState, "activity: has expired") }
+      let payload = try store(entry.document, entry.attachments)
+      try database.run(
+        """
+        INSERT INTO entries (continuation, app, stale, payload, state, attempts, crashes, received, expires,
+          activity, origin, origin_app, origin_bundle, device, type, title, payload_version, size_hint, expiration,
+          streams)
+        VALUES (?1, ?2, ?3, ?4, 0, 0, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+        """,
+        [id, .text(entry.app), Cell(entry.isStale), .integer(payload), .real(now), .real(expiry)]
+          + Self.cells(of: entry.offer))
+      return .stored
+    }
+  }
+
+  /// All entries that were neither acknowledged nor dropped, the oldest first.
+  public func entries() throws(SegueError) -> [InboxEntry] {
+    var found: [InboxEntry] = []
+    try database.forEachRow(Self.allEntries) { row throws(SegueError) in found.append(try entry(row)) }
+    return found
+  }
+
+  /// Nil if there is none, or no longer.
+  public func entry(_ continuation: Identifier) throws(SegueError) -> InboxEntry? {
+    try database.first(Self.oneEntry, [Cell(continuation)]) { row throws(SegueError) in try entry(row) }
+  }
+
+  /// Notes that an app gets its next entry: the oldest that waits, has not expired and is not held. The app must get
+  /// it only after this returns.
+  /// - Returns: nil if there is none, or if the app has an entry already: it gets one at a time.
+  public func beginDelivery(to app: String, at now: Double) throws(SegueError) -> InboxEntry? {
+    try database.transaction { () throws(SegueError) in
+      let isBusy = try database.first("SELECT 1 FROM entries WHERE app = ?1 AND state = 1 LIMIT 1", [.text(app)]) {
+        _ throws(SegueError) in true
+      }
+      guard isBusy == nil else { return nil }
+      let next = try database.first(
+        """
+        SELECT continuation FROM entries WHERE app = ?1 AND state = 0 AND crashes < ?2 AND expires > ?3
+        ORDER BY number LIMIT 1
+        """, [.text(app), .integer(Limits.crashes), .real(now)]
+      ) { row throws(SegueError) in try row.identifier(0) }
+      guard let next else { return nil }
+      try database.run("UPDATE entries SET state = 1, attempts = attempts + 1 WHERE continuation = ?1", [Cell(next)])
+      return try entry(next)
+    }
+  }
+
+  /// Ends a delivery without an acknowledgement.
+  /// - Returns: false if the entry is not being delivered.
+  @discardableResult
+  public func endDelivery(_ continuation: Identifier, _ end: DeliveryEnd) throws(SegueError) -> Bool {
+    try database.run(
+      "UPDATE entries SET state = 0, crashes = crashes + ?2 WHERE continuation = ?1 AND state = 1",
+      [Cell(continuation), Cell(end == .crashed)]) > 0
+  }
+
+  /// Ends an entry for good, after the app has answered (restored or declined), in time or late.
+  /// - Returns: false if there is no such entry, or no longer.
+  @discardableResult
+  public func acknowledge(_ continuation: Identifier, at now: Double) throws(SegueError) -> Bool {
+    try end([continuation], as: Self.acknowledged, at: now) > 0
+  }
+
+  /// Ends an entry because the user wants it no more.
+  /// - Returns: false if there is no such entry, or no longer.
+  @discardableResult
+  public func drop(_ continuation: Identifier, at now: Double) throws(SegueError) -> Bool {
+    try end([continuation], as: Self.dropped, at: now) > 0
+  }
+
+  /// Forgets the crashes on an entry, so that its app gets it again.
+  /// - Returns: false if there is no such entry, or no longer.
+  @discardableResult
+  public func retry(_ continuation: Identifier) throws(SegueError) -> Bool {
+    try database.run("UPDATE entries SET crashes = 0 WHERE continuation = ?1 AND state < 2", [Cell(continuation)]) > 0
+  }
+
+  // MARK: Time
+
+  /// Removes what has expired: entries that wait (one that is being delivered may still be acknowledged), kept offers,
+  /// and what is remembered of ended entries and receipts after `Limits.inboxLife`.
+  /// - Returns: the entries, and the activities of the kept offers.
+  public func expire(at now: Double) throws(SegueError) -> (entries: [Identifier], keptOffers: [Identifier]) {
+    let entries = try identifiers("SELECT continuation FROM entries WHERE state = 0 AND expires <= ?1", now)
+    let kept = try identifiers("SELECT activity FROM kept WHERE expires <= ?1", now)
+    if !entries.isEmpty { _ = try end(entries, as: Self.dropped, at: now) }
+    for activity in kept { _ = try withdraw(activity) }
+    let old = Cell.real(now - Limits.inboxLife)
+    try database.run("DELETE FROM entries WHERE state >= 2 AND ended < ?1", [old])
+    try database.run("DELETE FROM receipts WHERE date < ?1", [old])
+    return (entries, kept)
+  }
+
+  /// The earliest date at which `expire` has something to do; nil if nothing can expire.
+  public func nextExpiry() throws(SegueError) -> Double? {
+    try database.first(
+      """
+      SELECT min(expires) FROM (SELECT min(expires) AS expires FROM entries WHERE state = 0
+        UNION ALL SELECT min(expires) FROM kept)
+      """
+    ) { row throws(SegueError) in try row.optionalReal(0) } ?? nil
+  }
+
+  private func identifiers(_ text: StaticString, _ now: Double) throws(SegueError) -> [Identifier] {
+    var found: [Identifier] = []
+    try database.forEachRow(text, [.real(now)]) { row throws(SegueError) in found.append(try row.identifier(0)) }
+    return found
+  }
+
+  /// Ends entries: what is remembered is that they were there.
+  private func end(_ continuations: [Identifier], as state: Int64, at now: Double) throws(SegueError) -> Int {
+    try database.transaction { () throws(SegueError) in
+      var count = 0
+      for continuation in continuations {
+        let id = Cell(continuation)
+        let payload = try database.first("SELECT payload FROM entries WHERE continuation = ?1 AND state < 2", [id]) {
+          row throws(SegueError) in try row.integer(0)
+        }
+        guard let payload else { continue }
+        try database.run(
+          "UPDATE entries SET state = ?2, ended = ?3, payload = NULL WHERE continuation = ?1",
+          [id, .integer(state), .real(now)])
+        try removePayload(payload)
+        count += 1
+      }
+      try database.run(
+        """
+        DELETE FROM entries WHERE state >= 2 AND number <=
+          (SELECT number FROM entries WHERE state >= 2 ORDER BY number DESC LIMIT 1 OFFSET ?1)
+        """, [.integer(Int64(Self.endedEntries))])
+      return count
+    }
+  }
+
+  private static let ended: Int64 = 2
+  private static let acknowledged: Int64 = 2
+  private static let dropped: Int64 = 3
+  /// Ended entries that are remembered, so that they are not taken once more.
+  private static let endedEntries = 10_000
+}

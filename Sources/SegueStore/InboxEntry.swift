@@ -1,0 +1,86 @@
+import SegueModel
+
+/// A continuation that has to be delivered to an app that does not run yet (R3.8).
+public struct InboxEntry: Sendable {
+  public enum State: Int64, Sendable {
+    /// For the app, or for the end of another delivery to it.
+    case waiting = 0
+    /// The app has it, and has not answered yet.
+    case delivered = 1
+  }
+
+  public let continuation: Identifier
+  /// The bundle identifier of the app that is to get it.
+  public let app: String
+  /// The origin's offer. Its rank and time of activation are 0: they were of the hub that had the offer.
+  public let offer: Offer
+  /// Whether an older snapshot was handed over (R2.4).
+  public let isStale: Bool
+  /// The activity document and its attachments.
+  public let payload: StoredPayload
+  public let state: State
+  /// How often it was handed to the app, this time included.
+  public let attempts: Int
+  /// How often the app crashed on it.
+  public let crashes: Int
+  /// Seconds since 1970.
+  public let receivedAt: Double
+  public let expiresAt: Double
+
+  /// Whether an app may have seen it before: this delivery is to be marked *redelivered*.
+  public var isRedelivered: Bool { attempts > 1 }
+  /// Whether the app has crashed on it too often to get it by itself (`Inbox.retry`).
+  public var isHeld: Bool { crashes >= Limits.crashes }
+}
+
+/// A continuation whose payload is whole, on its way into the inbox.
+public struct IncomingEntry: Sendable {
+  public let continuation: Identifier
+  public let app: String
+  public let offer: Offer
+  public let isStale: Bool
+  /// An activity document (docs/protocol.md), in the form that travels.
+  public let document: [UInt8]
+  public let attachments: [AttachmentContent]
+
+  public init(
+    continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8],
+    attachments: [AttachmentContent] = []
+  ) {
+    self.continuation = continuation
+    self.app = app
+    self.offer = offer
+    self.isStale = isStale
+    self.document = document
+    self.attachments = attachments
+  }
+}
+
+/// What became of an entry that was put into the inbox.
+public enum Placement: Sendable {
+  case stored
+  /// An entry of this continuation waits already, or is being delivered; nothing changed.
+  case known
+  /// The continuation was acknowledged, dropped or expired before: it is never delivered again.
+  case ended
+}
+
+/// Why a delivery ended without an acknowledgement. The entry waits again in each case.
+public enum DeliveryEnd: Sendable {
+  /// The app's process died while it had the entry: counted.
+  case crashed
+  /// No answer by the deadline, the user cancelled (R3.3), or the connection was lost. A late answer still counts.
+  case unanswered
+}
+
+/// An activity that is offered although its app is in the background or has ended (R2.5).
+public struct KeptOffer: Sendable {
+  /// Its rank and time of activation are 0.
+  public let offer: Offer
+  /// The Team ID of its app.
+  public let team: String
+  public let payload: StoredPayload
+  /// Seconds since 1970.
+  public let keptAt: Double
+  public let expiresAt: Double
+}

@@ -1,0 +1,45 @@
+/// The tables. `words` holds no text of its own: it indexes `title`, `keywords` and `text` of `saved`, which have
+/// blanks around what is a word by itself (`SearchText`).
+extension SavedActivities {
+  static let schema = Schema(
+    steps: [
+      """
+      CREATE TABLE saved (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        app TEXT NOT NULL,
+        activity BLOB NOT NULL CHECK (length(activity) = 16),
+        persistent TEXT,
+        type TEXT NOT NULL,
+        shown TEXT,
+        webpage TEXT,
+        saved REAL NOT NULL,
+        expires REAL NOT NULL,
+        size INTEGER NOT NULL CHECK (size >= 0),
+        title TEXT NOT NULL,
+        keywords TEXT NOT NULL,
+        text TEXT NOT NULL
+      ) STRICT;
+      CREATE UNIQUE INDEX saved_by_name ON saved (app, persistent) WHERE persistent IS NOT NULL;
+      CREATE INDEX saved_by_activity ON saved (app, activity);
+      CREATE INDEX saved_by_expiry ON saved (expires, size);
+      CREATE TABLE documents (
+        number INTEGER PRIMARY KEY,
+        document BLOB NOT NULL
+      ) STRICT;
+      CREATE VIRTUAL TABLE words USING fts5 (title, keywords, text, content = 'saved', content_rowid = 'number',
+        tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3');
+      """
+    ],
+    probes: [newest, matching, "SELECT number, document FROM documents", "SELECT title, keywords, text FROM saved"])
+
+  static let newest: StaticString = """
+    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires FROM saved
+    WHERE expires > ?1 AND (?2 IS NULL OR app = ?2) ORDER BY number DESC LIMIT ?3
+    """
+
+  static let matching: StaticString = """
+    SELECT saved.number, app, activity, persistent, type, shown, webpage, saved, expires
+    FROM words JOIN saved ON saved.number = words.rowid
+    WHERE words MATCH ?4 AND expires > ?1 AND (?2 IS NULL OR app = ?2) ORDER BY words.rowid DESC LIMIT ?3
+    """
+}

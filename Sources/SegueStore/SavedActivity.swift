@@ -1,0 +1,54 @@
+import SegueModel
+
+/// An activity as it is saved for search (R8.1).
+public struct SavedActivity: Sendable {
+  /// The bundle identifier of its app.
+  public let app: String
+  public let activity: Identifier
+  /// Names it for its app; nil if the app gave none. A later one of the same name takes its place.
+  public let persistentIdentifier: String?
+  public let type: String
+  public let title: String?
+  public let keywords: [String]
+  /// What the app marks as searchable besides; at most `Limits.searchableText` bytes, the keywords included.
+  public let searchableText: String
+  public let webpageURL: String?
+  /// The activity document with the required keys, for the continuation on this device (R8.3).
+  public let document: [UInt8]
+  /// Seconds since 1970; nil: `Limits.savedLife` from the time at which it is saved.
+  public let expirationDate: Double?
+  /// Kept off every index (R10.2).
+  public let isPrivate: Bool
+
+  public init(
+    app: String, activity: Identifier, persistentIdentifier: String?, type: String, title: String?,
+    keywords: [String] = [], searchableText: String = "", webpageURL: String? = nil, document: [UInt8],
+    expirationDate: Double? = nil, isPrivate: Bool = false
+  ) {
+    self.app = app
+    self.activity = activity
+    self.persistentIdentifier = persistentIdentifier
+    self.type = type
+    self.title = title
+    self.keywords = keywords
+    self.searchableText = searchableText
+    self.webpageURL = webpageURL
+    self.document = document
+    self.expirationDate = expirationDate
+    self.isPrivate = isPrivate
+  }
+}
+
+/// A saved activity that was found, without its document (`SavedActivities.document`).
+public struct SearchResult: Sendable {
+  public let app: String
+  public let activity: Identifier
+  public let persistentIdentifier: String?
+  public let type: String
+  public let title: String?
+  public let webpageURL: String?
+  /// Seconds since 1970.
+  public let savedAt: Double
+  public let expiresAt: Double
+  let number: Int64
+}

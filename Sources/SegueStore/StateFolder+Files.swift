@@ -1,0 +1,120 @@
+import CLinux
+import SegueModel
+
+/// What is in the folder.
+extension StateFolder {
+  /// The path of a file for SQLite, which leads through the descriptor.
+  func address(of name: String) -> String { "/proc/self/fd/\(fd)/\(name)" }
+
+  func has(_ name: String) -> Bool {
+    var status = stat()
+    return fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+  }
+
+  /// Creates an empty file, and makes its entry durable.
+  /// - Returns: false if it is there already.
+  func create(_ name: String) throws(SegueError) -> Bool {
+    let file = linux_openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    if file < 0 {
+      guard linux_errno() == EEXIST else { throw .refused("\(path)/\(name)") }
+      return false
+    }
+    fchmod(file, 0o600)
+    _ = close(file)
+    try synchronise()
+    return true
+  }
+
+  func remove(_ name: String) { unlinkat(fd, name, 0) }
+
+  /// Makes the entries of the folder durable: files that were created, renamed or removed.
+  func synchronise() throws(SegueError) {
+    guard fsync(fd) == 0 || linux_errno() == EINVAL else { throw .refused("state folder \(path)") }
+  }
+
+  /// Renames a database and what belongs to it to a name that says why. Of five such copies the last is replaced.
+  /// - Returns: the new name.
+  func setAside(_ name: String, as reason: String) throws(SegueError) -> String {
+    var number = 1
+    while number < 5, has("\(name).\(reason)-\(number)") { number += 1 }
+    let aside = "\(name).\(reason)-\(number)"
+    // The database first: what is left of one without it is set aside when the next one is opened.
+    for part in ["", "-wal", "-journal"] {
+      guard renameat(fd, name + part, fd, aside + part) == 0 || linux_errno() == ENOENT else {
+        throw .refused("\(path)/\(name)\(part)")
+      }
+    }
+    remove(name + Self.suspicion)
+    try synchronise()
+    return aside
+  }
+
+  /// The ending of an empty file that says that a database has to be checked when it is opened next.
+  static let suspicion = ".suspect"
+
+  // MARK: The machine
+
+  private static let machineFile = "machine"
+
+  /// Writes the machine's identity into a new folder.
+  /// - Returns: why the inbox must not be used; nil if the folder belongs to this machine.
+  func compareMachines() throws(SegueError) -> SegueError? {
+    if let known = try storedIdentity() {
+      guard let machine else {
+        return refusal("and this one has no machine id (/etc/machine-id)")
+      }
+      return Text.isSame(known, machine.text) ? nil : refusal("or this one has got a new machine id")
+    }
+    if has(Inbox.fileName) { return machine == nil ? nil : refusal("or its file 'machine' was lost") }
+    if let machine { try store(machine) }
+    return nil
+  }
+
+  private func refusal(_ otherwise: String) -> SegueError {
+    SegueError(
+      .invalidState,
+      """
+      state folder \(path): belongs to another machine, \(otherwise): its inbox is not used, lest two machines deliver \
+      the same; rejoin to set that inbox aside and begin a new one
+      """)
+  }
+
+  /// Makes the folder this machine's. The inbox that came with it is set aside, never delivered from here.
+  /// - Returns: the new name of that inbox; nil if there was none.
+  /// Throws INVALID_STATE if the folder is not refused.
+  @discardableResult
+  public func rejoin() throws(SegueError) -> String? {
+    guard refusal != nil else {
+      throw SegueError(.invalidState, "state folder \(path): belongs to this machine already")
+    }
+    let aside = has(Inbox.fileName) ? try setAside(Inbox.fileName, as: "foreign") : nil
+    if let machine { try store(machine) } else { remove(Self.machineFile) }
+    refusal = nil
+    return aside
+  }
+
+  /// The identity in the folder; nil if there is none.
+  private func storedIdentity() throws(SegueError) -> String? {
+    let file = linux_openat(fd, Self.machineFile, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+    if file < 0 {
+      guard linux_errno() == ENOENT else { throw .refused("\(path)/\(Self.machineFile)") }
+      return nil
+    }
+    defer { _ = close(file) }
+    return FileBytes.text(of: file, atMost: 65) ?? ""
+  }
+
+  /// Writes the file whole or not at all, durably.
+  private func store(_ machine: MachineIdentity) throws(SegueError) {
+    let temporary = Self.machineFile + ".new"
+    let file = linux_openat(fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw .refused("\(path)/\(temporary)") }
+    let text = Array((machine.text + "\n").utf8)
+    let isWritten = text.withUnsafeBytes { FileBytes.write(file, $0) } && fsync(file) == 0
+    let number = linux_errno()
+    _ = close(file)
+    guard isWritten else { throw .refused("\(path)/\(temporary)", number) }
+    guard renameat(fd, temporary, fd, Self.machineFile) == 0 else { throw .refused("\(path)/\(Self.machineFile)") }
+    try synchronise()
+  }
+}

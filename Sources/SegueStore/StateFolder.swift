@@ -1,0 +1,168 @@
+import CLinux
+import SegueModel
+
+/// The folder of everything that outlives apps: `inbox.db`, `search.db`, the lock of the one agent that uses it
+/// (`lock`), and the identity of the machine that it belongs to (`machine`). See docs/decisions/two-databases.md.
+///
+/// It is opened by descriptor: what is opened in it later is opened in this folder, wherever its path leads by then.
+/// May move between threads, but is used by one at a time.
+public final class StateFolder: @unchecked Sendable {
+  /// As it is named in messages.
+  public let path: String
+  let fd: Int32
+  private let lock: Int32
+  let machine: MachineIdentity?
+  /// Why the inbox of this folder must not be used here, and what to do; nil if it may be. The folder, or its
+  /// backup, comes from another machine, which may deliver the same entries.
+  public internal(set) var refusal: SegueError?
+
+  /// Opens the folder and locks it for this process, until the object goes; creates it if necessary.
+  /// - Parameter path: absolute; nil for that of the environment (`defaultPath`).
+  /// - Parameter machine: of the machine that this process runs on.
+  /// Throws UNSAFE_FOLDER if others may enter it or a network file system has it, BUSY with the process that has
+  /// locked it, SYSTEM if it cannot be created or written.
+  public static func open(
+    _ path: String? = nil, on machine: MachineIdentity? = .ofThisMachine()
+  ) throws(SegueError) -> StateFolder {
+    let path = if let path { path } else { try defaultPath() }
+    guard path.utf8.first == UInt8(ascii: "/") else {
+      throw SegueError(.invalidArgument, "state folder \(path): must be an absolute path")
+    }
+    try make(path)
+    let fd = try descriptor(of: path)
+    let folder: StateFolder
+    do throws(SegueError) {
+      try check(fd, path)
+      try synchronise(parentOf: path)
+      folder = StateFolder(path, fd, try lock(in: fd, path), machine)
+    } catch {
+      _ = close(fd)
+      throw error
+    }
+    folder.refusal = try folder.compareMachines()
+    return folder
+  }
+
+  private init(_ path: String, _ fd: Int32, _ lock: Int32, _ machine: MachineIdentity?) {
+    self.path = path
+    self.fd = fd
+    self.lock = lock
+    self.machine = machine
+  }
+
+  deinit {
+    _ = close(lock)
+    _ = close(fd)
+  }
+
+  /// `$SEGUE_STATE_DIR`, `$XDG_STATE_HOME/segue`, or `$HOME/.local/state/segue`.
+  public static func defaultPath() throws(SegueError) -> String {
+    if let path = variable("SEGUE_STATE_DIR") { return path }
+    // A relative path there is to be ignored (XDG Base Directory Specification).
+    if let path = variable("XDG_STATE_HOME"), path.utf8.first == UInt8(ascii: "/") { return path + "/segue" }
+    guard let home = variable("HOME") else {
+      throw SegueError(.system, "state folder: neither SEGUE_STATE_DIR, XDG_STATE_HOME nor HOME says where it is")
+    }
+    return home + "/.local/state/segue"
+  }
+
+  private static func variable(_ name: String) -> String? {
+    // A program with more rights than its user must not follow its user's environment.
+    guard let value = secure_getenv(name) else { return nil }
+    let text = String(cString: value)
+    return text.utf8.isEmpty ? nil : text
+  }
+
+  // MARK: Opening
+
+  private static func make(_ path: String) throws(SegueError) {
+    if mkdir(path, 0o700) == 0 {
+      // Whatever the umask. If this fails, opening it reports that.
+      chmod(path, 0o700)
+      return
+    }
+    switch linux_errno() {
+    case EEXIST: return
+    case ENOENT:
+      guard let parent = parent(of: path) else { throw .refused("state folder \(path)", ENOENT) }
+      try make(parent)
+      try synchronise(parentOf: parent)
+      guard mkdir(path, 0o700) == 0 || linux_errno() == EEXIST else { throw unusable(path) }
+    default: throw unusable(path)
+    }
+  }
+
+  /// Nil for the root.
+  private static func parent(of path: String) -> String? {
+    var bytes = Array(path.utf8)
+    while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+    while let last = bytes.last, last != UInt8(ascii: "/") { bytes.removeLast() }
+    while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+    return bytes.isEmpty || bytes.count == path.utf8.count ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func descriptor(of path: String) throws(SegueError) -> Int32 {
+    let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+    if fd >= 0 { return fd }
+    if [ELOOP, ENOTDIR].contains(linux_errno()) {
+      throw SegueError(.unsafeFolder, "state folder \(path): is a symbolic link, or no folder")
+    }
+    throw unusable(path)
+  }
+
+  private static func check(_ fd: Int32, _ path: String) throws(SegueError) {
+    var status = stat()
+    guard fstat(fd, &status) == 0 else { throw .refused("state folder \(path)") }
+    guard status.st_uid == geteuid() else {
+      throw SegueError(.unsafeFolder, "state folder \(path): belongs to another user")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw SegueError(.unsafeFolder, "state folder \(path): is open to other users (mode must be 0700)")
+    }
+    if let name = NetworkFileSystem.name(of: linux_file_system(fd)) {
+      throw SegueError(
+        .unsafeFolder,
+        """
+        state folder \(path): is on a network file system (\(name)), where databases get damaged; \
+        set SEGUE_STATE_DIR to a folder on a disk of this machine
+        """)
+    }
+  }
+
+  /// Makes the entry of a folder in its parent durable.
+  private static func synchronise(parentOf path: String) throws(SegueError) {
+    guard let parent = parent(of: path) else { return }
+    let fd = linux_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+    // A folder that may be entered but not read, which is another user's to take care of.
+    guard fd >= 0 else { return }
+    defer { _ = close(fd) }
+    guard fsync(fd) == 0 || linux_errno() == EINVAL || linux_errno() == EROFS else {
+      throw .refused("state folder \(parent)")
+    }
+  }
+
+  private static func lock(in fd: Int32, _ path: String) throws(SegueError) -> Int32 {
+    let lock = linux_openat(fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard lock >= 0 else { throw unusable(path) }
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      let number = linux_errno()
+      let holder = FileBytes.text(of: lock, atMost: 20)
+      _ = close(lock)
+      guard number == EWOULDBLOCK else { throw .refused("state folder \(path)/lock", number) }
+      let process = holder.flatMap { Int64($0) }.map { "process \($0)" } ?? "another process"
+      throw SegueError(.busy, "state folder \(path): \(process) uses it")
+    }
+    // For the message above only: without it, that says less.
+    if ftruncate(lock, 0) == 0 {
+      let text = Array("\(getpid())\n".utf8)
+      _ = text.withUnsafeBytes { FileBytes.write(lock, $0) }
+    }
+    return lock
+  }
+
+  private static func unusable(_ path: String) -> SegueError {
+    let number = linux_errno()
+    let advice = number == EROFS || number == EACCES ? "; set SEGUE_STATE_DIR to a folder that can be written" : ""
+    return SegueError(.system, "state folder \(path): \(String(cString: strerror(number)))\(advice)")
+  }
+}
