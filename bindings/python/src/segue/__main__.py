@@ -11,6 +11,7 @@ import logging
 import os
 import random
 import socket
+import stat
 import sys
 import time
 from datetime import datetime
@@ -22,7 +23,6 @@ from . import (
     InvalidStateError,
     LibraryError,
     Offer,
-    OfferEvent,
     OfferEventKind,
     __version__,
     describe_value,
@@ -66,12 +66,15 @@ async def watch(options: argparse.Namespace) -> int:
 
 
 async def take(options: argparse.Namespace) -> int:
+    options.id = options.id or options.argument
     async with chooser() as app:
         offer = await asyncio.wait_for(first(app, options), options.wait)
         names = (shown(name) for name in (offer.type, offer.app_name, offer.device_name))
         print("continuing {} from {} on {}".format(*names), file=sys.stderr)
         async with app.continue_(offer, options.timeout) as activity:
             print("type:", shown(activity.type, None))
+            if activity.continued_from and activity.continued_from.stale:
+                print("stale: the origin could not save its state in time, so this one is older")
             for name in ("title", "webpage_url", "payload_version", "expiration_date"):
                 value: Any = getattr(activity, name)
                 if value:
@@ -83,17 +86,40 @@ async def take(options: argparse.Namespace) -> int:
 
 
 async def first(app: App, options: argparse.Namespace) -> Offer:
-    """Returns the frontmost matching offer, now or as soon as there is one."""
+    """Returns the frontmost matching offer, now or as soon as there is one; with an identifier, the only one.
+
+    Raises: AmbiguousError if the identifier begins those of several activities.
+    """
     await app.ready()
     async for event in app.offer_events():
-        if event.kind != OfferEventKind.GONE and wanted(event, options):
-            return event.offer
+        if event.kind == OfferEventKind.GONE or not wanted(event.offer, options):
+            continue
+        matches = {offer.id: offer for offer in (*app.offers, event.offer) if wanted(offer, options)}
+        if options.id and len(matches) > 1:
+            raise AmbiguousError(options.id, list(matches.values()))
+        return event.offer
     raise Error("the app was closed")
 
 
-def wanted(event: OfferEvent, options: argparse.Namespace) -> bool:
-    offer = event.offer
-    return options.type in (None, offer.type) and str(offer.id).startswith(options.id.lower())
+def wanted(offer: Offer, options: argparse.Namespace) -> bool:
+    return options.type in (None, offer.type) and str(offer.id).startswith(options.id or "")
+
+
+class AmbiguousError(Exception):
+    """Several activities have an identifier that begins so."""
+
+    def __init__(self, prefix: str, offers: list[Offer]):
+        lines = table([row(offer) for offer in offers])
+        super().__init__("\n".join([f"'{prefix}' begins the identifiers of {len(offers)} activities:", *lines]))
+
+
+def identifier(text: str) -> str:
+    """Parses an argument: the beginning of an identifier, as `list` shows it."""
+    if not text.strip("-"):
+        raise argparse.ArgumentTypeError("the identifier is empty")
+    if text.strip("0123456789abcdefABCDEF-"):
+        raise argparse.ArgumentTypeError(f"no identifier begins with {text!r}: they consist of hexadecimal digits")
+    return text.lower()
 
 
 async def link(options: argparse.Namespace) -> int:
@@ -169,21 +195,42 @@ def said(error: BaseException) -> str:
 
 
 def listening(path: str) -> socket.socket:
-    """Creates a socket for this user only, in place of one that a former process left."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    with contextlib.suppress(FileNotFoundError, ConnectionRefusedError), socket.socket(socket.AF_UNIX) as probe:
-        probe.connect(path)
-        raise FileExistsError(f"another process listens at {path}")
+    """Creates a socket for this user only, in place of one that a former process left.
+
+    Raises: FileExistsError if a process listens there, or something else than a socket is there.
+    """
     with contextlib.suppress(FileNotFoundError):
+        # A link is not followed: where it leads is not for us to replace.
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise FileExistsError(f"{path} exists, and is not a socket")
+        if is_in_use(path):
+            raise FileExistsError(f"another process listens at {path}")
         os.unlink(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o077)
     try:
         listener.bind(path)
+    except OSError:
+        listener.close()
+        raise
     finally:
         os.umask(before)
     listener.setblocking(False)
     listener.listen()
     return listener
+
+
+def is_in_use(path: str) -> bool:
+    """Tells whether a process listens at a socket, even one that has no room for another connection."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(path)
+        except BlockingIOError:
+            return True
+        except ConnectionRefusedError:
+            return False
+    return True
 
 
 async def describe(options: argparse.Namespace) -> int:
@@ -263,7 +310,10 @@ def arguments() -> argparse.ArgumentParser:
     linking.add_argument("--any-user", action="store_true", help="trust other users who can reach the socket")
     continuing = command("continue", take, "continue an offer and print its document; the origin is told: restored")
     continuing.add_argument("--type", help="only an activity of this type")
-    continuing.add_argument("--id", default="", help="only the activity whose identifier begins so")
+    begins: dict[str, Any] = {"type": identifier, "metavar": "ID", "help": "the activity whose identifier begins so"}
+    which = continuing.add_mutually_exclusive_group()
+    which.add_argument("argument", nargs="?", **begins)
+    which.add_argument("--id", **begins)
     continuing.add_argument("--wait", type=float, default=PATIENCE, help="seconds to wait for an offer (default: 10)")
     continuing.add_argument("--timeout", type=float, help="seconds for the continuation")
     continuing.add_argument("--document", action="store_true", help="print the whole document too")
@@ -290,6 +340,8 @@ def main() -> int:
         return result
     except BrokenPipeError:
         sys.stderr.close()
+    except AmbiguousError as error:
+        print(f"segue: {shown_lines(str(error))}", file=sys.stderr)
     except Error as error:  # of which some are timeouts
         print(f"segue: {said(error)}", file=sys.stderr)
     except (asyncio.TimeoutError, TimeoutError):
