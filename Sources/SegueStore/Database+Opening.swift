@@ -43,7 +43,7 @@ extension Database {
   private static func opened(
     _ name: String, _ folder: StateFolder, _ schema: Schema, _ durability: Durability, isSuspect: Bool
   ) throws(SegueError) -> Database {
-    _ = try folder.create(name)
+    try folder.create(name)
     let database = try connected(name, folder)
     database.configure(SQLITE_DBCONFIG_DEFENSIVE, true)
     database.configure(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)

@@ -10,8 +10,10 @@ final class Database {
   let name: String
   let folder: StateFolder
   private let connection: OpaquePointer
-  /// Prepared statements by the address of their text.
-  private var statements: [UnsafePointer<UInt8>: OpaquePointer] = [:]
+  /// Prepared statements, which last as long as the connection.
+  private var statements: [OpaquePointer] = []
+  /// Where they stand, by the address of their text.
+  private var places: [UnsafePointer<UInt8>: Int] = [:]
   private var damage: SegueError?
   private var isInTransaction = false
 
@@ -24,7 +26,7 @@ final class Database {
   deinit {
     // A damaged database is not written to: what stands in its log may be of use.
     if damage != nil { keepLog(true) }
-    while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
+    for statement in statements { sqlite3_finalize(statement) }
     sqlite3_close(connection)
   }
 
@@ -125,12 +127,13 @@ final class Database {
   }
 
   private func prepared(_ text: StaticString) throws(SegueError) -> OpaquePointer {
-    if let known = statements[text.utf8Start] { return known }
+    if let place = places[text.utf8Start] { return statements[place] }
     var statement: OpaquePointer?
     let code = sqlite3_prepare_v3(
       connection, Self.pointer(text), Int32(text.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
     guard code == SQLITE_OK, let statement else { throw failure(code) }
-    statements[text.utf8Start] = statement
+    places[text.utf8Start] = statements.count
+    statements.append(statement)
     return statement
   }
 
@@ -159,7 +162,7 @@ final class Database {
     if damage == nil {
       damage = error
       // If this cannot be written, a log that stays says the same.
-      _ = try? folder.create(name + StateFolder.suspicion)
+      try? folder.create(name + StateFolder.suspicion)
     }
     return error
   }

@@ -30,7 +30,7 @@ extension Inbox {
       try database.run(
         "INSERT INTO choices (type, app) VALUES (?1, ?2) ON CONFLICT (type) DO UPDATE SET app = excluded.app",
         [.text(type), .text(app)])
-      let count = try database.first("SELECT count(*) FROM choices") { row throws(SegueError) in try row.count(0) }
+      let count = try database.first("SELECT count(*) FROM choices") { row throws(SegueError) in try row.integer(0) }
       guard count ?? 0 <= Self.remembered else {
         throw SegueError(.limitExceeded, "choices: \(Self.remembered) are remembered, which is the most")
       }
@@ -46,7 +46,7 @@ extension Inbox {
         [.text(app), .real(now)])
       try database.run(
         "DELETE FROM uses WHERE app IN (SELECT app FROM uses ORDER BY used DESC, app LIMIT -1 OFFSET ?1)",
-        [.integer(Int64(Self.remembered))])
+        [.integer(Self.remembered)])
     }
   }
 
@@ -61,11 +61,10 @@ extension Inbox {
 
   /// Forgets what is remembered of an app that was uninstalled: choices, uses, kept offers.
   public func forget(app: String) throws(SegueError) {
-    try database.run("DELETE FROM choices WHERE app = ?1", [.text(app)])
-    try database.run("DELETE FROM uses WHERE app = ?1", [.text(app)])
-    try withdrawOffers(ofApp: app)
+    try database.transaction { () throws(SegueError) in
+      try database.run("DELETE FROM choices WHERE app = ?1", [.text(app)])
+      try database.run("DELETE FROM uses WHERE app = ?1", [.text(app)])
+      _ = try removeOffers(ofApp: app)
+    }
   }
-
-  /// Choices, and apps that were used.
-  private static let remembered = 10_000
 }

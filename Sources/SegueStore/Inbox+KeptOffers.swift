@@ -44,17 +44,21 @@ extension Inbox {
   /// - Returns: their activities.
   @discardableResult
   public func withdrawOffers(ofApp bundle: String) throws(SegueError) -> [Identifier] {
-    try database.transaction { () throws(SegueError) in
-      var found: [Identifier] = []
-      try database.forEachRow("SELECT activity FROM kept WHERE origin_bundle = ?1 ORDER BY number", [.text(bundle)]) {
-        row throws(SegueError) in found.append(try row.identifier(0))
-      }
-      for activity in found { _ = try remove(activity) }
-      return found
-    }
+    try database.transaction { () throws(SegueError) in try removeOffers(ofApp: bundle) }
   }
 
-  private func remove(_ activity: Identifier) throws(SegueError) -> Bool {
+  /// Within a transaction.
+  func removeOffers(ofApp bundle: String) throws(SegueError) -> [Identifier] {
+    var found: [Identifier] = []
+    try database.forEachRow("SELECT activity FROM kept WHERE origin_bundle = ?1 ORDER BY number", [.text(bundle)]) {
+      row throws(SegueError) in found.append(try row.identifier(0))
+    }
+    for activity in found { _ = try remove(activity) }
+    return found
+  }
+
+  /// Within a transaction.
+  func remove(_ activity: Identifier) throws(SegueError) -> Bool {
     let payload = try database.first("SELECT payload FROM kept WHERE activity = ?1", [Cell(activity)]) {
       row throws(SegueError) in try row.integer(0)
     }

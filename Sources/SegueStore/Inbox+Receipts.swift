@@ -6,17 +6,24 @@ extension Inbox {
   /// - Returns: false if one was decided before: this one must not be sent.
   public func decide(_ receipt: Receipt) throws(SegueError) -> Bool {
     let receiver = receipt.receiver
-    let count = try database.run(
-      """
-      INSERT INTO receipts (continuation, receiver, device, app, bundle, outcome, status, reason, stale, date, is_sent)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0) ON CONFLICT (continuation) DO NOTHING
-      """,
-      [
-        Cell(receipt.continuation), Cell(receiver.id), .text(receiver.deviceName), .text(receiver.appName),
-        .text(receiver.bundleIdentifier), .integer(Int64(receipt.outcome.rawValue)),
-        .integer(Int64(receipt.status.rawValue)), .text(receipt.reason), Cell(receipt.isStale), .real(receipt.date),
-      ])
-    return count > 0
+    try Text.check(Optional(receipt.reason), "reason", atMost: Limits.identifier)
+    return try database.transaction { () throws(SegueError) in
+      let count = try database.run(
+        """
+        INSERT INTO receipts (continuation, receiver, device, app, bundle, outcome, status, reason, stale, date, is_sent)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0) ON CONFLICT (continuation) DO NOTHING
+        """,
+        [
+          Cell(receipt.continuation), Cell(receiver.id), .text(receiver.deviceName), .text(receiver.appName),
+          .text(receiver.bundleIdentifier), .integer(Int64(receipt.outcome.rawValue)),
+          .integer(Int64(receipt.status.rawValue)), .text(receipt.reason), Cell(receipt.isStale), .real(receipt.date),
+        ])
+      try database.run(
+        """
+        DELETE FROM receipts WHERE number <= (SELECT number FROM receipts ORDER BY number DESC LIMIT 1 OFFSET ?1)
+        """, [.integer(Self.remembered)])
+      return count > 0
+    }
   }
 
   /// Receipts that were decided, and whose arrival was not confirmed: after a restart the same ones are sent again,

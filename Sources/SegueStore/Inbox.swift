@@ -101,14 +101,16 @@ public final class Inbox: @unchecked Sendable {
   /// - Returns: false if there is no such entry, or no longer.
   @discardableResult
   public func acknowledge(_ continuation: Identifier, at now: Double) throws(SegueError) -> Bool {
-    try end([continuation], as: Self.acknowledged, at: now) > 0
+    try database.transaction { () throws(SegueError) in
+      try end([continuation], as: Self.acknowledged, at: now) > 0
+    }
   }
 
   /// Ends an entry because the user wants it no more.
   /// - Returns: false if there is no such entry, or no longer.
   @discardableResult
   public func drop(_ continuation: Identifier, at now: Double) throws(SegueError) -> Bool {
-    try end([continuation], as: Self.dropped, at: now) > 0
+    try database.transaction { () throws(SegueError) in try end([continuation], as: Self.dropped, at: now) > 0 }
   }
 
   /// Forgets the crashes on an entry, so that its app gets it again.
@@ -124,14 +126,17 @@ public final class Inbox: @unchecked Sendable {
   /// and what is remembered of ended entries and receipts after `Limits.inboxLife`.
   /// - Returns: the entries, and the activities of the kept offers.
   public func expire(at now: Double) throws(SegueError) -> (entries: [Identifier], keptOffers: [Identifier]) {
-    let entries = try identifiers("SELECT continuation FROM entries WHERE state = 0 AND expires <= ?1", now)
-    let kept = try identifiers("SELECT activity FROM kept WHERE expires <= ?1", now)
-    if !entries.isEmpty { _ = try end(entries, as: Self.dropped, at: now) }
-    for activity in kept { _ = try withdraw(activity) }
-    let old = Cell.real(now - Limits.inboxLife)
-    try database.run("DELETE FROM entries WHERE state >= 2 AND ended < ?1", [old])
-    try database.run("DELETE FROM receipts WHERE date < ?1", [old])
-    return (entries, kept)
+    try database.transaction { () throws(SegueError) in
+      let entries = try identifiers(
+        "SELECT continuation FROM entries WHERE state = 0 AND expires <= ?1 ORDER BY number", now)
+      let kept = try identifiers("SELECT activity FROM kept WHERE expires <= ?1 ORDER BY number", now)
+      if !entries.isEmpty { _ = try end(entries, as: Self.dropped, at: now) }
+      for activity in kept { _ = try remove(activity) }
+      let old = Cell.real(now - Limits.inboxLife)
+      try database.run("DELETE FROM entries WHERE state >= 2 AND ended < ?1", [old])
+      try database.run("DELETE FROM receipts WHERE date < ?1", [old])
+      return (entries, kept)
+    }
   }
 
   /// The earliest date at which `expire` has something to do; nil if nothing can expire.
@@ -150,34 +155,32 @@ public final class Inbox: @unchecked Sendable {
     return found
   }
 
-  /// Ends entries: what is remembered is that they were there.
+  /// Ends entries, within a transaction. What is remembered is that they were there.
   private func end(_ continuations: [Identifier], as state: Int64, at now: Double) throws(SegueError) -> Int {
-    try database.transaction { () throws(SegueError) in
-      var count = 0
-      for continuation in continuations {
-        let id = Cell(continuation)
-        let payload = try database.first("SELECT payload FROM entries WHERE continuation = ?1 AND state < 2", [id]) {
-          row throws(SegueError) in try row.integer(0)
-        }
-        guard let payload else { continue }
-        try database.run(
-          "UPDATE entries SET state = ?2, ended = ?3, payload = NULL WHERE continuation = ?1",
-          [id, .integer(state), .real(now)])
-        try removePayload(payload)
-        count += 1
+    var count = 0
+    for continuation in continuations {
+      let id = Cell(continuation)
+      let payload = try database.first("SELECT payload FROM entries WHERE continuation = ?1 AND state < 2", [id]) {
+        row throws(SegueError) in try row.integer(0)
       }
+      guard let payload else { continue }
       try database.run(
-        """
-        DELETE FROM entries WHERE state >= 2 AND number <=
-          (SELECT number FROM entries WHERE state >= 2 ORDER BY number DESC LIMIT 1 OFFSET ?1)
-        """, [.integer(Int64(Self.endedEntries))])
-      return count
+        "UPDATE entries SET state = ?2, ended = ?3, payload = NULL WHERE continuation = ?1",
+        [id, .integer(state), .real(now)])
+      try removePayload(payload)
+      count += 1
     }
+    try database.run(
+      """
+      DELETE FROM entries WHERE state >= 2 AND number <=
+        (SELECT number FROM entries WHERE state >= 2 ORDER BY number DESC LIMIT 1 OFFSET ?1)
+      """, [.integer(Self.remembered)])
+    return count
   }
 
   private static let ended: Int64 = 2
   private static let acknowledged: Int64 = 2
   private static let dropped: Int64 = 3
-  /// Ended entries that are remembered, so that they are not taken once more.
-  private static let endedEntries = 10_000
+  /// Ended entries that are remembered, so that they are not taken once more; receipts, choices, and uses of apps.
+  static let remembered: Int64 = 10_000
 }

@@ -11,18 +11,16 @@ extension StateFolder {
     return fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0
   }
 
-  /// Creates an empty file, and makes its entry durable.
-  /// - Returns: false if it is there already.
-  func create(_ name: String) throws(SegueError) -> Bool {
+  /// Creates an empty file, unless it is there already; `synchronise` makes its entry durable.
+  func create(_ name: String) throws(SegueError) {
     let file = linux_openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    if file < 0 {
+    guard file >= 0 else {
       guard linux_errno() == EEXIST else { throw .refused("\(path)/\(name)") }
-      return false
+      return
     }
+    // Whatever the umask.
     fchmod(file, 0o600)
     _ = close(file)
-    try synchronise()
-    return true
   }
 
   func remove(_ name: String) { unlinkat(fd, name, 0) }

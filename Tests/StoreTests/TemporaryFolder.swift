@@ -7,8 +7,8 @@ import SegueModel
 final class TemporaryFolder {
   let path: String
 
-  init() {
-    var template = Array((NSTemporaryDirectory() + "/segue-store-XXXXXX").utf8CString)
+  init(in parent: String = "/tmp") {
+    var template = Array("\(parent)/segue-store-XXXXXX".utf8CString)
     path = String(cString: mkdtemp(&template)!)
   }
 

@@ -1,0 +1,97 @@
+import Foundation
+import SegueModel
+import Testing
+
+@testable import SegueStore
+
+/// The folder: whose it is, who may use it, on which machine.
+@Suite struct StateFolderTests {
+  let folder = TemporaryFolder()
+
+  @Test func `a folder is made with all that leads to it, and closed to others`() throws {
+    let path = folder.path + "/a/b/segue"
+    let state = try StateFolder.open(path, on: TemporaryFolder.machine)
+    for each in [path, folder.path + "/a", folder.path + "/a/b"] {
+      let mode = try FileManager.default.attributesOfItem(atPath: each)[.posixPermissions] as? Int
+      #expect(mode == 0o700)
+    }
+    _ = try Inbox.open(in: state)
+    let mode = try FileManager.default.attributesOfItem(atPath: path + "/inbox.db")[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    #expect(state.refusal == nil)
+  }
+
+  @Test func `one process uses it, and another is told which`() throws {
+    let first = try folder.open()
+    let error = try #require(thrown { try folder.open() })
+    #expect(error.status == .busy && error.message.contains("process \(getpid()) uses it"))
+    withExtendedLifetime(first) {}
+  }
+
+  @Test func `a folder that is open to others, or no folder, is refused`() throws {
+    #expect(mkdir(folder.state, 0o755) == 0)
+    #expect(thrown { try folder.open() }?.message.contains("mode must be 0700") == true)
+    #expect(rmdir(folder.state) == 0 && symlink("/tmp", folder.state) == 0)
+    #expect(thrown { try folder.open() }?.message.contains("symbolic link") == true)
+    #expect(unlink(folder.state) == 0)
+    try Data().write(to: URL(fileURLWithPath: folder.state))
+    #expect(thrown { try folder.open() }?.status == .unsafeFolder)
+    #expect(thrown { try StateFolder.open("state", on: nil) }?.status == .invalidArgument)
+  }
+
+  @Test func `an inbox of another machine is refused until the user rejoins, and search is not`() throws {
+    _ = try Inbox.open(in: folder.open()).put(.sample(1), at: 0)
+    let other = MachineIdentity(ofMachine: "ffffffffffffffffffffffffffffffff")
+    for machine in [other, nil] {
+      let state = try folder.open(on: machine)
+      let refusal = try #require(state.refusal)
+      #expect(refusal.message.contains("another machine") && refusal.message.contains("rejoin"))
+      #expect(thrown { try Inbox.open(in: state) } == refusal)
+      #expect(try SavedActivities.open(in: state).count == 0)
+    }
+    do {
+      let state = try folder.open(on: other)
+      #expect(try state.rejoin() == "inbox.db.foreign-1")
+      #expect(thrown { try state.rejoin() }?.status == .invalidState)
+      #expect(try Inbox.open(in: state).entries().isEmpty)
+    }
+    #expect(try folder.open(on: other).refusal == nil)
+    #expect(try folder.open().refusal != nil)
+    #expect(folder.names().contains("inbox.db.foreign-1"))
+  }
+
+  @Test func `an inbox whose identity was lost, or is no identity, is another machine's`() throws {
+    _ = try Inbox.open(in: folder.open())
+    try folder.write(Data("x".utf8), "machine")
+    #expect(try folder.open().refusal != nil)
+    #expect(unlink(folder.state + "/machine") == 0)
+    #expect(try folder.open().refusal != nil)
+  }
+
+  @Test func `the machine id itself is not in the folder`() throws {
+    _ = try folder.open()
+    let text = String(decoding: try folder.data("machine"), as: UTF8.self)
+    // openssl dgst -sha256 -hmac org.segue.state-folder
+    #expect(text == MachineIdentity(ofMachine: "0123456789abcdef0123456789abcdef").text + "\n")
+    #expect(text.utf8.count == 65 && !text.contains("0123456789abcdef0123"))
+  }
+
+  @Test(arguments: [
+    (0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+    (3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    (56, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
+  ])
+  func `digests are those of FIPS 180-4`(count: Int, digest: String) {
+    let texts = [0: "", 3: "abc", 56: "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"]
+    let bytes = SHA256.digest(Array((texts[count] ?? "").utf8))
+    #expect(bytes.map { String(format: "%02x", $0) }.joined() == digest)
+  }
+
+  @Test func `the HMAC is that of RFC 4231`() {
+    let key = [UInt8](repeating: 0x0b, count: 20)
+    let bytes = SHA256.authenticate(Array("Hi There".utf8), key: key)
+    #expect(
+      bytes.map { String(format: "%02x", $0) }.joined()
+        == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
+  }
+}
