@@ -24,6 +24,9 @@ extension Database {
     guard StateFiles.registration == SQLITE_OK else { throw SegueError(.system, "SQLite refuses access to files") }
     // What is left of a database whose set-aside was interrupted: no log of the next one.
     if !folder.has(name), folder.has(name + "-wal") { _ = try folder.setAside(name, as: "damaged") }
+    if folder.has(name + StateFolder.suspicion), folder.has(name + StateFolder.doubt) {
+      return try replaced(name, folder, schema, durability, "\(folder.path)/\(name): is damaged again")
+    }
     let isSuspect = folder.has(name + "-wal") || folder.has(name + StateFolder.suspicion)
     do throws(SegueError) {
       return OpenedDatabase(
@@ -31,12 +34,17 @@ extension Database {
         wasSuspect: isSuspect)
     } catch {
       guard error.status == .malformed else { throw error }
-      let aside = try folder.setAside(name, as: "damaged")
-      let database = try opened(name, folder, schema, durability, isSuspect: false)
-      return OpenedDatabase(
-        database: database, notice: "\(error.message); it was set aside as \(aside), and a new one begun",
-        wasSuspect: false)
+      return try replaced(name, folder, schema, durability, error.message)
     }
+  }
+
+  private static func replaced(
+    _ name: String, _ folder: StateFolder, _ schema: Schema, _ durability: Durability, _ reason: String
+  ) throws(SegueError) -> OpenedDatabase {
+    let aside = try folder.setAside(name, as: "damaged")
+    let database = try opened(name, folder, schema, durability, isSuspect: false)
+    return OpenedDatabase(
+      database: database, notice: "\(reason); it was set aside as \(aside), and a new one begun", wasSuspect: false)
   }
 
   /// Throws MALFORMED if the file is damaged, or no database of ours.
@@ -66,7 +74,7 @@ extension Database {
       throw database.damaged("a table is missing, or not as it should be")
     }
     try folder.synchronise()
-    folder.remove(name + StateFolder.suspicion)
+    if folder.has(name + StateFolder.suspicion) { try folder.doubt(name) }
     database.keepLog(false)
     return database
   }

@@ -4,8 +4,8 @@ import SegueModel
 
 /// One SQLite database of the state folder, used by one process and one thread at a time.
 ///
-/// Once SQLite reports damage, or a row cannot be read, every call fails with that, and the file is checked when it is
-/// opened next.
+/// Once SQLite reports damage, or a row cannot be read, every call fails with that. The file is checked when it is
+/// opened next; if that finds nothing and the next user meets damage again, the file is set aside.
 final class Database {
   let name: String
   let folder: StateFolder
@@ -25,7 +25,7 @@ final class Database {
 
   deinit {
     // A damaged database is not written to: what stands in its log may be of use.
-    if damage != nil { keepLog(true) }
+    if damage != nil { keepLog(true) } else { folder.remove(name + StateFolder.doubt) }
     for statement in statements { sqlite3_finalize(statement) }
     sqlite3_close(connection)
   }
@@ -120,6 +120,9 @@ final class Database {
     if let damage { throw damage }
     let statement = try prepared(text)
     for (index, cell) in cells.enumerated() {
+      if case .real(let number) = cell, !number.isFinite {
+        throw SegueError(.invalidArgument, "date: must be finite")
+      }
       let code = Self.bind(cell, statement, Int32(index + 1))
       guard code == SQLITE_OK else { throw failure(code) }
     }
@@ -131,7 +134,10 @@ final class Database {
     var statement: OpaquePointer?
     let code = sqlite3_prepare_v3(
       connection, Self.pointer(text), Int32(text.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-    guard code == SQLITE_OK, let statement else { throw failure(code) }
+    guard code == SQLITE_OK, let statement else {
+      // The text is ours, and right: what it names is no longer there.
+      throw code == SQLITE_ERROR ? damaged("\(errorText)") : failure(code)
+    }
     places[text.utf8Start] = statements.count
     statements.append(statement)
     return statement
@@ -167,19 +173,21 @@ final class Database {
     return error
   }
 
+  private var errorText: String { sqlite3_errmsg(connection).map { String(cString: $0) } ?? "" }
+
   /// The error for a result of SQLite.
   func failure(_ code: Int32) -> SegueError {
-    let said = sqlite3_errmsg(connection).map { String(cString: $0) } ?? ""
+    let said = errorText
     let number = sqlite3_system_errno(connection)
     switch code & 0xff {
-    case SQLITE_CORRUPT, SQLITE_NOTADB: return damaged("\(said)")
+    // No statement of ours breaks a constraint, unless an index does not fit its table.
+    // And the file can be written, as far as the system is concerned (`StateFolder.create`).
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_READONLY: return damaged("\(said)")
     case SQLITE_FULL: return full()
     case SQLITE_IOERR where number == ENOSPC || number == EDQUOT: return full()
     case SQLITE_IOERR where number != 0: return .refused("\(folder.path)/\(name)", number)
     case SQLITE_BUSY, SQLITE_LOCKED:
       return SegueError(.busy, "\(folder.path)/\(name): another process has it open")
-    case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
-      return SegueError(.system, "\(folder.path)/\(name): cannot be written: \(said)")
     default: return SegueError(.system, "\(folder.path)/\(name): \(said)")
     }
   }

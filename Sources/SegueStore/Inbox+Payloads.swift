@@ -106,14 +106,15 @@ extension Inbox {
   }
 
   private func checkRoom(for size: Int64) throws(SegueError) {
-    let used = try database.first("SELECT count(*), coalesce(sum(size), 0) FROM payloads") {
-      row throws(SegueError) in (try row.count(0), try row.integer(1))
+    let used = try database.first("SELECT count(*), total(size) FROM payloads") {
+      row throws(SegueError) in (try row.count(0), Int64(exactly: try row.real(1)) ?? -1)
     }
     guard let used, used.0 < Limits.inboxEntries else {
       throw SegueError(.limitExceeded, "inbox: has \(Limits.inboxEntries) entries and kept offers, which is the most")
     }
-    guard used.1 <= Limits.inboxBytes - size else {
-      throw SegueError(.limitExceeded, "inbox: has \(used.1) bytes, at most \(Limits.inboxBytes) are allowed")
+    guard 0...Limits.inboxBytes ~= used.1 else { throw database.damaged("payloads have \(used.1) bytes") }
+    guard used.1 <= room - size else {
+      throw SegueError(.limitExceeded, "inbox: has \(used.1) bytes, at most \(room) are allowed")
     }
   }
 

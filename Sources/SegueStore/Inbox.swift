@@ -5,24 +5,32 @@ import SegueModel
 ///
 /// It has no clock: `now` is seconds since 1970. It waits for the disk, and so must not be used on a thread that others
 /// wait for. It may move between threads, but is used by one at a time. All calls throw SYSTEM if the disk is full or
-/// fails, and MALFORMED if the file is damaged: then close it and open it again, which sets the file aside.
+/// fails, and MALFORMED if the file is damaged: then release the object and open it again. The second time at the
+/// latest the file is set aside, and a new one begun.
 public final class Inbox: @unchecked Sendable {
   static let fileName = "inbox.db"
   let database: Database
   /// What the user should be told: that a damaged inbox was set aside, where, and why.
   public let notice: String?
+  /// Bytes of all documents and attachments that may be stored.
+  let room: Int64
 
   /// Opens the inbox, and creates it if necessary. Entries that were delivered and not acknowledged wait again.
   /// Throws INVALID_STATE if the folder belongs to another machine, UNSUPPORTED_VERSION if the file is of a newer
   /// version (which leaves it untouched), SYSTEM, BUSY.
   public static func open(in folder: StateFolder) throws(SegueError) -> Inbox {
+    try open(in: folder, room: Limits.inboxBytes)
+  }
+
+  static func open(in folder: StateFolder, room: Int64) throws(SegueError) -> Inbox {
     if let refusal = folder.refusal { throw refusal }
     let opened = try Database.open(fileName, in: folder, schema, .full)
     try opened.database.run("UPDATE entries SET state = 0 WHERE state = 1")
-    return Inbox(opened)
+    return Inbox(opened, room)
   }
 
-  private init(_ opened: OpenedDatabase) {
+  private init(_ opened: OpenedDatabase, _ room: Int64) {
+    self.room = room
     database = opened.database
     notice = opened.notice
   }

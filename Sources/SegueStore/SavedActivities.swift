@@ -12,8 +12,10 @@ public final class SavedActivities: @unchecked Sendable {
   /// What the user should be told: that a damaged file was set aside, where, and why; or that the index was made anew.
   public private(set) var notice: String?
   private var total: Total
+  /// The most that is saved.
+  private let bound: Total
 
-  private struct Total {
+  struct Total {
     var count: Int64 = 0
     var bytes: Int64 = 0
   }
@@ -21,16 +23,21 @@ public final class SavedActivities: @unchecked Sendable {
   /// Opens the file, and creates it if necessary.
   /// Throws UNSUPPORTED_VERSION if the file is of a newer version (which leaves it untouched), SYSTEM, BUSY.
   public static func open(in folder: StateFolder) throws(SegueError) -> SavedActivities {
+    try open(in: folder, bound: Total(count: Limits.savedActivities, bytes: Limits.savedBytes))
+  }
+
+  static func open(in folder: StateFolder, bound: Total) throws(SegueError) -> SavedActivities {
     let opened = try Database.open(fileName, in: folder, schema, .normal)
-    let total = try opened.database.first("SELECT count(*), coalesce(sum(size), 0) FROM saved") {
-      row throws(SegueError) in Total(count: try row.integer(0), bytes: try row.integer(1))
+    let total = try opened.database.first("SELECT count(*), total(size) FROM saved") {
+      row throws(SegueError) in Total(count: try row.integer(0), bytes: Int64(exactly: try row.real(1)) ?? 0)
     }
-    let saved = SavedActivities(opened, total ?? Total())
+    let saved = SavedActivities(opened, total ?? Total(), bound)
     if opened.wasSuspect { try saved.check() }
     return saved
   }
 
-  private init(_ opened: OpenedDatabase, _ total: Total) {
+  private init(_ opened: OpenedDatabase, _ total: Total, _ bound: Total) {
+    self.bound = bound
     database = opened.database
     notice = opened.notice
     self.total = total
@@ -74,7 +81,7 @@ public final class SavedActivities: @unchecked Sendable {
       try database.run("INSERT INTO documents (number, document) VALUES (?1, ?2)", [new, .blob(activity.document)])
       total.count += 1
       total.bytes += Int64(size)
-      while total.count > 1, total.count > Limits.savedActivities || total.bytes > Limits.savedBytes {
+      while total.count > 1, total.count > bound.count || total.bytes > bound.bytes {
         guard let oldest = try number("SELECT min(number) FROM saved", []) else { break }
         try remove(oldest, &total)
       }
@@ -248,7 +255,7 @@ public final class SavedActivities: @unchecked Sendable {
     try database.run("DELETE FROM documents WHERE number = ?1", [id])
     try database.run("DELETE FROM saved WHERE number = ?1", [id])
     total.count -= 1
-    total.bytes -= size ?? 0
+    total.bytes &-= size ?? 0
   }
 
   /// The integer of the first row; nil if there is none.
@@ -260,7 +267,7 @@ public final class SavedActivities: @unchecked Sendable {
 
   /// Checks the whole file, which takes seconds if it is large, and makes the index anew if it does not fit what is
   /// saved (see `notice`).
-  /// Throws MALFORMED if the file is damaged: then close it and open it again.
+  /// Throws MALFORMED if the file is damaged: then release the object and open it again.
   public func check() throws(SegueError) {
     try database.check()
     let code = database.result(of: "INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")

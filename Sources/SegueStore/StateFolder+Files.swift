@@ -11,11 +11,14 @@ extension StateFolder {
     return fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0
   }
 
-  /// Creates an empty file, unless it is there already; `synchronise` makes its entry durable.
+  /// Creates an empty file, unless it is there already and can be written; `synchronise` makes its entry durable.
   func create(_ name: String) throws(SegueError) {
     let file = linux_openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else {
       guard linux_errno() == EEXIST else { throw .refused("\(path)/\(name)") }
+      let known = linux_openat(fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+      guard known >= 0 else { throw .refused("\(path)/\(name)") }
+      _ = close(known)
       return
     }
     // Whatever the umask.
@@ -43,12 +46,20 @@ extension StateFolder {
       }
     }
     remove(name + Self.suspicion)
+    remove(name + Self.doubt)
     try synchronise()
     return aside
   }
 
   /// The ending of an empty file that says that a database has to be checked when it is opened next.
   static let suspicion = ".suspect"
+  /// The same of one that was checked without a finding, until it is closed without damage.
+  static let doubt = ".doubted"
+
+  /// Notes that nothing was found in a suspect database.
+  func doubt(_ name: String) throws(SegueError) {
+    guard renameat(fd, name + Self.suspicion, fd, name + Self.doubt) == 0 else { throw .refused("\(path)/\(name)") }
+  }
 
   // MARK: The machine
 

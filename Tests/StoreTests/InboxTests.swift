@@ -43,4 +43,173 @@ import Testing
     #expect(Array(bytes.dropLast()) == large)
     #expect(thrown { try inbox.copy(entry.payload.attachments[1], to: 1) }?.status == .notFound)
   }
+
+  @Test func `an app gets one entry at a time, the oldest first, marked when it comes again (R3.8)`() throws {
+    var inbox: Inbox? = try open()
+    for number in 1...3 { _ = try inbox?.put(.sample(number), at: now) }
+    #expect(try inbox?.beginDelivery(to: "com.example.b", at: now) == nil)
+    let first = try #require(try inbox?.beginDelivery(to: "com.example.a", at: now))
+    #expect(first.continuation == Identifier(1) && !first.isRedelivered && first.state == .delivered)
+    #expect(try inbox?.beginDelivery(to: "com.example.a", at: now) == nil)
+    inbox = nil
+    inbox = try open()
+    let again = try #require(try inbox?.beginDelivery(to: "com.example.a", at: now))
+    #expect(again.continuation == Identifier(1) && again.isRedelivered)
+    #expect(try inbox?.acknowledge(Identifier(1), at: now) == true)
+    #expect(try inbox?.acknowledge(Identifier(1), at: now) == false)
+    #expect(try inbox?.put(.sample(1), at: now) == .ended)
+    #expect(try inbox?.beginDelivery(to: "com.example.a", at: now)?.continuation == Identifier(2))
+  }
+
+  @Test func `a late answer acknowledges, a cancel does not (R3.8)`() throws {
+    let inbox = try open()
+    _ = try inbox.put(.sample(1), at: now)
+    _ = try inbox.beginDelivery(to: "com.example.a", at: now)
+    #expect(try inbox.endDelivery(Identifier(1), .unanswered))
+    #expect(try inbox.endDelivery(Identifier(1), .unanswered) == false)
+    #expect(try inbox.entry(Identifier(1))?.state == .waiting)
+    #expect(try inbox.acknowledge(Identifier(1), at: now))
+    #expect(try inbox.entry(Identifier(1)) == nil)
+  }
+
+  @Test func `an app that crashed three times on an entry gets it when the user asks (R3.8)`() throws {
+    let inbox = try open()
+    _ = try inbox.put(.sample(1), at: now)
+    _ = try inbox.put(.sample(2), at: now)
+    for crash in 1...3 {
+      #expect(try inbox.beginDelivery(to: "com.example.a", at: now)?.continuation == Identifier(1))
+      try inbox.endDelivery(Identifier(1), .crashed)
+      #expect(try inbox.entry(Identifier(1))?.isHeld == (crash == 3))
+    }
+    #expect(try inbox.beginDelivery(to: "com.example.a", at: now)?.continuation == Identifier(2))
+    try inbox.acknowledge(Identifier(2), at: now)
+    #expect(try inbox.beginDelivery(to: "com.example.a", at: now) == nil)
+    #expect(try inbox.retry(Identifier(1)))
+    #expect(try inbox.beginDelivery(to: "com.example.a", at: now)?.attempts == 4)
+  }
+
+  @Test func `an entry waits for seven days, or until its activity expires (R3.8)`() throws {
+    let inbox = try open()
+    _ = try inbox.put(.sample(1), at: now)
+    _ = try inbox.put(.sample(2, expires: now + 60), at: now)
+    #expect(thrown { try inbox.put(.sample(3, expires: now), at: now) }?.status == .invalidState)
+    try inbox.keep(.sample(4), team: "TEAM", document: [1], at: now)
+    #expect(try inbox.nextExpiry() == now + 60)
+    #expect(try inbox.beginDelivery(to: "com.example.a", at: now + 7 * 86_400) == nil)
+    #expect(try inbox.expire(at: now + 59) == ([], []))
+    #expect(try inbox.expire(at: now + 60) == ([Identifier(2)], []))
+    #expect(try inbox.nextExpiry() == now + 12 * 3_600)
+    #expect(try inbox.expire(at: now + 12 * 3_600) == ([], [Identifier(4)]))
+    #expect(try inbox.expire(at: now + 7 * 86_400) == ([Identifier(1)], []))
+    #expect(try inbox.nextExpiry() == nil)
+    #expect(try inbox.put(.sample(1), at: now + 7 * 86_400) == .ended)
+    _ = try inbox.expire(at: now + 14 * 86_400 + 1)
+    #expect(try inbox.put(.sample(1), at: now + 14 * 86_400 + 1) == .stored)
+  }
+
+  @Test func `an offer is kept until a date, or until the next one of its app (R2.5)`() throws {
+    let inbox = try open()
+    try inbox.keep(.sample(3), team: "TEAM", document: [3], at: now)
+    try inbox.keep(.sample(6), team: "TEAM", document: [6], at: now, life: 60)
+    try inbox.keep(.sample(7, expires: now + 30), team: "TEAM", document: [7], at: now)
+    try inbox.keep(.sample(3), team: "TEAM", document: [3, 3], at: now + 1)
+    let kept = try inbox.keptOffers()
+    #expect(kept.map(\.offer.description.id) == [6, 7, 3].map { Identifier($0) })
+    #expect(kept.map(\.expiresAt) == [now + 60, now + 30, now + 1 + 12 * 3_600])
+    #expect(try inbox.document(of: kept[2].payload) == [3, 3] && kept[2].team == "TEAM")
+    #expect(try inbox.withdrawOffers(ofApp: "com.example.editor0") == [Identifier(6), Identifier(3)])
+    #expect(try inbox.withdraw(Identifier(7)))
+    #expect(try inbox.withdraw(Identifier(7)) == false)
+    #expect(thrown { try inbox.document(of: kept[2].payload) }?.status == .notFound)
+  }
+
+  @Test func `a continuation has one receipt, the same after a restart (R3.6)`() throws {
+    let receiver = Receiver(id: Identifier(9), deviceName: "Desk", appName: "Editor", bundleIdentifier: "com.example")
+    func receipt(_ outcome: Outcome) -> Receipt {
+      Receipt(
+        continuation: Identifier(1), receiver: receiver, outcome: outcome, status: .ok, reason: "why", isStale: true,
+        date: now)
+    }
+    do {
+      let inbox = try open()
+      #expect(try inbox.decide(receipt(.unknown)))
+      #expect(try inbox.decide(receipt(.restored)) == false)
+    }
+    let inbox = try open()
+    let owed = try #require(try inbox.unconfirmedReceipts().first)
+    #expect(owed.outcome == .unknown && owed.receiver.deviceName == "Desk" && owed.reason == "why" && owed.isStale)
+    #expect(try inbox.confirmReceipt(Identifier(1)))
+    #expect(try inbox.unconfirmedReceipts().isEmpty)
+    #expect(try inbox.decide(receipt(.restored)) == false)
+  }
+
+  @Test func `attachments are stored up to 64 MiB, whole or not at all (R3.8)`() throws {
+    let inbox = try open()
+    let limit = Limits.storedAttachments
+    func put(_ attachments: [AttachmentContent]) throws -> Placement {
+      try inbox.put(.sample(1, attachments: attachments), at: now)
+    }
+    let file = try #require(tmpfile())
+    defer { fclose(file) }
+    #expect(ftruncate(fileno(file), off_t(limit)) == 0 && pwrite(fileno(file), "end", 3, off_t(limit - 3)) == 3)
+    let most = AttachmentContent(name: "most", size: UInt64(limit), source: .descriptor(fileno(file)))
+    let one = AttachmentContent(name: "one", size: 1, source: .bytes([1]))
+    #expect(thrown { try put([most, one]) }?.status == .limitExceeded)
+    let long = AttachmentContent(name: "long", size: .max, source: .descriptor(fileno(file)))
+    #expect(thrown { try put([one, long]) }?.status == .limitExceeded)
+    let short = AttachmentContent(name: "short", size: 4, source: .bytes([1]))
+    #expect(thrown { try put([one, short]) }?.message == "attachment short: has 1 bytes, not 4")
+    let missing = AttachmentContent(name: "missing", size: UInt64(limit), source: .descriptor(-1))
+    #expect(thrown { try put([missing]) }?.status == .system)
+    #expect(ftruncate(fileno(file), 300_000) == 0)
+    #expect(thrown { try put([most]) }?.message == "attachment most: has 300000 bytes, not \(limit)")
+    #expect(thrown { try put([AttachmentContent(name: "a/b", size: 0, source: .origin)]) }?.status == .invalidArgument)
+    let many = (0...Limits.attachments).map { AttachmentContent(name: "\($0)", size: 0, source: .origin) }
+    #expect(thrown { try put(many) }?.status == .limitExceeded)
+    #expect(try inbox.entries().isEmpty)
+    #expect(ftruncate(fileno(file), off_t(limit)) == 0)
+    #expect(try put([most]) == .stored)
+    let entry = try #require(try inbox.entry(Identifier(1)))
+    let copy = try #require(tmpfile())
+    defer { fclose(copy) }
+    try inbox.copy(entry.payload.attachments[0], to: fileno(copy))
+    #expect(lseek(fileno(copy), 0, SEEK_END) == off_t(limit))
+    try inbox.drop(Identifier(1), at: now)
+    #expect(thrown { try inbox.copy(entry.payload.attachments[0], to: fileno(copy)) }?.status == .notFound)
+  }
+
+  @Test func `an inbox is bounded, and says so (R3.8)`() throws {
+    let inbox = try Inbox.open(in: folder.open(), room: 100_000)
+    let large = [UInt8](repeating: 1, count: 40_000)
+    _ = try inbox.put(.sample(1, document: large), at: now)
+    try inbox.keep(.sample(2), team: "", document: large, at: now)
+    let error = try #require(thrown { try inbox.put(.sample(3, document: large), at: now) })
+    #expect(error.status == .limitExceeded && error.message.contains("80000 bytes, at most 100000"))
+    try inbox.drop(Identifier(1), at: now)
+    for number in 4..<4 + Limits.inboxEntries - 1 { _ = try inbox.put(.sample(number, document: [1]), at: now) }
+    #expect(thrown { try inbox.put(.sample(3, document: [1]), at: now) }?.message.contains("1000 entries") == true)
+    let huge = [UInt8](repeating: 0, count: Limits.value + 64 * 1024 + 1)
+    #expect(thrown { try inbox.put(.sample(3, document: huge), at: now) }?.status == .limitExceeded)
+    #expect(thrown { try inbox.put(.sample(3, to: ""), at: now) }?.status == .invalidArgument)
+  }
+
+  @Test func `choices and uses are remembered until they are forgotten (R6.2)`() throws {
+    do {
+      let inbox = try open()
+      try inbox.choose("com.example.a", for: "type")
+      try inbox.choose("com.example.b", for: "type")
+      try inbox.choose("com.example.a", for: "other")
+      try inbox.markUsed("com.example.a", at: now)
+      try inbox.markUsed("com.example.b", at: now + 1)
+    }
+    let inbox = try open()
+    #expect(try inbox.choice(for: "type") == "com.example.b")
+    #expect(try inbox.choices().map(\.type) == ["other", "type"])
+    #expect(try inbox.uses() == ["com.example.b", "com.example.a"])
+    try inbox.choose(nil, for: "type")
+    #expect(try inbox.choice(for: "type") == nil)
+    try inbox.forget(app: "com.example.a")
+    #expect(try inbox.choice(for: "other") == nil && inbox.uses() == ["com.example.b"])
+    #expect(thrown { try inbox.choose("", for: "type") }?.status == .invalidArgument)
+  }
 }

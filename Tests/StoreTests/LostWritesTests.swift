@@ -33,7 +33,7 @@ import Testing
         disk.apply(change)
         guard index % step == 0 else { continue }
         for loss in [Loss.everything, .nothing, .some(seed: UInt64(index)), .some(seed: UInt64(index) + 1 << 32)] {
-          let left = TemporaryFolder(in: "/dev/shm")
+          let left = TemporaryFolder()
           try disk.write(to: left.path, losing: loss)
           try body(left, record.lines(index + 1), "change \(index), losing \(loss)")
         }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RandomCallsTests {
   @Test(arguments: 1...6)
   func `the inbox does what its model does (R2.5, R3.8)`(seed: Int) throws {
-    let folder = TemporaryFolder(in: "/dev/shm")
+    let folder = TemporaryFolder()
     let state = try folder.open()
     var (workload, model) = (Workload(seed: UInt64(seed)), InboxModel())
     var inbox: Inbox? = try Inbox.open(in: state)
@@ -28,7 +28,7 @@ import Testing
 
   @Test(arguments: 1...4)
   func `saved activities are found as their model finds them (R8.1, R8.2)`(seed: Int) throws {
-    let folder = TemporaryFolder(in: "/dev/shm")
+    let folder = TemporaryFolder()
     let state = try folder.open()
     var (workload, model) = (Workload(seed: UInt64(seed)), SavedModel())
     var saved: SavedActivities? = try SavedActivities.open(in: state)

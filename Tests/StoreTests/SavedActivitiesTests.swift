@@ -1,0 +1,135 @@
+import SegueModel
+import Testing
+
+@testable import SegueStore
+
+/// One rule each of saved activities and search.
+@Suite struct SavedActivitiesTests {
+  let folder = TemporaryFolder()
+  let now = 1_800_000_000.0
+
+  private func saved(_ titles: [String]) throws -> SavedActivities {
+    let saved = try SavedActivities.open(in: folder.open())
+    for (number, title) in titles.enumerated() { try saved.save(.sample(number, title: title), at: now) }
+    return saved
+  }
+
+  @Test(arguments: [
+    ("budget", ["Budget 2024", "the budget"]), ("BUDGET the", ["the budget"]), ("budge", []),
+    ("budge*", ["Budget 2024", "the budget"]), ("b*", ["Budget 2024", "the budget"]), ("本", ["日本語のノート"]),
+    ("日本", ["日本語のノート"]), ("本語", ["日本語のノート"]), ("本日", []), ("日本*", ["日本語のノート"]),
+    ("한국", ["한국어 notes"]), ("국", ["한국어 notes"]), ("uber", ["Über-Maß"]), ("über", ["Über-Maß"]),
+    ("über-maß", ["Über-Maß"]), ("\"budget\"", ["Budget 2024", "the budget"]), ("the AND budget", []),
+    ("title:budget", []), ("budget OR", []), ("(budget", ["Budget 2024", "the budget"]),
+    ("^budget", ["Budget 2024", "the budget"]),
+    ("NEAR(the budget)", []), ("a\u{0}b", []), ("😀", []), ("budget …", ["Budget 2024", "the budget"]),
+    ("* budget", ["Budget 2024", "the budget"]),
+  ])
+  func `a query finds words, prefixes and characters, and nothing in it is an operator (R8.1)`(
+    query: String, titles: [String]
+  ) throws {
+    let saved = try saved(["the budget", "Über-Maß", "日本語のノート", "한국어 notes", "Budget 2024"])
+    #expect(try saved.search(query, at: now).compactMap(\.title) == titles)
+  }
+
+  @Test func `marks alone ask for nothing, and all is found, newest first (R8.1)`() throws {
+    let saved = try saved(["one", "two", "three"])
+    for query in ["", " ", "\"", "- * !"] {
+      #expect(try saved.search(query, at: now).compactMap(\.title) == ["three", "two", "one"])
+    }
+    #expect(try saved.search("", at: now, limit: 2).count == 2)
+    #expect(try saved.search("", at: now, limit: -1).isEmpty)
+    #expect(try saved.search("", at: now, limit: .max).count == 3)
+    #expect(try saved.search("", at: now, app: "com.example.none").isEmpty)
+    try saved.save(.sample(0, title: "one again"), at: now)
+    #expect(try saved.search("", at: now).compactMap(\.title) == ["one again", "three", "two"])
+    #expect(try saved.search("one", at: now).count == 1)
+  }
+
+  @Test func `keywords and searchable text are found, and a result has its document (R8.1, R8.3)`() throws {
+    let saved = try SavedActivities.open(in: folder.open())
+    try saved.save(.sample(1, title: nil, keywords: ["red fish", "blue"], text: "deep 海 water"), at: now)
+    for query in ["red", "\"red fish\"", "blue", "deep", "海", "water blue"] {
+      let found = try saved.search(query, at: now)
+      #expect(found.count == 1 && found.first?.persistentIdentifier == "name1" && found.first?.title == nil, "\(query)")
+      #expect(try found.first.map { try saved.document(of: $0) } == [1])
+    }
+    let result = try saved.search("", at: now)[0]
+    #expect(result.webpageURL == "https://example.com/1" && result.expiresAt == now + 30 * 86_400)
+    #expect(try saved.delete(["name1", "name2"], of: "com.example") == 1)
+    #expect(thrown { try saved.document(of: result) }?.status == .notFound)
+    #expect(try saved.search("red", at: now).isEmpty)
+  }
+
+  @Test func `a private activity is refused, and an earlier one is forgotten (R10.2)`() throws {
+    let saved = try saved(["secret"])
+    let error = thrown { try saved.save(.sample(0, title: "secret", isPrivate: true), at: now) }
+    #expect(error?.status == .declined && saved.count == 0)
+    #expect(try saved.search("secret", at: now).isEmpty)
+  }
+
+  @Test func `what has expired is not found, and goes (R8.1)`() throws {
+    let saved = try SavedActivities.open(in: folder.open())
+    try saved.save(.sample(1, title: "soon", expires: now + 10), at: now)
+    try saved.save(.sample(2, title: "later"), at: now)
+    #expect(thrown { try saved.save(.sample(3, title: "gone", expires: now), at: now) }?.status == .invalidState)
+    #expect(try saved.search("soon", at: now + 10).isEmpty)
+    #expect(try saved.nextExpiry() == now + 10)
+    #expect(try saved.expire(at: now + 10) == 1)
+    #expect(try saved.nextExpiry() == now + 30 * 86_400)
+    #expect(saved.count == 1)
+  }
+
+  @Test func `deleting says how many there were (R8.2)`() throws {
+    var saved: SavedActivities? = try saved(["a", "b", "c"])
+    try saved?.save(.sample(9, app: "com.example.other", title: "other"), at: now)
+    #expect(try saved?.deleteAll(of: "com.example") == 3)
+    #expect(try saved?.deleteAll(of: "com.example") == 0)
+    saved = nil
+    saved = try SavedActivities.open(in: folder.open())
+    #expect(saved?.count == 1)
+    #expect(try saved?.deleteAll() == 1)
+    #expect(try saved?.search("other", at: now).isEmpty == true)
+    try saved?.check()
+    #expect(saved?.notice == nil)
+  }
+
+  @Test func `the oldest go beyond the bounds (R8.1)`() throws {
+    let state = try folder.open()
+    do {
+      let saved = try SavedActivities.open(in: state, bound: .init(count: 3, bytes: 1 << 20))
+      for number in 0..<5 { try saved.save(.sample(number, title: "title \(number)"), at: now) }
+      #expect(try saved.search("title", at: now).map(\.persistentIdentifier) == ["name4", "name3", "name2"])
+    }
+    let saved = try SavedActivities.open(in: state, bound: .init(count: 3, bytes: 20_000))
+    try saved.save(.sample(7, title: "title 7", document: [UInt8](repeating: 1, count: 18_500)), at: now)
+    #expect(try saved.search("title", at: now).map(\.persistentIdentifier) == ["name7", "name4"])
+    #expect(saved.count == 2)
+  }
+
+  @Test func `text and queries have limits, with errors that name them`() throws {
+    let saved = try SavedActivities.open(in: folder.open())
+    let long = String(repeating: "x", count: Limits.searchableText)
+    #expect(
+      thrown { try saved.save(.sample(1, title: nil, keywords: ["k"], text: long), at: now) }?.status == .limitExceeded)
+    try saved.save(.sample(1, title: nil, keywords: [], text: long), at: now)
+    #expect(thrown { try saved.save(.sample(1, app: "", title: nil), at: now) }?.status == .invalidArgument)
+    let query = String(repeating: "x ", count: Limits.queryWords)
+    #expect(try saved.search(query, at: now).isEmpty)
+    #expect(thrown { try saved.search(query + "x", at: now) }?.message.contains("33 words, at most 32") == true)
+    #expect(thrown { try saved.search(long, at: now) }?.status == .limitExceeded)
+    #expect(try saved.search(String(repeating: "本", count: 341), at: now).isEmpty)
+  }
+}
+
+extension SavedActivity {
+  static func sample(
+    _ number: Int, app: String = "com.example", title: String?, keywords: [String] = [], text: String = "",
+    document: [UInt8]? = nil, expires: Double? = nil, isPrivate: Bool = false
+  ) -> SavedActivity {
+    SavedActivity(
+      app: app, activity: Identifier(number), persistentIdentifier: "name\(number)", type: "com.example.edit",
+      title: title, keywords: keywords, searchableText: text, webpageURL: "https://example.com/\(number)",
+      document: document ?? [UInt8(number)], expirationDate: expires, isPrivate: isPrivate)
+  }
+}
