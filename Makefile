@@ -50,6 +50,12 @@ lib: ## lib/libsegue.so.0, as it ships, and its debug information beside it
 	objcopy --strip-all --add-gnu-debuglink=lib/$(SONAME).debug .build/embedded/release/libsegue.so lib/$(SONAME)
 	ln -sf $(SONAME) lib/libsegue.so
 
+# What the tests and benchmarks of the store run (Tests/StoreProbe), in the mode that ships.
+probe:
+	SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded --product StoreProbe \
+	  -Xswiftc -warnings-as-errors -Xswiftc -use-ld=lld -Xlinker -lm -Xlinker --gc-sections \
+	  -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a
+
 # For targets that only use the library; make lib is what brings it up to date.
 lib/$(SONAME):
 	$(MAKE) lib
@@ -133,4 +139,4 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps lib demo test tests fuzz soak mutants coverage bench wheel install uninstall format lint clean
+.PHONY: help deps lib probe demo test tests fuzz soak mutants coverage bench wheel install uninstall format lint clean

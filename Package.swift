@@ -78,7 +78,8 @@ let package = Package(
         .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver"]),
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet"]),
-        .testTarget(name: "StoreTests", dependencies: ["SegueStore", "StoreProbe", "CLinux", "CSQLite"], exclude: ["disk.c"]),
+        .testTarget(
+          name: "StoreTests", dependencies: ["SegueStore", "StoreProbe", "CLinux", "CSQLite"], exclude: ["disk.c"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),
       ])
 )

@@ -10,7 +10,8 @@ extension Inbox {
     return try database.transaction { () throws(SegueError) in
       let count = try database.run(
         """
-        INSERT INTO receipts (continuation, receiver, device, app, bundle, outcome, status, reason, stale, date, is_sent)
+        INSERT INTO receipts (continuation, receiver, device, app, bundle, outcome, status, reason, stale, date,
+          is_sent)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0) ON CONFLICT (continuation) DO NOTHING
         """,
         [

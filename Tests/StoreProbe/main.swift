@@ -67,8 +67,17 @@ func run(_ arguments: [String]) throws(SegueError) {
   }
 }
 
+/// The arguments of the program; Embedded Swift has no CommandLine.
+func arguments() -> [String] {
+  let file = linux_openat(AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0)
+  defer { _ = close(file) }
+  var bytes = [UInt8](repeating: 0, count: 16_384)
+  let count = read(file, &bytes, bytes.count)
+  return bytes.prefix(max(0, count)).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+}
+
 do throws(SegueError) {
-  try run(CommandLine.arguments)
+  try run(arguments())
 } catch {
   say("error \(error.status.rawValue) \(error.message)")
   exit(1)

@@ -25,7 +25,7 @@ import Testing
     for _ in 0..<40 { _ = try inbox.run(workload.next(), at: workload.now) }
   }
 
-  @Test(arguments: 1...3)
+  @Test(arguments: seeds(3))
   func `pages that are damaged at random lead to errors, and to a new inbox (R3.8)`(seed: Int) throws {
     _ = try filled()
     let whole = try folder.data("inbox.db")

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...3)
+  @Test(arguments: seeds(3))
   func `an inbox holds what was acknowledged, wherever the power goes (R3.8)`(seed: Int) throws {
     let count = 36
     let summaries = InboxModel.summaries(seed: seed, count)

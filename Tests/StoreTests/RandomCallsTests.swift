@@ -6,7 +6,7 @@ import Testing
 
 /// The same random calls on SQLite and on a plain model: the same answers, and the same contents.
 @Suite struct RandomCallsTests {
-  @Test(arguments: 1...6)
+  @Test(arguments: seeds(6))
   func `the inbox does what its model does (R2.5, R3.8)`(seed: Int) throws {
     let folder = TemporaryFolder()
     let state = try folder.open()
@@ -26,7 +26,7 @@ import Testing
     #expect(try inbox?.summary() == model.summary())
   }
 
-  @Test(arguments: 1...4)
+  @Test(arguments: seeds(4))
   func `saved activities are found as their model finds them (R8.1, R8.2)`(seed: Int) throws {
     let folder = TemporaryFolder()
     let state = try folder.open()

@@ -65,3 +65,8 @@ func thrown<Result>(_ body: () throws -> Result) -> SegueError? {
   do { _ = try body() } catch { return error as? SegueError }
   return nil
 }
+
+/// How many seeds a test of random calls tries: a few, or `SEGUE_STORE_SEEDS` in a long run.
+func seeds(_ few: Int) -> ClosedRange<Int> {
+  1...max(1, ProcessInfo.processInfo.environment["SEGUE_STORE_SEEDS"].flatMap { Int($0) } ?? few)
+}

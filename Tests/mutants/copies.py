@@ -56,7 +56,8 @@ def manifest(suites: Iterable[str]) -> tuple[str, list[str]]:
     lines, folders = [], []
     for name in closure(targets, wanted):
         target = targets[name]
-        kind = {"test": "testTarget", "system": "systemLibrary"}.get(target["type"], "target")
+        kinds = {"test": "testTarget", "system": "systemLibrary", "executable": "executableTarget"}
+        kind = kinds.get(target["type"], "target")
         folder = target.get("path") or f"{'Tests' if kind == 'testTarget' else 'Sources'}/{name}"
         folders.append(folder)
         needs = ", ".join(f'"{d["byName"][0]}"' for d in target["dependencies"])
@@ -67,6 +68,10 @@ def manifest(suites: Iterable[str]) -> tuple[str, list[str]]:
         parts.append(f'path: "{folder}"')
         if excluded:
             parts.append(f"exclude: [{excluded}]")
+        kinds_of_settings = [setting["kind"] for setting in target["settings"]]
+        linked = [kind["linkedLibrary"]["_0"] for kind in kinds_of_settings if "linkedLibrary" in kind]
+        if linked:
+            parts.append(f"linkerSettings: [{', '.join(f'.linkedLibrary({json.dumps(name)})' for name in linked)}]")
         lines.append(f"    .{kind}({', '.join(parts)}),")
     head = ["// swift-tools-version: 6.2", "import PackageDescription", "let package = Package("]
     return "\n".join([*head, '  name: "Mutants",', "  targets: [", *lines, "  ])", ""]), folders
@@ -119,7 +124,11 @@ def complaints(module: str) -> str:
     built = COPY / "modules"
     built.mkdir(exist_ok=True)
     files = sorted(str(path) for path in (COPY / "Sources" / module).rglob("*.swift"))
+    if not files:
+        return ""
     command = ["swiftc", "-swift-version", "6", "-module-name", module, "-I", str(built), "-suppress-warnings", "-wmo"]
+    for maps in sorted((COPY / "Sources").glob("*/module.modulemap")):
+        command += ["-I", str(maps.parent)]
     command += [
         "-emit-sil",
         "-o",
