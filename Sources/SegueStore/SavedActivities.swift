@@ -174,20 +174,29 @@ public final class SavedActivities: @unchecked Sendable {
     }
   }
 
-  /// Deletes all saved activities of an app (R8.2).
+  /// Deletes all saved activities of an app (R8.2). Of them nothing is left in the file, which takes up to a second if
+  /// it is large.
   /// - Returns: how many there were.
   @discardableResult
   public func deleteAll(of app: String) throws(SegueError) -> Int {
-    try change { total throws(SegueError) in
-      try removeAll("SELECT number FROM saved WHERE app = ?1", [.text(app)], &total)
+    let count = try change { total throws(SegueError) in
+      let count = try removeAll("SELECT number FROM saved WHERE app = ?1", [.text(app)], &total)
+      // The index keeps words of what was deleted until it merges its parts.
+      if count > 0 { try database.run("INSERT INTO words (words) VALUES ('optimize')") }
+      return count
     }
+    emptyLog()
+    return count
   }
 
-  /// Deletes everything.
+  /// Overwrites what the log has of former contents; if that fails, the next commits do it.
+  private func emptyLog() { _ = database.result(of: "PRAGMA wal_checkpoint(TRUNCATE)") }
+
+  /// Deletes everything; nothing of it is left in the file.
   /// - Returns: how many there were.
   @discardableResult
   public func deleteAll() throws(SegueError) -> Int {
-    try change { total throws(SegueError) in
+    let count = try change { total throws(SegueError) in
       let count = total.count
       try database.run("INSERT INTO words (words) VALUES ('delete-all')")
       try database.run("DELETE FROM documents")
@@ -195,6 +204,8 @@ public final class SavedActivities: @unchecked Sendable {
       total = Total()
       return Int(clamping: count)
     }
+    emptyLog()
+    return count
   }
 
   /// Deletes what has expired.

@@ -5,7 +5,7 @@ import SegueModel
 /// (`lock`), and the identity of the machine that it belongs to (`machine`). See docs/decisions/two-databases.md.
 ///
 /// It is opened by descriptor: what is opened in it later is opened in this folder, wherever its path leads by then.
-/// May move between threads, but is used by one at a time.
+/// Its two databases may be used by two threads; the folder itself is used by one at a time.
 public final class StateFolder: @unchecked Sendable {
   /// As it is named in messages.
   public let path: String

@@ -1,3 +1,4 @@
+import Foundation
 import SegueModel
 import Testing
 
@@ -94,6 +95,23 @@ import Testing
     #expect(saved?.notice == nil)
   }
 
+  @Test(arguments: [true, false])
+  func `what an app had saved is not left in the file (R8.2)`(isApp: Bool) throws {
+    let secret = "zanzibar"
+    let saved = try saved((0..<300).map { "title \($0)" })
+    for number in 0..<50 {
+      let document = Array("\(secret) \(number)".utf8)
+      try saved.save(.sample(number, app: "com.example.b", title: secret, text: secret, document: document), at: now)
+    }
+    func isLeft() throws -> Bool {
+      try folder.names().contains { try folder.data($0).ranges(of: Data(secret.utf8)).count > 0 }
+    }
+    #expect(try isLeft())
+    #expect(try isApp ? saved.deleteAll(of: "com.example.b") == 50 : saved.deleteAll() == 350)
+    #expect(try !isLeft())
+    #expect(try saved.search("title", at: now, limit: 500).count == (isApp ? 300 : 0))
+  }
+
   @Test func `the oldest go beyond the bounds (R8.1)`() throws {
     let state = try folder.open()
     do {
@@ -130,6 +148,6 @@ extension SavedActivity {
     SavedActivity(
       app: app, activity: Identifier(number), persistentIdentifier: "name\(number)", type: "com.example.edit",
       title: title, keywords: keywords, searchableText: text, webpageURL: "https://example.com/\(number)",
-      document: document ?? [UInt8(number)], expirationDate: expires, isPrivate: isPrivate)
+      document: document ?? [UInt8(truncatingIfNeeded: number)], expirationDate: expires, isPrivate: isPrivate)
   }
 }
