@@ -22,7 +22,7 @@ public func segue_fleet_device_create_app(
     let bundleIdentifier = try Arguments.text(
       bundleIdentifier, length, "bundle_identifier", atMost: Limits.identifier)
     let settings = try AppSettings(bundleIdentifier: bundleIdentifier)
-    try handles.give(FleetApp(settings, on: device), .app, to: out)
+    try handles.give(App(settings, on: device), .app, to: out)
   }
 }
 

@@ -137,28 +137,18 @@ public func segue_fleet_play(_ fleet: OpaquePointer?, _ devices: Int, _ apps: In
 
 // MARK: Processes
 
-/// Checks that an app belongs to this fleet.
-private func call(
-  _ fleet: OpaquePointer?, _ app: OpaquePointer?, _ body: (FleetApp) throws(SegueError) -> Void
-) -> segue_status {
-  call(fleet) { (fleet) throws(SegueError) in
-    try handles.use(app, .app) { (app) throws(SegueError) in
-      guard let app = app.asFleetApp, app.isOf(fleet) else {
-        throw SegueError(.invalidArgument, "app: is not of this fleet")
-      }
-      try body(app)
-    }
-  }
-}
-
 @_cdecl("segue_fleet_kill_app") @implementation
 public func segue_fleet_kill_app(_ fleet: OpaquePointer?, _ app: OpaquePointer?) -> segue_status {
-  call(fleet, app) { (app) throws(SegueError) in try app.kill() }
+  call(fleet) { (fleet) throws(SegueError) in
+    try handles.use(app, .app) { (app) throws(SegueError) in try fleet.kill(app) }
+  }
 }
 
 @_cdecl("segue_fleet_set_app_stopped") @implementation
 public func segue_fleet_set_app_stopped(
   _ fleet: OpaquePointer?, _ app: OpaquePointer?, _ stopped: Bool
 ) -> segue_status {
-  call(fleet, app) { (app) throws(SegueError) in try app.setStopped(stopped) }
+  call(fleet) { (fleet) throws(SegueError) in
+    try handles.use(app, .app) { (app) throws(SegueError) in try fleet.setStopped(app, stopped) }
+  }
 }

@@ -52,12 +52,12 @@ final class InvariantChecker {
   /// Records what an app offers after a call of its engine.
   func noteOffer(of process: FleetProcess, _ engine: AppEngine) {
     let current = engine.currentActivity
-    guard current != nil || process.offered.id != nil, let program = process.program else { return }
+    guard current != nil || process.offered.id != nil, let activities = process.program?.activitySource else { return }
     let now = process.now
-    let changedAt = current.map { program.lastChange(of: $0) } ?? 0
+    let changedAt = current.map { activities.lastChange(of: $0) } ?? 0
     if let current, process.offered.isAsSeen(current, changedAt: changedAt, now) { return }
     var (id, title, type, expirationDate): (Identifier?, String?, String, Double?) = (nil, nil, "", nil)
-    if let current, let activity = program.activity(current) {
+    if let current, let activity = activities.activity(current) {
       expirationDate = activity.expirationDate
       if activity.isOfferable(at: now.date) { (id, title, type) = (current, activity.title, activity.type) }
     }

@@ -3,7 +3,7 @@ import SegueModel
 import SegueWire
 
 /// An app that acts and answers as configured, for a `Workload`. The apps of the tests also observe what happens.
-class ScriptedApp: FleetProgram {
+class ScriptedApp: FleetProgram, AppEngineOwner {
   let process: FleetProcess
   private(set) var engine: AppEngine?
   let identity: AppIdentity
@@ -265,6 +265,8 @@ class ScriptedApp: FleetProgram {
     process.drain()
     process.settle(hasCallbacks: !due.isEmpty)
   }
+
+  var activitySource: (any ActivitySource)? { self }
 
   func deliver(_ delivery: Delivery) { due.append(delivery) }
 

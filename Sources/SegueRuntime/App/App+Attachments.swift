@@ -5,25 +5,18 @@ import SegueWire
 
 /// The attachments of an app's activities, and of those that it has continued (R7.6).
 extension App {
-  static var notAttached: SegueError { SegueError(.notFound, "it is not attached any more") }
-  static var sendsTooMany: SegueError {
-    SegueError(.limitExceeded, "the app where it is attached sends as many as it may")
-  }
-  static var fetchesTooMany: SegueError {
-    SegueError(.limitExceeded, "app: fetches 64 attachments, which is the most")
-  }
   private static var closed: SegueError { SegueError(.cancelled, "the app was closed") }
 
   // MARK: Fetching
 
   func fetch(_ download: AttachmentDownload) throws(SegueError) {
-    if let app = asFleetApp { return try app.fetchHere(download) }
     monitor.lock()
     defer { monitor.unlock() }
-    guard case .open = state else { throw notOpen }
-    guard downloads.count < Limits.transfers else { throw Self.fetchesTooMany }
-    // Its thread waits for the lock.
-    try download.start(self)
+    try checkIsOpen()
+    guard downloads.count < Limits.transfers else {
+      throw SegueError(.limitExceeded, "app: fetches 64 attachments, which is the most")
+    }
+    try environment.start(download, of: self)
     downloads.append(download)
   }
 
@@ -53,7 +46,7 @@ extension App {
     monitor.lock()
     if change() {
       due.append(.download(download))
-      signalDue()
+      environment.signalDue()
     }
     monitor.unlock()
   }
@@ -69,32 +62,16 @@ extension App {
 
   // MARK: Sending
 
-  /// Another app fetches an attachment. Called with the lock; owns the descriptor.
-  func send(_ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ engine: AppEngine) {
-    forgetDoneUploads()
-    let file = source(of: part, request)
-    guard case .open = state, let file, maySend(to: request.app, uploads.map { $0.receiver }) else {
-      let error = file == nil ? Self.notAttached : Self.sendsTooMany
-      Descriptors.closeUntrusted(fd)
-      return engine.refuse(request, engine.objection(to: request) ?? error)
-    }
-    guard engine.take(request) else { return Descriptors.closeUntrusted(fd) }
-    let upload = AttachmentUpload(
-      file, from: part.offset, to: fd, of: request.app, crossesLink: request.crossesLink,
-      patience: engine.limits.transferResume)
-    do throws(SegueError) {
-      try upload.start()
-      uploads.append(upload)
-    } catch {
-      // The other side sees a broken stream, and retries.
-      logs.append((.error, "\(error.message)"))
-    }
-  }
-
-  /// Whether one more attachment may be sent to that app.
+  /// The cause for refusing to send an attachment; nil if the app sends it.
   /// - Parameter receivers: the receivers of the current uploads.
-  func maySend(to app: Identifier, _ receivers: [Identifier]) -> Bool {
-    receivers.count < Limits.sentTransfers && receivers.count { $0 == app } < Limits.transfers
+  func objection(
+    to part: Message.AttachmentPart, _ request: StreamRequest, _ receivers: [Identifier]
+  ) -> SegueError? {
+    guard source(of: part, request) != nil else { return SegueError(.notFound, "it is not attached any more") }
+    guard isOpen, receivers.count < Limits.sentTransfers,
+      receivers.count(where: { $0 == request.app }) < Limits.transfers
+    else { return SegueError(.limitExceeded, "the app where it is attached sends as many as it may") }
+    return nil
   }
 
   /// The attachment of that name, or nil.
@@ -105,20 +82,13 @@ extension App {
     }
   }
 
-  /// Waits for their threads, which end at once.
-  private func forgetDoneUploads() {
-    while let index = uploads.firstIndex(where: { $0.hasEnded }) { uploads.remove(at: index).join() }
-  }
-
   /// Ends all transfers when the app closes. Called without the lock, in a state in which no others begin.
   func endTransfers() {
+    environment.endUploads()
     monitor.lock()
-    let (downloads, uploads) = (self.downloads, self.uploads)
-    self.uploads = []
+    let downloads = self.downloads
     monitor.unlock()
-    for upload in uploads { upload.stop() }
     for download in downloads { download.stop(Self.closed) }
-    for upload in uploads { upload.join() }
     for download in downloads { download.join() }
   }
 }

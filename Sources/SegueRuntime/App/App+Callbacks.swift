@@ -19,7 +19,7 @@ extension App: AppEngineOwner {
     case .log(let severity, let message): logs.append((severity, message))
     case .streamAnswered(let id, let error):
       guard let download = pending.download(id) else { return due.append(delivery) }
-      process?.isTold(delivery)
+      environment.process?.isTold(delivery)
       pending.remove(id)
       downloadAnswers.append((download, error))
     default: due.append(delivery)
@@ -53,7 +53,7 @@ extension App: AppEngineOwner {
 
   private func turn(of delivery: Delivery) -> CallbackInvocation {
     let delegate = self.delegate
-    process?.isTold(delivery)
+    environment.process?.isTold(delivery)
     switch delivery {
     case .connection(let isReady):
       return {
@@ -62,7 +62,7 @@ extension App: AppEngineOwner {
     case .offer(let event, let offer):
       return {
         delegate.map { delegate in
-          delegate.call { delegate.offer(self, event.rawValue, HeldOffer(offer, self.fleetClock)) } ?? false
+          delegate.call { delegate.offer(self, event.rawValue, HeldOffer(offer, self.environment)) } ?? false
         }
           ?? false
       }
@@ -144,7 +144,7 @@ extension App: AppEngineOwner {
     guard let engine, let continuation = pending.continuation(id) else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
     guard let step = engine.step(id) else { return Self.nothing }
-    process?.isTold(step, of: id)
+    environment.process?.isTold(step, of: id)
     switch step {
     case .willContinue(let offer): return willContinue(offer, continuation)
     case .continue(let state, let from): return `continue`(state, from, continuation)

@@ -10,7 +10,8 @@ extension App {
     let continuation = Continuation(id: try newIdentifier(), offer: offer, app: self)
     try perform { engine, now in
       pending.add(continuation.id, .continuation(continuation))
-      process?.continues(continuation.id, offer, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      environment.process?.continues(
+        continuation.id, offer, deadline: now.uptime + (timeout ?? engine.limits.continuation))
       engine.continue(offer, id: continuation.id, timeout: timeout, now)
     }
     return continuation
@@ -35,7 +36,7 @@ extension App {
     // While the app closes, due callbacks still run.
     guard engine?.isClosed == false else { throw SegueError(.invalidated, "app: is closed") }
     due.append(.restoration(continuation))
-    signalDue()
+    environment.signalDue()
   }
 
   /// - Returns: why the answer comes too late; nil if it counts.

@@ -8,7 +8,7 @@ extension App {
     let state = activity.isStillValid ? activity.read { $0 } : nil
     try perform { engine, now in
       let request = engine.explain(activity.id, state, now)
-      process?.asks(request)
+      environment.process?.asks(request)
       pending.add(request, .explanation(callback))
     }
   }

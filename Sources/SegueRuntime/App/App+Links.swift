@@ -8,12 +8,9 @@ extension App {
   public func link(_ fd: Int32, isOfAnyUser: Bool, _ callback: LinkCallback) throws(SegueError) {
     monitor.lock()
     defer { unlockAndLog() }
-    guard case .open = state, let engine else { throw notOpen }
-    guard asFleetApp == nil else {
-      throw SegueError(.invalidState, "app: the devices of a virtual fleet are linked by segue_fleet_device_set_linked")
-    }
-    let descriptor = OwnedDescriptor(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
-    pending.add(engine.link(descriptor, now), .link(callback))
+    guard isOpen, let engine else { throw notOpen }
+    let descriptor = try environment.takeLink(fd, isOfAnyUser: isOfAnyUser)
+    pending.add(engine.link(descriptor, environment.now), .link(callback))
     drainEngine()
   }
 }

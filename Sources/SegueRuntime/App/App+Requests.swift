@@ -11,7 +11,7 @@ extension App {
       let number = engine.request(bytes, from, timeout: timeout, now)
       request.begin(number)
       pending.add(number, .request(request))
-      process?.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      environment.process?.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
     }
   }
 

@@ -26,9 +26,9 @@ extension App {
     try perform { engine, now in
       forgetDoneStreams(engine)
       pending.add(id, .stream(ask))
-      process?.waits(
+      environment.process?.waits(
         forStream: id, "asks for a stream", deadline: now.uptime + (timeout ?? engine.limits.continuation))
-      engine.askStream(id, from, attachment: part, otherEnd: passing(otherEnd), timeout: timeout, now)
+      engine.askStream(id, from, attachment: part, otherEnd: environment.wrap(otherEnd), timeout: timeout, now)
     }
   }
 
@@ -51,7 +51,7 @@ extension App {
         }
       }
       if stream.waits.isEmpty {
-        process?.waits(
+        environment.process?.waits(
           forStream: stream.id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
       }
       stream.waits.append(wait)
@@ -69,28 +69,6 @@ extension App {
     if !isAwaited { engine?.forgetStream(stream.id) }
     unlockAndLog()
     withExtendedLifetime(gone) {}
-  }
-
-  /// Other apps ask for streams. Called with the lock.
-  func takeStreams(_ engine: AppEngine) {
-    for request in engine.takeStreamRequests() {
-      let fd = request.descriptor.owned.take()
-      guard let socket = StreamSocket(fd) else {
-        Descriptors.closeUntrusted(fd)
-        engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
-        continue
-      }
-      if let part = request.attachment {
-        send(part, request, over: fd, engine)
-        continue
-      }
-      forgetDoneStreams(engine)
-      if engine.take(request) {
-        streams[request.id] = LiveStream(request.id, socket, app: self)
-      } else {
-        Descriptors.closeUntrusted(fd)
-      }
-    }
   }
 
   /// The host closes its descriptors without a call of the library.

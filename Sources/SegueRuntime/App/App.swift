@@ -1,15 +1,12 @@
-import SegueDriver
 import SegueEngine
-import SegueFleet
 import SegueModel
 import SegueTransport
-import SegueWire
 
-/// One open of the library: connects an `AppEngine` to a socket, to the host's calls and to its callbacks.
+/// One open of the library: connects an `AppEngine` to the host's calls and callbacks, and to its environment, which
+/// is a real device or one of a virtual fleet.
 ///
 /// Its monitor guards all of its state. Order of locks: app, then activity. No lock is held while the host is called.
-/// An app of a virtual fleet is a `FleetApp`: it has a simulated device in place of a socket, a clock and randomness.
-public class App: Handled {
+public final class App: Handled {
   enum State {
     case created
     /// Another thread is in `open`, which may still fail.
@@ -20,63 +17,55 @@ public class App: Handled {
   }
 
   let monitor: ConditionLock
-  var state = State.created
+  private(set) var state = State.created
   /// Changes only before the app opens.
   public private(set) var settings: AppSettings
-  var engine: AppEngine?
-  var delegate: AppDelegate?
-  /// The device, which finds a hub for the app while it is open.
-  private(set) var device: Device?
-
+  private(set) var engine: AppEngine?
+  private(set) var delegate: AppDelegate?
   var activities = ActivityTable()
-
-  // The connection to the hub: App+Hub.swift.
-  var gate: AppPoller?
-  /// Nil if the app is not open, or belongs to a fleet.
-  var driver: AppDriver?
-  var socket: AppSocket?
-  /// Used on the library thread, while the device has the app.
-  var watch: Watch?
+  let environment: any AppEnvironment
 
   // The callbacks that are due.
   var due = CallbackQueue<HostTask>()
   var pending = PendingOperations()
   /// Streams whose local end the host may still have: App+Streams.swift.
   var streams: [Identifier: LiveStream] = [:]
-  /// Attachments that the app fetches, and those that it sends: App+Attachments.swift.
+  /// Attachments that the app fetches: App+Attachments.swift.
   var downloads: [AttachmentDownload] = []
-  var uploads: [AttachmentUpload] = []
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
-  private var deliveryThread: Thread?
   /// The activity whose `was_continued` runs; the end of that attempt comes next.
   var continuedActivity: LiveActivity?
   /// Results for downloads about the streams that they have requested.
   var downloadAnswers: [(download: AttachmentDownload, error: SegueError?)] = []
   var logs: [(severity: Severity, message: DiagnosticText)] = []
 
-  public init(_ settings: AppSettings) {
-    self.settings = settings
-    monitor = ConditionLock()
+  public convenience init(_ settings: AppSettings) { self.init(settings, LiveEnvironment()) }
+
+  public convenience init(_ settings: AppSettings, on device: LiveFleetDevice) {
+    self.init(settings, FleetEnvironment(on: device))
   }
 
-  init(_ settings: AppSettings, _ monitor: ConditionLock) {
+  private init(_ settings: AppSettings, _ environment: any AppEnvironment) {
     self.settings = settings
-    self.monitor = monitor
+    self.environment = environment
+    monitor = environment.monitor
   }
 
-  public override final func lastHandleReleased() {
+  public override func lastHandleReleased() {
     do throws(SegueError) {
       try close()
     } catch {
       // Inside a callback of this app, or of one for whose end it would wait: closes when that returns.
-      dispatcherShallClose()
+      monitor.lock()
+      dispatcher.shallClose = true
+      monitor.unlock()
     }
   }
 
   // MARK: Before it opens
 
-  public final func configure(_ change: (inout AppSettings) throws(SegueError) -> Void) throws(SegueError) {
+  public func configure(_ change: (inout AppSettings) throws(SegueError) -> Void) throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
     guard case .created = state else { throw SegueError(.invalidState, "app: can be described before it opens only") }
@@ -122,27 +111,16 @@ public class App: Handled {
     state = .opening
     do throws(SegueError) {
       let engine = AppEngine(
-        identity: settings.identity(try drawIdentifier()), limits: ProcessLimits.current,
+        identity: settings.identity(try environment.drawIdentifier()), limits: ProcessLimits.current,
         savePolicy: settings.savePolicy, owner: self)
-      try join(engine)
+      try environment.open(self, engine)
       self.engine = engine
       state = .open
     } catch {
-      giveUpOpening()
+      state = .created
+      monitor.notifyAll()
       throw error
     }
-  }
-
-  /// Called with the lock, and returns with it.
-  private func giveUpOpening() {
-    if let thread = deliveryThread {
-      deliveryThread = nil
-      monitor.unlock()
-      thread.join()
-      monitor.lock()
-    }
-    state = .created
-    monitor.notifyAll()
   }
 
   /// Ends everything in order (R3.14). Throws BUSY inside a callback, and if it would wait for a callback that waits
@@ -169,22 +147,16 @@ public class App: Handled {
     state = .closing
     wakeUp.wake()
     while dispatcher.isBusy { monitor.wait() }
-    let thread = deliveryThread
-    deliveryThread = nil
     monitor.unlock()
-    thread?.join()
+    environment.endDelivery()
     CloseDeadlockGuard.shared.ended()
     endAll()
   }
 
-  /// Does the same on the app's own thread, outside of callbacks. It cannot wait for itself, so no other thread may be
-  /// closing.
-  func closeOnDeliveryThread() {
-    monitor.lock()
-    guard case .open = state else { return monitor.unlock() }
+  /// Does the same on the thread that runs the app's callbacks, outside of them. Called with the lock while the app is
+  /// open; releases the lock.
+  func closeHere() {
     state = .closing
-    deliveryThread?.detach()
-    deliveryThread = nil
     monitor.unlock()
     endAll()
   }
@@ -195,27 +167,26 @@ public class App: Handled {
     monitor.lock()
     guard let engine else { return monitor.unlock() }
     dispatcher.enter()
-    engine.startClosing(now)
+    engine.startClosing(environment.now)
     drainEngine()
     runDue(all: true)
-    engine.finishClosing(now)
+    engine.finishClosing(environment.now)
     drainEngine()
     runDue(all: true)
     dispatcher.leave()
-    flushBeforeClose()
     unlockAndLog()
 
-    leave()
+    environment.close()
 
     monitor.lock()
-    let forget = forgetAll()
+    let tidy = tearDown()
     monitor.unlock()
-    forget()
+    tidy()
   }
 
   /// The app is closed, or dead. Called with the lock.
   /// - Returns: the work to do without the lock: the host's functions destroy contexts.
-  func forgetAll() -> () -> Void {
+  func tearDown() -> () -> Void {
     let unfinished = pending.all
     let formerly = activities.removeAll()
     let open = streams
@@ -223,11 +194,8 @@ public class App: Handled {
     pending = PendingOperations()
     streams = [:]
     due = CallbackQueue<HostTask>()
+    downloads = []
     engine = nil
-    driver = nil
-    socket = nil
-    gate = nil
-    device = nil
     state = .closed
     monitor.notifyAll()
     return {
@@ -243,70 +211,71 @@ public class App: Handled {
     }
   }
 
-  // MARK: Its device, real or of a fleet
+  // MARK: Dispatching
 
-  /// The time by the clocks of its device.
-  var now: Moment { Clock.now }
-
-  /// Draws an identifier for an app, an activity or a continuation. Called with the lock, like all of these except
-  /// `now` and `leave`.
-  func drawIdentifier() throws(SegueError) -> Identifier { try Randomness.identifier() }
-
-  /// Wraps a descriptor to send it with a message.
-  func passing(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }
-
-  /// Connects the engine to the device.
-  func join(_ engine: AppEngine) throws(SegueError) {
-    let gate = try AppPoller()
-    try wakeUp.open()
-    if case .thread = settings.delivery {
-      // The thread looks at `state` after this call has returned. The closing thread joins it before this object is
-      // released; if the thread closes the app itself, it retains the app.
-      deliveryThread = try Thread { [unowned(unsafe) self] in self.deliverUntilClosed() }
-    }
-    let device = try Library.shared.open(self)
-    driver = device.driver(of: engine)
-    self.device = device
-    self.gate = gate
-  }
-
-  /// When this returns, the device no longer uses the app. Called without the lock.
-  func leave() { if let device { Library.shared.close(self, of: device) } }
-
-  /// Sends the engine's messages to its hub, after a call of the engine.
-  func drain() { drainDriver() }
-
-  /// Sets the next deadline, after a call of the engine whose deliveries were taken.
-  func setDeadline() {
-    gate?.setDeadline(driver?.nextDeadline)
-    if !due.isEmpty { signalDue() }
-  }
-
-  /// Notifies the host that a callback is due.
-  func signalDue() { if !dispatcher.isRunningHere { wakeUp.signal(isAwaited: dispatcher.isWaiting) } }
+  /// Whether this thread is inside one of the app's callbacks.
+  var isInCallback: Bool { dispatcher.isRunningHere }
 
   /// Runs the callbacks that are due, after waiting for the first of them (SEGUE_DELIVER_HOST).
   /// - Parameter timeout: milliseconds; negative: no limit.
   /// - Returns: the number of callbacks that ran.
-  public func dispatch(timeout: Int32) throws(SegueError) -> Int { try dispatchHere(timeout: timeout) }
+  public func dispatch(timeout: Int32) throws(SegueError) -> Int {
+    guard !isInCallback else { throw SegueError(.busy, "app: dispatch cannot run inside one of its callbacks") }
+    let cancellation = Cancellation.disable()
+    defer { Cancellation.restore(cancellation) }
+    return try environment.dispatch(self, timeout: timeout)
+  }
 
   /// Makes `dispatch` return. Safe in a signal handler.
   public func wake() { wakeUp.wake() }
 
-  /// Readable while `dispatch` has something to do.
+  /// Readable while `dispatch` has something to do. The callbacks run in `dispatch` only from now on.
   public func descriptor() throws(SegueError) -> Int32 {
     monitor.lock()
     defer { monitor.unlock() }
-    return try wakeUpDescriptor()
+    try checkDeliversToHost()
+    try wakeUp.open()
+    let descriptor = wakeUp.give()
+    if !due.isEmpty { environment.signalDue() }
+    return descriptor
   }
 
-  /// Its process in the fleet; nil if it belongs to no fleet, or is not open.
-  var process: FleetProcess? { nil }
+  /// Called with the lock, like the next ones.
+  func checkIsOpen() throws(SegueError) {
+    if !isOpen { throw notOpen }
+  }
 
-  public var asFleetApp: FleetApp? { nil }
+  private func checkDeliversToHost() throws(SegueError) {
+    try checkIsOpen()
+    guard case .host = settings.delivery else {
+      throw SegueError(.invalidState, "app: its callbacks run on a thread of the library")
+    }
+  }
 
-  /// The clock of its fleet.
-  var fleetClock: FleetClock? { nil }
+  func checkMayDispatch() throws(SegueError) {
+    try checkDeliversToHost()
+    guard !dispatcher.isBusy else { throw SegueError(.busy, "app: another thread is in dispatch") }
+  }
+
+  /// Runs the due callbacks (all: also those that follow from them), each without the lock.
+  /// - Returns: the number of callbacks of the host that ran.
+  @discardableResult
+  func runDue(all: Bool) -> Int {
+    var left = due.count
+    var count = 0
+    while all || left > 0, let item = due.popFirst() {
+      left -= 1
+      do {
+        // Releases its contents at the end of this scope, before the lock is taken: that may call the host, too.
+        let turn = turn(of: item)
+        unlockAndLog()
+        if turn() { count += 1 }
+      }
+      monitor.lock()
+      if !all, !isOpen { break }
+    }
+    return count
+  }
 
   // MARK: Offers
 
@@ -314,7 +283,7 @@ public class App: Handled {
   public var connectionState: (isReady: Bool, problem: SegueError?) {
     monitor.lock()
     defer { monitor.unlock() }
-    guard let engine, engine.isReady else { return (false, (process?.driver ?? driver)?.problem) }
+    guard let engine, engine.isReady else { return (false, environment.problem) }
     return (true, nil)
   }
 
@@ -322,7 +291,7 @@ public class App: Handled {
   public var offers: [HeldOffer] {
     monitor.lock()
     defer { monitor.unlock() }
-    return engine?.offers.all.map { HeldOffer($0, fleetClock) } ?? []
+    return engine?.offers.all.map { HeldOffer($0, environment) } ?? []
   }
 
   // MARK: The engine
@@ -332,15 +301,18 @@ public class App: Handled {
   @inline(never)
   func perform(_ body: (AppEngine, Moment) -> Void) throws(SegueError) {
     monitor.lock()
-    guard case .open = state, let engine else {
+    guard isOpen, let engine else {
       let error = notOpen
       monitor.unlock()
       throw error
     }
-    body(engine, now)
+    body(engine, environment.now)
     drainEngine()
     unlockAndLog()
   }
+
+  /// Whether the app is open, and not closing. Called with the lock.
+  var isOpen: Bool { if case .open = state { true } else { false } }
 
   /// The error for an app that is not open.
   var notOpen: SegueError {
@@ -355,7 +327,7 @@ public class App: Handled {
   func performIfOpen(_ body: (AppEngine, Moment) -> Void) {
     monitor.lock()
     if let engine {
-      body(engine, now)
+      body(engine, environment.now)
       drainEngine()
     }
     unlockAndLog()
@@ -372,16 +344,16 @@ public class App: Handled {
   /// Handles the results of a call of the engine: sends bytes, sets the next deadline.
   func drainEngine() {
     guard let engine else { return }
-    drain()
+    environment.drain()
     tellDownloads()
     activities.setCurrent(engine.currentActivity)
-    setDeadline()
+    environment.setDeadline()
   }
 
   /// Draws an identifier, without the lock.
   func newIdentifier() throws(SegueError) -> Identifier {
     monitor.lock()
     defer { monitor.unlock() }
-    return try drawIdentifier()
+    return try environment.drawIdentifier()
   }
 }

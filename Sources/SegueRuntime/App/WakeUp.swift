@@ -9,13 +9,13 @@ import Synchronization
 /// Writing and reading cost a system call each, so it is written only if a thread may poll it.
 final class WakeUp {
   private let descriptor = Atomic<Int32>(-1)
-  private let isRequested = Atomic<Bool>(false)
+  private let request = Atomic<Bool>(false)
   /// A callback is due.
   private var isSignalled = false
   /// Whether it is known to be readable: `wake` does not record that.
   private var isReadable = false
   /// Whether the host has it, and may watch it at any time.
-  private var isGiven = false
+  private(set) var isGiven = false
 
   /// Negative: it is not open.
   var fd: Int32 { descriptor.load(ordering: .relaxed) }
@@ -45,13 +45,16 @@ final class WakeUp {
   /// Makes a waiting host check its condition again.
   func notify(if isWaiting: Bool) { if isWaiting { write() } }
 
+  /// Whether the host has asked to be woken since `clear`. Without the lock, too.
+  var isRequested: Bool { request.load(ordering: .relaxed) }
+
   /// It was found readable.
   func foundReadable() { isReadable = true }
 
   /// Wakes on request of the host. Safe in a signal handler: takes no lock, allocates nothing, keeps `errno`.
   func wake() {
     let errno = linux_errno()
-    isRequested.store(true, ordering: .relaxed)
+    request.store(true, ordering: .relaxed)
     add()
     linux_set_errno(errno)
   }
@@ -59,7 +62,7 @@ final class WakeUp {
   /// No callback is due.
   /// - Returns: whether the host asked to be woken.
   func clear() -> Bool {
-    let wasRequested = isRequested.exchange(false, ordering: .relaxed)
+    let wasRequested = request.exchange(false, ordering: .relaxed)
     isSignalled = false
     // If `wake` has not written yet, the next sleeper finds its write.
     if isReadable || wasRequested { read() }
@@ -71,7 +74,7 @@ final class WakeUp {
     isSignalled = false
     guard isReadable else { return }
     read()
-    if isRequested.load(ordering: .relaxed) { add() }
+    if isRequested { add() }
   }
 
   private func write() {

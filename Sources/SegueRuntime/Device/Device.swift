@@ -36,9 +36,9 @@ final class Device {
   /// Called once, before the first app is added: without a timer nothing could be tried again.
   func start() throws(SegueError) { try directory.start(for: election) }
 
-  func add(_ app: App) { election.add(app, Clock.uptime) }
+  func add(_ app: LiveEnvironment) { election.add(app, Clock.uptime) }
 
-  func remove(_ app: App) {
+  func remove(_ app: LiveEnvironment) {
     election.remove(app)
     app.end()
     election.flushHub()

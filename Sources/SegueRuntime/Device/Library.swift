@@ -16,10 +16,11 @@ public final class Library: @unchecked Sendable {
   private var devices: [Device] = []
 
   /// Starts to look for a hub.
-  func open(_ app: App) throws(SegueError) -> Device {
+  /// - Parameter path: of the runtime folder; nil for that of the environment.
+  func open(_ app: LiveEnvironment, in path: String?) throws(SegueError) -> Device {
     Self.opened.store(true, ordering: .relaxed)
     return try lock.withLock { () throws(SegueError) in
-      let folder = try RuntimeFolder(app.settings.runtimeFolder)
+      let folder = try RuntimeFolder(path)
       let loop = if let loop = self.loop { loop } else { try Loop() }
       self.loop = loop
       do throws(SegueError) {
@@ -36,7 +37,7 @@ public final class Library: @unchecked Sendable {
   }
 
   /// When this returns, the library thread no longer uses the app.
-  func close(_ app: App, of device: Device) {
+  func close(_ app: LiveEnvironment, of device: Device) {
     lock.withLock {
       device.users -= 1
       let isLast = device.users == 0

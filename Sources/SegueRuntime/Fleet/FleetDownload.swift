@@ -6,24 +6,16 @@ import SegueWire
 /// An attachment download to this app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
 /// advances. Guarded by the fleet's lock.
 final class FleetDownload {
-  /// Milliseconds between two attempts: initially, and at most.
-  private static let pause: (first: Int64, most: Int64) = (50, 1_000)
-
-  /// Milliseconds for the other app's library to answer.
-  static let answerTime: Int64 = 5_000
-  /// Milliseconds to look for the origin before anything has arrived.
-  private static let firstPatience: Int64 = 2_000
-
   let download: AttachmentDownload
   /// Both retain each other until the end.
-  let app: FleetApp
+  private let environment: FleetEnvironment
   /// The stream of the attachment, or nil.
   private(set) var socket: FleetSocket?
   private(set) var isOver = false
   /// The uptimes of the last bytes, and of the next request.
   private var heardAt: Int64
   private var asksAt: Int64?
-  private var wait = FleetDownload.pause.first
+  private var wait = Int64(AttachmentDownload.pause.first)
 
   private enum Part {
     case head, length, end
@@ -36,14 +28,10 @@ final class FleetDownload {
   /// Received bytes that were not handled yet.
   private var unread: [UInt8] = []
 
-  init(_ download: AttachmentDownload, of app: FleetApp) {
+  init(_ download: AttachmentDownload, in environment: FleetEnvironment) {
     self.download = download
-    self.app = app
-    heardAt = app.now.uptime
-  }
-
-  private static var broken: SegueError {
-    SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
+    self.environment = environment
+    heardAt = environment.now.uptime
   }
 
   /// A new stream was requested.
@@ -61,9 +49,9 @@ final class FleetDownload {
   /// The timer is due.
   func wake() {
     guard !isOver else { return }
-    if let asksAt, asksAt <= app.now.uptime {
+    if let asksAt, asksAt <= environment.now.uptime {
       self.asksAt = nil
-      app.ask(self)
+      environment.ask(self)
     } else if socket != nil {
       carry()
     }
@@ -88,7 +76,7 @@ final class FleetDownload {
         return end(error)
       }
       unread.removeFirst(count)
-      if !unread.isEmpty, !isOver { return app.wake(in: Self.pause.first) }
+      if !unread.isEmpty, !isOver { return environment.wake(in: Int64(AttachmentDownload.pause.first)) }
     }
   }
 
@@ -96,22 +84,22 @@ final class FleetDownload {
     socket?.close()
     socket = nil
     (part, begun, unread) = (.head, [], [])
-    let now = app.now.uptime
-    let patience = download.hasReceived ? app.transferResumeHere : Self.firstPatience
-    guard now + wait < heardAt + patience else { return end(Self.broken) }
+    let now = environment.now.uptime
+    let patience = download.hasReceived ? environment.transferResume : AttachmentDownload.firstPatience
+    guard now + wait < heardAt + patience else { return end(AttachmentDownload.broken) }
     asksAt = now + wait
-    app.wake(in: wait)
-    wait = min(2 * wait, Self.pause.most)
+    environment.wake(in: wait)
+    wait = min(2 * wait, Int64(AttachmentDownload.pause.most))
   }
 
   /// - Returns: the number of bytes accepted; fewer than all if the target is full.
   private func take(_ bytes: ArraySlice<UInt8>) throws(SegueError) -> Int {
     var left = bytes
-    heardAt = app.now.uptime
+    heardAt = environment.now.uptime
     while !left.isEmpty, !isOver {
       if case .piece(let missing) = part {
-        let count = try download.take(left.prefix(missing), at: app.now.uptime, in: app)
-        wait = Self.pause.first
+        let count = try download.take(left.prefix(missing), at: environment.now.uptime)
+        wait = Int64(AttachmentDownload.pause.first)
         left = left.dropFirst(count)
         part = count == missing ? .length : .piece(missing - count)
         if count == 0 { break }
@@ -154,9 +142,12 @@ final class FleetDownload {
     isOver = true
     socket?.close()
     socket = nil
-    download.endInFleet(app, error)
-    app.forget(self)
+    download.endInFleet(error)
+    environment.remove(self)
   }
+
+  /// The download was cancelled, or the app closes. Called without the lock.
+  func stop(_ error: SegueError) { environment.stop(self, error) }
 
   /// The app is dead: closes everything without a callback.
   func abandon() {

@@ -21,7 +21,7 @@ public final class LiveFleet: Handled {
   /// Work to do without the lock: contexts to destroy, apps to close, lines to log.
   private var chores: [() -> Void] = []
   /// The open apps.
-  private var apps: [FleetApp] = []
+  private var apps: [FleetEnvironment] = []
   /// Streams of its apps.
   private var streams: [FleetStream] = []
   /// Readable when `wait` has to check again; negative if there is none yet.
@@ -63,8 +63,8 @@ public final class LiveFleet: Handled {
   }
 
   /// Called with the lock, like the next one.
-  func opened(_ app: FleetApp) { apps.append(app) }
-  func closed(_ app: FleetApp) { apps.removeAll { $0 === app } }
+  func opened(_ app: FleetEnvironment) { apps.append(app) }
+  func closed(_ app: FleetEnvironment) { apps.removeAll { $0 === app } }
 
   /// Whether this thread runs a callback of one of its apps: the fleet must not advance then. Called with the lock.
   private var isInCallback: Bool {
@@ -75,6 +75,26 @@ public final class LiveFleet: Handled {
 
   public func addDevice(_ name: String) throws(SegueError) -> LiveFleetDevice {
     LiveFleetDevice(try perform { (fleet) throws(SegueError) in try fleet.addDevice(name) }, of: self)
+  }
+
+  /// Kills an app; nothing of it runs afterwards. Throws INVALID_ARGUMENT if it is of another fleet, INVALID_STATE if
+  /// it is not open.
+  public func kill(_ app: App) throws(SegueError) {
+    try perform { (_) throws(SegueError) in try process(of: app).kill() }
+  }
+
+  /// Stops an app, as SIGSTOP does, or continues it. Throws the same.
+  public func setStopped(_ app: App, _ isStopped: Bool) throws(SegueError) {
+    try perform { (_) throws(SegueError) in
+      let process = try process(of: app)
+      if isStopped { process.stall() } else { process.resume() }
+    }
+  }
+
+  private func process(of app: App) throws(SegueError) -> FleetProcess {
+    guard app.monitor === monitor else { throw SegueError(.invalidArgument, "app: is not of this fleet") }
+    guard let process = app.environment.process else { throw SegueError(.invalidState, "app: is not open") }
+    return process
   }
 
   public func setLinksAll(_ linksAll: Bool) { read { $0.linksAll = linksAll } }

@@ -38,13 +38,13 @@ open class AttachmentDownload: Handled, @unchecked Sendable {
   /// Bytes per read.
   private static let pieceSize = 256 * 1024
   /// Milliseconds to look for the origin before anything has arrived: a hub may be gone.
-  private static let firstPatience: Int64 = 2_000
+  static let firstPatience: Int64 = 2_000
   /// Milliseconds for the origin to answer: it may be gone unnoticed.
-  private static let answerTime: Int64 = 5_000
+  static let answerTime: Int64 = 5_000
   /// The most keep-alives that may come early.
   private static let spareSigns: Int64 = 100
   /// Milliseconds between two attempts: initially, and at most.
-  private static let pause: (first: Int32, most: Int32) = (50, 1_000)
+  static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
   public init(_ activity: LiveActivity, _ name: String, to sink: AttachmentSink) {
     self.activity = activity
@@ -93,7 +93,7 @@ open class AttachmentDownload: Handled, @unchecked Sendable {
       if socket >= 0 { linux_shutdown(socket, 1, 1) }
     }
     Descriptors.raise(sink.wakeUp)
-    if let fetch = lock.withLock({ inFleet }) { fetch.app.stop(fetch, error) }
+    if let fetch = lock.withLock({ inFleet }) { fetch.stop(error) }
   }
 
   /// Waits for the end of the thread. Only the first call has an effect.
@@ -205,7 +205,7 @@ open class AttachmentDownload: Handled, @unchecked Sendable {
     try receive(AttachmentReader(near.fd), app)
   }
 
-  private static var broken: SegueError {
+  static var broken: SegueError {
     SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
   }
 
@@ -347,7 +347,7 @@ extension AttachmentDownload {
   }
 
   /// - Returns: the number of bytes taken; fewer if a descriptor takes no more for now. Throws MALFORMED, SYSTEM.
-  final func take(_ bytes: ArraySlice<UInt8>, at uptime: Int64, in app: App) throws(SegueError) -> Int {
+  final func take(_ bytes: ArraySlice<UInt8>, at uptime: Int64) throws(SegueError) -> Int {
     guard UInt64(bytes.count) <= sink.total - sink.received else { throw AttachmentSink.malformed }
     var count = 0
     var failure: SegueError?
@@ -362,7 +362,7 @@ extension AttachmentDownload {
     if let failure { throw failure }
     if wantsProgress, sink.received < sink.total, uptime - reportedAt >= Limits.progress {
       reportedAt = uptime
-      if noteProgress(sink.received) { tell(app) }
+      if noteProgress(sink.received) { queueNews() }
     }
     return count
   }
@@ -373,13 +373,13 @@ extension AttachmentDownload {
     try sink.finish()
   }
 
-  final func endInFleet(_ app: App, _ error: SegueError?) {
+  final func endInFleet(_ error: SegueError?) {
     leaveFleet()
     sink.close()
     if error == nil, wantsProgress { _ = noteProgress(sink.total) }
     self.error = error
     hasEnded = true
-    tell(app)
+    queueNews()
   }
 
   /// Its process is dead.
@@ -390,8 +390,9 @@ extension AttachmentDownload {
 
   private func leaveFleet() { lock.withLock { inFleet = nil } }
 
-  private final func tell(_ app: App) {
+  private func queueNews() {
+    guard let app = activity.app else { return }
     app.due.append(.download(self))
-    app.signalDue()
+    app.environment.signalDue()
   }
 }

@@ -41,7 +41,7 @@ public final class Continuation: Handled {
   // MARK: For the host
 
   /// The offer that it continues.
-  public var heldOffer: HeldOffer { HeldOffer(offer, app.fleetClock) }
+  public var heldOffer: HeldOffer { HeldOffer(offer, app.environment) }
 
   public func cancel() { app.cancel(self) }
 

@@ -1,18 +1,15 @@
-import SegueFleet
 import SegueModel
-import SegueTransport
 
 /// An offer, as the host holds it.
 public final class HeldOffer: Handled {
   public let offer: Offer
-  /// Nil for the system's clock.
-  private let clock: FleetClock?
+  private let environment: any AppEnvironment
 
-  init(_ offer: Offer, _ clock: FleetClock?) {
+  init(_ offer: Offer, _ environment: any AppEnvironment) {
     self.offer = offer
-    self.clock = clock
+    self.environment = environment
   }
 
   /// Milliseconds since the activity was made current.
-  public var age: Int64 { max(0, (clock?.uptime ?? Clock.uptime) - offer.activatedAt) }
+  public var age: Int64 { max(0, environment.now.uptime - offer.activatedAt) }
 }

@@ -34,7 +34,7 @@ public final class LiveActivity: Handled {
     _ id: Identifier, _ state: Activity, _ app: App?, _ continuedFrom: ContinuedFrom?
   ) throws(SegueError) {
     self.id = id
-    lastChange = app?.now.uptime ?? Clock.uptime
+    lastChange = app?.environment.now.uptime ?? Clock.uptime
     self.state = state
     self.app = app
     self.continuedFrom = continuedFrom
@@ -47,7 +47,7 @@ public final class LiveActivity: Handled {
   // MARK: Properties
 
   /// By the clocks of its app's device.
-  public var now: Moment { app?.now ?? Clock.now }
+  public var now: Moment { app?.environment.now ?? Clock.now }
 
   /// The problems of the activity (R1.14).
   public var problems: [Problem] { read { $0.problems(at: now.date) } }

@@ -1,0 +1,367 @@
+import CLinux
+import SegueDriver
+import SegueEngine
+import SegueFleet
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// The real device of an app: connects its engine to a Unix socket, which the library thread reads, or a thread that
+/// waits in dispatch (docs/decisions/who-reads-the-socket.md).
+final class LiveEnvironment: AppEnvironment {
+  let monitor = ConditionLock()
+  /// Nil if it is not open.
+  private var app: App?
+  private(set) var offersFrontmostOnly = false
+  private var device: Device?
+  private var driver: AppDriver?
+  private var poller: AppPoller?
+  private var socket: AppSocket?
+  /// Used on the library thread, while the device has the app.
+  private var watch: Watch?
+  /// Runs the callbacks (SEGUE_DELIVER_THREAD).
+  private var deliveryThread: Thread?
+  private var uploads: [AttachmentUpload] = []
+
+  var now: Moment { Clock.now }
+  var process: FleetProcess? { nil }
+  var problem: SegueError? { driver?.problem }
+
+  func drawIdentifier() throws(SegueError) -> Identifier { try Randomness.identifier() }
+  func wrap(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }
+
+  func takeLink(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> OwnedDescriptor {
+    OwnedDescriptor(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
+  }
+
+  /// The download's thread waits for the lock.
+  func start(_ download: AttachmentDownload, of app: App) throws(SegueError) { try download.start(app) }
+
+  // MARK: Opening and closing
+
+  func open(_ app: App, _ engine: AppEngine) throws(SegueError) {
+    let poller = try AppPoller()
+    try app.wakeUp.open()
+    if case .thread = app.settings.delivery {
+      // The thread waits for the lock, and then looks at the app's state. `endDelivery` joins it before the app is
+      // released; if the thread closes the app itself, it retains the app, and so this object.
+      deliveryThread = try Thread { [unowned(unsafe) self, app] in self.deliver(for: app) }
+    }
+    offersFrontmostOnly = app.settings.offersFrontmostOnly
+    do throws(SegueError) {
+      let device = try Library.shared.open(self, in: app.settings.runtimeFolder)
+      driver = device.driver(of: engine)
+      self.device = device
+    } catch {
+      monitor.unlock()
+      endDelivery()
+      monitor.lock()
+      throw error
+    }
+    self.poller = poller
+    self.app = app
+  }
+
+  func endDelivery() {
+    monitor.lock()
+    let thread = deliveryThread.take()
+    monitor.unlock()
+    thread?.join()
+  }
+
+  func endUploads() {
+    monitor.lock()
+    let uploads = self.uploads
+    self.uploads = []
+    monitor.unlock()
+    for upload in uploads { upload.stop() }
+    for upload in uploads { upload.join() }
+  }
+
+  func close() {
+    monitor.lock()
+    flushBeforeClose()
+    let device = self.device
+    unlock()
+    if let device { Library.shared.close(self, of: device) }
+    monitor.lock()
+    driver = nil
+    socket = nil
+    poller = nil
+    self.device = nil
+    self.app = nil
+    monitor.unlock()
+  }
+
+  /// Sends the last messages of the app, if the hub reads. Not on the library thread, where a hub of this process
+  /// reads. Called with the lock, which it releases while it waits.
+  private func flushBeforeClose() {
+    let deadline = Clock.uptime + AppDriver.lastWordsTime
+    while let app, let obstacle = driver?.obstacle {
+      let uptime = Clock.uptime
+      guard uptime < deadline else { return }
+      var descriptor = pollfd(fd: socket?.fd ?? -1, events: 0, revents: 0)
+      var end = deadline
+      switch obstacle {
+      case .full: descriptor.events = Int16(POLLOUT)
+      case .refused(let at): end = min(end, at)
+      }
+      app.unlockAndLog()
+      // The descriptor may be closed meanwhile, and even be another file's: then this only returns too early or too
+      // late.
+      poll(&descriptor, 1, Int32(clamping: max(0, end - uptime)))
+      monitor.lock()
+      driver?.flush(now)
+    }
+  }
+
+  // MARK: The hub
+
+  /// The socket or the deadline is due. Called with the lock.
+  private func pump() {
+    guard let app, let engine = app.engine else { return }
+    let now = self.now
+    poller?.clearDeadline(now.uptime)
+    driver?.receive(now)
+    takeStreams(app, engine)
+    if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
+    app.drainEngine()
+  }
+
+  /// Leaves a hub that is unusable.
+  func drain() {
+    guard let app, let departure = driver?.drain(now) else { return }
+    if let problem = departure.problem { app.logs.append((.info, DiagnosticText(of: problem.message))) }
+    notifyWaiting()
+    device?.onLoop { [self] device in device.election.follow(departure.search, for: self, Clock.uptime) }
+  }
+
+  func setDeadline() {
+    poller?.setDeadline(driver?.nextDeadline)
+    if let app, !app.due.isEmpty { signalDue() }
+  }
+
+  /// After this the app does nothing on the library thread, which calls it without the lock.
+  func end() {
+    monitor.lock()
+    driver?.flush(now)
+    watch?.close()
+    watch = nil
+    driver?.disconnect(now)
+    notifyWaiting()
+    unlock()
+  }
+
+  /// Releases the lock, and then logs.
+  private func unlock() { if let app { app.unlockAndLog() } else { monitor.unlock() } }
+
+  /// A host that waits for the former socket gets the new one. Called with the lock.
+  private func notifyWaiting() { if let app { app.wakeUp.notify(if: app.dispatcher.isWaiting) } }
+
+  // MARK: Streams and attachments
+
+  /// Other apps ask for streams. Called with the lock.
+  private func takeStreams(_ app: App, _ engine: AppEngine) {
+    for request in engine.takeStreamRequests() {
+      let fd = request.descriptor.owned.take()
+      guard let socket = StreamSocket(fd) else {
+        Descriptors.closeUntrusted(fd)
+        engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
+        continue
+      }
+      if let part = request.attachment {
+        send(part, request, over: fd, app, engine)
+        continue
+      }
+      app.forgetDoneStreams(engine)
+      if engine.take(request) {
+        app.streams[request.id] = LiveStream(request.id, socket, app: app)
+      } else {
+        Descriptors.closeUntrusted(fd)
+      }
+    }
+  }
+
+  /// Another app fetches an attachment. Called with the lock; owns the descriptor.
+  private func send(
+    _ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ app: App, _ engine: AppEngine
+  ) {
+    // Waits for the threads of former uploads, which end at once.
+    while let index = uploads.firstIndex(where: { $0.hasEnded }) { uploads.remove(at: index).join() }
+    if let error = app.objection(to: part, request, uploads.map { $0.receiver }) {
+      Descriptors.closeUntrusted(fd)
+      return engine.refuse(request, engine.objection(to: request) ?? error)
+    }
+    guard let file = app.source(of: part, request), engine.take(request) else { return Descriptors.closeUntrusted(fd) }
+    let upload = AttachmentUpload(
+      file, from: part.offset, to: fd, of: request.app, crossesLink: request.crossesLink,
+      patience: engine.limits.transferResume)
+    do throws(SegueError) {
+      try upload.start()
+      uploads.append(upload)
+    } catch {
+      // The other side sees a broken stream, and retries.
+      app.logs.append((.error, "\(error.message)"))
+    }
+  }
+
+  // MARK: Dispatching
+
+  func signalDue() {
+    guard let app, !app.dispatcher.isRunningHere else { return }
+    app.wakeUp.signal(isAwaited: app.dispatcher.isWaiting)
+  }
+
+  func dispatch(_ app: App, timeout: Int32) throws(SegueError) -> Int {
+    monitor.lock()
+    do throws(SegueError) {
+      try app.checkMayDispatch()
+    } catch {
+      monitor.unlock()
+      throw error
+    }
+    app.dispatcher.enter()
+    let result = Result { () throws(SegueError) in try dispatchLocked(app, timeout: timeout) }
+    app.dispatcher.leave()
+    if app.due.isEmpty { app.wakeUp.clearSignal() } else { signalDue() }
+    monitor.notifyAll()
+    let shallClose = app.dispatcher.shallClose
+    app.unlockAndLog()
+    // BUSY: another thread closes it already.
+    if shallClose { try? app.close() }
+    return try result.get()
+  }
+
+  /// The app's own thread (SEGUE_DELIVER_THREAD).
+  private func deliver(for app: App) {
+    monitor.lock()
+    while app.isOpen, !app.dispatcher.shallClose {
+      app.dispatcher.enter()
+      let result = Result { () throws(SegueError) in try dispatchLocked(app, timeout: -1) }
+      app.dispatcher.leave()
+      monitor.notifyAll()
+      app.unlockAndLog()
+      if case .failure(let error) = result {
+        // It cannot wait properly: callbacks are then late.
+        Log.write(.error, DiagnosticText(of: error.message))
+        usleep(Self.pause)
+      }
+      monitor.lock()
+    }
+    // The thread cannot wait for itself, so no other thread may be closing.
+    guard app.isOpen else { return monitor.unlock() }
+    deliveryThread.take()?.detach()
+    app.closeHere()
+  }
+
+  /// Microseconds between two checks if the system refuses `poll`.
+  private static let pause: useconds_t = 100_000
+
+  private func dispatchLocked(_ app: App, timeout: Int32) throws(SegueError) -> Int {
+    let deadline = timeout < 0 ? nil : Clock.uptime + Int64(timeout)
+    while app.isOpen {
+      let count = app.runDue(all: false)
+      if count > 0 { return count }
+      // The due deliveries had no callback, and more are due now.
+      if !app.due.isEmpty { continue }
+      if app.wakeUp.clear() { return 0 }
+      let left = deadline.map { $0 - Clock.uptime }
+      if let left, left <= 0, timeout != 0 { return 0 }
+      // A deadline that has just passed must not become a negative timeout, which means no limit.
+      try waitForSomething(app, milliseconds: Int32(clamping: left.map { max(0, $0) } ?? -1))
+      if timeout == 0 {
+        // Handles what the socket had, without a second check.
+        return app.runDue(all: false)
+      }
+    }
+    return 0
+  }
+
+  /// Sleeps until the socket, the host or another thread has work, or the time is up. Releases the lock meanwhile.
+  ///
+  /// Meanwhile the library thread may close the socket, and its number may become another file's before `poll` uses it.
+  /// That is harmless: the closing thread then writes to `wakeUp`, which only this thread reads, so `poll` returns
+  /// whatever the number refers to; and the read afterwards uses the current socket, without waiting.
+  private func waitForSomething(_ app: App, milliseconds: Int32) throws(SegueError) {
+    app.dispatcher.isWaiting = true
+    socket?.isLent = true
+    var descriptors = [
+      pollfd(fd: app.wakeUp.fd, events: Int16(POLLIN), revents: 0),
+      pollfd(
+        fd: socket?.fd ?? -1, events: Int16(POLLIN) | (socket?.isFull ?? false ? Int16(POLLOUT) : 0), revents: 0),
+    ]
+    app.unlockAndLog()
+    let number = poll(&descriptors, 2, milliseconds) < 0 ? linux_errno() : 0
+    monitor.lock()
+    app.dispatcher.isWaiting = false
+    // Only after the read; otherwise the library thread would wake up for the same bytes.
+    defer { socket?.isLent = false }
+    if number != 0, number != EINTR { throw .system("waiting for something to do", number) }
+    if descriptors[0].revents != 0 { app.wakeUp.foundReadable() }
+    if descriptors[1].revents != 0 { pump() }
+  }
+}
+
+/// The calls of the election of the hub, on the library thread.
+extension LiveEnvironment: HubSeeker {
+  var hubGeneration: UInt64? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return driver?.generation
+  }
+
+  /// Starts to watch the socket and the deadlines, unless it has started.
+  func prepare() throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard let poller, let device, watch == nil else { return }
+    watch = try Watch(poller.fd, on: device.loop) { [unowned(unsafe) self] _, _ in
+      // `end` closes the watch before this object is released.
+      self.monitor.lock()
+      self.pump()
+      self.unlock()
+    }
+  }
+
+  func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
+    // The directory of this process creates no other kind.
+    let socket = unsafeDowncast(hub, to: AppSocket.self)
+    monitor.lock()
+    guard let app, let driver, let poller else {
+      monitor.unlock()
+      return socket.close()
+    }
+    defer { app.unlockAndLog() }
+    driver.disconnect(now)
+    do throws(SegueError) {
+      try socket.enter(poller, isLent: app.dispatcher.isWaiting)
+    } catch {
+      socket.close()
+      throw error
+    }
+    self.socket = socket
+    driver.connected(socket, generation: generation, now)
+    app.drainEngine()
+    notifyWaiting()
+  }
+
+  func disconnect() {
+    monitor.lock()
+    driver?.disconnect(now)
+    notifyWaiting()
+    app?.drainEngine()
+    unlock()
+  }
+
+  func backlogFull(at generation: UInt64) -> HubSearch {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return driver?.backlogFull(at: generation, now) ?? .retry(generation, after: 0)
+  }
+
+  func couldNotConnect(_ error: SegueError) -> Int64 {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return driver?.couldNotConnect(error) ?? 0
+  }
+}
