@@ -10,9 +10,7 @@ import Testing
     world.startHub()
     let app = world.open("app")
     func openLink(saysWho: Bool) throws -> RawPeer {
-      world.tell(app) { _ = $0.link(PassedDescriptor(), $1) }
-      let attachment = try #require(world.hub?.takeAttachments().first)
-      return try RawPeer(hubIn: world, for: attachment, saysWho: saysWho)
+      try RawPeer(hubIn: world, for: try world.openLink(app), saysWho: saysWho)
     }
     _ = app.takeEvents()
     try openLink(saysWho: true).say(.goodbye(SegueError(.limitExceeded, "no more")))

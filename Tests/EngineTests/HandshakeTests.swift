@@ -162,45 +162,47 @@ import Testing
     #expect(world.hub?.peers.hubs.isEmpty == true)
   }
 
-  @Test func `two apps that keep the same link do not replace each other's (R7.4)`() {
-    let devices = LinkedWorlds(2)
-    let keepers = [devices.worlds[0].open("one"), devices.worlds[0].open("two")]
-    for keeper in keepers { devices.link(0, 1, by: keeper) }
-    for _ in 0..<10 {
-      devices.wait(1_000)
-      devices.link(0, 1, by: keepers[1])
+  @Test func `two apps that keep the same link do not replace each other's (R7.4)`() throws {
+    let world = World()
+    world.startHub()
+    let keepers = [world.open("one"), world.open("two")]
+    let identity = world.identifier()
+    func link(by app: TestApp, _ sessions: (Identifier, isConnected: Bool)...) throws -> RawPeer {
+      let peer = try RawPeer(hubIn: world, as: identity, for: try world.openLink(app))
+      let named = sessions.map { Message.SharedSession(secret: $0.0, isConnected: $0.isConnected) }
+      try peer.say(.resume(secret: peer.secret, sessions: named))
+      world.settle()
+      return peer
     }
-    devices.wait(1_000)
+    let first = try link(by: keepers[0])
+    let secret = try #require(first.secretOfHub)
+    for _ in 0..<3 { _ = try link(by: keepers[1], (secret, isConnected: true)) }
     let told = keepers.map { $0.takeEvents().filter { $0.contains("link") } }
-    #expect(told[0] == ["linked with device 2"])
-    #expect(told[1] == Array(repeating: "link ended invalidState", count: 11))
-    #expect(devices.worlds.map { $0.hub?.peers.hubs.count } == [1, 1])
-    devices.cut(0, 1)
-    devices.link(0, 1, by: keepers[1])
-    devices.wait(1_000)
-    #expect(keepers[1].takeEvents().contains("linked with device 2"))
+    #expect(told[0] == ["linked with away"])
+    #expect(told[1] == Array(repeating: "link ended invalidState", count: 3))
+    #expect(world.hub?.peers.hubs.count == 1)
+    first.disconnect()
+    let last = try link(by: keepers[1], (secret, isConnected: false))
+    try last.say(.proceed(session: secret, received: 0))
+    world.settle()
+    #expect(keepers[1].takeEvents().contains("linked with away"))
   }
 }
 
 /// What links may hold.
 @Suite struct LinkQuotaTests {
-  private func openLink(_ app: TestApp, _ world: World) throws -> LinkRequest {
-    world.tell(app) { _ = $0.link(PassedDescriptor(), $1) }
-    return try #require(world.hub?.takeAttachments().first)
-  }
-
   @Test func `links that are cut by the thousand cost no memory, and not those of others (A8)`() throws {
     let world = World()
     world.startHub()
     let honest = world.open("honest")
     let other = world.open("other")
     let identity = world.identifier()
-    let link = try RawPeer(hubIn: world, as: identity, for: try openLink(honest, world))
+    let link = try RawPeer(hubIn: world, as: identity, for: try world.openLink(honest))
     try link.resume()
     let secret = try #require(link.secretOfHub)
     link.disconnect()
     for _ in 0..<1_000 {
-      let one = try RawPeer(hubIn: world, for: try openLink(other, world))
+      let one = try RawPeer(hubIn: world, for: try world.openLink(other))
       one.disconnect()
     }
     let most = HubEngine.cutLinksOfApp / HubEngine.cutLinkLeast
@@ -218,7 +220,7 @@ import Testing
     let perApp = HubEngine.cutLinksOfApp / HubEngine.cutLinkLeast
     for number in 0..<4 {
       let app = world.open("app \(number)")
-      for _ in 0..<perApp { try RawPeer(hubIn: world, for: try openLink(app, world)).disconnect() }
+      for _ in 0..<perApp { try RawPeer(hubIn: world, for: try world.openLink(app)).disconnect() }
     }
     let most = HubEngine.cutLinksOfHub / HubEngine.cutLinkLeast
     let hubs = try #require(world.hub?.peers.hubs)
@@ -231,12 +233,12 @@ import Testing
     let world = World()
     world.startHub()
     let app = world.open("app")
-    let links = try (0...HubEngine.linkLimit).map { _ in try RawPeer(hubIn: world, for: try openLink(app, world)) }
+    let links = try (0...HubEngine.linkLimit).map { _ in try RawPeer(hubIn: world, for: try world.openLink(app)) }
     world.settle()
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     #expect(app.takeEvents().last == "link ended limitExceeded")
     links[0].disconnect()
-    #expect(try RawPeer(hubIn: world, for: try openLink(app, world)).isConnected)
+    #expect(try RawPeer(hubIn: world, for: try world.openLink(app)).isConnected)
   }
 
   @Test func `an explanation is short, and an app that asks without end is turned away (A8)`() throws {

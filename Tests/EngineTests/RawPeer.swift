@@ -1,6 +1,7 @@
 import SegueEngine
 import SegueModel
 import SegueWire
+import Testing
 
 /// An app or a hub without an engine: it sends arbitrary messages.
 final class RawPeer {
@@ -150,5 +151,13 @@ final class RawPeer {
       return $0.count
     }) {}
     world.hub?.receive(bytes, with: descriptor, from: number, world.now)
+  }
+}
+
+extension World {
+  /// An app asks for a link.
+  func openLink(_ app: TestApp) throws -> LinkRequest {
+    tell(app) { _ = $0.link(PassedDescriptor(), $1) }
+    return try #require(hub?.takeAttachments().first)
   }
 }

@@ -65,6 +65,14 @@ final class LinkedDevices {
   /// Nothing passes between two devices, without notice, until the fleet heals.
   func silence(_ one: Int, _ other: Int) throws { try fleet.partition(devices[one], from: devices[other]) }
 
+  /// The number of reads from connections between devices.
+  var readCount: Int {
+    devices.flatMap { device in device.links.filter { $0.first === device } }
+      .reduce(0) { sum, link in sum + (0...1).reduce(0) { $0 + (link.connection?.readCount($1) ?? 0) } }
+  }
+
+  func hub(_ device: Int) -> HubEngine? { devices[device].hub?.engine }
+
   func wait(_ milliseconds: Int64 = LinkedDevices.time) { fleet.advance(milliseconds) }
 
   // MARK: Apps

@@ -8,6 +8,10 @@ final class ObservedApp: ScriptedApp {
   private let history: HistoryChecker
   /// What it was told of the links that it has asked for, in a few words each.
   private(set) var linkEvents: [String] = []
+  /// The results of the streams that it has asked for.
+  private(set) var streamAnswers: [SegueError?] = []
+  /// The local ends of streams that a test reads and writes in place of the app.
+  var ends: [Identifier: StreamStatus] = [:]
 
   init(
     _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool, _ history: HistoryChecker
@@ -20,10 +24,36 @@ final class ObservedApp: ScriptedApp {
     switch delivery {
     case .linked(_, let name): linkEvents.append("linked with \(name)")
     case .linkEnded(_, let error): linkEvents.append("ended \(error.status)")
+    case .streamAnswered(_, let error): streamAnswers.append(error)
+    case .streamEnded(let id, let status) where stream(id) == nil: streamEnds.append(status)
     default: break
     }
     super.deliver(delivery)
   }
 
   override func observe(_ event: HistoryEvent) { process.complain(history.violation(by: event, at: self)) }
+
+  override func streamEnd(_ id: Identifier) -> StreamStatus {
+    ends[id] ?? super.streamEnd(id)
+  }
+
+  // MARK: Streams that a test reads and writes
+
+  /// Asks the origin for a stream. Returns this end.
+  func askRawStream(_ id: Identifier, _ from: ContinuedFrom) -> FleetSocket {
+    let (near, far) = process.makeSockets()
+    ends[id] = .open
+    tell { engine, now in
+      process.waits(forStream: id, "asks for a stream", deadline: now.uptime + engine.limits.continuation)
+      engine.askStream(id, from, attachment: nil, otherEnd: FleetDescriptor(far), timeout: nil, now)
+    }
+    return near
+  }
+
+  func askHowEnded(_ id: Identifier) {
+    tell { engine, now in
+      process.waits(forStream: id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
+      engine.askHowEnded(id, now)
+    }
+  }
 }
