@@ -40,10 +40,10 @@ private final class HostStreamEndCallback: StreamEndCallback {
     self.context = context
   }
 
-  override func ended(_ stream: LiveStream, _ word: StreamStatus) {
+  override func ended(_ stream: LiveStream, _ status: StreamStatus) {
     guard let function else { return }
     let (result, code): (segue_stream_result, UInt32) =
-      switch word {
+      switch status {
       case .open, .ended: (SEGUE_STREAM_ENDED, 0)
       case .aborted(let code): (SEGUE_STREAM_ABORTED, code)
       case .broken: (SEGUE_STREAM_BROKEN, 0)

@@ -5,10 +5,10 @@ import SegueModel
 public final class HubElection {
   /// Milliseconds to wait for another process that is about to run a generation.
   private static let openingTime: Int64 = 500
-  /// Milliseconds from noticing that the directory, or a file in it, is gone until it is created again: no file appears
-  /// in it while it is being deleted.
+  /// Milliseconds from noticing that the directory, or a file in it, is gone until it is created again, so that no file
+  /// appears in it while it is being deleted.
   private static let removalTime: Int64 = 100
-  /// Milliseconds after which a directory that cannot be made is tried again.
+  /// Milliseconds after which a directory that cannot be created is tried again.
   private static let removalRetryTime: Int64 = 2_000
   /// Generations that an app tries at once before it waits.
   private static let stepLimit = 8
@@ -16,19 +16,19 @@ public final class HubElection {
   private let directory: any HubDirectory
   private var members: [Member] = []
   private var hub: (any ElectedHub)?
-  /// Uptime at which it looks whether the directory is there again.
+  /// The uptime at which to check whether the directory exists again; nil if it is in place.
   private var movesAt: Int64?
 
   private struct Member {
     let app: any HubSeeker
-    /// Nil: the app does not wait for a hub.
+    /// Nil if the app does not wait for a hub.
     var wait: Wait?
   }
 
   private struct Wait {
-    /// A hub of this generation ends it.
+    /// The generation whose hub ends the wait.
     let awaited: UInt64
-    /// If none has come at this uptime, the app looks for one of generation `next` at least.
+    /// The uptime at which the app looks for a hub of generation `next` or higher, if none has come.
     let at: Int64
     let next: UInt64
   }
@@ -37,7 +37,7 @@ public final class HubElection {
 
   // MARK: Apps
 
-  /// Finds a hub for an app from now on.
+  /// Finds a hub for an app until `remove`.
   public func add(_ app: any HubSeeker, _ now: Int64) {
     members.append(Member(app: app))
     seek(app, minimum: 1, now)
@@ -47,17 +47,17 @@ public final class HubElection {
 
   private func index(of app: any HubSeeker) -> Int? { members.firstIndex { $0.app === app } }
 
-  /// Sends what the hub of this process is to say because an app has gone.
+  /// Sends the messages of this process's hub that follow from the removal of an app.
   public func flushHub() { hub?.flush() }
 
-  /// Ends the hub: the process has no app left that needs it.
+  /// Ends the hub. Called when the process has no app left that needs it.
   public func end() {
     members = []
     hub?.close()
     hub = nil
   }
 
-  /// Does what an app wants after it has left its hub.
+  /// Finds the next hub of an app that has left its hub.
   public func follow(_ search: HubSearch, for app: any HubSeeker, _ now: Int64) {
     switch search {
     case .seek(let minimum, let time):
@@ -66,12 +66,12 @@ public final class HubElection {
     }
   }
 
-  /// Connects an app to the hub of the highest generation, which must be `minimum` at least; if there is none, this
-  /// process becomes it.
+  /// Connects an app to the hub of the highest generation, if that is `minimum` or higher. Otherwise makes this process
+  /// the hub.
   private func seek(_ app: any HubSeeker, minimum: UInt64, _ now: Int64) {
     guard let index = index(of: app) else { return }
     members[index].wait = nil
-    // The app may have found one since it asked.
+    // The app may have found a hub since it asked.
     if let generation = app.hubGeneration, generation >= minimum { return }
     do throws(SegueError) {
       try directory.watch()
@@ -80,7 +80,7 @@ public final class HubElection {
       try connect(app, minimum, now)
     } catch {
       directory.log(.error, "\(error.message)")
-      // Not before: a hub that comes and goes because each process fails in the same way would keep all of them busy.
+      // Waits before the next attempt: if each process failed in the same way, hubs would come and go all the time.
       wait(app, next: minimum, in: app.couldNotConnect(error), now)
     }
   }
@@ -109,7 +109,7 @@ public final class HubElection {
       }
       throw SegueError(.system, "\(directory.path): no hub can be reached there, not even one of this process")
     } catch {
-      // Others are better off without a hub that cannot even be reached from here.
+      // Ends the new hub: other processes could not reach it either.
       if isNewHub {
         hub?.close()
         hub = nil
@@ -118,7 +118,7 @@ public final class HubElection {
     }
   }
 
-  /// False: another process is about to.
+  /// - Returns: false if another process is about to become this hub.
   private func becomeHub(_ generation: UInt64) throws(SegueError) -> Bool {
     let isFrontmostOnly = members.contains { $0.app.offersFrontmostOnly }
     guard let host = try directory.becomeHub(generation, offersFrontmostOnly: isFrontmostOnly) else { return false }
@@ -145,7 +145,7 @@ public final class HubElection {
     directory.setTimer(next)
   }
 
-  /// To be called when the timer has run down.
+  /// Handles the timer of `HubDirectory.setTimer`.
   public func tick(_ now: Int64) {
     if let movesAt, movesAt <= now { move(now) }
     for member in members {
@@ -156,7 +156,7 @@ public final class HubElection {
 
   // MARK: Changes in the directory
 
-  /// To be called when a generation may have come or gone.
+  /// Handles the appearance or disappearance of a generation.
   public func directoryChanged(_ now: Int64) {
     if isLost {
       movesAt = movesAt ?? now + Self.removalTime
@@ -181,14 +181,14 @@ public final class HubElection {
     self.hub = nil
   }
 
-  /// Others cannot find the hub any more that an app of this process, or all, are at.
+  /// Whether other processes can no longer find a hub to which an app of this process is connected.
   private var isLost: Bool {
     guard directory.isInPlace, hub?.isNamed ?? true else { return true }
     let highest = directory.highestGeneration
     return members.contains { $0.app.hubGeneration ?? 0 > highest }
   }
 
-  /// Goes where the others are, or will come.
+  /// Moves all apps to the directory that other processes use.
   private func move(_ now: Int64) {
     movesAt = nil
     guard isLost else { return directoryChanged(now) }
@@ -198,7 +198,7 @@ public final class HubElection {
       do throws(SegueError) {
         try reopen(now)
       } catch {
-        // The hub that there is goes on until there is a place for another.
+        // The current hub continues until the directory can be created.
         directory.log(.error, "\(error.message)")
         movesAt = now + Self.removalRetryTime
         return
@@ -207,12 +207,12 @@ public final class HubElection {
     for member in members { seek(member.app, minimum: 1, now) }
   }
 
-  /// Makes the directory again, or finds the one that has been made by others.
+  /// Creates the directory again, or opens the one that another process has created.
   private func reopen(_ now: Int64) throws(SegueError) {
     try directory.reopen()
     directory.log(.info, "\(directory.path) was removed, and is there again")
     leaveHubs()
-    // Those that are not at a hub now look for one.
+    // Apps without a hub look for one.
     for index in members.indices { members[index].wait = Wait(awaited: 1, at: now, next: 1) }
     try directory.watch()
     setTimer()

@@ -85,7 +85,7 @@ import Testing
     #expect(viewer.engine.offers[more] != nil)
     for link in links { link.peer.disconnect() }
     #expect(hub.remoteHubs.bytes.count == 0 && viewer.engine.offers.all.isEmpty)
-    #expect(hub.leftover == nil)
+    #expect(hub.leak == nil)
   }
 
   @Test func `a list that is asked for again before it was read is told once more, not each time (A4)`() throws {
@@ -201,7 +201,7 @@ import Testing
     #expect(away.heard.contains { if case .peerLost(attempt.id) = $0 { true } else { false } })
     #expect(stream.isOver)
     while hub.takeChangedStream() != nil {}
-    #expect(hub.leftover == nil)
+    #expect(hub.leak == nil)
   }
 
   @Test func `a stream whose asker goes before it is answered leaves nothing (R7.1)`() throws {
@@ -221,7 +221,7 @@ import Testing
     try away.say(.streamAnswer(id, attempt, channel: Self.firstChannel, nil))
     world.settle()
     while hub.takeChangedStream() != nil {}
-    #expect(stream.isOver && hub.leftover == nil)
+    #expect(stream.isOver && hub.leak == nil)
   }
 
   @Test func `who has heard of a hub that is gone hears of it again when it asks again (R1.11)`() throws {
@@ -244,7 +244,7 @@ import Testing
     #expect(offersHeard() == 1)
     try relay.say(.route(to: home, nil, isSought: false))
     world.settle()
-    #expect(hub.leftover == nil)
+    #expect(hub.leak == nil)
     try announce()
     #expect(offersHeard() == 1, "it has to ask for what is told by another route")
     try asker.say(.follow(home, list: 2))
@@ -269,7 +269,7 @@ import Testing
     #expect(try restored().isEmpty)
     scene.world.wait(HubEngine.resumeTime + 1_000)
     #expect(scene.editor.takeEvents().isEmpty)
-    #expect(scene.world.hub?.leftover == nil)
+    #expect(scene.world.hub?.leak == nil)
   }
 
   @Test func `another receiver does not take a continuation over, whose link is cut (R3.6)`() throws {

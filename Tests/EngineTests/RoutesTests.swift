@@ -59,19 +59,19 @@ import Testing
     try say(.route(to: home, nil, isSought: false), by: near, in: world)
     #expect(world.hub?.remoteHubs[home] == nil)
     try say(longer, by: far, in: world)
-    #expect(world.hub?.remoteHubs[home]?.way == nil)
+    #expect(world.hub?.remoteHubs[home]?.route == nil)
     // A newer one is a route, and so is the one that there was.
     try say(.route(to: home, Route([farID, other, home], sequence: 2), isSought: false), by: far, in: world)
-    #expect(world.hub?.remoteHubs[home]?.way != nil)
+    #expect(world.hub?.remoteHubs[home]?.route != nil)
     try say(.route(to: home, nil, isSought: false), by: far, in: world)
     try say(.route(to: home, Route([nearID, home], sequence: 2), isSought: false), by: near, in: world)
-    #expect(world.hub?.remoteHubs[home]?.way != nil)
+    #expect(world.hub?.remoteHubs[home]?.route != nil)
     // It is not remembered for ever.
     try say(.route(to: home, nil, isSought: false), by: near, in: world)
     world.wait(HubEngine.disbeliefTime + 1)
     let (late, lateID) = try linked(world)
     try say(.route(to: home, Route([lateID, other, home], sequence: 2), isSought: false), by: late, in: world)
-    #expect(world.hub?.remoteHubs[home]?.way != nil)
+    #expect(world.hub?.remoteHubs[home]?.route != nil)
   }
 
   @Test func `nobody speaks for the offers of a hub that is linked, or that is heard by another (R1.11)`() throws {

@@ -31,7 +31,7 @@ import Testing
     // The hub refuses it, not the library of the origin, which would say the same of itself.
     #expect(thief.streamAnswers[id]??.message.contains("carries the hub") ?? false)
     #expect(scene.editor.streamsThatCame.isEmpty)
-    #expect(scene.world.hub?.leftover == nil)
+    #expect(scene.world.hub?.leak == nil)
   }
 
   @Test func `a link without a descriptor is refused`() throws {
@@ -70,7 +70,7 @@ import Testing
     scene.editor.isOpen = true
     scene.world.settle()
     #expect(origin.unanswered.isEmpty)
-    #expect(scene.world.hub?.leftover == nil)
+    #expect(scene.world.hub?.leak == nil)
   }
 
   @Test func `1,000 streams of an origin that is stopped wait where they cost nothing, and all come (R7.1)`() throws {

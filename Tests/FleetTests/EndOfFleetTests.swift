@@ -38,6 +38,6 @@ import Testing
 private final class RestlessApp: ScriptedApp {
   override func runCallbacks() {
     super.runCallbacks()
-    process.settle(hasCallbacks: true)
+    process.schedule(hasCallbacks: true)
   }
 }

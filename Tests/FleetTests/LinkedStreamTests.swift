@@ -25,7 +25,8 @@ import Testing
 
     func move() {
       if let room {
-        while arrived.count < room, let count = socket.read(atMost: room - arrived.count, { arrived += $0 }), count > 0 {}
+        while arrived.count < room, let count = socket.read(atMost: room - arrived.count, { arrived += $0 }), count > 0
+        {}
       } else {
         socket.shutDown(reading: true, writing: false)
       }
@@ -155,7 +156,7 @@ import Testing
     scene.run(1_000)
     #expect(try scene.isOver)
     scene.devices.wait(90_000)
-    for device in 0..<devices { #expect(try scene.hub(device).leftover == nil) }
+    for device in 0..<devices { #expect(try scene.hub(device).leak == nil) }
   }
 
   @Test func `a side that reads no more, and has written all, has no stream any more (R7.3)`() throws {
@@ -174,7 +175,7 @@ import Testing
     scene.near.bytes = bytes(300_000)
     scene.near.ending = .close
     scene.far.room = 50_000
-    scene.viewer.tell { engine, _ in engine.reportEnd(.aborted(7), of: scene.id) }
+    scene.viewer.perform { engine, _ in engine.reportEnd(.aborted(7), of: scene.id) }
     scene.run(1_000)
     #expect(scene.editor.engine?.hasHeardEnd(of: scene.id) == false)
     scene.far.room = .max
@@ -201,7 +202,7 @@ import Testing
       relay.to.link.write([7], to: relay.outChannel)
     }
     scene.near.ending = .shutDown
-    scene.viewer.tell { engine, _ in engine.reportEnd(.ended, of: scene.id) }
+    scene.viewer.perform { engine, _ in engine.reportEnd(.ended, of: scene.id) }
     scene.run(500)
     scene.editor.askHowEnded(scene.id)
     scene.run(500)
@@ -229,7 +230,7 @@ import Testing
       scene.near.move()
       if isGone { scene.viewer.process.kill() } else { scene.viewer.ends[scene.id] = .aborted(0) }
       // Between the end of the bytes and the status, the socket looks like this.
-      scene.editor.tell { engine, _ in engine.sawEnd(of: scene.id) }
+      scene.editor.perform { engine, _ in engine.sawEnd(of: scene.id) }
       scene.editor.askHowEnded(scene.id)
       scene.run(500)
       #expect(scene.editor.streamEnds == [end])
@@ -287,7 +288,7 @@ import Testing
     scene.near.bytes = bytes(500_000)
     scene.near.ending = .shutDown
     scene.far.room = 100_000
-    scene.viewer.tell { engine, _ in engine.reportEnd(.ended, of: scene.id) }
+    scene.viewer.perform { engine, _ in engine.reportEnd(.ended, of: scene.id) }
     scene.run(500)
     try scene.devices.unlink(0, 1)
     scene.run(59_000)
@@ -307,7 +308,7 @@ import Testing
     scene.near.bytes = bytes(500_000)
     scene.near.ending = .shutDown
     scene.far.room = 100_000
-    scene.viewer.tell { engine, _ in engine.reportEnd(.ended, of: scene.id) }
+    scene.viewer.perform { engine, _ in engine.reportEnd(.ended, of: scene.id) }
     scene.run(500)
     scene.devices.carriers[device].process.kill()
     scene.run(61_000)

@@ -71,7 +71,7 @@ import Testing
     let number = all.viewer.request([UInt8](repeating: 9, count: 400_000), all.from)
     for _ in 0..<40 where engine.heldBytes == 0 { all.devices.wait(1) }
     #expect(engine.heldBytes > 0 && all.ended(number) == nil)
-    all.viewer.tell { engine, _ in engine.cancelRequest(number) }
+    all.viewer.perform { engine, _ in engine.cancelRequest(number) }
     all.devices.wait(60)
     #expect(engine.heldBytes == 0 && all.ended(number)?.error == .userCancelled)
     #expect(all.devices.fleet.violation == nil)

@@ -30,9 +30,3 @@ extension AppFeature {
   var leak: StaticString? { nil }
   var brokenInvariant: StaticString? { nil }
 }
-
-/// The earlier of two deadlines, or nil.
-func earlier(_ one: Int64?, _ other: Int64?) -> Int64? {
-  guard let one, let other else { return one ?? other }
-  return min(one, other)
-}

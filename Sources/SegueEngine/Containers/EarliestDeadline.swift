@@ -2,7 +2,7 @@
 struct EarliestDeadline {
   private(set) var uptime: Int64?
 
-  mutating func set(_ uptime: Int64) { self.uptime = min(self.uptime ?? uptime, uptime) }
+  mutating func set(_ uptime: Int64) { self.uptime = earlier(self.uptime, uptime) }
 
   /// - Returns: whether it has passed; it is then unset.
   mutating func take(_ now: Int64) -> Bool {
@@ -10,4 +10,10 @@ struct EarliestDeadline {
     self.uptime = nil
     return true
   }
+}
+
+/// The earlier of two deadlines, or nil.
+func earlier(_ one: Int64?, _ other: Int64?) -> Int64? {
+  guard let one, let other else { return one ?? other }
+  return min(one, other)
 }

@@ -45,7 +45,7 @@ public final class HubEngine {
   /// The next deadline of links with other hubs.
   var linksDue = EarliestDeadline()
   /// Removed peers without a connection, kept until the end of the current call, because loops may still refer to them.
-  private var dismissed: [Peer] = []
+  private var droppedPeers: [Peer] = []
 
   public init(_ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, _ now: Moment) {
     self.identity = identity
@@ -65,10 +65,10 @@ public final class HubEngine {
   /// If too many connections have not sent `hello`, closes the oldest of them and keeps the new one.
   public func connected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
-    defer { removeDismissed() }
+    defer { removeDisconnected() }
     if peers.unidentified.count >= Self.unidentifiedLimit {
       let silent = peers.popLongestUnidentified()
-      dismiss(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.unidentifiedLimit) others came"))
+      disconnect(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.unidentifiedLimit) others came"))
     }
     let peer = Peer(number: number, helloBy: now.uptime + Self.helloTime)
     peers.connect(peer)
@@ -80,7 +80,7 @@ public final class HubEngine {
     self.now = now
     let peer = Peer(number: number, helloBy: now.uptime)
     peers.connect(peer)
-    dismiss(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
+    disconnect(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
   }
 
   /// - Parameter descriptor: came with these bytes of one read.
@@ -88,7 +88,7 @@ public final class HubEngine {
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment
   ) {
     self.now = now
-    defer { removeDismissed() }
+    defer { removeDisconnected() }
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes, descriptor)
     read(peer, number)
@@ -108,11 +108,11 @@ public final class HubEngine {
         guard !peer.isClosing else { break }
       }
     } catch {
-      dismiss(peer, error)
+      disconnect(peer, error)
     }
     if peer.link.heldBytes > Self.backlogLimit {
       // Resets and credit were kept for it, too.
-      dismiss(peer, SegueError(.connectionUnavailable, "the peer does not read"))
+      disconnect(peer, SegueError(.connectionUnavailable, "the peer does not read"))
     }
     flush(peer)
   }
@@ -120,20 +120,20 @@ public final class HubEngine {
   /// The connection is gone.
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
     self.now = now
-    defer { removeDismissed() }
+    defer { removeDisconnected() }
     guard let peer = peers.disconnect(number) else { return }
     if let hub = peer.hub, !peer.isClosing {
       suspend(peer, hub)
       return boundSuspended()
     }
-    peer.isClosing = true
+    peer.beginClosing()
     remove(peer)
   }
 
   /// A peer's socket is writable again.
   public func drained(_ number: PeerNumber, _ now: Moment) {
     self.now = now
-    defer { removeDismissed() }
+    defer { removeDisconnected() }
     guard let peer = peers[number] else { return }
     sendPending(peer)
   }
@@ -146,7 +146,7 @@ public final class HubEngine {
     guard let peer = peers[next.number] else { return true }
     body(peer.number, peer.link)
     if !peer.link.hasOutput { sendPending(peer) }
-    removeDismissed()
+    removeDisconnected()
     return true
   }
 
@@ -160,9 +160,9 @@ public final class HubEngine {
 
   /// Another hub takes over: sends goodbye to all apps, and ends links.
   public func stepDown() {
-    defer { removeDismissed() }
+    defer { removeDisconnected() }
     for peer in peers.apps + peers.hubs + peers.unidentified {
-      dismiss(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
+      disconnect(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
     }
   }
 
@@ -173,21 +173,16 @@ public final class HubEngine {
   public var appCount: Int { peers.apps.count }
 
   public var nextDeadline: Int64? {
-    var next: Int64?
-    func consider(_ deadline: Int64) { next = min(next ?? deadline, deadline) }
-    for peer in peers.unidentified where !peer.isClosing { consider(peer.helloBy) }
-    if let deadline = linksDue.uptime { consider(deadline) }
-    if let deadline = remoteHubs.due.uptime { consider(deadline) }
-    if let deadline = continuations.nextDeadline { consider(deadline) }
-    if let deadline = explainedPeers.nextDeadline { consider(deadline) }
-    return next
+    let parts = earlier(
+      earlier(linksDue.uptime, remoteHubs.due.uptime), earlier(continuations.nextDeadline, explainedPeers.nextDeadline))
+    return peers.unidentified.reduce(parts) { $1.isClosing ? $0 : earlier($0, $1.helloBy) }
   }
 
   public func tick(_ now: Moment) {
     self.now = now
-    defer { removeDismissed() }
+    defer { removeDisconnected() }
     for peer in peers.unidentified where peer.helloBy <= now.uptime {
-      dismiss(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
+      disconnect(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
     }
     tickContinuations()
     tickExplains()
@@ -218,7 +213,7 @@ public final class HubEngine {
   private func sent(to peer: Peer) {
     if peer.link.heldBytes > Self.backlogLimit {
       // The app registers again when it continues.
-      dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
+      disconnect(peer, SegueError(.connectionUnavailable, "the app does not read"))
     }
     flush(peer)
   }
@@ -231,24 +226,24 @@ public final class HubEngine {
 
   /// Sends goodbye, and closes.
   @inline(never)
-  func dismiss(_ peer: Peer, _ error: SegueError) {
+  func disconnect(_ peer: Peer, _ error: SegueError) {
     guard !peer.isClosing else { return }
     reportLinkDown(of: peer, error)
     let isConnected = !peer.isSuspended
     if isConnected, !(peer.handshake?.isResuming ?? false) { try? outbox.send(.goodbye(error), to: peer) }
-    peer.isClosing = true
-    guard isConnected else { return dismissed.append(peer) }
+    peer.beginClosing()
+    guard isConnected else { return droppedPeers.append(peer) }
     flush(peer)
     outbox.close(peer.number)
   }
 
-  /// Removes peers without a connection. Called last in each call that may have dismissed one.
-  func removeDismissed() { while let peer = dismissed.popLast() { remove(peer) } }
+  /// Removes peers without a connection. Called last in each call that may have droppedPeers one.
+  func removeDisconnected() { while let peer = droppedPeers.popLast() { remove(peer) } }
 
   /// Closes without a message.
   func close(_ peer: Peer) {
     guard !peer.isClosing else { return }
-    peer.isClosing = true
+    peer.beginClosing()
     outbox.close(peer.number)
   }
 

@@ -8,19 +8,43 @@ struct Explain {
   let type: String
 }
 
-/// The questions of an app that wait for their answer.
+/// The questions of an app that wait for their answer. They are answered one at a time, with a pause between them.
 struct ExplanationQueue {
-  fileprivate var questions: [Explain] = []
+  private var questions: [Explain] = []
   /// The uptime from which on the next one may be answered.
-  fileprivate(set) var nextAt: Int64 = 0
+  private var nextAt: Int64 = 0
+
+  var isEmpty: Bool { questions.isEmpty }
+  var nextDeadline: Int64? { questions.isEmpty ? nil : nextAt }
+
+  /// - Returns: false if there are too many.
+  mutating func append(_ question: Explain) -> Bool {
+    guard questions.count < HubEngine.explainLimit else { return false }
+    questions.append(question)
+    return true
+  }
+
+  /// Removes and returns the next question, if it is due.
+  mutating func takeNext(_ now: Int64) -> Explain? {
+    guard !questions.isEmpty, nextAt <= now else { return nil }
+    nextAt = now + HubEngine.explainTime
+    return questions.removeFirst()
+  }
 }
 
-/// Apps that have asked for explanations and wait for them.
+/// Apps that wait for explanations.
 struct ExplainedPeers {
-  fileprivate var peers: [Peer] = []
+  private var peers: [Peer] = []
 
+  var all: [Peer] { peers }
   var isEmpty: Bool { peers.isEmpty }
-  var nextDeadline: Int64? { peers.compactMap { $0.appSession?.explanations.nextAt }.min() }
+  var nextDeadline: Int64? { peers.reduce(nil) { earlier($0, $1.appSession?.explanations.nextDeadline) } }
+
+  /// Adds a peer with a waiting question, and removes one without.
+  mutating func update(_ peer: Peer) {
+    peers.removeAll { $0 === peer }
+    if !(peer.appSession?.explanations.isEmpty ?? true) { peers.append(peer) }
+  }
 }
 
 /// Explanations are much longer than their questions: each is bounded, and an app gets one at a time.
@@ -35,35 +59,32 @@ extension HubEngine {
   @inline(never)
   func ask(_ explain: Explain, _ peer: Peer) {
     guard let app = peer.appSession else { return }
-    let queue = app.explanations
-    if queue.questions.isEmpty, queue.nextAt <= now.uptime { return answer(explain, peer, app) }
-    guard queue.questions.count < Self.explainLimit else {
-      return dismiss(peer, SegueError(.limitExceeded, "too many explanations are asked for"))
+    guard app.explanations.append(explain) else {
+      return disconnect(peer, SegueError(.limitExceeded, "too many explanations are asked for"))
     }
-    if queue.questions.isEmpty { explainedPeers.peers.append(peer) }
-    app.explanations.questions.append(explain)
+    answerNext(peer, app)
   }
 
   func tickExplains() {
-    guard !explainedPeers.isEmpty else { return }
-    for peer in explainedPeers.peers {
-      guard let app = peer.appSession, app.explanations.nextAt <= now.uptime else { continue }
-      answer(app.explanations.questions.removeFirst(), peer, app)
-    }
-    explainedPeers.peers.removeAll { $0.appSession?.explanations.questions.isEmpty ?? true }
+    for peer in explainedPeers.all { if let app = peer.appSession { answerNext(peer, app) } }
   }
 
   /// The app is gone.
   func dropExplains(of peer: Peer) {
-    guard let app = peer.appSession, !app.explanations.questions.isEmpty else { return }
-    app.explanations.questions = []
-    explainedPeers.peers.removeAll { $0 === peer }
+    guard let app = peer.appSession, !app.explanations.isEmpty else { return }
+    app.explanations = ExplanationQueue()
+    explainedPeers.update(peer)
+  }
+
+  private func answerNext(_ peer: Peer, _ app: AppSession) {
+    let explain = app.explanations.takeNext(now.uptime)
+    explainedPeers.update(peer)
+    if let explain { answer(explain, peer, app) }
   }
 
   @inline(never)
   private func answer(_ explain: Explain, _ peer: Peer, _ session: AppSession) {
     let app = session.identity
-    session.explanations.nextAt = now.uptime + Self.explainTime
     var explanations: [Message.Explanation] = []
     if let offer = session.offer, offer.description.id == explain.activity, !isOffered(offer) {
       explanations.append(Message.Explanation(appName: app.name, obstacle: .notFrontmost))

@@ -4,7 +4,7 @@ import SegueWire
 /// The invariants of the hub, checked after each simulated step (R11.1).
 extension HubEngine {
   /// Nil: nothing.
-  public var brokenInvariant: StaticString? { peers.brokenCount ?? brokenList ?? brokenWay }
+  public var brokenInvariant: StaticString? { peers.brokenCount ?? brokenList ?? brokenRoute }
 
   /// From now on `brokenByChange` is called after each call.
   public func keepChanges() { offers.keepsChanges = true }
@@ -17,7 +17,7 @@ extension HubEngine {
   }
 
   /// State that should have been released by now, or nil (leak check).
-  public var leftover: StaticString? {
+  public var leak: StaticString? {
     if !peers.unidentified.isEmpty { return "hub: it keeps one that never said who it is" }
     if continuations.hasAttempts { return "hub: it keeps a continuation" }
     if continuations.hasHeld { return "hub: it holds what nobody comes for" }
@@ -28,7 +28,7 @@ extension HubEngine {
     for peer in peers.apps + peers.hubs {
       if peer.routes.hasAttempts { return "hub: a peer keeps a continuation" }
       if !(peer.appSession?.unanswered.isEmpty ?? true) { return "hub: it waits for the answer of an app for ever" }
-      if !peer.channels.isEmpty { return "hub: it keeps the way of a transfer" }
+      if !peer.channels.isEmpty { return "hub: it keeps the channel of a transfer" }
       if peer.link.hasChannels { return "hub: a channel stays open" }
       if !peer.pending.isEmpty || peer.isReadyDue { return "hub: a peer has yet to be told of offers" }
       if peer.isClosing { return "hub: one that closes is listed" }
@@ -36,7 +36,8 @@ extension HubEngine {
         return "hub: it keeps something of a hub that is gone"
       }
     }
-    if remoteHubs.all.contains(where: { $0.behindSince != nil || $0.seeking != nil || $0.way == nil || !$0.isListed }) {
+    if remoteHubs.all.contains(where: { $0.behindSince != nil || $0.seeking != nil || $0.route == nil || !$0.isListed })
+    {
       return "hub: it waits for what is offered elsewhere"
     }
     return offers.hasEmpty ? "hub: it keeps an activity that nobody offers" : nil
@@ -47,21 +48,21 @@ extension HubEngine {
     return offers.hasEmptyTopic ? "hub: a topic is kept for nobody" : peers.brokenList
   }
 
-  private var brokenWay: StaticString? {
+  private var brokenRoute: StaticString? {
     var bytes = 0
     if !remoteHubs.isConsistent { return "hub: its list of remote hubs is out of order" }
     for remote in remoteHubs.all {
-      if remote.ways.isEmpty { return "hub: it knows a hub to which there is no way" }
-      if remote.way == nil ? !remote.offers.isEmpty : !remote.ways.contains(where: { $0 === remote.way }) {
+      if remote.routes.isEmpty { return "hub: it knows a hub to which there is no route" }
+      if remote.route == nil ? !remote.offers.isEmpty : !remote.routes.contains(where: { $0 === remote.route }) {
         return "hub: what cannot be reached is offered"
       }
-      for way in remote.ways {
-        if !way.peer.isLinked { return "hub: a way leads by a hub that is not linked" }
-        bytes += way.cost
+      for route in remote.routes {
+        if !route.peer.isLinked { return "hub: a route leads through a hub that is not linked" }
+        bytes += route.cost
       }
       for place in remote.offers.indices {
         let offer = remote.offers[place]
-        if offer.place != place || offer.remote?.home !== remote || !offer.activity.hasWay(offer) {
+        if offer.place != place || offer.remote?.home !== remote || !offer.activity.has(offer) {
           return "hub: a remote offer is out of order"
         }
         if let broken = offer.brokenInvariant { return broken }
@@ -75,10 +76,10 @@ extension HubEngine {
 extension HubOffer {
   /// Checks an offer of another device.
   fileprivate var brokenInvariant: StaticString? {
-    guard let home = remote?.home, activity.hasWay(self), home.has(self) else {
-      return "hub: a remote offer is no way, or a way is no offer"
+    guard let home = remote?.home, activity.has(self), home.has(self) else {
+      return "hub: a remote offer is not one of its activity, or of its hub"
     }
-    if home.way?.peer !== peer { return "hub: an offer does not come by the chosen way" }
+    if home.route?.peer !== peer { return "hub: an offer does not come by the chosen route" }
     return activity.offer == nil || !activity.isListed ? "hub: what can be reached is not offered" : nil
   }
 }

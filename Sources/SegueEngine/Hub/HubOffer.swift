@@ -7,17 +7,17 @@ final class HubOffer {
   let activity: KnownActivity
   /// The app, or the hub through which the offer came. Outlives the offer, which it removes when it ends.
   unowned(unsafe) private(set) var peer: Peer
-  var description: OfferDescription
-  var activatedAt: Int64
-  var activation: UInt64
-  var sequence: UInt64
+  private(set) var description: OfferDescription
+  private(set) var activatedAt: Int64
+  private(set) var activation: UInt64
+  private(set) var sequence: UInt64
   /// The topic that lists this offer; nil until it becomes the active offer of its activity. Topic and offer retain
   /// each other while listed.
   var topic: Topic?
   var index = 0
   /// Its position among the offers of its hub, and the last list that contained it; for another device's offer.
   var place = 0
-  var list: UInt64 = 0
+  private(set) var list: UInt64 = 0
   /// Its origin on another device; nil for this device.
   let remote: Remote?
 
@@ -53,6 +53,17 @@ final class HubOffer {
     self.sequence = sequence
     self.remote = remote
   }
+
+  func update(_ description: OfferDescription) { self.description = description }
+
+  func activate(_ activation: UInt64, at uptime: Int64, sequence: UInt64) {
+    self.activation = activation
+    activatedAt = uptime
+    self.sequence = sequence
+  }
+
+  /// Records that a list contains it.
+  func noteListed(in list: UInt64) { self.list = list }
 
   /// It now comes through another hub.
   func move(to peer: Peer) { self.peer = peer }

@@ -13,11 +13,9 @@ extension HubEngine {
     if let offer = peer.offer, offer.description.id == description.id,
       Text.isSame(offer.description.type, description.type)
     {
-      offer.description = description
+      offer.update(description)
       if offer.activation != activation {
-        offer.activation = activation
-        offer.activatedAt = now.uptime - timing.age
-        offer.sequence = offers.takeSequence()
+        offer.activate(activation, at: now.uptime - timing.age, sequence: offers.takeSequence())
       }
       publish(of: offer)
     } else {
@@ -76,15 +74,15 @@ extension HubEngine {
   // MARK: Publishing
 
   /// The current message about an activity, encoded once for all apps that get it.
-  struct News {
+  struct SharedUpdate {
     let id: Identifier
     /// Nil if it is not offered.
     let offer: HubOffer?
     var encoding: [UInt8]?
   }
 
-  private func news(of id: Identifier, _ offer: HubOffer?) -> News {
-    News(id: id, offer: offer.flatMap { isOffered($0) ? $0 : nil })
+  private func sharedUpdate(of id: Identifier, _ offer: HubOffer?) -> SharedUpdate {
+    SharedUpdate(id: id, offer: offer.flatMap { isOffered($0) ? $0 : nil })
   }
 
   /// Publishes the current state of an offer of this device to all that see, or saw, it.
@@ -96,24 +94,24 @@ extension HubEngine {
 
   /// Publishes it to the apps of this device.
   func publishToApps(of offer: HubOffer) {
-    var news = news(of: offer.activity.id, offer.activity.offer)
-    for peer in offers.choosers where peer !== offer.peer { tell(peer, &news) }
-    for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer { tell(peer, &news) }
+    var update = sharedUpdate(of: offer.activity.id, offer.activity.offer)
+    for peer in offers.choosers where peer !== offer.peer { publish(&update, to: peer) }
+    for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer { publish(&update, to: peer) }
   }
 
   @inline(never)
-  private func tell(_ peer: Peer, _ news: inout News) {
+  private func publish(_ update: inout SharedUpdate, to peer: Peer) {
     // Usually nothing waits.
-    if peer.pending.isEmpty, !peer.isReadyDue, mayUpdate(peer) { return sendUpdate(peer, &news) }
-    wait(.activity(news.id), for: peer)
+    if peer.pending.isEmpty, !peer.isReadyDue, mayUpdate(peer) { return sendUpdate(peer, &update) }
+    wait(.activity(update.id), for: peer)
   }
 
-  /// It is sent when the pending bytes have gone out.
-  func wait(_ news: OfferNews, for peer: Peer) {
-    if news.kind == .listed { peer.pending.appendLast(news) } else { peer.pending.append(news) }
+  /// Sends an update once the pending bytes have gone out.
+  func wait(_ update: OfferUpdate, for peer: Peer) {
+    if update.kind == .listed { peer.pending.appendLast(update) } else { peer.pending.append(update) }
     // Offers change, but the peer has stopped reading.
     guard peer.pending.count > 2 * (offers.count + remoteHubs.count) + Self.pendingLimit else { return }
-    dismiss(peer, SegueError(.connectionUnavailable, "the app does not read"))
+    disconnect(peer, SegueError(.connectionUnavailable, "the app does not read"))
   }
 
   /// A slow peer costs no memory: it gets the last state when it has read (R2.8).
@@ -128,8 +126,8 @@ extension HubEngine {
       if let hub = peer.hub {
         sendUpdate(next, to: peer, hub)
       } else {
-        var news = news(of: next.activity, offers[next.activity])
-        sendUpdate(peer, &news)
+        var update = sharedUpdate(of: next.activity, offers[next.activity])
+        sendUpdate(peer, &update)
       }
     }
     guard peer.isReadyDue, peer.pending.isEmpty, peer.isRegistered, !peer.isClosing else { return }
@@ -137,20 +135,21 @@ extension HubEngine {
     send(.ready, to: peer)
   }
 
-  private func sendUpdate(_ peer: Peer, _ news: inout News) {
+  private func sendUpdate(_ peer: Peer, _ update: inout SharedUpdate) {
     // A hub's own offer may arrive through other hubs before the hub itself has sent it.
-    guard let offer = news.offer, offer.origin != peer.app?.id else { return send(.gone(news.id, nil), to: peer) }
-    if news.encoding == nil, let told = told(offer) {
-      news.encoding = outbox.encoding(of: .offer(told, timing(of: offer), nil))
+    guard let offer = update.offer, offer.origin != peer.app?.id else { return send(.gone(update.id, nil), to: peer) }
+    if update.encoding == nil, let published = published(offer) {
+      update.encoding = outbox.encoding(of: .offer(published, timing(of: offer), nil))
     }
-    if let bytes = news.encoding { send(bytes, to: peer) }
+    if let bytes = update.encoding { send(bytes, to: peer) }
   }
 
   func timing(of offer: HubOffer) -> OfferTiming {
     OfferTiming(activatedAt: offer.activatedAt, expirationDate: offer.description.expirationDate, now: now)
   }
 
-  func told(_ offer: HubOffer) -> Offer? {
+  /// The offer as others see it; nil if its app is gone.
+  func published(_ offer: HubOffer) -> Offer? {
     if let remote = offer.remote {
       return Offer(
         description: offer.description, origin: remote.origin, appName: remote.appName,

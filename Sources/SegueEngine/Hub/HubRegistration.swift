@@ -6,12 +6,12 @@ extension HubEngine {
   func register(_ app: AppIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
     guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
       let ours = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
-      return dismiss(
+      return disconnect(
         peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
     }
     if let former = peers[app: app.id] {
       // The same app again: its former connection is dead, but the end has not arrived.
-      dismiss(former, SegueError(.connectionUnavailable, "the app has connected again"))
+      disconnect(former, SegueError(.connectionUnavailable, "the app has connected again"))
       remove(former)
     }
     peers.register(peer, app)
@@ -26,7 +26,7 @@ extension HubEngine {
   private func subscribe(_ peer: Peer, _ app: AppIdentity) {
     if app.isChooser {
       offers.subscribeToAll(peer)
-      peer.pending = PendingOffers(offeredIdentifiers.map { .activity($0) })
+      peer.pending = PendingUpdates(offeredIdentifiers.map { .activity($0) })
       return
     }
     for id in offers.subscribe(peer, app) { peer.pending.append(.activity(id)) }
@@ -41,9 +41,9 @@ extension HubEngine {
     if let offer = peer.offer { withdraw(offer) }
     failUnanswered(of: app.id)
     offers.unsubscribe(peer, app)
-    dismissLinks(of: peer)
+    disconnectLinks(of: peer)
     dropExplains(of: peer)
     leaveContinuations(peer)
-    peer.pending = PendingOffers()
+    peer.pending = PendingUpdates()
   }
 }

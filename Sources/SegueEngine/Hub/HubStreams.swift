@@ -94,7 +94,7 @@ extension HubEngine {
   public func connect(_ stream: LinkedStream, _ descriptor: PassedDescriptor) {
     guard !stream.isLost, let app = peers[app: stream.app], let request = stream.takeRequest() else { return }
     send(request, to: app, with: descriptor)
-    removeDismissed()
+    removeDisconnected()
   }
 
   /// The origin has answered.

@@ -49,7 +49,7 @@ extension HubEngine {
   /// The other hub has ended the link, with a reason.
   func receivedGoodbye(_ error: SegueError, from peer: Peer) {
     // It no longer has the session.
-    if let session = session(resumingOver: peer) { dismiss(session, error) }
+    if let session = session(resumingOver: peer) { disconnect(session, error) }
     reportLinkDown(of: peer, error)
     close(peer)
   }
@@ -59,11 +59,11 @@ extension HubEngine {
   ) {
     guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
       let ours = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
-      return dismiss(
+      return disconnect(
         peer, SegueError(.unsupportedVersion, "this hub speaks protocol \(ours), the other \(minimum)…\(version)"))
     }
     guard hub.id != identity.id else {
-      return dismiss(peer, SegueError(.invalidState, "the link leads back to the hub that it comes from"))
+      return disconnect(peer, SegueError(.invalidState, "the link leads back to the hub that it comes from"))
     }
     handshake.identity = hub
     var sessions: [Message.SharedSession] = []
@@ -88,7 +88,7 @@ extension HubEngine {
       let theirs = named.first { $0.secret == shared.sessionID }
       let isNew = connection != nil && before?.connection != connection
       if isNew || shared.replacement != nil || connection != nil && theirs?.isConnected == true {
-        return dismiss(peer, Self.areLinked)
+        return disconnect(peer, Self.areLinked)
       }
       if theirs != nil, cut == nil { cut = other }
     }
@@ -114,7 +114,7 @@ extension HubEngine {
       other.hub.map { $0.sessionID == session && $0.identity.id == hub.id } ?? false && !other.isClosing
     }
     guard let known, let shared = known.hub else {
-      return dismiss(peer, SegueError(.invalidState, "what the two hubs shared is over"))
+      return disconnect(peer, SegueError(.invalidState, "what the two hubs shared is over"))
     }
     do throws(SegueError) {
       try known.link.checkResumable(peerReceived: received)
@@ -122,8 +122,8 @@ extension HubEngine {
       send(.proceed(session: shared.peerSessionID, received: known.link.received), to: peer)
       try resume(known, shared, over: peer, received: received)
     } catch {
-      dismiss(known, error)
-      dismiss(peer, error)
+      disconnect(known, error)
+      disconnect(peer, error)
     }
   }
 
@@ -136,7 +136,7 @@ extension HubEngine {
       try resume(known, shared, over: peer, received: received)
     } catch {
       // It would fail the next time, too.
-      dismiss(known, error)
+      disconnect(known, error)
       throw error
     }
   }
@@ -161,10 +161,7 @@ extension HubEngine {
   private func resume(_ known: Peer, _ shared: HubSession, over peer: Peer, received: UInt64) throws(SegueError) {
     try known.link.resume(over: peer.link, peerReceived: received)
     _ = peers.removeHub(peer)
-    peer.isClosing = true
-    known.number = peer.number
-    known.linkOwner = peer.linkOwner
-    known.linkOwnerID = peer.linkOwnerID
+    known.takeOver(peer)
     reportLinkUp(of: known, shared.identity)
     peers.connect(known)
     shared.resumed(at: now.uptime)

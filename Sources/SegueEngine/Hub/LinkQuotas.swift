@@ -25,7 +25,7 @@ extension HubEngine {
   @inline(never)
   func boundSuspended() {
     while let peer = suspendedTooMuch() {
-      dismiss(peer, SegueError(.limitExceeded, "links without a connection hold too much"))
+      disconnect(peer, SegueError(.limitExceeded, "links without a connection hold too much"))
     }
   }
 

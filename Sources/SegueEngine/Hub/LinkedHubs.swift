@@ -26,15 +26,14 @@ extension HubEngine {
     _ number: PeerNumber, for request: LinkRequest? = nil, secret: Identifier, _ now: Moment
   ) {
     self.now = now
-    defer { removeDismissed() }
+    defer { removeDisconnected() }
     let peer = Peer(number: number, .handshaking(Handshake(secret)), helloBy: now.uptime + Self.helloTime)
     peers.connect(peer)
     if let request, let app = peers[request.app] {
-      peer.linkOwner = LinkOwner(app: app, number: request.number)
-      peer.linkOwnerID = app.app?.id
+      peer.setLinkOwner(LinkOwner(app: app, number: request.number))
     }
     peers.addHub(peer)
-    if let error = tooManyLinks(like: peer) { return dismiss(peer, error) }
+    if let error = tooManyLinks(like: peer) { return disconnect(peer, error) }
     send(.link(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum), to: peer)
     checkHubs(by: peer.helloBy)
   }
@@ -50,22 +49,21 @@ extension HubEngine {
   public func refuse(_ request: LinkRequest, _ error: SegueError) {
     guard let app = peers[request.app] else { return }
     send(.linkDown(request.number, error), to: app)
-    removeDismissed()
+    removeDisconnected()
   }
 
   /// Notifies the app that made the link of its end.
   @inline(never)
   func reportLinkDown(of peer: Peer, _ error: SegueError) {
-    guard let owner = peer.linkOwner else { return }
-    peer.linkOwner = nil
+    guard let owner = peer.takeLinkOwner() else { return }
     send(.linkDown(owner.number, error), to: owner.app)
   }
 
   /// The app is gone, and so are its links.
   @inline(never)
-  func dismissLinks(of app: Peer) {
+  func disconnectLinks(of app: Peer) {
     for peer in peers.hubs where peer.linkOwner?.app === app {
-      dismiss(peer, SegueError(.connectionUnavailable, "the app that made the link has gone"))
+      disconnect(peer, SegueError(.connectionUnavailable, "the app that made the link has gone"))
     }
   }
 
@@ -124,7 +122,7 @@ extension HubEngine {
     hub.suspend(until: now.uptime + Self.resumeTime)
     dropRoutes(by: peer, hub)
     hub.forgetWhatWasTold()
-    peer.pending = PendingOffers()
+    peer.pending = PendingUpdates()
     peer.link.trim()
     checkHubs(by: now.uptime + Self.resumeTime)
   }
@@ -159,7 +157,7 @@ extension HubEngine {
     if let hub = peer.hub { dropRoutes(by: peer, hub) }
     failLinkedStreams(of: peer)
     leaveContinuations(peer)
-    peer.pending = PendingOffers()
+    peer.pending = PendingUpdates()
   }
 
   // MARK: Keep-alive
@@ -171,7 +169,7 @@ extension HubEngine {
     for peer in peers.hubs where !peer.isClosing {
       guard let hub = peer.hub else {
         if peer.helloBy <= now.uptime {
-          dismiss(peer, SegueError(.remoteApplicationTimedOut, "no word within \(Self.helloTime) ms"))
+          disconnect(peer, SegueError(.remoteApplicationTimedOut, "no word within \(Self.helloTime) ms"))
         } else {
           checkHubs(by: peer.helloBy)
         }
@@ -182,7 +180,7 @@ extension HubEngine {
           checkHubs(by: resumeBy)
           continue
         }
-        peer.isClosing = true
+        peer.beginClosing()
         remove(peer)
         continue
       }

@@ -211,7 +211,7 @@ extension HubEngine {
     guard stream.availableCredit > 0, case .open(let channel) = stream.outgoing else { return }
     stream.far.link.write(to: channel, atMost: Link.pieceSize, body)
     flush(stream.far)
-    removeDismissed()
+    removeDisconnected()
   }
 
   /// The app has shut down its socket for writing.
@@ -223,7 +223,7 @@ extension HubEngine {
     if isClosed { endReading(stream) }
     flush(stream.far)
     changed(stream)
-    removeDismissed()
+    removeDisconnected()
   }
 
   /// Passes bytes for the app to `body`, which returns the number that the socket accepted; if not all, it accepts no
@@ -237,13 +237,13 @@ extension HubEngine {
     }
     reportEnd(stream)
     removeIfOver(stream)
-    removeDismissed()
+    removeDisconnected()
   }
 
   /// The socket cannot be written: the app has closed its end.
   public func stopReading(_ stream: LinkedStream) {
     endReading(stream)
-    removeDismissed()
+    removeDisconnected()
   }
 
   private func endReading(_ stream: LinkedStream) {
@@ -258,7 +258,7 @@ extension HubEngine {
   /// No socket could be made for it.
   public func failed(_ stream: LinkedStream, _ error: SegueError) {
     fail(stream, error)
-    removeDismissed()
+    removeDisconnected()
   }
 
   /// Ends the stream with an error, reported to its app, or to the requester if the app does not know of it yet.

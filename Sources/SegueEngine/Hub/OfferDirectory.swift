@@ -6,19 +6,19 @@ final class KnownActivity {
   /// The active offer.
   fileprivate(set) var offer: HubOffer?
   /// The offers of it from other devices' hubs, one each. The first is active, unless an app of this device offers it.
-  fileprivate(set) var ways: [HubOffer] = []
+  fileprivate(set) var remoteOffers: [HubOffer] = []
   /// Whether it is found by its identifier.
   fileprivate(set) var isListed = true
 
   init(_ id: Identifier) { self.id = id }
 
-  func way(of home: RemoteHub) -> HubOffer? { ways.first { $0.remote?.home === home } }
-  func hasWay(_ offer: HubOffer) -> Bool { ways.contains { $0 === offer } }
+  func remoteOffer(of home: RemoteHub) -> HubOffer? { remoteOffers.first { $0.remote?.home === home } }
+  func has(_ offer: HubOffer) -> Bool { remoteOffers.contains { $0 === offer } }
 
   /// Breaks the reference cycle of offer and activity when the hub ends.
   func tearDown() {
     offer = nil
-    ways = []
+    remoteOffers = []
   }
 }
 
@@ -74,7 +74,7 @@ struct OfferDirectory {
   var isEmpty: Bool { activities.isEmpty }
 
   /// Whether an activity is known without an offer.
-  var hasEmpty: Bool { activities.values.contains { $0.offer == nil && $0.ways.isEmpty } }
+  var hasEmpty: Bool { activities.values.contains { $0.offer == nil && $0.remoteOffers.isEmpty } }
 
   /// The active offer of an activity.
   subscript(id: Identifier) -> HubOffer? { activities[id]?.offer }
@@ -91,7 +91,7 @@ struct OfferDirectory {
   }
 
   mutating func removeIfEmpty(_ activity: KnownActivity) {
-    guard activity.isListed, activity.offer == nil, activity.ways.isEmpty else { return }
+    guard activity.isListed, activity.offer == nil, activity.remoteOffers.isEmpty else { return }
     activity.isListed = false
     activities[activity.id] = nil
   }
@@ -172,12 +172,12 @@ struct OfferDirectory {
   /// Makes an offer the active one; nil for none.
   private mutating func set(_ offer: HubOffer?, of activity: KnownActivity) {
     activity.offer = offer
-    if keepsChanges, let way = activity.ways.first { changes.append(way) }
+    if keepsChanges, let remote = activity.remoteOffers.first { changes.append(remote) }
   }
 
-  mutating func addWay(_ offer: HubOffer) {
+  mutating func addRemote(_ offer: HubOffer) {
     offer.remote?.home.append(offer)
-    offer.activity.ways.append(offer)
+    offer.activity.remoteOffers.append(offer)
     offer.peer.hub?.count(offer.cost)
     if keepsChanges { changes.append(offer) }
   }
@@ -197,15 +197,15 @@ struct OfferDirectory {
   }
 
   /// No effect for an offer of this device.
-  mutating func removeWay(_ offer: HubOffer) {
+  mutating func removeRemote(_ offer: HubOffer) {
     guard let home = offer.remote?.home else { return }
-    offer.activity.ways.removeAll { $0 === offer }
+    offer.activity.remoteOffers.removeAll { $0 === offer }
     offer.peer.hub?.count(-offer.cost)
     let moved = home.remove(offer)
     guard keepsChanges else { return }
     // A removed one may have dangling references.
     changes.removeAll { $0 === offer }
-    if let way = offer.activity.ways.first { changes.append(way) }
+    if let remote = offer.activity.remoteOffers.first { changes.append(remote) }
     if let moved { changes.append(moved) }
   }
 

@@ -24,7 +24,7 @@ struct Outbox {
 
   mutating func flush(_ peer: Peer) {
     guard !peer.isFlushable, peer.link.hasOutput else { return }
-    peer.isFlushable = true
+    peer.setFlushable(true)
     flushable.append(peer)
   }
 
@@ -37,7 +37,7 @@ struct Outbox {
       flushable.removeAll(keepingCapacity: nextFlushable <= HubEngine.unidentifiedLimit)
       nextFlushable = 0
     }
-    next.isFlushable = false
+    next.setFlushable(false)
     return next
   }
 

@@ -4,13 +4,13 @@ import SegueWire
 /// A connection to the hub, and the identified peer.
 final class Peer {
   /// The number of the current connection, or of the last one while a link is suspended.
-  var number: HubEngine.PeerNumber
+  private(set) var number: HubEngine.PeerNumber
   let link = Link(side: .accepting)
   /// The uptime by which it must have identified itself.
   let helloBy: Int64
   private(set) var role: Role
-  /// Closing: nothing more is sent, and received bytes are ignored.
-  var isClosing = false
+  /// Whether it closes: nothing more is sent, and received bytes are ignored.
+  private(set) var isClosing = false
 
   enum Role {
     /// Has not said hello.
@@ -22,16 +22,16 @@ final class Peer {
   }
 
   /// The app that made the link; nil if it knows the end of the link, or no app made it.
-  var linkOwner: LinkOwner?
+  private(set) var linkOwner: LinkOwner?
   /// The identifier of the app that made the link, even if it is gone. Nil if no app made it.
-  var linkOwnerID: Identifier?
+  private(set) var linkOwnerID: Identifier?
   /// Its position in the hub's list of apps, or of hubs.
   var index = 0
   /// Pending offer updates, which send the state at that time.
-  var pending = PendingOffers()
+  var pending = PendingUpdates()
   /// Whether to send `ready` once nothing is pending.
   var isReadyDue = false
-  var isFlushable = false
+  private(set) var isFlushable = false
   /// The continuations in which it takes part.
   var routes = PeerRoutes()
   /// The owners of its channels.
@@ -45,6 +45,28 @@ final class Peer {
 
   /// Identifies the peer.
   func identify(as role: Role) { self.role = role }
+
+  func beginClosing() { isClosing = true }
+  func setFlushable(_ isFlushable: Bool) { self.isFlushable = isFlushable }
+
+  func setLinkOwner(_ owner: LinkOwner) {
+    linkOwner = owner
+    linkOwnerID = owner.app.app?.id
+  }
+
+  /// Returns the app that made the link, which then knows its end.
+  func takeLinkOwner() -> LinkOwner? {
+    defer { linkOwner = nil }
+    return linkOwner
+  }
+
+  /// Continues a suspended link over the connection of another peer, which closes.
+  func takeOver(_ peer: Peer) {
+    peer.isClosing = true
+    number = peer.number
+    linkOwner = peer.linkOwner
+    linkOwnerID = peer.linkOwnerID
+  }
 
   var appSession: AppSession? { if case .app(let session) = role { session } else { nil } }
   var handshake: Handshake? { if case .handshaking(let handshake) = role { handshake } else { nil } }

@@ -5,9 +5,9 @@ import SegueWire
 final class RemoteHub {
   let id: Identifier
   /// One route per linked hub that has one. Unordered.
-  private(set) var ways: [HubRoute] = []
+  private(set) var routes: [HubRoute] = []
   /// The chosen route. Only offers that arrive through it are accepted.
-  private(set) var way: HubRoute?
+  private(set) var route: HubRoute?
   /// Whether its offers were requested through that route.
   private(set) var isFollowed = false
   /// The shortest announced route of the highest sequence; nil if any route is acceptable. A longer one may derive from
@@ -38,44 +38,45 @@ final class RemoteHub {
     self.shortest = shortest
   }
 
-  func way(by peer: Peer) -> HubRoute? { ways.first { $0.peer === peer } }
-  func has(_ way: HubRoute) -> Bool { ways.contains { $0 === way } }
+  func route(by peer: Peer) -> HubRoute? { routes.first { $0.peer === peer } }
+  func has(_ route: HubRoute) -> Bool { routes.contains { $0 === route } }
 
-  func set(_ way: HubRoute?, by peer: Peer) {
-    if let index = ways.firstIndex(where: { $0.peer === peer }) {
-      peer.hub?.remove(ways.remove(at: index))
+  func set(_ route: HubRoute?, by peer: Peer) {
+    if let index = routes.firstIndex(where: { $0.peer === peer }) {
+      peer.hub?.remove(routes.remove(at: index))
     }
-    guard let way else { return }
-    peer.hub?.append(way)
-    ways.append(way)
+    guard let route else { return }
+    peer.hub?.append(route)
+    routes.append(route)
   }
 
   /// The route with the fewest hubs; of equals the one chosen before, or through the hub linked first.
   /// - Parameter isSure: only routes that cannot derive from a lost one.
-  func bestWay(isSure: Bool) -> HubRoute? {
+  func bestRoute(isSure: Bool) -> HubRoute? {
     var best: HubRoute?
-    for way in ways where !way.isSought && (!isSure || mayTake(way)) {
+    for route in routes where !route.isSought && (!isSure || mayTake(route)) {
       if let best {
-        guard way.hubs.count <= best.hubs.count else { continue }
-        if way.hubs.count == best.hubs.count,
-          best.peer === self.way?.peer || way.peer !== self.way?.peer && way.peer.number > best.peer.number
+        guard route.hubs.count <= best.hubs.count else { continue }
+        if route.hubs.count == best.hubs.count,
+          best.peer === self.route?.peer || route.peer !== self.route?.peer && route.peer.number > best.peer.number
         {
           continue
         }
       }
-      best = way
+      best = route
     }
     return best
   }
 
   /// A route from the hub itself is acceptable; others if they are newer, or shorter than this hub's ever was (Babel,
   /// RFC 8966 3.5.1).
-  private func mayTake(_ way: HubRoute) -> Bool {
-    guard let shortest, !way.isDirect else { return true }
-    return way.sequence > shortest.sequence || way.sequence == shortest.sequence && way.hubs.count <= shortest.count
+  private func mayTake(_ route: HubRoute) -> Bool {
+    guard let shortest, !route.isDirect else { return true }
+    return route.sequence > shortest.sequence
+      || route.sequence == shortest.sequence && route.hubs.count <= shortest.count
   }
 
-  func choose(_ way: HubRoute?) { self.way = way }
+  func choose(_ route: HubRoute?) { self.route = route }
 
   // MARK: Seeking a lost route
 
@@ -97,10 +98,10 @@ final class RemoteHub {
   }
 
   /// Records that the route was announced.
-  func settle(_ way: HubRoute) {
+  func noteAnnounced(_ route: HubRoute) {
     seeking = nil
-    if let shortest, !way.isDirect, way.sequence == shortest.sequence, way.hubs.count >= shortest.count { return }
-    shortest = (way.sequence, way.hubs.count)
+    if let shortest, !route.isDirect, route.sequence == shortest.sequence, route.hubs.count >= shortest.count { return }
+    shortest = (route.sequence, route.hubs.count)
   }
 
   /// No better route was found for long: any is acceptable.
@@ -113,7 +114,7 @@ final class RemoteHub {
   func follow(believing: Bool) {
     isFollowed = true
     list &+= 1
-    isListed = way?.isDirect ?? false
+    isListed = route?.isDirect ?? false
     behindSince = nil
     if believing { number = 0 }
   }
@@ -128,7 +129,7 @@ final class RemoteHub {
 
   /// Whether a message about it is not older than the known version. Messages of the hub itself always count.
   func takes(_ number: UInt64, at uptime: Int64) -> Bool {
-    guard way?.isDirect ?? false || number >= self.number else {
+    guard route?.isDirect ?? false || number >= self.number else {
       if behindSince == nil { behindSince = uptime }
       return false
     }

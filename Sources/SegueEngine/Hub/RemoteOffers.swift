@@ -5,23 +5,23 @@ import SegueWire
 /// chosen route, which was asked for them. So each hub gets a change once.
 extension HubEngine {
   /// The remote hub of a message through a linked one; nil unless the message is acceptable.
-  private func remoteHub(_ version: OffersVersion, by peer: Peer) -> (hub: RemoteHub, isNews: Bool)? {
-    guard let remote = remoteHubs[version.hub], remote.way?.peer === peer, remote.isListed else { return nil }
-    let isNews = remote.takes(version.number, at: now.uptime)
+  private func remoteHub(_ version: OffersVersion, by peer: Peer) -> (hub: RemoteHub, isNew: Bool)? {
+    guard let remote = remoteHubs[version.hub], remote.route?.peer === peer, remote.isListed else { return nil }
+    let isNew = remote.takes(version.number, at: now.uptime)
     if let since = remote.behindSince { checkRemoteHubs(by: since + Self.disbeliefTime) }
-    return (remote, isNews)
+    return (remote, isNew)
   }
 
   func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer, _ hub: HubSession) {
-    guard let (remote, isNews) = remoteHub(origin.version, by: peer) else { return }
-    let former = offers.known(told.description.id)?.way(of: remote)
+    guard let (remote, isNew) = remoteHub(origin.version, by: peer) else { return }
+    let former = offers.known(told.description.id)?.remoteOffer(of: remote)
     // It exists, though it may have changed since.
-    guard isNews else {
-      former?.list = remote.list
+    guard isNew else {
+      former?.noteListed(in: remote.list)
       return
     }
     let activity = offers.activity(told.description.id)
-    if let former { offers.removeWay(former) }
+    if let former { offers.removeRemote(former) }
     let present = activity.offer
     let isKnown = present.map { $0.origin == told.origin && $0.activation == origin.activation } ?? false
     let offer = HubOffer(
@@ -31,8 +31,8 @@ extension HubEngine {
       sequence: isKnown ? present!.sequence : offers.takeSequence(), remote: HubOffer.Remote(told, origin.team, remote))
     // Ignores offers beyond the quota.
     if hasRoom(offer.cost, hub) {
-      offer.list = remote.list
-      offers.addWay(offer)
+      offer.noteListed(in: remote.list)
+      offers.addRemote(offer)
     }
     choose(activity)
     publishToHubs(.offer(remote.id, told.description.id))
@@ -41,26 +41,26 @@ extension HubEngine {
   }
 
   func receivedGone(_ id: Identifier, _ version: OffersVersion, by peer: Peer) {
-    guard let (remote, isNews) = remoteHub(version, by: peer), isNews,
-      let offer = offers.known(id)?.way(of: remote)
+    guard let (remote, isNew) = remoteHub(version, by: peer), isNew,
+      let offer = offers.known(id)?.remoteOffer(of: remote)
     else { return }
     remove(offer, of: remote)
   }
 
   /// All offers of a hub have arrived.
   func receivedListed(_ version: OffersVersion, by peer: Peer) {
-    guard let (remote, isNews) = remoteHub(version, by: peer), isNews else { return }
+    guard let (remote, isNew) = remoteHub(version, by: peer), isNew else { return }
     for offer in remote.offers where offer.list != remote.list { remove(offer, of: remote) }
     publishToHubs(.listed(remote.id))
   }
 
   /// The requested list begins.
   func receivedList(of id: Identifier, _ list: UInt64, by peer: Peer) {
-    if let remote = remoteHubs[id], remote.way?.peer === peer { remote.begin(list) }
+    if let remote = remoteHubs[id], remote.route?.peer === peer { remote.begin(list) }
   }
 
   private func remove(_ offer: HubOffer, of remote: RemoteHub) {
-    offers.removeWay(offer)
+    offers.removeRemote(offer)
     choose(offer.activity)
     publishToHubs(.offer(remote.id, offer.activity.id))
   }
@@ -69,9 +69,9 @@ extension HubEngine {
 
   /// The route may have sent an older version for too long.
   func catchUp(_ remote: RemoteHub) {
-    guard let since = remote.behindSince, let way = remote.way, remote.isFollowed else { return }
+    guard let since = remote.behindSince, let route = remote.route, remote.isFollowed else { return }
     if since + Self.disbeliefTime <= now.uptime {
-      follow(remote, way, believing: true)
+      follow(remote, route, believing: true)
     } else {
       checkRemoteHubs(by: since + Self.disbeliefTime)
     }
@@ -103,42 +103,43 @@ extension HubEngine {
   }
 
   /// Publishes it to the linked hubs that follow through this one.
-  func publishToHubs(_ news: OfferNews) {
+  func publishToHubs(_ update: OfferUpdate) {
     var bytes: [UInt8]?
     for peer in peers.hubs where peer.isLinked {
-      guard let hub = peer.hub, news.hub == identity.id || hub.follows(news.hub) else { continue }
+      guard let hub = peer.hub, update.hub == identity.id || hub.follows(update.hub) else { continue }
       guard peer.pending.isEmpty, mayUpdate(peer) else {
-        wait(news, for: peer)
+        wait(update, for: peer)
         continue
       }
-      if bytes == nil { bytes = encoded(news) }
+      if bytes == nil { bytes = encoded(update) }
       if let bytes { send(bytes, to: peer) }
     }
   }
 
-  func sendUpdate(_ news: OfferNews, to peer: Peer, _ hub: HubSession) {
-    if news.kind == .route { return sendRoute(to: news.hub, peer, hub) }
+  func sendUpdate(_ update: OfferUpdate, to peer: Peer, _ hub: HubSession) {
+    if update.kind == .route { return sendRoute(to: update.hub, peer, hub) }
     // It may have moved meanwhile.
-    guard news.hub == identity.id || hub.follows(news.hub) else { return }
-    if news.kind == .listed, let list = hub.takeRelisted(news.hub) {
-      return beginList(of: news.hub, list, to: peer)
+    guard update.hub == identity.id || hub.follows(update.hub) else { return }
+    if update.kind == .listed, let list = hub.takeRelisted(update.hub) {
+      return beginList(of: update.hub, list, to: peer)
     }
-    if let bytes = encoded(news) { send(bytes, to: peer) }
+    if let bytes = encoded(update) { send(bytes, to: peer) }
   }
 
   /// The current message about an offer, or the list. Nil if that hub is no longer known.
-  private func encoded(_ news: OfferNews) -> [UInt8]? {
-    let remote = remoteHubs[news.hub]
-    guard news.hub == identity.id || remote?.way != nil else { return nil }
-    let version = OffersVersion(hub: news.hub, number: remote?.number ?? offers.number)
-    if news.kind == .listed { return outbox.encoding(of: .listed(version)) }
-    let activity = offers.known(news.activity)
-    let present = remote.map { activity?.way(of: $0) } ?? activity?.offer.flatMap { $0.remote == nil ? $0 : nil }
-    guard let offer = present, isOffered(offer), let told = told(offer), let team = offer.team else {
-      return outbox.encoding(of: .gone(news.activity, version))
+  private func encoded(_ update: OfferUpdate) -> [UInt8]? {
+    let remote = remoteHubs[update.hub]
+    guard update.hub == identity.id || remote?.route != nil else { return nil }
+    let version = OffersVersion(hub: update.hub, number: remote?.number ?? offers.number)
+    if update.kind == .listed { return outbox.encoding(of: .listed(version)) }
+    let activity = offers.known(update.activity)
+    let present =
+      remote.map { activity?.remoteOffer(of: $0) } ?? activity?.offer.flatMap { $0.remote == nil ? $0 : nil }
+    guard let offer = present, isOffered(offer), let published = published(offer), let team = offer.team else {
+      return outbox.encoding(of: .gone(update.activity, version))
     }
     let origin = OfferOrigin(team: team, activation: offer.activation, version: version)
-    return outbox.encoding(of: .offer(told, timing(of: offer), origin))
+    return outbox.encoding(of: .offer(published, timing(of: offer), origin))
   }
 
   // MARK: Choosing
@@ -149,7 +150,7 @@ extension HubEngine {
     let former = activity.offer
     if let former, former.remote == nil { return }
     let home = former?.remote?.home
-    let best = activity.ways.first { $0.remote?.home === home } ?? activity.ways.first
+    let best = activity.remoteOffers.first { $0.remote?.home === home } ?? activity.remoteOffers.first
     guard former !== best else { return offers.removeIfEmpty(activity) }
     if let former { offers.take(former) }
     if let best { offers.enter(best, former: former) }

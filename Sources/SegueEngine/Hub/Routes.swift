@@ -30,10 +30,10 @@ extension HubEngine {
     guard let remote = remoteHubs[id] ?? route.map({ _ in addRemoteHub(id) }) else { return }
     if let route {
       remote.set(nil, by: peer)
-      let way = HubRoute(to: remote, by: peer, route)
-      if hasRoom(way.cost, hub) { remote.set(way, by: peer) }
+      let known = HubRoute(to: remote, by: peer, route)
+      if hasRoom(known.cost, hub) { remote.set(known, by: peer) }
     } else if isSought {
-      remote.way(by: peer)?.isSought = true
+      remote.route(by: peer)?.isSought = true
     } else {
       remote.set(nil, by: peer)
     }
@@ -46,10 +46,10 @@ extension HubEngine {
       if ownRoute.raise(to: sequence, now.uptime, pause: Self.seekingTime) { publishRoute(to: id) }
       return
     }
-    guard let remote = remoteHubs[id], let way = remote.way, remote.seeking == nil, way.peer !== peer,
-      way.sequence < sequence, remote.passOn(sequence, now.uptime, pause: Self.seekingTime)
+    guard let remote = remoteHubs[id], let route = remote.route, remote.seeking == nil, route.peer !== peer,
+      route.sequence < sequence, remote.passOn(sequence, now.uptime, pause: Self.seekingTime)
     else { return }
-    send(.seek(id, sequence: sequence), to: way.peer)
+    send(.seek(id, sequence: sequence), to: route.peer)
   }
 
   func hasRoom(_ cost: Int, _ hub: HubSession) -> Bool {
@@ -80,35 +80,35 @@ extension HubEngine {
 
   /// Chooses the best route to a hub, or seeks one.
   private func choose(_ remote: RemoteHub) {
-    if let best = remote.bestWay(isSure: true) {
-      guard remote.way !== best || remote.seeking != nil else { return }
-      return settle(remote, best)
+    if let best = remote.bestRoute(isSure: true) {
+      guard remote.route !== best || remote.seeking != nil else { return }
+      return adopt(best, of: remote)
     }
-    if let way = remote.way, !remote.has(way) {
+    if let route = remote.route, !remote.has(route) {
       // Acceptable for now.
-      if let next = remote.bestWay(isSure: false) { take(next, to: remote) } else { drop(remote) }
+      if let next = remote.bestRoute(isSure: false) { take(next, to: remote) } else { drop(remote) }
     }
-    guard !remote.ways.isEmpty else { return remove(remote) }
+    guard !remote.routes.isEmpty else { return remove(remote) }
     if remote.seek(now.uptime, askAt: now.uptime + Self.seekingTime) {
-      if remote.way != nil { publishRoute(to: remote.id) }
+      if remote.route != nil { publishRoute(to: remote.id) }
     }
     checkRemoteHubs(by: remote.seeking?.askAt ?? now.uptime)
   }
 
-  private func settle(_ remote: RemoteHub, _ best: HubRoute) {
-    if remote.way !== best { take(best, to: remote) }
-    remote.settle(best)
+  private func adopt(_ best: HubRoute, of remote: RemoteHub) {
+    if remote.route !== best { take(best, to: remote) }
+    remote.noteAnnounced(best)
     if !remote.isFollowed { follow(remote, best, believing: best.isDirect) }
     publishRoute(to: remote.id)
   }
 
   /// Removes its offers.
   private func drop(_ remote: RemoteHub) {
-    guard let way = remote.way else { return }
-    unfollow(remote, way)
+    guard let route = remote.route else { return }
+    unfollow(remote, route)
     remote.choose(nil)
     for offer in remote.offers {
-      offers.removeWay(offer)
+      offers.removeRemote(offer)
       choose(offer.activity)
     }
     remote.forget()
@@ -121,7 +121,7 @@ extension HubEngine {
     guard seeking.askAt <= now.uptime else { return checkRemoteHubs(by: seeking.askAt) }
     if seeking.since + Self.stayingTime <= now.uptime { drop(remote) }
     let pause = max(Self.askingTime, now.uptime - seeking.since)
-    let next = min(now.uptime + pause, remote.way == nil ? .max : seeking.since + Self.stayingTime)
+    let next = min(now.uptime + pause, remote.route == nil ? .max : seeking.since + Self.stayingTime)
     remote.askAgain(at: next)
     if seeking.since + Self.disbeliefTime <= now.uptime {
       remote.takeAny()
@@ -129,25 +129,25 @@ extension HubEngine {
     }
     checkRemoteHubs(by: next)
     let (sequence, overflow) = (remote.shortest?.sequence ?? 0).addingReportingOverflow(1)
-    for way in remote.ways where !way.isSought && !overflow {
-      send(.seek(remote.id, sequence: sequence), to: way.peer)
+    for route in remote.routes where !route.isSought && !overflow {
+      send(.seek(remote.id, sequence: sequence), to: route.peer)
     }
   }
 
   private func take(_ best: HubRoute, to remote: RemoteHub) {
-    if let way = remote.way, way.peer !== best.peer { unfollow(remote, way) }
+    if let route = remote.route, route.peer !== best.peer { unfollow(remote, route) }
     remote.choose(best)
     for offer in remote.offers { offers.move(offer, to: best.peer) }
   }
 
-  func follow(_ remote: RemoteHub, _ way: HubRoute, believing: Bool) {
+  func follow(_ remote: RemoteHub, _ route: HubRoute, believing: Bool) {
     remote.follow(believing: believing)
     // A hub sends its own offers without a request.
-    if !way.isDirect { send(.follow(remote.id, list: remote.list), to: way.peer) }
+    if !route.isDirect { send(.follow(remote.id, list: remote.list), to: route.peer) }
   }
 
-  private func unfollow(_ remote: RemoteHub, _ way: HubRoute) {
-    if remote.isFollowed, !way.isDirect, way.peer.isLinked { send(.unfollow(remote.id), to: way.peer) }
+  private func unfollow(_ remote: RemoteHub, _ route: HubRoute) {
+    if remote.isFollowed, !route.isDirect, route.peer.isLinked { send(.unfollow(remote.id), to: route.peer) }
     remote.unfollow()
   }
 
@@ -179,7 +179,7 @@ extension HubEngine {
     // Also sends that there was none in between: offers through this hub are then void.
     if hub.takeLostRoute(to: id) { send(.route(to: id, nil, isSought: false), to: peer) }
     let remote = remoteHubs[id]
-    let isSought = remote?.seeking != nil && remote?.way != nil
+    let isSought = remote?.seeking != nil && remote?.route != nil
     if let route = route(to: id), route.hubs.count <= Route.limit, !route.hubs.contains(hub.identity.id) {
       hub.told(id)
       send(.route(to: id, route, isSought: false), to: peer)
@@ -194,14 +194,14 @@ extension HubEngine {
   /// The route of this hub; nil if there is none, or it is sought.
   private func route(to id: Identifier) -> Route? {
     if id == identity.id { return Route([id], sequence: ownRoute.sequence) }
-    guard let remote = remoteHubs[id], let way = remote.way, remote.seeking == nil else { return nil }
-    return Route([identity.id] + way.hubs, sequence: way.sequence)
+    guard let remote = remoteHubs[id], let route = remote.route, remote.seeking == nil else { return nil }
+    return Route([identity.id] + route.hubs, sequence: route.sequence)
   }
 
   /// Sends everything to a linked hub, from the beginning.
   func publishEverything(_ peer: Peer, _ hub: HubSession) {
     hub.forgetWhatWasTold()
-    peer.pending = PendingOffers(remoteHubs.all.map { .route($0.id) })
+    peer.pending = PendingUpdates(remoteHubs.all.map { .route($0.id) })
     if offers.number > 0 {
       peer.pending.append(.route(identity.id))
       listOffers(of: identity.id, to: peer)

@@ -41,7 +41,7 @@ extension FleetProcess {
   public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
 
   /// A callback of the app runs.
-  public func isTold(_ delivery: Delivery) {
+  public func noteCallback(_ delivery: Delivery) {
     switch delivery {
     case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
     case .offer(let event, let offer):
@@ -65,7 +65,7 @@ extension FleetProcess {
       fleet.trace(name, "answered", error?.message)
       complain(obligations.answer(.request(number)))
     case .requestCame: fleet.trace(name, "request")
-    // These are handled in `isTold(_:of:)`; the log is not for the app.
+    // These are handled in `noteCallback(_:of:)`; the log is not for the app.
     case .continuation, .log: break
     // No app can ask for one: the fleet links its devices itself.
     case .linked, .linkEnded: break
@@ -73,14 +73,14 @@ extension FleetProcess {
       fleet.trace(name, "stream answered", error?.message)
       complain(obligations.answer(.stream(id)))
     case .streamCame: fleet.trace(name, "stream came")
-    case .streamEnded(let id, let word):
-      fleet.trace(name, "stream ended", Self.name(of: word))
+    case .streamEnded(let id, let status):
+      fleet.trace(name, "stream ended", Self.name(of: status))
       complain(obligations.answer(.stream(id)))
     }
   }
 
   /// A callback of the app about a continuation runs.
-  public func isTold(_ step: ContinuationStep, of id: Identifier) {
+  public func noteCallback(_ step: ContinuationStep, of id: Identifier) {
     switch step {
     case .willContinue(let offer):
       fleet.trace(name, "will_continue", offer.description.type)
@@ -95,7 +95,7 @@ extension FleetProcess {
   }
 
   /// The app has closed and gets no more callbacks: nothing may be open.
-  public func checkIsTold() {
+  public func checkObligations() {
     if !obligations.isEmpty { fleet.report(name, "R3.2: closed, and something has not ended") }
   }
 
@@ -107,8 +107,8 @@ extension FleetProcess {
     fleet.log.add(fleet.clock.elapsed, name, what, type: type, title: title, on: device)
   }
 
-  private static func name(of word: StreamStatus) -> String {
-    switch word {
+  private static func name(of status: StreamStatus) -> String {
+    switch status {
     case .open: "open"
     case .ended: "ended"
     case .aborted: "aborted"

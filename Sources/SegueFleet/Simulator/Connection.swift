@@ -50,7 +50,7 @@ final class Connection {
     /// The number of segments that have arrived: the first ones.
     var arrived = 0
     /// Whether a notification of unread bytes is queued for its reader.
-    var isRestTold = false
+    var isRestNotified = false
     var readCount = 0
     /// Whether the writer waits for room.
     var isBlocked = false
@@ -201,7 +201,7 @@ final class Connection {
   ) -> ByteRead {
     guard let segment = streams[end].read(atMost: limit, isLocal: link == nil) else { return .drained }
     streams[end].readCount += 1
-    if streams[end].isBlocked { tellOfRoom(1 - end, fleet) }
+    if streams[end].isBlocked { notifyOfRoom(1 - end, fleet) }
     guard !segment.bytes.isEmpty else { return .closed }
     let isFull = segment.bytes.count == limit
     body(segment.bytes, segment.descriptor)
@@ -212,16 +212,16 @@ final class Connection {
   func readCount(_ end: Int) -> Int { streams[end].readCount }
 
   /// The owner of an end has read: notifies it again if bytes are left.
-  func tellOfRest(_ end: Int, _ fleet: Fleet) {
-    guard streams[end].arrived > 0, !streams[end].isRestTold, owners[end] != nil else { return }
-    streams[end].isRestTold = true
+  func notifyOfRest(_ end: Int, _ fleet: Fleet) {
+    guard streams[end].arrived > 0, !streams[end].isRestNotified, owners[end] != nil else { return }
+    streams[end].isRestNotified = true
     fleet.push(.readable(self, end), at: fleet.clock.uptime)
   }
 
   /// That notification is delivered.
-  func toldOfRest(_ end: Int) { streams[end].isRestTold = false }
+  func notifiedOfRest(_ end: Int) { streams[end].isRestNotified = false }
 
-  private func tellOfRoom(_ end: Int, _ fleet: Fleet) {
+  private func notifyOfRoom(_ end: Int, _ fleet: Fleet) {
     streams[1 - end].isBlocked = false
     fleet.push(.writable(self, end), at: fleet.clock.uptime)
   }
@@ -231,7 +231,7 @@ final class Connection {
     streams[1 - end].isBlocked = writing
     guard writing else { return }
     if case .hub(let hub, let number) = owners[end] { hub.isBlocked(number) }
-    if streams[1 - end].size < Self.capacity { tellOfRoom(end, fleet) }
+    if streams[1 - end].size < Self.capacity { notifyOfRoom(end, fleet) }
   }
 
   /// A hub has accepted it.

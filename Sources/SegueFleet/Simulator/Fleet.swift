@@ -205,7 +205,7 @@ public final class Fleet {
     switch event {
     case .arrival(let connection, let end): return arrive(connection, end)
     case .readable(let connection, let end):
-      connection.toldOfRest(end)
+      connection.notifiedOfRest(end)
       return read(connection, end)
     case .writable(let connection, let end): return write(connection, end)
     case .duplicate: return true
@@ -280,7 +280,7 @@ public final class Fleet {
       connection.finish(1 - end, self)
       return false
     }
-    if connection.readCount(end) > readCount { connection.tellOfRest(end, self) }
+    if connection.readCount(end) > readCount { connection.notifyOfRest(end, self) }
     return true
   }
 

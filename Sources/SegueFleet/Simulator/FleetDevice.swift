@@ -2,30 +2,30 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// A device of a fleet: processes, one hub at a time that counts, and links to other devices.
+/// A device of a fleet: its processes, its hubs, and its links to other devices.
 public final class FleetDevice {
   public let name: String
-  /// Outlives its devices.
+  /// The fleet outlives its devices.
   unowned(unsafe) public let fleet: Fleet
   let index: Int
   let clock: DeviceClock
   /// Whether it has power.
   public private(set) var isUp = true
-  /// Seconds that its clock is ahead of the fleet's: two clocks differ.
+  /// Seconds by which the device's date is ahead of the fleet's.
   public var clockOffset: Double {
     get { clock.offset }
     set { clock.offset = newValue }
   }
 
   private(set) var processes: [FleetProcess] = []
-  /// Forked by hubs' processes that are dead: each keeps a lock and a socket.
+  /// Children of dead processes that carried a hub. Each keeps the hub's lock and socket.
   private var children: [FleetProcess] = []
-  /// Those that run; all but the one that counts are about to step down.
+  /// The running hubs; all except `hub` are about to step down.
   private(set) var hubs: [FleetHub] = []
   private(set) var links: [DeviceLink] = []
-  /// Where its hubs stand; nil: it was removed.
+  /// The runtime folder; nil if it was removed.
   private(set) var folder: FleetFolder?
-  /// Whether a process can be the hub: where it would stand, it may not be able to write.
+  /// Whether a process can become the hub: the folder may be read-only.
   var admitsHubs = true {
     didSet {
       guard admitsHubs != oldValue else { return }
@@ -33,13 +33,13 @@ public final class FleetDevice {
       fleet.checker.disturb(for: Self.refusalTime + InvariantChecker.agreementTime)
     }
   }
-  /// Connections that may wait for a hub to accept them.
+  /// The most connections that wait for a hub to accept them.
   var backlogLimit = FleetFolder.usualBacklog
-  /// Probability that a process is stopped between locking a generation and listening.
+  /// The probability that a process is stopped between locking a generation and listening.
   var openingStops = 0.0
   var resources = DeviceResources()
 
-  /// Milliseconds after which a process tries again what the system has refused, at most.
+  /// The most milliseconds until a process retries what the system has refused.
   private static let refusalTime: Int64 = 16_000
 
   init(_ name: String, _ index: Int, of fleet: Fleet) {
@@ -51,21 +51,21 @@ public final class FleetDevice {
 
   public var now: Moment { clock.now }
 
-  /// The hub that counts.
+  /// The hub of the highest generation; nil if there is none.
   var hub: FleetHub? { folder?.hub }
 
   // MARK: Processes
 
-  /// A process for an app, which then begins.
+  /// Creates a process for an app, which then calls `FleetProcess.begin`. Throws INVALID_STATE if the device is down.
   public func start(_ app: String, offersFrontmostOnly: Bool = false) throws(SegueError) -> FleetProcess {
     guard isUp else { throw SegueError(.invalidState, "device: \(name) is down") }
-    var word = app
+    var unique = app
     var number = 1
-    while processes.contains(where: { Text.isSame($0.name, "\(name)/\(word)") }) {
+    while processes.contains(where: { Text.isSame($0.name, "\(name)/\(unique)") }) {
       number += 1
-      word = "\(app)#\(number)"
+      unique = "\(app)#\(number)"
     }
-    let process = FleetProcess("\(name)/\(word)", on: self, offersFrontmostOnly: offersFrontmostOnly)
+    let process = FleetProcess("\(name)/\(unique)", on: self, offersFrontmostOnly: offersFrontmostOnly)
     processes.append(process)
     return process
   }
@@ -75,42 +75,43 @@ public final class FleetDevice {
     fleet.checker.departed(process)
   }
 
-  /// The power goes: all that ran is gone, and other devices are not told.
+  /// Cuts the power: all processes end, and other devices get no notice.
   public func crash() {
     guard isUp else { return }
     fleet.trace(name, "crashes")
     isUp = false
     while let process = processes.last {
       process.vanish()
-      // One that had not begun.
+      // A process that had not begun is still listed.
       processes.removeAll { $0 === process }
     }
     for child in children { child.vanish() }
     children = []
-    // It was in memory.
+    // The runtime folder is in memory.
     folder = nil
     fleet.checker.disturb(for: InvariantChecker.silenceTime)
   }
 
-  /// The power is back. Nothing runs yet.
+  /// Restores the power. No process runs yet.
   public func restart() {
     guard !isUp else { return }
     fleet.trace(name, "restarts")
     isUp = true
-    // Of connections from before it knows nothing any more, and says so to whoever goes on writing.
+    // The device knows no former connection, and resets those on which other devices still write.
     for link in links { link.connection?.release(fleet) }
   }
 
   // MARK: Hubs
 
-  /// The folder at its path, which is made if need be.
+  /// Returns the folder at the path, created if necessary.
   func openFolder() -> FleetFolder {
     let opened = folder ?? FleetFolder()
     folder = opened
     return opened
   }
 
-  /// The folder is removed with all that is in it, or only what is in it.
+  /// Removes the folder and its contents.
+  /// - Parameter isKept: whether the folder itself stays.
   func removeFolder(isKept: Bool) {
     guard let removed = folder else { return }
     fleet.trace(name, isKept ? "has its folder emptied" : "loses its folder")
@@ -119,7 +120,7 @@ public final class FleetDevice {
     changed(removed)
   }
 
-  /// Something has come to a folder or gone: the processes that watch it learn of it.
+  /// Notifies the processes that watch a folder of a change in it.
   func changed(_ folder: FleetFolder) {
     let isLate = processes.contains { $0.learnsLate }
     fleet.checker.disturb(for: InvariantChecker.agreementTime + (isLate ? FleetProcess.lookTime : 0))
@@ -129,7 +130,7 @@ public final class FleetDevice {
     }
   }
 
-  /// A process was killed, and its child keeps the lock and the socket of its hub for so many milliseconds.
+  /// Leaves a child of a killed process, which keeps the lock and the socket of a hub for that many milliseconds.
   func leaveChild(with generation: UInt64, in folder: FleetFolder, for milliseconds: Int64) {
     guard folder === self.folder else { return }
     let child = FleetProcess("\(name)/child", on: self, offersFrontmostOnly: false)
@@ -139,7 +140,7 @@ public final class FleetDevice {
 
   func childEnded(_ child: FleetProcess) { children.removeAll { $0 === child } }
 
-  /// Connects a process to a hub, which learns of it when it looks.
+  /// Connects a process to a hub, which notices when it accepts.
   func connect(_ process: FleetProcess, to hub: FleetHub) -> Connection {
     let connection = Connection(.app(process), .backlog(hub))
     hub.connect(connection)
@@ -153,7 +154,7 @@ public final class FleetDevice {
     return FleetHub(engine, generation, in: process)
   }
 
-  /// A hub listens.
+  /// Records that a hub listens.
   func started(_ hub: FleetHub) {
     hubs.append(hub)
     fleet.trace(name, "starts hub", text: "\(hub.generation) in \(hub.process.name)")
@@ -167,11 +168,11 @@ public final class FleetDevice {
     fleet.checker.disturb(for: InvariantChecker.agreementTime)
   }
 
-  /// The fleet ends.
+  /// Breaks the reference cycles when the fleet ends.
   func tearDown() {
     for process in processes + children { process.tearDown() }
     for hub in hubs { hub.tearDown() }
-    // A link and its connection hold each other.
+    // A link and its connection retain each other.
     for link in links {
       link.connection?.tearDown()
       link.connection = nil
@@ -186,14 +187,14 @@ public final class FleetDevice {
 
   func joinAll() { for link in links { join(link) } }
 
-  /// Sees to it that a link that is wanted is tried, as soon as there is a hub at either end.
+  /// Queues an attempt to connect a link, if it is wanted.
   func join(_ link: DeviceLink, after time: Int64 = 0) {
     guard link.isWanted, !link.isJoining else { return }
     link.isJoining = true
     fleet.push(.join(link), at: fleet.clock.uptime + time + fleet.network.delay(&fleet.random))
   }
 
-  /// The attempt has come through, if both ends are there; else one of them tries again when it is.
+  /// Connects the hubs at both ends of a link. If one is missing, its device tries again when it has one.
   func joined(_ link: DeviceLink) {
     link.isJoining = false
     guard link.isWanted, !link.isSilent, !link.isJoined, let one = link.first.hub, let two = link.second.hub,
@@ -209,7 +210,7 @@ public final class FleetDevice {
     two.join(connection, end: 1, as: numbers.1, for: requests.1)
   }
 
-  /// An end of a connection to another device has closed.
+  /// Queues the next attempt once both ends of a connection have closed.
   func lost(_ link: DeviceLink, _ connection: Connection) {
     fleet.checker.disturb(for: InvariantChecker.agreementTime)
     guard link.connection === connection, connection.owners[0] == nil, connection.owners[1] == nil else { return }

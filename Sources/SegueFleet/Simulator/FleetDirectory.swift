@@ -2,17 +2,17 @@ import SegueDriver
 import SegueEngine
 import SegueModel
 
-/// The place of a device's hubs, as a process of the fleet sees it.
+/// The runtime folder of a device, as one of its processes in the fleet sees it.
 final class FleetDirectory: HubDirectory {
-  /// Outlives it.
+  /// Outlives this object, as device and fleet do.
   private unowned(unsafe) let process: FleetProcess
   private unowned(unsafe) let device: FleetDevice
   private unowned(unsafe) let fleet: Fleet
-  /// As it was opened; another may be at its path by now.
+  /// The folder that the process has opened; another may be at its path by now.
   private(set) var folder: FleetFolder
-  /// Uptime for which the timer is set, as far as that is in the queue.
+  /// The uptime of the timer that is in the queue; nil if there is none.
   private var timer: Int64?
-  /// What the latest hub of this process has in the folder.
+  /// The entry of the latest hub of this process.
   private var place: FleetFolder.Place?
 
   init(_ process: FleetProcess, on device: FleetDevice) {
@@ -50,7 +50,7 @@ final class FleetDirectory: HubDirectory {
     place = folder.lock(for: hub)
     process.hub = hub
     if fleet.random.chance(device.openingStops) {
-      // What it does from here on nobody sees before it goes on.
+      // Other processes see no socket until this one continues.
       fleet.trace(process.name, "is stopped while it opens", text: "\(generation)")
       process.stall(for: fleet.random.within(1, 3_000))
     } else {
@@ -59,7 +59,7 @@ final class FleetDirectory: HubDirectory {
     return hub
   }
 
-  /// The hub that this process has locked a generation for listens, unless it does.
+  /// Lists the socket of the hub for which this process has locked a generation. Idempotent.
   func listen() {
     guard let place, !place.isListed, let hub = place.hub else { return }
     place.beatAt = fleet.clock.uptime
@@ -68,8 +68,8 @@ final class FleetDirectory: HubDirectory {
     device.changed(folder)
   }
 
-  /// A child of a process that is gone keeps what its hub had.
-  /// - Returns: nil: there is nothing to keep.
+  /// Takes over the lock and the socket of a dead process's hub, for its child.
+  /// - Returns: nil if the hub has neither.
   func keep(_ generation: UInt64) -> FleetHub? {
     let hub = device.makeHub(generation, in: process, offersFrontmostOnly: false)
     place = folder.keep(generation, hub)
@@ -78,19 +78,19 @@ final class FleetDirectory: HubDirectory {
 
   func isNamed(_ hub: FleetHub) -> Bool { place.map { $0.hub === hub && folder.holds($0) } ?? false }
 
-  /// The hub of this process has served somebody.
+  /// Sets the heartbeat of this process's hub.
   func beat(_ hub: FleetHub) { own(hub)?.beatAt = fleet.clock.uptime }
 
-  /// The hub of this process has ended.
+  /// Releases the lock of this process's hub, which has ended.
   func released(_ hub: FleetHub) {
     folder.release(hub)
     if place?.hub === hub { place = nil }
   }
 
-  /// Nil: the hub is about to step down, and nobody comes to it any more.
+  /// The entry of a hub; nil if it is about to step down.
   private func own(_ hub: FleetHub) -> FleetFolder.Place? { place?.hub === hub ? place : nil }
 
-  /// The hub of this process ended in order, and nobody needs to learn from its dead socket that it did.
+  /// Removes the files of this process's hub, which has ended in order, and of older ones.
   func removeFiles(upTo generation: UInt64) {
     folder.remove(upTo: generation)
     device.changed(folder)
@@ -103,7 +103,7 @@ final class FleetDirectory: HubDirectory {
 
   func reopen() throws(SegueError) { folder = device.openFolder() }
 
-  /// The fleet tells of it anyway.
+  /// Does nothing: the fleet always notifies.
   func watch() throws(SegueError) {}
 
   func lookSoon() {
@@ -116,7 +116,7 @@ final class FleetDirectory: HubDirectory {
     fleet.push(.election(process, uptime), at: max(uptime, fleet.clock.uptime))
   }
 
-  /// False: the timer was set anew meanwhile.
+  /// - Returns: false if the timer was reset meanwhile.
   func takeTimer(_ at: Int64) -> Bool {
     guard timer == at else { return false }
     timer = nil

@@ -3,14 +3,14 @@ final class FleetFolder {
   /// Connections that the system queues for a hub.
   static let usualBacklog = 4096
 
-  /// What a generation has in the folder.
+  /// The files of a generation.
   final class Place {
     let generation: UInt64
-    /// Runs the generation, and holds its lock; nil: what is left of it is dead.
+    /// The hub that holds the lock; nil if its process is dead.
     fileprivate(set) var hub: FleetHub?
-    /// Whether others find its socket.
+    /// Whether other processes find its socket.
     fileprivate(set) var isListed = false
-    /// Uptime at which the hub last served somebody; nil: it never has.
+    /// The uptime of the last heartbeat; nil if there was none.
     var beatAt: Int64?
 
     fileprivate init(_ generation: UInt64, _ hub: FleetHub) {
@@ -19,12 +19,12 @@ final class FleetFolder {
     }
   }
 
-  /// In ascending order of their generations.
+  /// Ordered by generation, ascending.
   private var places: [Place] = []
-  /// It has no path any more: nothing comes into it.
+  /// Whether the folder was removed from its path, so that no file can be created in it.
   private var isRemoved = false
 
-  /// - Parameter process: sees also a hub of its own that does not listen yet.
+  /// Returns the highest generation that a process sees: its own hub counts before it listens.
   func highest(for process: FleetProcess) -> Place? { places.last { $0.isListed || $0.hub?.process === process } }
 
   func place(_ generation: UInt64) -> Place? { places.first { $0.generation == generation } }
@@ -33,12 +33,12 @@ final class FleetFolder {
 
   func holds(_ place: Place) -> Bool { places.contains { $0 === place } }
 
-  /// The hub that counts; nil: there is none, or nobody listens any more.
+  /// The hub of the highest generation; nil if there is none, or its process is dead.
   var hub: FleetHub? { places.last { $0.isListed }?.hub }
 
   func isLocked(_ generation: UInt64) -> Bool { place(generation)?.hub != nil }
 
-  /// A hub locks its generation, which is not locked.
+  /// Locks the generation of a hub. Invariant: it is not locked.
   func lock(for hub: FleetHub) -> Place {
     places.removeAll { $0.generation == hub.generation }
     let place = Place(hub.generation, hub)
@@ -50,8 +50,7 @@ final class FleetFolder {
     places.insert(place, at: places.firstIndex { $0.generation > place.generation } ?? places.count)
   }
 
-  /// Names the socket of a hub that listens: it replaces another of the same generation, and what older ones have left
-  /// is removed.
+  /// Lists the socket of a hub. Replaces another socket of the same generation, and removes older ones.
   func list(_ place: Place) {
     guard !isRemoved else { return }
     places.removeAll { $0.generation <= place.generation && $0 !== place }
@@ -60,14 +59,14 @@ final class FleetFolder {
     place.isListed = true
   }
 
-  /// The lock and the socket of a hub that is gone are kept by another.
+  /// Gives the lock and the socket of a dead process's hub to another hub object.
   func keep(_ generation: UInt64, _ hub: FleetHub) -> Place? {
     guard let place = place(generation), place.isListed, place.hub == nil else { return nil }
     place.hub = hub
     return place
   }
 
-  /// A hub is gone. Its socket stays, and nobody listens there.
+  /// Releases the lock of a hub. Its socket stays listed, without a listener.
   func release(_ hub: FleetHub) {
     guard let place = place(of: hub) else { return }
     place.hub = nil
@@ -77,7 +76,7 @@ final class FleetFolder {
   /// Removes the files of a generation, and of older ones.
   func remove(upTo generation: UInt64) { places.removeAll { $0.generation <= generation } }
 
-  /// - Parameter isKept: the folder itself stays.
+  /// - Parameter isKept: whether the folder itself stays.
   func removeAll(isKept: Bool) {
     places = []
     isRemoved = !isKept

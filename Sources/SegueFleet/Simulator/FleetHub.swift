@@ -45,20 +45,20 @@ final class FleetHub {
   /// An app connects. The hub notices when it accepts.
   func connect(_ connection: Connection) {
     backlog.append(connection)
-    tellOfBacklog()
+    notifyOfBacklog()
   }
 
   /// The number of connections that wait to be accepted.
   var backlogCount: Int { backlog.count }
 
-  private func tellOfBacklog() {
+  private func notifyOfBacklog() {
     if isListening, !isClosing, !backlog.isEmpty { fleet.push(.accept(self), at: fleet.clock.uptime) }
   }
 
   func acceptConnections() {
     guard isListening, !backlog.isEmpty else { return }
     step { driver.acceptConnections() }
-    tellOfBacklog()
+    notifyOfBacklog()
   }
 
   func readable(_ number: HubEngine.PeerNumber) { step { driver.readable(number) } }
@@ -177,7 +177,7 @@ extension FleetHub: HubEnvironment {
 
   func listen(_ isListening: Bool) {
     self.isListening = isListening
-    tellOfBacklog()
+    notifyOfBacklog()
   }
 
   func setTimer(_ next: Int64?) {

@@ -3,53 +3,53 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// A process on a device of a fleet: an app, and the device's hub if it has fallen to it.
+/// A process on a device of a fleet: it runs an app, and the device's hub if it was elected.
 public final class FleetProcess {
-  /// As in the trace: device and app.
+  /// Its name in the trace: device and app.
   public let name: String
-  /// What its system calls it.
+  /// Its process identifier.
   let number: Int32
-  /// Outlives its processes.
+  /// The device outlives its processes, as the fleet does.
   unowned(unsafe) public let device: FleetDevice
   unowned(unsafe) let fleet: Fleet
-  /// Outlives the process: it leaves before it goes. Nil: it has not begun, or has left.
+  /// The program outlives the process, which it leaves first. Nil before `begin`, and after the end.
   public private(set) unowned(unsafe) var program: (any FleetProgram)?
-  /// Nil: it has not begun, or has left.
+  /// Nil before `begin`, and after the end.
   public private(set) var driver: AppDriver?
   private let clock: DeviceClock
-  /// The host is to be told something and has yet to look: no promise of ours is late then.
+  /// Whether callbacks wait for the host to dispatch. No callback counts as late then.
   public var awaitsDispatch = false
 
-  /// Where its device's hubs stand, as it sees it. Opened when it begins.
+  /// The runtime folder as the process sees it, opened by `begin`.
   private(set) lazy var directory = FleetDirectory(self, on: device)
-  /// Nil: it has not begun, or has left.
+  /// Nil before `begin`, and after the end.
   private var election: HubElection?
   /// The latest connection to a hub.
   private var connection: Connection?
-  /// The hub, if it runs here.
+  /// The hub that the process runs, or nil.
   var hub: FleetHub?
   public let offersFrontmostOnly: Bool
-  /// It is not told of changes in the folder, but looks now and then.
+  /// Whether the process gets no notice of changes in the folder, but polls.
   var learnsLate = false {
     didSet { if learnsLate { fleet.trace(name, "learns late") } }
   }
-  /// Milliseconds between two looks, at most.
+  /// The most milliseconds between two polls.
   static let lookTime: Int64 = 5_000
-  /// It was forked, and does nothing.
+  /// Whether it is a forked child, which does nothing.
   private var isChild = false
 
-  /// Stopped, as by SIGSTOP: what happens to it waits.
+  /// Whether it is stopped, as by SIGSTOP. Its events wait.
   private(set) var isStalled = false
   private var waiting: [FleetEvent] = []
-  /// When the engine is ticked next, as far as that is in the queue.
+  /// The uptime of the engine's deadline that is in the queue.
   private var deadline: Int64?
   private var hasCallbacksQueued = false
-  /// Ends of streams, that close with the process.
+  /// Ends of streams. They close with the process.
   private var sockets: [FleetSocket] = []
 
-  // What the promises are held against.
+  /// The callbacks that the app is still owed.
   var obligations = ObligationTracker()
-  /// What the app offers by its own account, and since when.
+  /// What the app offers, and since when.
   var offered = Offered()
 
   init(_ name: String, on device: FleetDevice, offersFrontmostOnly: Bool) {
@@ -64,23 +64,23 @@ public final class FleetProcess {
   public var engine: AppEngine? { driver?.engine }
   public var now: Moment { clock.now }
   public var isAlive: Bool { driver != nil }
-  /// It takes part in what happens.
+  /// Whether it runs.
   var isAwake: Bool { isAlive && !isStalled }
 
-  // MARK: Its life
+  // MARK: Begin and end
 
-  /// The app opens: it looks for the hub.
+  /// Opens the app, which looks for the hub.
   public func begin(_ program: any FleetProgram, _ engine: AppEngine) {
     self.program = program
     driver = AppDriver(engine, in: directory)
     election = HubElection(in: directory)
     fleet.trace(name, "opens")
-    // It has to be told of what there is.
+    // The app has to learn of all offers.
     fleet.checker.disturb(for: InvariantChecker.agreementTime)
     queue(nil)
   }
 
-  /// The app has closed; what it had to say goes out, and the hub with it.
+  /// Ends the process after the app has closed. Sends the last messages of the app and of the hub.
   public func leave() {
     guard isAlive else { return }
     fleet.trace(name, "closes")
@@ -88,14 +88,15 @@ public final class FleetProcess {
     let (election, hasHub) = (election, hub != nil)
     end()
     election?.end()
-    // A hub takes the process along once it has said what it has to.
+    // A hub removes the process once its last messages are sent.
     if !hasHub { device.remove(self) }
   }
 
-  /// It dies without a word, in the middle of what it does.
+  /// Kills the process, as SIGKILL does.
   public func kill() { kill(leavingChildFor: nil) }
 
-  /// - Parameter milliseconds: for so long a child keeps the lock and the socket of its hub.
+  /// Kills the process.
+  /// - Parameter milliseconds: for which a child keeps the lock and the socket of the hub; nil for no child.
   func kill(leavingChildFor milliseconds: Int64?) {
     guard isAlive else { return }
     fleet.trace(name, "is killed", milliseconds == nil ? nil : "but not its child")
@@ -106,8 +107,8 @@ public final class FleetProcess {
     if let generation, let milliseconds { device.leaveChild(with: generation, in: folder, for: milliseconds) }
   }
 
-  /// It is a child that keeps the lock and the socket of a hub, and reads nothing.
-  /// - Returns: whether there is something to keep.
+  /// Makes it a child that keeps the lock and the socket of a hub, and reads nothing.
+  /// - Returns: false if the hub has neither.
   func keepOpen(_ generation: UInt64, for milliseconds: Int64) -> Bool {
     hub = directory.keep(generation)
     guard hub != nil else { return false }
@@ -117,7 +118,7 @@ public final class FleetProcess {
     return true
   }
 
-  /// The same, but its system has nothing more to say to other devices either.
+  /// Ends the process with its device: other devices get no notice.
   func vanish() {
     hub?.vanish()
     guard !isChild else { return isStalled = false }
@@ -145,7 +146,7 @@ public final class FleetProcess {
     closeSockets()
   }
 
-  /// The fleet ends.
+  /// Breaks the reference cycles when the fleet ends.
   func tearDown() {
     connection?.tearDown()
     connection = nil
@@ -160,7 +161,7 @@ public final class FleetProcess {
 
   // MARK: Streams
 
-  /// Two ends of a stream, which are the process's.
+  /// Creates a stream, both ends of which the process holds.
   public func makeSockets() -> (FleetSocket, FleetSocket) {
     let (one, two) = FleetSocket.pair(fleet)
     hold(one)
@@ -180,7 +181,7 @@ public final class FleetProcess {
     sockets = []
   }
 
-  /// It has gone to another.
+  /// Removes a socket that another process or the hub has taken.
   func release(_ socket: FleetSocket) { sockets.removeAll { $0 === socket } }
 
   private func takeStreams(_ engine: AppEngine) {
@@ -201,12 +202,13 @@ public final class FleetProcess {
     }
   }
 
-  /// Its program is called in so many milliseconds.
+  /// Calls `FleetProgram.woken` after that many milliseconds.
   public func wake(in milliseconds: Int64) { fleet.push(.wake(self), at: fleet.clock.uptime + milliseconds) }
 
   // MARK: Stopping
 
-  /// - Parameter milliseconds: nil: until `resume`.
+  /// Stops the process, as SIGSTOP does.
+  /// - Parameter milliseconds: nil to stop it until `resume`.
   public func stall(for milliseconds: Int64? = nil) {
     guard isAwake else { return }
     fleet.trace(name, "is stopped")
@@ -225,7 +227,7 @@ public final class FleetProcess {
     fleet.trace(name, "goes on")
     isStalled = false
     fleet.checker.resumed()
-    // A hub that reads only now what was said long ago takes it for a sign of life.
+    // A hub that reads old messages only now takes them for signs of life.
     fleet.checker.disturb(for: hub == nil ? InvariantChecker.agreementTime : InvariantChecker.silenceTime)
     obligations.resumedAt = fleet.clock.uptime
     directory.listen()
@@ -236,7 +238,7 @@ public final class FleetProcess {
     for event in events { fleet.push(event, at: fleet.clock.uptime) }
   }
 
-  /// Whether an event has to wait because the process is stopped.
+  /// Postpones an event if the process is stopped, and returns whether it is.
   func postpones(_ event: FleetEvent) -> Bool {
     guard isStalled else { return false }
     waiting.append(event)
@@ -245,7 +247,7 @@ public final class FleetProcess {
 
   // MARK: The engine
 
-  /// Call it after each call of the engine, before taking the callbacks: sends bytes, and leaves a faulty hub.
+  /// Sends the engine's bytes, and leaves a faulty hub. Called after each call of the engine, before `schedule`.
   public func drain() {
     guard let driver else { return }
     let departure = driver.drain(now)
@@ -253,9 +255,9 @@ public final class FleetProcess {
     if let departure { queue(departure.search) }
   }
 
-  /// To be called then: the next deadline is set.
-  /// - Parameter hasCallbacks: the app is to be told something.
-  public func settle(hasCallbacks: Bool) {
+  /// Queues the next deadline and the callbacks, and checks the invariants.
+  /// - Parameter hasCallbacks: whether callbacks of the app are due.
+  public func schedule(hasCallbacks: Bool) {
     guard let driver else { return }
     let (engine, fleet) = (driver.engine, fleet)
     if hasCallbacks, !hasCallbacksQueued {
@@ -278,12 +280,12 @@ public final class FleetProcess {
     fleet.push(.deadline(self, next), at: next)
   }
 
-  /// False: the deadline was set anew meanwhile.
+  /// Returns false if the deadline was reset meanwhile.
   func isDue(_ at: Int64) -> Bool { deadline == at }
 
   func tick() {
     deadline = nil
-    program?.tell { engine, now in
+    program?.perform { engine, now in
       guard let next = engine.nextDeadline, next <= now.uptime else { return }
       engine.tick(now)
       if let next = engine.nextDeadline, next <= now.uptime {
@@ -294,15 +296,15 @@ public final class FleetProcess {
 
   // MARK: The hub
 
-  /// Something has come from the hub, or its end.
+  /// Reads from the hub.
   func receive() {
-    program?.tell { engine, now in
+    program?.perform { engine, now in
       driver?.receive(now)
       takeStreams(engine)
     }
   }
 
-  /// The writer's buffer has room again.
+  /// Writes to the hub, whose connection has room again.
   func flush() {
     driver?.flush(now)
     checkQueue()
@@ -312,8 +314,8 @@ public final class FleetProcess {
     if let link = driver?.engine.link { fleet.checker.checkQueue(link, of: self) }
   }
 
-  /// The process looks for a hub in a moment.
-  /// - Parameter search: how; nil: for the first time.
+  /// Queues a search for a hub.
+  /// - Parameter search: nil for the first search.
   private func queue(_ search: HubSearch?) {
     fleet.push(.seek(self, search), at: fleet.clock.uptime + fleet.random.within(0, 2))
   }
@@ -323,7 +325,7 @@ public final class FleetProcess {
     if let search { election?.follow(search, for: self, uptime) } else { election?.add(self, uptime) }
   }
 
-  /// Whether it is connected to the hub that counts.
+  /// Whether it is connected to the hub of the highest generation.
   var isAtHub: Bool {
     guard let hub = device.hub, case .hub(let other, _) = connection?.owners[1] else { return false }
     return hub === other
@@ -331,7 +333,7 @@ public final class FleetProcess {
 
   func folderChanged() { election?.directoryChanged(fleet.clock.uptime) }
 
-  /// The time that the election has set has come.
+  /// Handles the timer of the election.
   func tickElection() { election?.tick(fleet.clock.uptime) }
 }
 
@@ -341,13 +343,13 @@ extension FleetProcess: HubSeeker {
   public func prepare() throws(SegueError) {}
 
   public func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
-    // The directory makes no other.
+    // The directory creates no other kind.
     connection = unsafeDowncast(hub, to: ConnectionEnd.self).connection
-    program?.tell { driver?.connected(hub, generation: generation, $1) }
+    program?.perform { driver?.connected(hub, generation: generation, $1) }
   }
 
   public func disconnect() {
-    program?.tell { driver?.disconnect($1) }
+    program?.perform { driver?.disconnect($1) }
   }
 
   public func backlogFull(at generation: UInt64) -> HubSearch {

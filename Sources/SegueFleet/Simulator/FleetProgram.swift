@@ -2,12 +2,12 @@ import SegueEngine
 import SegueModel
 
 /// The program in a process of a fleet: an app with its engine. The fleet calls it, and it calls `FleetProcess.drain`
-/// and `settle` after each call of its engine.
+/// and `schedule` after each call of its engine.
 public protocol FleetProgram: AnyObject {
   /// The activities of the app; nil if it is gone.
   var activitySource: (any ActivitySource)? { get }
   /// Calls the engine, unless it is gone, and handles the results.
-  func tell(_ call: (AppEngine, Moment) -> Void)
+  func perform(_ call: (AppEngine, Moment) -> Void)
   /// Runs the callbacks of the app.
   func runCallbacks()
   /// The process is gone without notice, and the engine with it.

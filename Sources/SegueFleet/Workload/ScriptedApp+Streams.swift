@@ -10,7 +10,7 @@ extension ScriptedApp {
   func askStream(_ id: Identifier, _ from: ContinuedFrom, _ attachment: Message.AttachmentPart? = nil) {
     let (near, far) = process.makeSockets()
     streams.append(ScriptedStream(id, near, isAsker: true, isAttachment: attachment != nil))
-    tell { engine, now in
+    perform { engine, now in
       process.waits(forStream: id, "asks for a stream", deadline: now.uptime + engine.limits.continuation)
       engine.askStream(id, from, attachment: attachment, otherEnd: FleetDescriptor(far), timeout: nil, now)
     }
@@ -37,11 +37,11 @@ extension ScriptedApp {
     move(stream)
   }
 
-  func end(_ id: Identifier, _ word: StreamStatus) {
+  func end(_ id: Identifier, _ status: StreamStatus) {
     guard let stream = stream(id) else { return }
-    process.complain(stream.end(word))
-    streamEnds.append(word)
-    if stream.hasEnded || word != .ended { close(stream) } else { move(stream) }
+    process.complain(stream.end(status))
+    streamEnds.append(status)
+    if stream.hasEnded || status != .ended { close(stream) } else { move(stream) }
   }
 
   func came(_ id: Identifier) {
@@ -52,12 +52,12 @@ extension ScriptedApp {
   private func move(_ stream: ScriptedStream) {
     if stream.isAttachment { return moveAttachment(stream) }
     // A pending question for the end waits for that.
-    let isAsking = stream.hasReadEnd && stream.word == nil
+    let isAsking = stream.hasReadEnd && stream.status == nil
     if !isAsking, !stream.hasEnded, stream.write() { end(stream) }
     guard readsStreams, self.stream(stream.id) != nil, !stream.hasReadEnd else { return }
     process.complain(stream.readAll())
     guard stream.hasReadEnd else { return }
-    tell { engine, now in
+    perform { engine, now in
       process.waits(forStream: stream.id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
       if stream.socket.otherEnd == .finished { engine.sawEnd(of: stream.id) }
       engine.askHowEnded(stream.id, now)
@@ -78,11 +78,11 @@ extension ScriptedApp {
     switch stream.script.end {
     case .finish:
       // States the end first: the reader of the end may ask at once.
-      tell { engine, _ in engine.reportEnd(.ended, of: stream.id) }
+      perform { engine, _ in engine.reportEnd(.ended, of: stream.id) }
       stream.socket.shutDown(reading: false, writing: true)
-      if stream.word != nil { close(stream) }
+      if stream.status != nil { close(stream) }
     case .abort(let code):
-      tell { engine, _ in engine.reportEnd(.aborted(code), of: stream.id) }
+      perform { engine, _ in engine.reportEnd(.aborted(code), of: stream.id) }
       close(stream)
     case .close: close(stream)
     }
@@ -91,6 +91,6 @@ extension ScriptedApp {
   private func close(_ stream: ScriptedStream) {
     stream.socket.close()
     streams.removeAll { $0 === stream }
-    tell { engine, _ in engine.forgetStream(stream.id) }
+    perform { engine, _ in engine.forgetStream(stream.id) }
   }
 }

@@ -116,20 +116,20 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   func becomeCurrent(_ index: Int) {
     let known = activities[index]
     process.does("becomes current", known.activity.title)
-    tell { $0.becomeCurrent(known.id, $1) }
+    perform { $0.becomeCurrent(known.id, $1) }
   }
 
   func resignCurrent(_ index: Int) {
     let known = activities[index]
     process.does("resigns current")
-    saving(known.id) { tell { $0.resignCurrent(known.id, $1) } }
+    saving(known.id) { perform { $0.resignCurrent(known.id, $1) } }
   }
 
   func invalidate(_ index: Int) {
     let id = activities.remove(at: index).id
     process.does("invalidates")
     observe(.activity(id, nil))
-    tell { $0.invalidate(id, $1) }
+    perform { $0.invalidate(id, $1) }
   }
 
   func change(_ index: Int, _ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
@@ -140,7 +140,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     observe(.activity(known.id, known.activity))
     known.changedAt = process.now.uptime
     process.does("changes", known.activity.title)
-    tell { $0.changed(known.id, $1) }
+    perform { $0.changed(known.id, $1) }
   }
 
   /// Its user writes, and the app does not report it, not even by `needs_save` (R2.9).
@@ -158,7 +158,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   func declareSaved(_ index: Int) {
     let known = activities[index]
     known.activity.declareNeedsSave(false)
-    tell { $0.changed(known.id, $1) }
+    perform { $0.changed(known.id, $1) }
   }
 
   /// Changes without telling the engine (R2.3).
@@ -167,9 +167,9 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   func setForeground(_ isForeground: Bool) {
     process.does(isForeground ? "comes to the foreground" : "goes to the background")
     if isForeground {
-      tell { $0.setForeground(true, $1) }
+      perform { $0.setForeground(true, $1) }
     } else {
-      saving(engine?.currentActivity) { tell { $0.setForeground(false, $1) } }
+      saving(engine?.currentActivity) { perform { $0.setForeground(false, $1) } }
     }
   }
 
@@ -185,7 +185,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   func `continue`(_ offer: Offer, _ id: Identifier, timeout: Int64? = nil) {
     observe(.continues(id, offer))
     process.continues(id, offer, deadline: process.now.uptime + (timeout ?? Limits().continuation))
-    tell { $0.continue(offer, id: id, timeout: timeout, $1) }
+    perform { $0.continue(offer, id: id, timeout: timeout, $1) }
   }
 
   /// Sends a request to the origin; sometimes with more than a window of bytes.
@@ -196,7 +196,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   /// - Returns: the number of the answer, which is also its content.
   @discardableResult func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64? = nil) -> UInt64 {
     var number: UInt64 = 0
-    tell { engine, now in
+    perform { engine, now in
       number = engine.request(bytes, from, timeout: timeout, now)
       process.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
       observe(.requests(number, bytes))
@@ -215,13 +215,13 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     linkedWith = nil
     linkEnd = nil
     process.does("asks for a link")
-    tell { _ = $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
+    perform { _ = $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
   }
 
   func explain(_ index: Int) {
     let known = activities[index]
     reasons = nil
-    tell { engine, now in process.asks(engine.explain(known.id, known.activity, now)) }
+    perform { engine, now in process.asks(engine.explain(known.id, known.activity, now)) }
   }
 
   /// Answers everything that is unanswered.
@@ -232,26 +232,26 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     pendingSaves = []
     pendingAnswers = []
     pendingRequests = []
-    for (_, save) in saves { tell { $0.saved(save, $1) } }
+    for (_, save) in saves { perform { $0.saved(save, $1) } }
     for id in continuations { answer(id) }
-    for (number, bytes) in requests { tell { $0.respond(to: number, bytes, $1) } }
+    for (number, bytes) in requests { perform { $0.respond(to: number, bytes, $1) } }
   }
 
   @inline(never)
   private func answer(_ id: Identifier) {
     // Otherwise its time is over, and the engine has answered.
     if engine?.progress(of: id) != nil { observe(.answers(id, !handles ? .declined : restores ? .restored : .failed)) }
-    tell { $0.answer(id, handled: handles, restored: restores, $1) }
+    perform { $0.answer(id, handled: handles, restored: restores, $1) }
   }
 
   @inline(never)
   func close() {
     guard isAlive else { return }
-    saving(engine?.currentActivity) { tell { $0.startClosing($1) } }
+    saving(engine?.currentActivity) { perform { $0.startClosing($1) } }
     runCallbacks()
-    tell { $0.finishClosing($1) }
+    perform { $0.finishClosing($1) }
     runCallbacks()
-    process.checkIsTold()
+    process.checkObligations()
     process.leave()
     engine = nil
     streams = []
@@ -259,11 +259,11 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   // MARK: FleetProgram
 
-  func tell(_ call: (AppEngine, Moment) -> Void) {
+  func perform(_ call: (AppEngine, Moment) -> Void) {
     guard let engine else { return }
     call(engine, process.now)
     process.drain()
-    process.settle(hasCallbacks: !due.isEmpty)
+    process.schedule(hasCallbacks: !due.isEmpty)
   }
 
   var activitySource: (any ActivitySource)? { self }
@@ -277,7 +277,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
       swap(&deliveries, &due)
       deliveries.reverse()
       while let delivery = deliveries.popLast() {
-        process.isTold(delivery)
+        process.noteCallback(delivery)
         run(delivery)
       }
     }
@@ -299,10 +299,10 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     case .explanation(_, let reasons): self.reasons = reasons
     case .requestCame(let number, _, let bytes):
       guard answersContinue else { return pendingRequests.append((number, bytes)) }
-      tell { $0.respond(to: number, bytes, $1) }
+      perform { $0.respond(to: number, bytes, $1) }
     case .streamAnswered(let id, let error): start(id, error)
     case .streamCame(let id, _): came(id)
-    case .streamEnded(let id, let word): end(id, word)
+    case .streamEnded(let id, let status): end(id, status)
     case .answered(let number, let bytes, let error): observe(.answered(number, bytes, error?.status))
     case .connection(let isReady):
       if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
@@ -315,7 +315,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   private func run(_ save: UInt64, of activity: Identifier) {
     saveCount += 1
-    tell { engine, _ in engine.saveBegan(save) }
+    perform { engine, _ in engine.saveBegan(save) }
     if let index = activities.firstIndex(where: { $0.id == activity }) {
       if activities[index].saves == 0, case .whenNeeded = savePolicy {
         process.complain("R2.2: will_save, and nothing needs saving")
@@ -330,17 +330,17 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
         }
       }
     }
-    if answersSaves { tell { $0.saved(save, $1) } } else { pendingSaves.append((activity, save)) }
+    if answersSaves { perform { $0.saved(save, $1) } } else { pendingSaves.append((activity, save)) }
   }
 
   private func run(_ id: Identifier) {
     guard let step = engine?.step(id) else { return }
-    process.isTold(step, of: id)
+    process.noteCallback(step, of: id)
     observe(.step(step, of: id))
     switch step {
     case .willContinue:
       if declines { observe(.answers(id, .declined)) }
-      tell { $0.announced(id, decline: declines ? "not now" : nil, $1) }
+      perform { $0.announced(id, decline: declines ? "not now" : nil, $1) }
     case .continue(_, let from):
       lastContinued = from
       request(from)

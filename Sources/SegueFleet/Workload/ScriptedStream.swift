@@ -48,7 +48,7 @@ final class ScriptedStream {
   /// Whether it has read the end, and asked for the status.
   var hasReadEnd = false
   /// The reported status of the other end.
-  var word: StreamStatus?
+  var status: StreamStatus?
 
   init(_ id: Identifier, _ socket: FleetSocket, isAsker: Bool, isAttachment: Bool = false) {
     self.id = id
@@ -96,9 +96,9 @@ final class ScriptedStream {
 
   /// Handles the reported status of the other end.
   /// - Returns: the violation, or nil.
-  func end(_ word: StreamStatus) -> StaticString? {
-    self.word = word
-    switch word {
+  func end(_ status: StreamStatus) -> StaticString? {
+    self.status = status
+    switch status {
     case .ended:
       return expected.end == .finish && isComplete ? nil : "R7.3: a stream ends before all of it has come"
     case .aborted(let code):

@@ -1,14 +1,14 @@
 import SegueEngine
 import SegueModel
 
-/// A random workload of a fleet: apps come and go, activities change and are continued, and everything breaks that can.
-/// What happens comes from the fleet's seed alone, so two builds of the library can be held against each other.
+/// A random workload of a fleet: apps open and close, activities change and are continued, and faults occur. Depends on
+/// nothing but the fleet's seed, so the traces of two builds of the library can be compared.
 public class Workload {
-  /// Milliseconds after which nothing is left that began before: longer than any deadline, and than any silence.
+  /// Milliseconds in which everything that has begun ends: longer than any deadline, and any silence.
   static let endingTime: Int64 = 90_000
 
   let fleet: Fleet
-  /// Chance of its own, so that what the network draws does not change what happens.
+  /// Separate from the network's randomness, so that the network's draws do not change the events.
   var random: SeededRandom
   private(set) var devices: [FleetDevice] = []
   var apps: [ScriptedApp] = []
@@ -17,7 +17,8 @@ public class Workload {
 
   static let types = ["com.example.note", "com.example.mail"]
 
-  /// - Parameters: devices is at least 1. Throws LIMIT_EXCEEDED if the fleet does not come to rest.
+  /// Runs a workload with that many devices, at least 1, apps and random events. Throws LIMIT_EXCEEDED if the fleet
+  /// does not come to rest.
   public class func play(
     in fleet: Fleet, devices: Int, apps: Int, events: Int
   ) throws(SegueError) {
@@ -34,9 +35,9 @@ public class Workload {
   }
 
   func start(_ count: Int) throws(SegueError) {
-    // Every other workload has a network that behaves.
+    // Every other workload begins with a good network.
     if random.chance(0.5) { try degradeNetwork() }
-    // Mostly each device is linked with each, else in a row: what passes from the first to the last passes all others.
+    // Links all devices with each other, or in a row, so that messages cross several hubs.
     let isRow = random.chance(0.25)
     fleet.linksAll = !isRow
     for index in 0..<count {
@@ -87,7 +88,7 @@ public class Workload {
     }
   }
 
-  /// Checks that what one app wrote was read by the other, or that the other knows that it will not come (R7.4).
+  /// Checks that each stream has ended: its reader has read everything, or knows that the rest is lost (R7.4).
   func checkStreams() {
     for app in apps where !app.streams.isEmpty { app.process.complain("R7.4: a stream neither moves nor ends") }
   }
@@ -110,7 +111,7 @@ public class Workload {
     apps.append(try makeApp(identity, on: device, offersFrontmostOnly: random.chance(0.05)))
   }
 
-  /// The workloads of the tests make apps whose history is checked.
+  /// Creates an app. Tests override this to check its history.
   func makeApp(
     _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false
   ) throws(SegueError) -> ScriptedApp {
@@ -136,7 +137,7 @@ public class Workload {
     fleet.advance(pause())
   }
 
-  /// Mostly short, seldom long enough for all apps to agree, or to find out that one is gone.
+  /// Returns milliseconds: mostly few, seldom enough for all apps to agree, or to notice that one is gone.
   private func pause() -> Int64 {
     switch random.below(100) {
     case 0..<50: random.within(0, 20)
@@ -152,7 +153,7 @@ public class Workload {
     case 0..<5: app.becomeCurrent(random.identifier(), try activity())
     case 5..<12:
       let offers = app.offers
-      // The frontmost, as a rule.
+      // Mostly the frontmost.
       guard !offers.isEmpty else { return }
       app.continue(offers[random.chance(0.7) ? 0 : random.below(offers.count)], random.identifier())
     default:
@@ -165,7 +166,7 @@ public class Workload {
     switch random.below(10) {
     case 0..<4:
       let number = nextNumber()
-      // An app that is asked at each pull need not tell.
+      // An app that is asked to save at each pull need not report changes.
       if case .whenPulled = app.savePolicy, number % 3 == 0 { return try app.edit(index, number) }
       try app.change(index) { (activity) throws(SegueError) in try ScriptedApp.write(number, to: &activity) }
     case 4: app.becomeCurrent(index)
@@ -190,12 +191,12 @@ public class Workload {
   }
 
   func activity() throws(SegueError) -> Activity {
-    // Mostly small; sometimes more than fits into a window, or into a socket.
+    // Mostly few bytes; sometimes more than fit into a window, or into a socket.
     let size = random.chance(0.02) ? random.below(120_000) : random.below(200)
     return try ScriptedApp.activity(Self.types[random.below(2)], nextNumber(), size: size)
   }
 
-  /// Changes how an app answers, which is what it may do to others.
+  /// Changes how an app answers others.
   private func changeAnswers(of app: ScriptedApp) {
     switch random.below(6) {
     case 0: app.answersSaves.toggle()

@@ -19,7 +19,7 @@ extension App: AppEngineOwner {
     case .log(let severity, let message): logs.append((severity, message))
     case .streamAnswered(let id, let error):
       guard let download = pending.download(id) else { return due.append(delivery) }
-      environment.process?.isTold(delivery)
+      environment.process?.noteCallback(delivery)
       pending.remove(id)
       downloadAnswers.append((download, error))
     default: due.append(delivery)
@@ -29,7 +29,7 @@ extension App: AppEngineOwner {
   public var isBacklogged: Bool { due.isFull }
 
   /// Downloads get at once what is not for the host.
-  func tellDownloads() {
+  func answerDownloads() {
     guard !downloadAnswers.isEmpty else { return }
     let answers = downloadAnswers
     downloadAnswers = []
@@ -53,7 +53,7 @@ extension App: AppEngineOwner {
 
   private func turn(of delivery: Delivery) -> CallbackInvocation {
     let delegate = self.delegate
-    environment.process?.isTold(delivery)
+    environment.process?.noteCallback(delivery)
     switch delivery {
     case .connection(let isReady):
       return {
@@ -96,7 +96,7 @@ extension App: AppEngineOwner {
       }
     case .streamAnswered(let id, let error): return streamAnswered(id, error)
     case .streamCame(let id, let activity): return streamCame(id, activity)
-    case .streamEnded(let id, let word): return streamEnded(id, word)
+    case .streamEnded(let id, let status): return streamEnded(id, status)
     case .answered(let number, let bytes, let error): return answered(number, bytes, error)
     case .requestCame(let number, let activity, let bytes): return requestCame(number, activity, bytes)
     case .log: return Self.nothing
@@ -144,7 +144,7 @@ extension App: AppEngineOwner {
     guard let engine, let continuation = pending.continuation(id) else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
     guard let step = engine.step(id) else { return Self.nothing }
-    environment.process?.isTold(step, of: id)
+    environment.process?.noteCallback(step, of: id)
     switch step {
     case .willContinue(let offer): return willContinue(offer, continuation)
     case .continue(let state, let from): return `continue`(state, from, continuation)

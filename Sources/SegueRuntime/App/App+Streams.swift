@@ -32,8 +32,8 @@ extension App {
     }
   }
 
-  func reportEnd(_ word: StreamStatus, of stream: LiveStream) {
-    performIfOpen { engine, _ in engine.reportEnd(word, of: stream.id) }
+  func reportEnd(_ status: StreamStatus, of stream: LiveStream) {
+    performIfOpen { engine, _ in engine.reportEnd(status, of: stream.id) }
   }
 
   func waitForEnd(of stream: LiveStream, _ otherEnd: StreamSocket.OtherEnd, _ wait: StreamEndCallback)
@@ -102,12 +102,12 @@ extension App {
     }
   }
 
-  func streamEnded(_ id: Identifier, _ word: StreamStatus) -> CallbackInvocation {
+  func streamEnded(_ id: Identifier, _ status: StreamStatus) -> CallbackInvocation {
     guard let stream = streams[id], !stream.waits.isEmpty else { return { false } }
     let waits = stream.waits
     stream.waits = []
     return {
-      for wait in waits { wait.ended(stream, word) }
+      for wait in waits { wait.ended(stream, status) }
       return true
     }
   }

@@ -345,7 +345,7 @@ public final class App: Handled {
   func drainEngine() {
     guard let engine else { return }
     environment.drain()
-    tellDownloads()
+    answerDownloads()
     activities.setCurrent(engine.currentActivity)
     environment.setDeadline()
   }

@@ -65,7 +65,7 @@ final class FleetEnvironment: AppEnvironment {
 
   func close() {
     monitor.lock()
-    process?.checkIsTold()
+    process?.checkObligations()
     process?.leave()
     leave()
     fleet.attendStreams()
@@ -85,7 +85,7 @@ final class FleetEnvironment: AppEnvironment {
     guard let app, let process else { return }
     let (isDue, isPolled) = (!app.due.isEmpty, app.wakeUp.isGiven)
     process.awaitsDispatch = isPolled && isDue
-    process.settle(hasCallbacks: !isPolled && isDue)
+    process.schedule(hasCallbacks: !isPolled && isDue)
     if isPolled, isDue { app.wakeUp.signal(isAwaited: false) }
     fleet.ring()
   }
@@ -145,7 +145,7 @@ final class FleetEnvironment: AppEnvironment {
 extension FleetEnvironment: FleetProgram {
   var activitySource: (any ActivitySource)? { app }
 
-  func tell(_ call: (AppEngine, Moment) -> Void) {
+  func perform(_ call: (AppEngine, Moment) -> Void) {
     guard let app, let engine = app.engine else { return }
     call(engine, now)
     app.drainEngine()

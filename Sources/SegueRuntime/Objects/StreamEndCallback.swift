@@ -4,5 +4,5 @@ import SegueModel
 open class StreamEndCallback {
   public init() {}
   /// Called once, without locks; then released.
-  open func ended(_ stream: LiveStream, _ word: StreamStatus) {}
+  open func ended(_ stream: LiveStream, _ status: StreamStatus) {}
 }

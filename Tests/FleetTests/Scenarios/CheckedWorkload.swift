@@ -138,7 +138,7 @@ final class CheckedWorkload: Workload {
       fleet.report("fleet", "R7.4: a link is given up, and nothing was wrong with it")
     }
     checkStreams()
-    for device in devices { device.hub?.process.complain(device.hub?.engine.leftover) }
+    for device in devices { device.hub?.process.complain(device.hub?.engine.leak) }
     for app in apps {
       checkIsIdle(app)
       app.process.complain(app.engine?.leak)

@@ -215,7 +215,7 @@ extension CheckedWorkload {
     fleet.advance(Self.publishTime)
     expect(fixture, id, .failed(.handoffFailed), .failed)
     checkGone(fixture.id)
-    fixture.origin.tell { $0.becomeCurrent(fixture.id, $1) }
+    fixture.origin.perform { $0.becomeCurrent(fixture.id, $1) }
     fleet.advance(Self.publishTime)
     checkGone(fixture.id)
   }
@@ -329,6 +329,6 @@ extension CheckedWorkload {
 extension ScriptedApp {
   func cancel(_ id: Identifier) {
     process.does("cancels")
-    tell { $0.cancel(id, SegueError(.userCancelled, "the user cancelled"), $1) }
+    perform { $0.cancel(id, SegueError(.userCancelled, "the user cancelled"), $1) }
   }
 }

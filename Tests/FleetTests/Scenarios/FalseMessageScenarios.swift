@@ -42,7 +42,7 @@ extension CheckedWorkload {
       liar.process.does("lies", lie.rawValue)
       link.send(try message(lie, of: continuation, asked: number, fixture, liar, link).encoded())
       // Its messages are sent.
-      liar.tell { _, _ in }
+      liar.perform { _, _ in }
       fleet.advance(random.within(0, 50))
     }
     fleet.advance(Self.publishTime)

@@ -43,7 +43,7 @@ final class ObservedApp: ScriptedApp {
   func askRawStream(_ id: Identifier, _ from: ContinuedFrom) -> FleetSocket {
     let (near, far) = process.makeSockets()
     ends[id] = .open
-    tell { engine, now in
+    perform { engine, now in
       process.waits(forStream: id, "asks for a stream", deadline: now.uptime + engine.limits.continuation)
       engine.askStream(id, from, attachment: nil, otherEnd: FleetDescriptor(far), timeout: nil, now)
     }
@@ -51,7 +51,7 @@ final class ObservedApp: ScriptedApp {
   }
 
   func askHowEnded(_ id: Identifier) {
-    tell { engine, now in
+    perform { engine, now in
       process.waits(forStream: id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
       engine.askHowEnded(id, now)
     }

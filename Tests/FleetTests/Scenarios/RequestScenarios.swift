@@ -50,7 +50,7 @@ extension CheckedWorkload {
     let cancelled = ask(fixture, from, 100_000)
     let number = ask(fixture, from, 70_000)
     fleet.advance(500)
-    viewer.tell { engine, _ in engine.cancelRequest(cancelled) }
+    viewer.perform { engine, _ in engine.cancelRequest(cancelled) }
     fleet.advance(1_400)
     expectAnswer(fixture, cancelled, .userCancelled)
     expect(!hasEnded(fixture, late), viewer, "R7.5: a request ends before its deadline")
@@ -154,6 +154,6 @@ extension ScriptedApp {
       ).encoded())
     link.write([UInt8](repeating: 0, count: sent)[...], to: channel)
     link.finish(channel)
-    tell { _, _ in }
+    perform { _, _ in }
   }
 }

@@ -1,7 +1,7 @@
 import SegueModel
 
 /// A pending update about offers for a peer.
-struct OfferNews: Hashable {
+struct OfferUpdate: Hashable {
   enum Kind: UInt8 {
     /// Of an activity, to an app.
     case activity
@@ -18,66 +18,66 @@ struct OfferNews: Hashable {
   let hub: Identifier
   let activity: Identifier
 
-  static func activity(_ id: Identifier) -> OfferNews { OfferNews(kind: .activity, hub: none, activity: id) }
-  static func offer(_ hub: Identifier, _ id: Identifier) -> OfferNews {
-    OfferNews(kind: .offer, hub: hub, activity: id)
+  static func activity(_ id: Identifier) -> OfferUpdate { OfferUpdate(kind: .activity, hub: none, activity: id) }
+  static func offer(_ hub: Identifier, _ id: Identifier) -> OfferUpdate {
+    OfferUpdate(kind: .offer, hub: hub, activity: id)
   }
-  static func listed(_ hub: Identifier) -> OfferNews { OfferNews(kind: .listed, hub: hub, activity: none) }
-  static func route(_ hub: Identifier) -> OfferNews { OfferNews(kind: .route, hub: hub, activity: none) }
+  static func listed(_ hub: Identifier) -> OfferUpdate { OfferUpdate(kind: .listed, hub: hub, activity: none) }
+  static func route(_ hub: Identifier) -> OfferUpdate { OfferUpdate(kind: .route, hub: hub, activity: none) }
 
   private static var none: Identifier { Identifier(high: 0, low: 0) }
 }
 
 /// The pending updates for a peer, each once, in order of arrival.
-struct PendingOffers {
+struct PendingUpdates {
   /// Up to this many are searched; beyond that a set is used.
   private static let few = 16
 
-  private var order: [OfferNews] = []
+  private var order: [OfferUpdate] = []
   private var start = 0
   /// The entries of `order` from `start` on, if there were more than a few since it was empty.
-  private var members: Set<OfferNews> = []
+  private var members: Set<OfferUpdate> = []
 
   init() {}
 
-  init(_ news: [OfferNews]) { for one in news { append(one) } }
+  init(_ updates: [OfferUpdate]) { for update in updates { append(update) } }
 
   var count: Int { order.count - start }
   var isEmpty: Bool { start == order.count }
 
-  func contains(_ news: OfferNews) -> Bool {
-    members.isEmpty ? order[start...].contains(news) : members.contains(news)
+  func contains(_ update: OfferUpdate) -> Bool {
+    members.isEmpty ? order[start...].contains(update) : members.contains(update)
   }
 
   /// A present update keeps its position: none overtakes.
-  mutating func append(_ news: OfferNews) {
-    guard !contains(news) else { return }
+  mutating func append(_ update: OfferUpdate) {
+    guard !contains(update) else { return }
     if members.isEmpty, count == Self.few { members = Set(order[start...]) }
-    order.append(news)
-    if !members.isEmpty { members.insert(news) }
+    order.append(update)
+    if !members.isEmpty { members.insert(update) }
   }
 
   /// Appends it after all pending ones.
-  mutating func appendLast(_ news: OfferNews) {
-    if contains(news), let place = order[start...].firstIndex(of: news) {
+  mutating func appendLast(_ update: OfferUpdate) {
+    if contains(update), let place = order[start...].firstIndex(of: update) {
       order.remove(at: place)
-      if !members.isEmpty { members.remove(news) }
+      if !members.isEmpty { members.remove(update) }
     }
-    append(news)
+    append(update)
   }
 
-  mutating func popFirst() -> OfferNews? {
+  mutating func popFirst() -> OfferUpdate? {
     guard start < order.count else { return nil }
-    let news = order[start]
-    if !members.isEmpty { members.remove(news) }
+    let update = order[start]
+    if !members.isEmpty { members.remove(update) }
     start += 1
     if start == order.count {
       // Frees the memory of a burst.
-      self = PendingOffers()
+      self = PendingUpdates()
     } else if start >= 1_024, start * 2 >= order.count {
       order.removeFirst(start)
       start = 0
     }
-    return news
+    return update
   }
 }

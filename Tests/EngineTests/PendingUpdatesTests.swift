@@ -4,12 +4,12 @@ import Testing
 @testable import SegueEngine
 
 /// The pending updates for a slow peer.
-@Suite struct PendingOffersTests {
-  private func news(_ number: Int) -> OfferNews { .activity(Identifier(high: 0, low: UInt64(number))) }
+@Suite struct PendingUpdatesTests {
+  private func news(_ number: Int) -> OfferUpdate { .activity(Identifier(high: 0, low: UInt64(number))) }
 
   @Test(arguments: [3, 16, 17, 5_000])
   func `each offer is told once and in its turn, however many wait (R2.8)`(count: Int) {
-    var pending = PendingOffers()
+    var pending = PendingUpdates()
     for number in 0..<count { pending.append(news(number)) }
     // News of those that wait already, the last first.
     for number in (0..<count).reversed() { pending.append(news(number)) }
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func `one that was told waits again behind the others when there is news of it (R2.8)`() {
-    var pending = PendingOffers((0..<40).map(news))
+    var pending = PendingUpdates((0..<40).map(news))
     for number in 0..<30 {
       #expect(pending.popFirst() == news(number))
       pending.append(news(number))
