@@ -61,6 +61,20 @@ def test_the_table_is_what_the_header_gives():
     assert declared == FUNCTIONS
 
 
+def test_a_parameter_of_a_callback_that_may_be_null_says_so_in_the_table():
+    """The comment of each callback stands before its typedef: "or NULL" in the words about a parameter."""
+    pattern = re.compile(r"/\*\*((?:(?!\*/).)*)\*/\s*typedef \w+ \(\*(segue_\w+)\)\(", re.DOTALL)
+    comments = {name: comment for comment, name in pattern.findall(HEADER.read_text())}
+    found = 0
+    for callback in TABLE["callbacks"]:
+        for parameter in callback["parameters"]:
+            words = re.search(rf"\* +{parameter['name']}  +([^\n]*)", comments.get(callback["name"], ""))
+            if words and "or NULL" in words[1]:
+                found += 1
+                assert parameter["nullable"], f"{callback['name']}: {parameter['name']}"
+    assert found > 0
+
+
 def test_the_compiler_agrees_with_constants_and_layouts_of_the_table(tmp_path):
     claims = []
     for item in TABLE["constants"]:
