@@ -6,17 +6,6 @@ import Testing
 
 /// Which session resumes over a new connection of two hubs, and which connection stays.
 @Suite struct HandshakeTests {
-  private func offer(in world: World, by hub: Identifier) -> Message {
-    let offer = Offer(
-      description: OfferDescription(
-        id: world.identifier(), type: "com.example.note", title: "Draft", payloadVersion: 0, sizeHint: 0,
-        expirationDate: nil, supportsContinuationStreams: false),
-      origin: world.identifier(), appName: "editor", bundleIdentifier: "com.example.editor", deviceName: "away",
-      rank: 1, activatedAt: 0)
-    let origin = OfferOrigin(team: "TEAM", activation: 1, version: OffersVersion(hub: hub, number: 1))
-    return .offer(offer, OfferTiming(age: 0, remaining: nil), origin)
-  }
-
   private func titles(_ app: TestApp) -> [String] { app.engine.offers.all.map { $0.description.title ?? "" } }
 
   /// A device with an app that looks on, and a link to another hub, of which one offer has come.
@@ -26,13 +15,15 @@ import Testing
     let identity: Identifier
     let first: RawPeer
 
-    init(_ offer: (World, Identifier) -> Message) throws {
+    init() throws {
       world.startHub()
       viewer = world.open("viewer")
       identity = world.identifier()
       first = try RawPeer(hubIn: world, as: identity)
       try first.resume()
-      try first.say(.route(to: identity, Route([identity], sequence: 1), isSought: false), offer(world, identity))
+      try first.say(
+        .route(to: identity, Route([identity], sequence: 1), isSought: false),
+        .offered(world.identifier(), "Draft", of: identity))
       world.settle()
     }
 
@@ -41,7 +32,7 @@ import Testing
 
   @Test func `who only names a hub does its link no harm, whether it is cut or not (R7.4)`() throws {
     for isCut in [false, true] {
-      let scene = try Scene(offer)
+      let scene = try Scene()
       let secret = try #require(scene.first.secretOfHub)
       if isCut { scene.first.disconnect() }
       let other = try RawPeer(hubIn: scene.world, as: scene.identity)
@@ -73,7 +64,7 @@ import Testing
     #expect(after.decision?.session == before.secret)
     try after.say(
       .proceed(session: secret, received: 0), .route(to: identity, Route([identity], sequence: 1), isSought: false),
-      offer(in: world, by: identity))
+      .offered(world.identifier(), "Draft", of: identity))
     world.settle()
     #expect(titles(viewer) == ["Draft"])
   }
@@ -96,7 +87,7 @@ import Testing
   }
 
   @Test func `a link that both see alive is not replaced, one that either has lost goes on (R7.4)`() throws {
-    let scene = try Scene(offer)
+    let scene = try Scene()
     let secret = try #require(scene.first.secretOfHub)
     let second = try RawPeer(hubIn: scene.world, as: scene.identity)
     try second.resume((secret, isConnected: true))

@@ -12,38 +12,18 @@ import Testing
   /// Of those that a linked hub opens whose identifier is the higher one.
   private static let firstChannel: Link.Channel = 2
 
-  private func description(_ id: Identifier, _ title: String, type: String = "com.example.note") -> OfferDescription {
-    OfferDescription(
-      id: id, type: type, title: title, payloadVersion: 0, sizeHint: 0, expirationDate: nil,
-      supportsContinuationStreams: true)
-  }
-
-  /// A large one.
+  /// A large offer.
   private func offered(
     _ id: Identifier, _ title: String = title, by origin: Identifier = Identifier(high: 7, low: 7), of hub: Identifier,
     _ number: UInt64 = 1, type: String = "com.example.note"
   ) -> Message {
-    let offer = Offer(
-      description: description(id, title, type: type), origin: origin, appName: Self.text, bundleIdentifier: Self.text,
-      deviceName: Self.text, rank: 1, activatedAt: 0)
-    let version = OffersVersion(hub: hub, number: number)
-    return .offer(
-      offer, OfferTiming(age: 0, remaining: nil), OfferOrigin(team: "TEAM", activation: 1, version: version))
+    .offered(id, title, by: origin, of: hub, number, type: type, names: Self.text)
   }
 
   private func world() throws -> (World, HubEngine) {
     let world = World()
     world.startHub()
     return (world, try #require(world.hub))
-  }
-
-  private func linked(_ world: World) throws -> (RawPeer, Identifier) {
-    let id = world.identifier()
-    let peer = try RawPeer(hubIn: world, as: id)
-    try peer.resume()
-    try peer.say(.route(to: id, Route([id], sequence: 1), isSought: false))
-    world.settle()
-    return (peer, id)
   }
 
   private func receiver(_ number: UInt64) -> Receiver {
@@ -57,7 +37,7 @@ import Testing
     let (world, hub) = try world()
     var links: [(peer: RawPeer, id: Identifier, first: Identifier)] = []
     for _ in 0..<5 {
-      let (peer, id) = try linked(world)
+      let (peer, id) = try world.linkHub()
       let before = hub.remoteHubs.bytes.count
       links.append((peer, id, world.identifier()))
       try peer.say(offered(links.last!.first, of: id))
@@ -90,14 +70,14 @@ import Testing
 
   @Test func `a list that is asked for again before it was read is told once more, not each time (A4)`() throws {
     let (world, _) = try world()
-    let (relay, relaying) = try linked(world)
+    let (relay, relaying) = try world.linkHub()
     let home = world.identifier()
     try relay.say(.route(to: home, Route([relaying, home], sequence: 1), isSought: false))
     world.settle()
     try relay.say(.list(home, try #require(relay.lists[home])))
     let count = 100
     for _ in 0..<count { try relay.say(offered(world.identifier(), of: home)) }
-    let (asker, _) = try linked(world)
+    let (asker, _) = try world.linkHub()
     for number in 1...1_000 as ClosedRange<UInt64> { try asker.say(.follow(home, list: number)) }
     world.settle()
     let heard = asker.heard.drop { if case .list(home, 1_000) = $0 { false } else { true } }
@@ -108,7 +88,7 @@ import Testing
 
   @Test func `frames that are no messages fill no memory, either: who does not read is given up`() throws {
     let (world, hub) = try world()
-    let (away, _) = try linked(world)
+    let (away, _) = try world.linkHub()
     try fill(away, in: world)
     #expect(away.isConnected)
     // Each is answered by a frame that gives the channel up.
@@ -129,7 +109,10 @@ import Testing
     var activation: UInt64 = 0
     while peer.heldBytes < HubEngine.backlogLimit - 2_500 {
       activation += 1
-      try editor.say(.publish(description(id, Self.title), OfferTiming(age: 0, remaining: nil), activation: activation))
+      try editor.say(
+        .publish(
+          OfferDescription(id, Self.title, supportsStreams: true), OfferTiming(age: 0, remaining: nil),
+          activation: activation))
       world.settle()
     }
   }
@@ -138,8 +121,8 @@ import Testing
 
   @Test func `a hub that is given up while what was held for it goes through takes nothing with it (R3.14)`() throws {
     let (world, hub) = try world()
-    let (full, id) = try linked(world)
-    let (other, _) = try linked(world)
+    let (full, id) = try world.linkHub()
+    let (other, _) = try world.linkHub()
     let (origin, activity) = (world.identifier(), world.identifier())
     func attempt() -> Message.Continuation {
       Message.Continuation(id: world.identifier(), origin: Identifier(ofSecret: origin), activity: activity)
@@ -151,7 +134,9 @@ import Testing
     try fill(full, in: world)
     full.disconnect()
     let editor = try RawPeer(app: "editor", as: origin, in: world)
-    try editor.say(.publish(description(activity, "Draft"), OfferTiming(age: 0, remaining: nil), activation: 1))
+    try editor.say(
+      .publish(
+        OfferDescription(activity, "Draft", supportsStreams: true), OfferTiming(age: 0, remaining: nil), activation: 1))
     world.settle()
     let fetched = editor.heard.compactMap { if case .fetch(_, _, let receiver?) = $0 { receiver.id } else { nil } }
     #expect(fetched.count == HubEngine.continuationsOfOriginLimit + 1 && fetched.last == receiver(1_000).id)
@@ -165,7 +150,7 @@ import Testing
     throws
   {
     let (world, _) = try world()
-    let (away, _) = try linked(world)
+    let (away, _) = try world.linkHub()
     let app = try RawPeer(app: "viewer", in: world)
     let (origin, activity) = (world.identifier(), world.identifier())
     for (number, peer) in [away, app].enumerated() {
@@ -206,7 +191,7 @@ import Testing
 
   @Test func `a stream whose asker goes before it is answered leaves nothing (R7.1)`() throws {
     let (world, hub) = try world()
-    let (away, home) = try linked(world)
+    let (away, home) = try world.linkHub()
     let (origin, activity) = (world.identifier(), world.identifier())
     try away.say(offered(activity, by: origin, of: home))
     let app = try RawPeer(app: "viewer", in: world)
@@ -226,8 +211,8 @@ import Testing
 
   @Test func `who has heard of a hub that is gone hears of it again when it asks again (R1.11)`() throws {
     let (world, hub) = try world()
-    let (relay, relaying) = try linked(world)
-    let (asker, _) = try linked(world)
+    let (relay, relaying) = try world.linkHub()
+    let (asker, _) = try world.linkHub()
     let home = world.identifier()
     func announce() throws {
       try relay.say(.route(to: home, Route([relaying, home], sequence: 1), isSought: false))
@@ -256,11 +241,11 @@ import Testing
 
   @Test func `an outcome that comes by the next hub of a device is told once, and noted (R3.6)`() throws {
     let scene = try HostilePeerTests.Scene()
-    let (before, _) = try linked(scene.world)
+    let (before, _) = try scene.world.linkHub()
     let attempt = scene.attempt
     _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: receiver(1)), by: before)
     before.disconnect()
-    let (after, _) = try linked(scene.world)
+    let (after, _) = try scene.world.linkHub()
     func restored() throws -> [String] {
       try scene.say(.outcome(attempt, .restored, nil, receiver: receiver(1)), by: after)
     }
@@ -274,17 +259,17 @@ import Testing
 
   @Test func `another receiver does not take a continuation over, whose link is cut (R3.6)`() throws {
     let scene = try HostilePeerTests.Scene()
-    let (before, _) = try linked(scene.world)
+    let (before, _) = try scene.world.linkHub()
     let attempt = scene.attempt
     _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: receiver(1)), by: before)
     before.disconnect()
-    let (after, _) = try linked(scene.world)
+    let (after, _) = try scene.world.linkHub()
     #expect(try scene.say(.outcome(attempt, .restored, nil, receiver: receiver(2)), by: after).isEmpty)
   }
 
   @Test func `an outcome finds the next hub of the origin's device (R3.6)`() throws {
     let (world, _) = try world()
-    let (before, home) = try linked(world)
+    let (before, home) = try world.linkHub()
     let (origin, activity) = (world.identifier(), world.identifier())
     try before.say(offered(activity, by: origin, of: home))
     let app = try RawPeer(app: "viewer", in: world)
@@ -293,7 +278,7 @@ import Testing
     world.settle()
     #expect(before.heard.contains { if case .fetch = $0 { true } else { false } })
     before.disconnect()
-    let (after, next) = try linked(world)
+    let (after, next) = try world.linkHub()
     try after.say(offered(activity, by: origin, of: next))
     try app.say(.outcome(attempt, .restored, nil, receiver: nil))
     world.settle()

@@ -20,9 +20,7 @@ import Testing
     let hub = try RawPeer(hubIn: world)
     let editor = try RawPeer(app: "editor", in: world)
     let title = String(repeating: "a", count: Limits.title)
-    let offer = OfferDescription(
-      id: world.identifier(), type: "com.example.note", title: title, payloadVersion: 0, sizeHint: 0,
-      expirationDate: nil, supportsContinuationStreams: false)
+    let offer = OfferDescription(world.identifier(), title)
     for activation in 0..<UInt64(HubEngine.backlogLimit / Limits.title) {
       try editor.say(.publish(offer, OfferTiming(age: 0, remaining: nil), activation: activation))
       world.settle()

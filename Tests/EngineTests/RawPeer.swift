@@ -160,4 +160,38 @@ extension World {
     tell(app) { _ = $0.link(PassedDescriptor(), $1) }
     return try #require(hub?.takeAttachments().first)
   }
+
+  /// Links with the raw hub of another device, which has said how it is reached.
+  func linkHub() throws -> (peer: RawPeer, id: Identifier) {
+    let id = identifier()
+    let peer = try RawPeer(hubIn: self, as: id)
+    try peer.resume()
+    try peer.say(.route(to: id, Route([id], sequence: 1), isSought: false))
+    settle()
+    return (peer, id)
+  }
+}
+
+extension OfferDescription {
+  init(_ id: Identifier, _ title: String, type: String = "com.example.note", supportsStreams: Bool = false) {
+    self.init(
+      id: id, type: type, title: title, payloadVersion: 0, sizeHint: 0, expirationDate: nil,
+      supportsContinuationStreams: supportsStreams)
+  }
+}
+
+extension Message {
+  /// An offer of an app of another device.
+  /// - Parameter names: of app and device.
+  static func offered(
+    _ id: Identifier, _ title: String, by origin: Identifier = Identifier(high: 7, low: 7), of hub: Identifier,
+    _ number: UInt64 = 1, type: String = "com.example.note", names: String = "away"
+  ) -> Message {
+    let offer = Offer(
+      description: OfferDescription(id, title, type: type), origin: origin, appName: names, bundleIdentifier: names,
+      deviceName: names, rank: 1, activatedAt: 0)
+    let version = OffersVersion(hub: hub, number: number)
+    return .offer(
+      offer, OfferTiming(age: 0, remaining: nil), OfferOrigin(team: "TEAM", activation: 1, version: version))
+  }
 }

@@ -9,21 +9,6 @@ import Testing
 @Suite struct RoutesTests {
   private func titles(_ app: TestApp) -> [String] { app.engine.offers.all.map { $0.description.title ?? "" } }
 
-  private func offer(_ id: Identifier, _ title: String, in world: World) -> Offer {
-    Offer(
-      description: OfferDescription(
-        id: id, type: "com.example.note", title: title, payloadVersion: 0, sizeHint: 0, expirationDate: nil,
-        supportsContinuationStreams: false), origin: Identifier(high: 7, low: 7), appName: "editor",
-      bundleIdentifier: "com.example.editor", deviceName: "away", rank: 1, activatedAt: 0)
-  }
-
-  private func offered(_ id: Identifier, _ title: String, of hub: Identifier, _ number: UInt64, in world: World)
-    -> Message
-  {
-    let origin = OfferOrigin(team: "TEAM", activation: 1, version: OffersVersion(hub: hub, number: number))
-    return .offer(offer(id, title, in: world), OfferTiming(age: 0, remaining: nil), origin)
-  }
-
   private func gone(_ id: Identifier, of hub: Identifier, _ number: UInt64) -> Message {
     .gone(id, OffersVersion(hub: hub, number: number))
   }
@@ -35,15 +20,6 @@ import Testing
     return (world, world.open("viewer"))
   }
 
-  private func linked(_ world: World) throws -> (RawPeer, Identifier) {
-    let id = world.identifier()
-    let peer = try RawPeer(hubIn: world, as: id)
-    try peer.resume()
-    try peer.say(.route(to: id, Route([id], sequence: 1), isSought: false))
-    world.settle()
-    return (peer, id)
-  }
-
   private func say(_ messages: Message..., by peer: RawPeer, in world: World) throws {
     for message in messages { try peer.say(message) }
     world.settle()
@@ -51,8 +27,8 @@ import Testing
 
   @Test func `what others have made of a route that is lost is none, although nothing else is known (R1.11)`() throws {
     let (world, _) = scene()
-    let (near, nearID) = try linked(world)
-    let (far, farID) = try linked(world)
+    let (near, nearID) = try world.linkHub()
+    let (far, farID) = try world.linkHub()
     let (home, other) = (world.identifier(), world.identifier())
     let longer = Message.route(to: home, Route([farID, other, home], sequence: 1), isSought: false)
     try say(.route(to: home, Route([nearID, home], sequence: 1), isSought: false), by: near, in: world)
@@ -69,27 +45,27 @@ import Testing
     // It is not remembered for ever.
     try say(.route(to: home, nil, isSought: false), by: near, in: world)
     world.wait(HubEngine.disbeliefTime + 1)
-    let (late, lateID) = try linked(world)
+    let (late, lateID) = try world.linkHub()
     try say(.route(to: home, Route([lateID, other, home], sequence: 2), isSought: false), by: late, in: world)
     #expect(world.hub?.remoteHubs[home]?.route != nil)
   }
 
   @Test func `nobody speaks for the offers of a hub that is linked, or that is heard by another (R1.11)`() throws {
     let (world, viewer) = scene()
-    let (origin, home) = try linked(world)
-    let (liar, lying) = try linked(world)
+    let (origin, home) = try world.linkHub()
+    let (liar, lying) = try world.linkHub()
     let id = world.identifier()
-    try say(offered(id, "Draft", of: home, 1, in: world), by: origin, in: world)
+    try say(.offered(id, "Draft", of: home, 1), by: origin, in: world)
     try say(
       .route(to: home, Route([lying, home], sequence: 1), isSought: false), .list(home, 1), gone(id, of: home, .max),
-      offered(id, "Lie", of: home, .max, in: world), .listed(OffersVersion(hub: home, number: .max)),
+      .offered(id, "Lie", of: home, .max), .listed(OffersVersion(hub: home, number: .max)),
       by: liar, in: world)
     #expect(titles(viewer) == ["Draft"])
-    try say(offered(id, "Again", of: home, 2, in: world), by: origin, in: world)
+    try say(.offered(id, "Again", of: home, 2), by: origin, in: world)
     #expect(titles(viewer) == ["Again"])
     #expect(liar.lists.isEmpty, "it is followed to a hub that is linked")
     // An activity that another device offers is not taken over either.
-    try say(offered(id, "Lie", of: lying, 1, in: world), by: liar, in: world)
+    try say(.offered(id, "Lie", of: lying, 1), by: liar, in: world)
     #expect(titles(viewer) == ["Again"])
     try say(gone(id, of: home, 3), by: origin, in: world)
     #expect(titles(viewer) == ["Lie"], "it has an activity of that name after all")
@@ -97,20 +73,20 @@ import Testing
 
   @Test func `a made-up number keeps the truth away for 30 s at most (R1.11)`() throws {
     let (world, viewer) = scene()
-    let (liar, lying) = try linked(world)
+    let (liar, lying) = try world.linkHub()
     let home = world.identifier()
     let (id, other) = (world.identifier(), world.identifier())
     try say(.route(to: home, Route([lying, home], sequence: 1), isSought: false), by: liar, in: world)
     let list = try #require(liar.lists[home])
-    try say(.list(home, list), offered(id, "Lie", of: home, .max, in: world), by: liar, in: world)
-    let (relay, relaying) = try linked(world)
+    try say(.list(home, list), .offered(id, "Lie", of: home, .max), by: liar, in: world)
+    let (relay, relaying) = try world.linkHub()
     try say(.route(to: home, Route([relaying, home], sequence: 1), isSought: false), by: relay, in: world)
     #expect(relay.lists.isEmpty, "one way is as good as the other")
     try say(.route(to: home, nil, isSought: false), by: liar, in: world)
     #expect(liar.lists.isEmpty && titles(viewer) == ["Lie"])
     func truth() throws {
       try say(
-        .list(home, try #require(relay.lists[home])), offered(other, "Draft", of: home, 5, in: world),
+        .list(home, try #require(relay.lists[home])), .offered(other, "Draft", of: home, 5),
         .listed(OffersVersion(hub: home, number: 5)), by: relay, in: world)
     }
     try truth()
@@ -127,11 +103,11 @@ import Testing
 
   @Test func `who has lost a route asks for a newer one, and the hub that is sought tells of it (R1.11)`() throws {
     let (world, viewer) = scene()
-    let (relay, relaying) = try linked(world)
+    let (relay, relaying) = try world.linkHub()
     let home = world.identifier()
     try say(.route(to: home, Route([relaying, home], sequence: 3), isSought: false), by: relay, in: world)
     try say(
-      .list(home, try #require(relay.lists[home])), offered(world.identifier(), "Draft", of: home, 1, in: world),
+      .list(home, try #require(relay.lists[home])), .offered(world.identifier(), "Draft", of: home, 1),
       by: relay, in: world)
     // What is longer now may lead back to this hub, or to nothing.
     try say(
@@ -155,28 +131,28 @@ import Testing
 
   @Test func `what was said before a list begins is not believed, and what is not in it is gone (R1.11)`() throws {
     let (world, viewer) = scene()
-    let (relay, relaying) = try linked(world)
+    let (relay, relaying) = try world.linkHub()
     let home = world.identifier()
     let (one, two) = (world.identifier(), world.identifier())
     try say(
       .route(to: home, Route([relaying, home], sequence: 1), isSought: false),
-      offered(one, "Early", of: home, 1, in: world), by: relay, in: world)
+      .offered(one, "Early", of: home, 1), by: relay, in: world)
     #expect(titles(viewer).isEmpty)
     try say(
-      .list(home, try #require(relay.lists[home]) &+ 1), offered(one, "Other", of: home, 1, in: world), by: relay,
+      .list(home, try #require(relay.lists[home]) &+ 1), .offered(one, "Other", of: home, 1), by: relay,
       in: world)
     #expect(titles(viewer).isEmpty, "it answers what was not asked")
     try say(
-      .list(home, try #require(relay.lists[home])), offered(one, "One", of: home, 1, in: world),
-      offered(two, "Two", of: home, 1, in: world), .listed(OffersVersion(hub: home, number: 1)), by: relay, in: world)
+      .list(home, try #require(relay.lists[home])), .offered(one, "One", of: home, 1),
+      .offered(two, "Two", of: home, 1), .listed(OffersVersion(hub: home, number: 1)), by: relay, in: world)
     #expect(Set(titles(viewer)) == ["One", "Two"])
-    let (better, nearer) = try linked(world)
+    let (better, nearer) = try world.linkHub()
     try say(.route(to: home, Route([nearer, home], sequence: 1), isSought: false), by: better, in: world)
     try say(
       .route(to: home, Route([relaying, world.identifier(), home], sequence: 1), isSought: false), by: relay, in: world)
     #expect(relay.lists.isEmpty && Set(titles(viewer)) == ["One", "Two"])
     try say(
-      .list(home, try #require(better.lists[home])), offered(two, "Two", of: home, 2, in: world),
+      .list(home, try #require(better.lists[home])), .offered(two, "Two", of: home, 2),
       .listed(OffersVersion(hub: home, number: 2)), by: better, in: world)
     #expect(titles(viewer) == ["Two"])
     try say(.refresh, by: better, in: world)

@@ -3,7 +3,8 @@ import SegueModel
 import SegueWire
 import Testing
 
-/// A device in virtual time: apps, and one hub at a time, connected without delay. It contains no rule of Handoff.
+/// A device in virtual time: apps, and one hub at a time. Wires engines to each other, without drivers, network or
+/// delay: `LinkedDevices` of the fleet has those.
 final class World {
   private(set) var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
   private(set) var hub: HubEngine?

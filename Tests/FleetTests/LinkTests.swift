@@ -26,11 +26,7 @@ import Testing
   @Test func `offers pass a chain of hubs, and so do continuations, declines and receipts (R3.7)`() throws {
     let devices = try LinkedDevices(4)
     try devices.linkRow()
-    let editor = try devices.open("editor", on: 0)
-    let viewer = try devices.open("viewer", on: 3)
-    devices.wait()
-    try devices.offer(1, by: editor)
-    devices.wait()
+    let (_, viewer) = try devices.openEditorAndViewer()
     viewer.declines = true
     let declined = try devices.continue(in: viewer)
     devices.wait()
@@ -84,11 +80,7 @@ import Testing
   @Test func `a loop of hubs does no harm, and the longer way is taken over when the shorter one breaks`() throws {
     let devices = try LinkedDevices(3)
     try devices.linkAll()
-    let editor = try devices.open("editor", on: 0)
-    let viewer = try devices.open("viewer", on: 1)
-    devices.wait()
-    try devices.offer(1, by: editor)
-    devices.wait()
+    let (editor, viewer) = try devices.openEditorAndViewer(on: 1)
     #expect(devices.events(viewer) == [.appeared])
     try devices.unlink(0, 1)
     // Until both hubs have noticed.
@@ -106,11 +98,7 @@ import Testing
   @Test func `offers of a device that is cut off vanish at once, of one that falls silent within 30 s`() throws {
     let devices = try LinkedDevices(3)
     try devices.linkRow()
-    let editor = try devices.open("editor", on: 0)
-    let viewer = try devices.open("viewer", on: 2)
-    devices.wait()
-    try devices.offer(1, by: editor)
-    devices.wait()
+    let (_, viewer) = try devices.openEditorAndViewer()
     #expect(devices.titles(viewer) == ["T1"])
     try devices.silence(0, 1)
     devices.wait(28_500)
@@ -156,11 +144,7 @@ import Testing
   @Test func `a continuation whose way breaks for good fails, and its origin does not guess (R3.2, R3.6)`() throws {
     let devices = try LinkedDevices(2)
     try devices.link(0, 1)
-    let editor = try devices.open("editor", on: 0)
-    let viewer = try devices.open("viewer", on: 1)
-    devices.wait()
-    try devices.offer(1, by: editor)
-    devices.wait()
+    let (editor, viewer) = try devices.openEditorAndViewer()
     editor.answersSaves = false
     let attempt = try devices.continue(in: viewer)
     devices.wait(100)
@@ -188,11 +172,7 @@ import Testing
   @Test func `a change is published everywhere, and alone does not change the rank (R2.8)`() throws {
     let devices = try LinkedDevices(3)
     try devices.linkRow()
-    let editor = try devices.open("editor", on: 0)
-    let viewer = try devices.open("viewer", on: 2)
-    devices.wait()
-    try devices.offer(1, by: editor)
-    devices.wait()
+    let (editor, viewer) = try devices.openEditorAndViewer()
     let ranks = viewer.offers.map { $0.rank }
     try editor.change(0) { (activity) throws(SegueError) in try ScriptedApp.write(2, to: &activity) }
     devices.wait()

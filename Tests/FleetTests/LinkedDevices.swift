@@ -89,6 +89,16 @@ final class LinkedDevices {
     return app
   }
 
+  /// Opens an editor on the first device, which offers "T1", and a viewer on the last one, or on another.
+  func openEditorAndViewer(on device: Int? = nil) throws -> (editor: ObservedApp, viewer: ObservedApp) {
+    let editor = try open("editor", on: 0)
+    let viewer = try open("viewer", on: device ?? devices.count - 1)
+    wait()
+    try offer(1, by: editor)
+    wait()
+    return (editor, viewer)
+  }
+
   /// Makes a new activity current, whose title is the number: "T7".
   @discardableResult func offer(_ number: Int, by app: ScriptedApp) throws -> Identifier {
     let id = fleet.drawIdentifier()

@@ -56,11 +56,7 @@ import Testing
     init(devices count: Int = 2) throws {
       devices = try LinkedDevices(count)
       try devices.linkRow()
-      editor = try devices.open("editor", on: 0)
-      viewer = try devices.open("viewer", on: count - 1)
-      devices.wait()
-      try devices.offer(1, by: editor)
-      devices.wait()
+      (editor, viewer) = try devices.openEditorAndViewer()
       _ = try devices.continue(in: viewer)
       // Until the apps have done what they do by themselves.
       devices.wait(5_000)
