@@ -67,6 +67,8 @@ extension Database {
     try database.run("PRAGMA foreign_keys=ON")
     let version = try database.knownVersion(schema)
     try database.run(durability.pragma)
+    // Of an empty file: what is unused can be given back (`giveBack`).
+    try database.run("PRAGMA auto_vacuum=INCREMENTAL")
     try database.useLog()
     if isSuspect { try database.check() }
     try database.migrate(from: version, to: schema)

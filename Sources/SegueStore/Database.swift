@@ -105,6 +105,12 @@ final class Database {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
+  /// Gives space back to the file system, if more than 1 MiB of the file is unused; if that fails, some other time.
+  func giveBack() {
+    let unused = try? first("PRAGMA freelist_count") { row throws(SegueError) in try row.integer(0) }
+    if let unused, unused > 256 { _ = result(of: "PRAGMA incremental_vacuum") }
+  }
+
   /// The number of the row that was inserted last.
   var lastRow: Int64 { sqlite3_last_insert_rowid(connection) }
 

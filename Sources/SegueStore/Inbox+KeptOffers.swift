@@ -11,6 +11,7 @@ extension Inbox {
     life: Double = Limits.keptOfferLife
   ) throws(SegueError) {
     try Text.check(Optional(team), "team", atMost: Limits.identifier)
+    try Self.check(offer)
     let latest = now + life
     let expiry = offer.description.expirationDate.map { min($0, latest) } ?? latest
     guard expiry > now else { throw SegueError(.invalidState, "activity: has expired") }

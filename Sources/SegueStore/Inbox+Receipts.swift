@@ -6,7 +6,9 @@ extension Inbox {
   /// - Returns: false if one was decided before: this one must not be sent.
   public func decide(_ receipt: Receipt) throws(SegueError) -> Bool {
     let receiver = receipt.receiver
-    try Text.check(Optional(receipt.reason), "reason", atMost: Limits.identifier)
+    for text in [receipt.reason, receiver.deviceName, receiver.appName, receiver.bundleIdentifier] {
+      try Text.check(Optional(text), "receipt", atMost: Limits.identifier)
+    }
     return try database.transaction { () throws(SegueError) in
       let count = try database.run(
         """

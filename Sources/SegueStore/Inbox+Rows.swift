@@ -120,6 +120,15 @@ extension Inbox {
     WHERE is_sent = 0 ORDER BY number
     """
 
+  /// Throws INVALID_ARGUMENT or LIMIT_EXCEEDED for text that would not be taken when it is read.
+  static func check(_ offer: Offer) throws(SegueError) {
+    try Text.check(offer.description.type, "type", atMost: Limits.type)
+    try Text.check(offer.description.title, "title", atMost: Limits.title)
+    try Text.check(Optional(offer.appName), "app", atMost: Limits.identifier)
+    try Text.check(Optional(offer.bundleIdentifier), "bundle identifier", atMost: Limits.identifier)
+    try Text.check(Optional(offer.deviceName), "device", atMost: Limits.identifier)
+  }
+
   /// An offer in the order of its columns.
   static func cells(of offer: Offer) -> [Cell] {
     let description = offer.description

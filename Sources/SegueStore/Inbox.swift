@@ -1,7 +1,8 @@
 import SegueModel
 
 /// The durable half of the agent: entries that wait for apps (R3.8), kept offers (R2.5), the user's choices (R6.2) and
-/// receipts. What a call has stored is on the disk when it returns; a call that throws has changed nothing.
+/// receipts. What a call has stored is on the disk when it returns; a call that throws has changed nothing, except that
+/// after a disk that fails to synchronise, a restart may show it as done.
 ///
 /// It has no clock: `now` is seconds since 1970. It waits for the disk, and so must not be used on a thread that others
 /// wait for. It may move between threads, but is used by one at a time. All calls throw SYSTEM if the disk is full or
@@ -41,6 +42,7 @@ public final class Inbox: @unchecked Sendable {
   /// Throws LIMIT_EXCEEDED if the attachments, or the inbox, have too many bytes; INVALID_STATE if it has expired.
   public func put(_ entry: IncomingEntry, at now: Double) throws(SegueError) -> Placement {
     try Text.check(entry.app, "app", atMost: Limits.identifier)
+    try Self.check(entry.offer)
     let expiry = entry.offer.description.expirationDate ?? now + Limits.inboxLife
     return try database.transaction { () throws(SegueError) in
       let id = Cell(entry.continuation)
@@ -109,16 +111,14 @@ public final class Inbox: @unchecked Sendable {
   /// - Returns: false if there is no such entry, or no longer.
   @discardableResult
   public func acknowledge(_ continuation: Identifier, at now: Double) throws(SegueError) -> Bool {
-    try database.transaction { () throws(SegueError) in
-      try end([continuation], as: Self.acknowledged, at: now) > 0
-    }
+    try end(continuation, as: Self.acknowledged, at: now)
   }
 
   /// Ends an entry because the user wants it no more.
   /// - Returns: false if there is no such entry, or no longer.
   @discardableResult
   public func drop(_ continuation: Identifier, at now: Double) throws(SegueError) -> Bool {
-    try database.transaction { () throws(SegueError) in try end([continuation], as: Self.dropped, at: now) > 0 }
+    try end(continuation, as: Self.dropped, at: now)
   }
 
   /// Forgets the crashes on an entry, so that its app gets it again.
@@ -134,7 +134,7 @@ public final class Inbox: @unchecked Sendable {
   /// and what is remembered of ended entries and receipts after `Limits.inboxLife`.
   /// - Returns: the entries, and the activities of the kept offers.
   public func expire(at now: Double) throws(SegueError) -> (entries: [Identifier], keptOffers: [Identifier]) {
-    try database.transaction { () throws(SegueError) in
+    let gone = try database.transaction { () throws(SegueError) in
       let entries = try identifiers(
         "SELECT continuation FROM entries WHERE state = 0 AND expires <= ?1 ORDER BY number", now)
       let kept = try identifiers("SELECT activity FROM kept WHERE expires <= ?1 ORDER BY number", now)
@@ -145,6 +145,8 @@ public final class Inbox: @unchecked Sendable {
       try database.run("DELETE FROM receipts WHERE date < ?1", [old])
       return (entries, kept)
     }
+    database.giveBack()
+    return gone
   }
 
   /// The earliest date at which `expire` has something to do; nil if nothing can expire.
@@ -161,6 +163,12 @@ public final class Inbox: @unchecked Sendable {
     var found: [Identifier] = []
     try database.forEachRow(text, [.real(now)]) { row throws(SegueError) in found.append(try row.identifier(0)) }
     return found
+  }
+
+  private func end(_ continuation: Identifier, as state: Int64, at now: Double) throws(SegueError) -> Bool {
+    let count = try database.transaction { () throws(SegueError) in try end([continuation], as: state, at: now) }
+    database.giveBack()
+    return count > 0
   }
 
   /// Ends entries, within a transaction. What is remembered is that they were there.

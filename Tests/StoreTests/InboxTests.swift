@@ -3,6 +3,7 @@ import SegueModel
 import Testing
 
 @testable import SegueStore
+@testable import StoreProbe
 
 /// One rule each of the inbox.
 @Suite struct InboxTests {
@@ -175,6 +176,7 @@ import Testing
     try inbox.copy(entry.payload.attachments[0], to: fileno(copy))
     #expect(lseek(fileno(copy), 0, SEEK_END) == off_t(limit))
     try inbox.drop(Identifier(1), at: now)
+    #expect(try folder.data("inbox.db").count < 2_000_000, "what is unused is given back")
     #expect(thrown { try inbox.copy(entry.payload.attachments[0], to: fileno(copy)) }?.status == .notFound)
   }
 
@@ -191,6 +193,44 @@ import Testing
     let huge = [UInt8](repeating: 0, count: Limits.value + 64 * 1024 + 1)
     #expect(thrown { try inbox.put(.sample(3, document: huge), at: now) }?.status == .limitExceeded)
     #expect(thrown { try inbox.put(.sample(3, to: ""), at: now) }?.status == .invalidArgument)
+  }
+
+  @Test func `text that is too long to be read again is not stored`() throws {
+    let inbox = try open()
+    let long = String(repeating: "x", count: 2000)
+    func offer(type: String = "t", title: String? = nil, app: String = "", bundle: String = "", device: String = "")
+      -> Offer
+    {
+      let description = OfferDescription(
+        id: Identifier(1), type: type, title: title, payloadVersion: 0, sizeHint: 0, expirationDate: nil,
+        supportsContinuationStreams: false)
+      return Offer(
+        description: description, origin: Identifier(2), appName: app, bundleIdentifier: bundle, deviceName: device,
+        rank: 0, activatedAt: 0)
+    }
+    for offer in [
+      offer(type: long), offer(type: ""), offer(title: long), offer(app: long), offer(bundle: long),
+      offer(device: long),
+    ] {
+      let entry = IncomingEntry(
+        continuation: Identifier(1), app: "com.example.a", offer: offer, isStale: false, document: [])
+      #expect([.limitExceeded, .invalidArgument].contains(thrown { try inbox.put(entry, at: now) }?.status))
+      #expect(thrown { try inbox.keep(offer, team: "", document: [], at: now) } != nil)
+    }
+    #expect(thrown { try inbox.keep(offer(), team: long, document: [], at: now) }?.status == .limitExceeded)
+    #expect(thrown { try inbox.markUsed(long, at: now) }?.status == .limitExceeded)
+    #expect(thrown { try inbox.choose(long, for: "t") }?.status == .limitExceeded)
+    #expect(thrown { try inbox.put(.sample(1), at: .nan) }?.status == .invalidState)
+    #expect(thrown { try inbox.markUsed("a", at: .infinity) }?.status == .invalidArgument)
+    for texts in [(long, "", "", ""), ("", long, "", ""), ("", "", long, ""), ("", "", "", long)] {
+      let receiver = Receiver(
+        id: Identifier(1), deviceName: texts.0, appName: texts.1, bundleIdentifier: texts.2)
+      let receipt = Receipt(
+        continuation: Identifier(1), receiver: receiver, outcome: .restored, status: .ok, reason: texts.3,
+        isStale: false, date: now)
+      #expect(thrown { try inbox.decide(receipt) }?.status == .limitExceeded)
+    }
+    #expect(try inbox.summary() == "" && inbox.entries().isEmpty)
   }
 
   @Test func `choices and uses are remembered until they are forgotten (R6.2)`() throws {

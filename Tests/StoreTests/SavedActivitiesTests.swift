@@ -21,7 +21,7 @@ import Testing
     ("日本", ["日本語のノート"]), ("本語", ["日本語のノート"]), ("本日", []), ("日本*", ["日本語のノート"]),
     ("한국", ["한국어 notes"]), ("국", ["한국어 notes"]), ("uber", ["Über-Maß"]), ("über", ["Über-Maß"]),
     ("über-maß", ["Über-Maß"]), ("\"budget\"", ["Budget 2024", "the budget"]), ("the AND budget", []),
-    ("title:budget", []), ("budget OR", []), ("(budget", ["Budget 2024", "the budget"]),
+    ("title:budget", []), ("bud\"get", []), ("budget OR", []), ("(budget", ["Budget 2024", "the budget"]),
     ("^budget", ["Budget 2024", "the budget"]),
     ("NEAR(the budget)", []), ("a\u{0}b", []), ("😀", []), ("budget …", ["Budget 2024", "the budget"]),
     ("* budget", ["Budget 2024", "the budget"]),
