@@ -1,13 +1,5 @@
 import SegueModel
 
-/// The side of a link, which decides the numbers of the channels that it opens.
-public enum LinkSide: Sendable {
-  /// Opened the connection: odd channels.
-  case connecting
-  /// Accepted it: even channels.
-  case accepting
-}
-
 /// One end of a connection: messages, and channels of bytes with credit, multiplexed into frames.
 ///
 /// `receive` takes bytes in, `takeOutput` gives bytes out, `nextEvent` gives their meaning. Messages overtake the bytes

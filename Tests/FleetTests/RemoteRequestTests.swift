@@ -9,18 +9,14 @@ import Testing
   /// An editor on the first device, and a viewer on the last that has continued what it offers.
   private struct Continued {
     let devices: LinkedDevices
-    let editor: ScriptedApp
-    let viewer: ScriptedApp
+    let editor: ObservedApp
+    let viewer: ObservedApp
     let from: ContinuedFrom
 
     init(_ count: Int) throws {
       devices = try LinkedDevices(count)
       try devices.linkRow()
-      editor = try devices.open("editor", on: 0)
-      viewer = try devices.open("viewer", on: count - 1)
-      devices.wait()
-      try devices.offer(1, by: editor)
-      devices.wait()
+      (editor, viewer) = try devices.openEditorAndViewer()
       _ = try devices.continue(in: viewer)
       devices.wait()
       from = try #require(viewer.lastContinued)

@@ -40,7 +40,6 @@ extension ScriptedApp {
   func end(_ id: Identifier, _ status: StreamStatus) {
     guard let stream = stream(id) else { return }
     process.complain(stream.end(status))
-    streamEnds.append(status)
     if stream.hasEnded || status != .ended { close(stream) } else { move(stream) }
   }
 

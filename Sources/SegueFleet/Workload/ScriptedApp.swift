@@ -48,20 +48,19 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   /// Ends of streams.
   var streams: [ScriptedStream] = []
 
-  // What its callbacks got.
   private var isReady = false
-  private(set) var saveCount = 0
-  private(set) var reasons: [Reason]?
-  /// The reported ends of streams, latest last.
-  var streamEnds: [StreamStatus] = []
-  private(set) var lastContinued: ContinuedFrom?
-  /// The result of the link that it has asked for.
-  private(set) var linkedWith: String?
-  private(set) var linkEnd: SegueError?
 
-  init(_ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false) throws(SegueError) {
+  /// Throws INVALID_STATE if the device is down.
+  convenience init(
+    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false
+  ) throws(SegueError) {
+    self.init(identity, in: try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly))
+  }
+
+  /// - Parameter process: a new one.
+  init(_ identity: AppIdentity, in process: FleetProcess) {
     self.identity = identity
-    process = try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly)
+    self.process = process
     // Derived from its name, so that the randomness of a workload is not affected.
     savePolicy = identity.id.bytes[0] & 1 == 0 ? .whenPulled : .whenNeeded
     let engine = AppEngine(identity: identity, limits: Limits(), savePolicy: savePolicy, owner: self)
@@ -212,15 +211,12 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   /// Asks for a link with another device; nil for an unusable connection.
   func ask(_ link: DeviceLink?) {
-    linkedWith = nil
-    linkEnd = nil
     process.does("asks for a link")
     perform { _ = $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
   }
 
   func explain(_ index: Int) {
     let known = activities[index]
-    reasons = nil
     perform { engine, now in process.asks(engine.explain(known.id, known.activity, now)) }
   }
 
@@ -296,7 +292,6 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     case .offer(let event, let offer): observe(.offer(event, offer.description.id))
     case .wasContinued(let activity, _):
       if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
-    case .explanation(_, let reasons): self.reasons = reasons
     case .requestCame(let number, _, let bytes):
       guard answersContinue else { return pendingRequests.append((number, bytes)) }
       perform { $0.respond(to: number, bytes, $1) }
@@ -307,14 +302,11 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     case .connection(let isReady):
       if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
       self.isReady = isReady
-    case .linked(_, let deviceName): linkedWith = deviceName
-    case .linkEnded(_, let error): linkEnd = error
-    case .log: break
+    case .explanation, .linked, .linkEnded, .log: break
     }
   }
 
   private func run(_ save: UInt64, of activity: Identifier) {
-    saveCount += 1
     perform { engine, _ in engine.saveBegan(save) }
     if let index = activities.firstIndex(where: { $0.id == activity }) {
       if activities[index].saves == 0, case .whenNeeded = savePolicy {
@@ -342,7 +334,6 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
       if declines { observe(.answers(id, .declined)) }
       perform { $0.announced(id, decline: declines ? "not now" : nil, $1) }
     case .continue(_, let from):
-      lastContinued = from
       request(from)
       askStream(from)
       guard answersContinue else { return pendingAnswers.append(id) }

@@ -17,9 +17,16 @@ final class CheckedWorkload: Workload {
 
   /// An app that offers its last activity, and one that sees it.
   struct Fixture {
-    let origin: ScriptedApp
-    let viewer: ScriptedApp
+    let origin: ObservedApp
+    let viewer: ObservedApp
     let id: Identifier
+
+    init(origin: ScriptedApp, viewer: ScriptedApp, id: Identifier) {
+      // `makeApp` makes no others.
+      self.origin = unsafeDowncast(origin, to: ObservedApp.self)
+      self.viewer = unsafeDowncast(viewer, to: ObservedApp.self)
+      self.id = id
+    }
 
     /// The index of the activity among those of its app.
     var index: Int { origin.activityCount - 1 }

@@ -6,8 +6,17 @@ import SegueModel
 /// A scripted app that reports to the checker of its workload's history.
 final class ObservedApp: ScriptedApp {
   private let history: HistoryChecker
-  /// What it was told of the links that it has asked for, in a few words each.
+  /// The events of the links that it has asked for, in a few words each.
   private(set) var linkEvents: [String] = []
+  /// The result of the last link that it has asked for.
+  private(set) var linkedWith: String?
+  private(set) var linkEnd: SegueError?
+  private(set) var saveCount = 0
+  /// The last explanation; nil while it waits for one.
+  private(set) var reasons: [Reason]?
+  private(set) var lastContinued: ContinuedFrom?
+  /// The reported ends of streams, latest last.
+  var streamEnds: [StreamStatus] = []
   /// The results of the streams that it has asked for.
   private(set) var streamAnswers: [SegueError?] = []
   /// The local ends of streams that a test reads and writes in place of the app.
@@ -17,21 +26,40 @@ final class ObservedApp: ScriptedApp {
     _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool, _ history: HistoryChecker
   ) throws(SegueError) {
     self.history = history
-    try super.init(identity, on: device, offersFrontmostOnly: offersFrontmostOnly)
+    super.init(identity, in: try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly))
   }
 
   override func deliver(_ delivery: Delivery) {
     switch delivery {
-    case .linked(_, let name): linkEvents.append("linked with \(name)")
-    case .linkEnded(_, let error): linkEvents.append("ended \(error.status)")
+    case .linked(_, let name):
+      linkedWith = name
+      linkEvents.append("linked with \(name)")
+    case .linkEnded(_, let error):
+      linkEnd = error
+      linkEvents.append("ended \(error.status)")
+    case .willSave: saveCount += 1
+    case .explanation(_, let reasons): self.reasons = reasons
     case .streamAnswered(_, let error): streamAnswers.append(error)
-    case .streamEnded(let id, let status) where stream(id) == nil: streamEnds.append(status)
+    case .streamEnded(_, let status): streamEnds.append(status)
     default: break
     }
     super.deliver(delivery)
   }
 
-  override func observe(_ event: HistoryEvent) { process.complain(history.violation(by: event, at: self)) }
+  override func observe(_ event: HistoryEvent) {
+    if case .step(.continue(_, let from), _) = event { lastContinued = from }
+    process.complain(history.violation(by: event, at: self))
+  }
+
+  override func explain(_ index: Int) {
+    reasons = nil
+    super.explain(index)
+  }
+
+  override func ask(_ link: DeviceLink?) {
+    (linkedWith, linkEnd) = (nil, nil)
+    super.ask(link)
+  }
 
   override func streamEnd(_ id: Identifier) -> StreamStatus {
     ends[id] ?? super.streamEnd(id)

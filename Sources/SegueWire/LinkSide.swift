@@ -1,0 +1,7 @@
+/// The side of a link, which decides the numbers of the channels that it opens.
+public enum LinkSide: Sendable {
+  /// Opened the connection: odd channels.
+  case connecting
+  /// Accepted it: even channels.
+  case accepting
+}
