@@ -80,15 +80,34 @@ final class ContinuationRoute {
 struct PeerRoutes {
   /// Routes for which the peer leads to the receiver, oldest first.
   fileprivate var receiving: [ContinuationRoute] = []
+  /// How many of them have an attempt in progress.
+  fileprivate(set) var attempts = 0
   /// Routes for which the peer leads to the origin.
   fileprivate var origin = UnorderedList<ContinuationRoute>()
 
   var last: ContinuationRoute? { receiving.last ?? origin.all.last }
   var hasAttempts: Bool { receiving.contains { $0.attempt != nil } || origin.all.contains { $0.attempt != nil } }
 
-  func attempts(to origin: Peer) -> Int { receiving.count { $0.attempt != nil && $0.originPeer === origin } }
-  var attempts: Int { receiving.count { $0.attempt != nil } }
+  /// Whether fewer than `limit` attempts are for activities of this origin.
+  func hasFewer(than limit: Int, to origin: Peer) -> Bool {
+    attempts < limit || receiving.count { $0.attempt != nil && $0.originPeer === origin } < limit
+  }
+
   func held(_ held: ContinuationRoute.Held) -> Int { receiving.count { $0.held?.isFetch == held.isFetch } }
+
+  var isConsistent: Bool { attempts == receiving.count { $0.attempt != nil } }
+
+  /// Usually it is among the oldest.
+  fileprivate mutating func removeReceiving(_ route: ContinuationRoute) {
+    guard let place = receiving.firstIndex(where: { $0 === route }) else { return }
+    receiving.remove(at: place)
+    if route.attempt != nil { attempts -= 1 }
+  }
+
+  fileprivate mutating func appendReceiving(_ route: ContinuationRoute) {
+    receiving.append(route)
+    if route.attempt != nil { attempts += 1 }
+  }
 }
 
 /// The continuations at a hub. Each peer has a quota as the receiver, so that it cannot displace routes of others. No
@@ -137,10 +156,10 @@ struct ContinuationTable {
     if let known, known.receiverPeer === peer { return known }
     guard makeRoom(for: peer, now) else { return nil }
     let route = known ?? ContinuationRoute(continuation, receiver, from: peer)
-    if known != nil { route.receiverPeer.routes.receiving.removeAll { $0 === route } }
+    if known != nil { route.receiverPeer.routes.removeReceiving(route) }
     routes[route.id] = route
     route.receiverPeer = peer
-    peer.routes.receiving.append(route)
+    peer.routes.appendReceiving(route)
     return route
   }
 
@@ -155,7 +174,7 @@ struct ContinuationTable {
     end(route)
     release(route)
     routes[route.id] = nil
-    route.receiverPeer.routes.receiving.removeAll { $0 === route }
+    route.receiverPeer.routes.removeReceiving(route)
     leaveOrigin(route)
   }
 
@@ -168,7 +187,10 @@ struct ContinuationTable {
   // MARK: Attempts
 
   mutating func begin(_ route: ContinuationRoute, until expiresAt: Int64) {
-    if route.attempt == nil { route.attemptPlace = attempts.append(route) }
+    if route.attempt == nil {
+      route.attemptPlace = attempts.append(route)
+      route.receiverPeer.routes.attempts += 1
+    }
     route.attempt = ContinuationRoute.Attempt(expiresAt: expiresAt)
   }
 
@@ -176,6 +198,7 @@ struct ContinuationTable {
   mutating func end(_ route: ContinuationRoute) {
     guard route.attempt != nil else { return }
     route.attempt = nil
+    route.receiverPeer.routes.attempts -= 1
     if let moved = attempts.remove(at: route.attemptPlace) { moved.attemptPlace = route.attemptPlace }
   }
 

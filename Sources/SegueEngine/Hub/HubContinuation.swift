@@ -65,7 +65,7 @@ extension HubEngine {
     _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, milliseconds: Int64
   ) -> ContinuationRoute? {
     guard peer.routes.attempts < peer.continuationLimit,
-      peer.routes.attempts(to: origin) < Self.continuationsOfOriginLimit,
+      peer.routes.hasFewer(than: Self.continuationsOfOriginLimit, to: origin),
       let route = continuations.connect(continuation, receiver.id, from: peer, to: origin, now.uptime)
     else { return nil }
     continuations.begin(route, until: now.uptime + milliseconds + Self.continuationGrace)
