@@ -6,8 +6,8 @@ public enum Outcome: Int32, Sendable {
   case unknown = 4
 }
 
-/// The app that continued an activity, or tried to.
-public struct Receiver: Sendable {
+/// The app that continued an activity, or tried to. A class, because it is passed on often, like `Receipt`.
+public final class Receiver: Sendable {
   public let id: Identifier
   public let deviceName: String
   public let appName: String
@@ -22,7 +22,7 @@ public struct Receiver: Sendable {
 }
 
 /// The record of how an attempt ended, for the origin.
-public struct Receipt: Sendable {
+public final class Receipt: Sendable {
   public let continuation: Identifier
   public let receiver: Receiver
   public let outcome: Outcome

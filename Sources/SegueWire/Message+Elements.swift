@@ -13,10 +13,11 @@ extension Message {
 
   @inline(never)
   private static func decode(_ reader: FlatReader?) throws(SegueError) -> Message? {
-    guard let reader, var coder = MessageCoder(reader) else {
+    guard var reader, let count = reader.array(), count > 0, let number = reader.unsigned() else {
       throw SegueError(.malformed, "message: not an array that starts with a number")
     }
-    guard var message = Message(blank: coder.number) else { return nil }
+    guard var message = Message(blank: number) else { return nil }
+    var coder = MessageCoder(reader, number: number, count: count - 1)
     message.code(with: &coder)
     if let failure = coder.failure { throw failure }
     return message

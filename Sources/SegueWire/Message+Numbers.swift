@@ -94,7 +94,7 @@ extension Identifier {
 }
 
 extension SegueError {
-  static var blank: SegueError { SegueError(.ok, "") }
+  static let blank = SegueError(.ok, "")
 }
 
 extension AppIdentity {
@@ -103,7 +103,7 @@ extension AppIdentity {
 }
 
 extension Receiver {
-  static var blank: Receiver { Receiver(id: .blank, deviceName: "", appName: "", bundleIdentifier: "") }
+  static let blank = Receiver(id: .blank, deviceName: "", appName: "", bundleIdentifier: "")
 }
 
 extension OfferDescription {

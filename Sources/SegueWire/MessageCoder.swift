@@ -20,13 +20,11 @@ struct MessageCoder {
   /// Writes messages.
   init() { number = 0 }
 
-  /// Reads a message. Nil unless the bytes are an array that starts with a number.
-  init?(_ message: FlatReader) {
-    var reader = message
-    guard let array = reader.array(), array > 0, let first = reader.unsigned() else { return nil }
+  /// Reads a message: the elements after its number, of which there are `count`.
+  init(_ reader: FlatReader, number: UInt64, count: Int) {
     self.reader = reader
-    number = first
-    count = array - 1
+    self.number = number
+    self.count = count
   }
 
   /// Writes a message in place of the last one.
@@ -203,11 +201,13 @@ struct MessageCoder {
     guard hasValue(receiver != nil) else { return nil }
     let receiver = receiver ?? Receiver.blank
     enter("a receiver")
-    let coded = Receiver(
-      id: code(receiver.id), deviceName: code(receiver.deviceName), appName: code(receiver.appName),
-      bundleIdentifier: code(receiver.bundleIdentifier))
+    let id = code(receiver.id)
+    let deviceName = code(receiver.deviceName)
+    let appName = code(receiver.appName)
+    let bundleIdentifier = code(receiver.bundleIdentifier)
     leave()
-    return coded
+    guard isReading else { return receiver }
+    return Receiver(id: id, deviceName: deviceName, appName: appName, bundleIdentifier: bundleIdentifier)
   }
 
   mutating func code(_ outcome: Outcome) -> Outcome {
