@@ -7,9 +7,13 @@ import SegueModel
 final class DeadlineTimer {
   let fd: Int32
   private var deadline: Int64?
+  /// The uptime at which the last deadline was unset.
+  private var unsetAt = Int64.min / 2
 
   /// Milliseconds in which another wake-up is likely.
   private static let soon: Int64 = 1_000
+  /// Deadlines that are unset within that many milliseconds after each other are a burst.
+  private static let burst: Int64 = 100
 
   convenience init() throws(SegueError) {
     let fd = linux_timerfd()
@@ -27,9 +31,16 @@ final class DeadlineTimer {
   func set(_ deadline: Int64?) {
     if let deadline {
       guard self.deadline.map({ deadline < $0 }) ?? true else { return }
-    } else {
-      guard let set = self.deadline, set - Clock.uptime > Self.soon else { return }
+      return arm(deadline)
     }
+    let uptime = Clock.uptime
+    guard let set = self.deadline, set - uptime > Self.soon else { return }
+    // In a burst one early wake-up, after which nothing may be due, costs less than to set and to unset each deadline.
+    arm(uptime - unsetAt < Self.burst ? uptime + 2 * Self.burst : nil)
+    unsetAt = uptime
+  }
+
+  private func arm(_ deadline: Int64?) {
     self.deadline = deadline
     var time = itimerspec()
     // Zero unsets it.
