@@ -12,10 +12,11 @@ SONAME  := libsegue.so.0
 RESOURCES = $(shell swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
 TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p' | head -1)
 # lld, because GNU ld leaves internal symbols in the dynamic table of a library with a version script.
+# --wrap: Sources/SegueABI/Boundary/Allocation.swift.
 LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
        -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
        -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker -z -Xlinker pack-relative-relocs \
-       -Xlinker --gc-sections -Xlinker --icf=all
+       -Xlinker --gc-sections -Xlinker --icf=all -Xlinker --wrap=posix_memalign
 
 # The library's one dependency first; libsqlite3-dev is for the agent, the rest for tests, benchmarks and tools. The
 # Python is Debian's, whose gi the GLib adapter is tested with.
