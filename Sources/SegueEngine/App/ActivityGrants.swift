@@ -29,8 +29,11 @@ final class ActivityGrants {
   func app(_ continuation: Identifier) -> Identifier? { grants.first { $0.continuation == continuation }?.app }
 
   func insert(_ grant: ActivityGrant) {
-    guard !grants.contains(where: { $0.continuation == grant.continuation }) else { return }
-    let theirs = grants.count { $0.app == grant.app }
+    var theirs = 0
+    for index in grants.indices {
+      guard grants[index].continuation != grant.continuation else { return }
+      if grants[index].app == grant.app { theirs += 1 }
+    }
     if theirs >= Self.appLimit {
       removeOldest(of: grant.app)
     } else if grants.count >= Self.capacity {

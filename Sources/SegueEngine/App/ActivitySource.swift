@@ -26,8 +26,11 @@ public protocol AppEngineOwner: ActivitySource {
   func deliver(_ delivery: Delivery)
   /// Whether the host does not dispatch, so that messages of others are refused.
   var isBacklogged: Bool { get }
+  /// Whether log lines of this severity are wanted.
+  func logs(_ severity: Severity) -> Bool
 }
 
 extension AppEngineOwner {
+  public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
 }

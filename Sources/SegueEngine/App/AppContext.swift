@@ -22,5 +22,7 @@ final class AppContext {
 
   func deliver(_ delivery: Delivery) { owner.deliver(delivery) }
 
-  func log(_ severity: Severity, _ message: DiagnosticText) { deliver(.log(severity, message)) }
+  func log(_ severity: Severity, _ message: @autoclosure () -> DiagnosticText) {
+    if owner.logs(severity) { deliver(.log(severity, message())) }
+  }
 }

@@ -52,7 +52,15 @@ public final class AppEngine {
 
   /// The uptime in milliseconds at which `tick` is due, or nil.
   public var nextDeadline: Int64? {
-    features.reduce(hub.nextDeadline) { earlier($0, $1.nextDeadline) }
+    // After each call: without a loop over existentials, which would retain each.
+    var next = earlier(hub.nextDeadline, seen.nextDeadline)
+    next = earlier(next, outcomes.nextDeadline)
+    next = earlier(next, incoming.nextDeadline)
+    next = earlier(next, saves.nextDeadline)
+    next = earlier(next, current.nextDeadline)
+    next = earlier(next, outgoing.nextDeadline)
+    next = earlier(next, streams.nextDeadline)
+    return earlier(next, requests.nextDeadline)
   }
 
   /// Does what is due.
@@ -235,6 +243,9 @@ public final class AppEngine {
 
   /// The first violated invariant, or nil. Asked after each simulated step (R11.1).
   public var brokenInvariant: StaticString? {
+    if nextDeadline != features.reduce(hub.nextDeadline, { earlier($0, $1.nextDeadline) }) {
+      return "app: a feature has a deadline that the engine does not know"
+    }
     for feature in features {
       if let broken = feature.brokenInvariant { return broken }
       if isClosed, !feature.isIdle { return "R3.14: it is closed, and something has not ended" }

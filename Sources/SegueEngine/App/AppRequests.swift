@@ -325,7 +325,11 @@ final class AppRequests: AppFeature {
     endAll(Self.isLate) { $0.isTimed && $0.deadline <= now.uptime }
   }
 
-  var nextDeadline: Int64? { requests.reduce(nil) { earlier($0, $1.isTimed ? $1.deadline : nil) } }
+  var nextDeadline: Int64? {
+    var next: Int64?
+    for index in requests.indices where requests[index].isTimed { next = earlier(next, requests[index].deadline) }
+    return next
+  }
 
   func close(_ error: SegueError, _ now: Moment) {
     endAll(SegueError(.connectionUnavailable, "the app where the activity lives was closed")) { !$0.isOurs }

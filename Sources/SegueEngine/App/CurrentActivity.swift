@@ -123,15 +123,15 @@ final class CurrentActivity: AppFeature {
 
   /// Schedules the save of a dirty current activity (R2.2).
   private func scheduleSave(_ state: Activity?, _ now: Moment) {
-    guard let offered = current, app.limits.saveDelay > 0, let state else { return }
-    guard state.needsSave, !saves.isBeingRestored(offered.id) else {
+    guard let id, app.limits.saveDelay > 0, let state else { return }
+    guard state.needsSave, !saves.isBeingRestored(id) else {
       current?.saveAt = nil
       current?.dirtySince = nil
       return
     }
-    let dirtySince = offered.dirtySince ?? now.uptime
+    let dirtySince = current?.dirtySince ?? now.uptime
     let latest = max(app.limits.saveLatest, app.limits.saveDelay)
-    let lastChange = max(app.owner.lastChange(of: offered.id), dirtySince)
+    let lastChange = max(app.owner.lastChange(of: id), dirtySince)
     current?.dirtySince = dirtySince
     current?.saveAt = min(lastChange + app.limits.saveDelay, dirtySince + latest)
   }
@@ -144,51 +144,53 @@ final class CurrentActivity: AppFeature {
     put(state, now)
   }
 
-  private func withdraw(_ former: Offered) {
-    guard former.lastPut != nil else { return }
-    hub.send(.withdraw(former.id))
-  }
+  private func withdraw(_ former: Offered) { if former.lastPut != nil { hub.send(.withdraw(former.id)) } }
 
   /// Publishes the current activity to the hub, unless the hub knows it, or got an update just now.
   private func put(_ state: Activity?, _ now: Moment) {
-    guard var offered = current else { return }
-    defer { current = offered }
+    guard let id else { return }
     guard hub.isWelcome, let state else {
       // The next hub gets everything at once: until then nothing is due.
-      offered.updateAt = nil
-      offered.expiresAt = nil
+      current?.updateAt = nil
+      current?.expiresAt = nil
       return
     }
-    offered.expiresAt = state.expirationDate.map { now.uptime(of: $0) }
     guard state.isOfferable(at: now.date) else {
-      offered.expiresAt = nil
-      offered.updateAt = nil
-      withdraw(offered)
-      offered.lastPut = nil
+      current?.expiresAt = nil
+      current?.updateAt = nil
+      if let current { withdraw(current) }
+      current?.lastPut = nil
       return
     }
-    let description = OfferDescription(state, id: offered.id)
-    let isActivation = offered.lastPut == nil || offered.lastActivation != offered.activation
-    if !isActivation {
-      guard offered.lastPut != description else {
-        offered.updateAt = nil
+    current?.expiresAt = state.expirationDate.map { now.uptime(of: $0) }
+    let description = OfferDescription(state, id: id)
+    if let lastPut = current?.lastPut, current?.lastActivation == current?.activation {
+      guard lastPut != description else {
+        current?.updateAt = nil
         return
       }
-      let mayAt = offered.lastPutAt + Limits.offerUpdate
+      let mayAt = (current?.lastPutAt ?? 0) + Limits.offerUpdate
       guard mayAt <= now.uptime else {
-        offered.updateAt = mayAt
+        current?.updateAt = mayAt
         return
       }
     }
+    publish(description, now)
+  }
+
+  /// Sends it, unless the hub does not keep up.
+  private func publish(_ description: OfferDescription, _ now: Moment) {
     // A hub that does not keep up gets only the last state; it also has to answer in time.
     guard hub.link.map({ $0.pendingBytes < Self.putBacklog }) ?? true else {
-      offered.updateAt = now.uptime + Limits.offerUpdate
+      current?.updateAt = now.uptime + Limits.offerUpdate
       return
     }
+    guard var offered = current else { return }
     offered.updateAt = nil
     offered.lastPut = description
     offered.lastPutAt = now.uptime
     offered.lastActivation = offered.activation
+    current = offered
     let timing = OfferTiming(
       activatedAt: offered.activatedAt, expirationDate: description.expirationDate, now: now)
     hub.sendChecked(.publish(description, timing, activation: offered.activation), now)
@@ -216,8 +218,7 @@ final class CurrentActivity: AppFeature {
   }
 
   var nextDeadline: Int64? {
-    guard let current else { return nil }
-    return earlier(earlier(current.updateAt, current.saveAt), current.expiresAt)
+    earlier(earlier(current?.updateAt, current?.saveAt), current?.expiresAt)
   }
 
   var isIdle: Bool { current == nil }

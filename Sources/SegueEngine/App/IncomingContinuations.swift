@@ -256,7 +256,11 @@ final class IncomingContinuations: AppFeature {
     }
   }
 
-  var nextDeadline: Int64? { continuations.reduce(nil) { earlier($0, $1.nextDeadline) } }
+  var nextDeadline: Int64? {
+    var next: Int64?
+    for index in continuations.indices { next = earlier(next, continuations[index].nextDeadline) }
+    return next
+  }
 
   func close(_ error: SegueError, _ now: Moment) {
     for continuation in continuations {

@@ -157,6 +157,7 @@ final class OutgoingContinuations: AppFeature {
 
   /// A new document displaces a stalled one: the one that has stalled for longest.
   private func makeRoomToSend(_ now: Moment) -> Bool {
+    guard continuations.count >= Self.sendingLimit else { return true }
     let sending = continuations.filter { if case .sending = $0.phase { $0.channel != 0 } else { false } }
     guard sending.count >= Self.sendingLimit else { return true }
     guard let slowest = sending.min(by: { $0.movedAt < $1.movedAt }), slowest.movedAt + Self.stallTime <= now.uptime
@@ -290,7 +291,11 @@ final class OutgoingContinuations: AppFeature {
     }
   }
 
-  var nextDeadline: Int64? { continuations.reduce(nil) { earlier($0, $1.deadline) } }
+  var nextDeadline: Int64? {
+    var next: Int64?
+    for index in continuations.indices { next = earlier(next, continuations[index].deadline) }
+    return next
+  }
 
   func close(_ error: SegueError, _ now: Moment) {
     while let last = continuations.last {

@@ -36,7 +36,11 @@ final class PendingOutcomes: AppFeature {
 
   func tick(_ now: Moment) { pending.removeAll { $0.deadline <= now.uptime } }
 
-  var nextDeadline: Int64? { pending.reduce(nil) { earlier($0, $1.deadline) } }
+  var nextDeadline: Int64? {
+    var next: Int64?
+    for index in pending.indices { next = earlier(next, pending[index].deadline) }
+    return next
+  }
 
   var leak: StaticString? { pending.isEmpty ? nil : "app: it keeps an outcome" }
 }

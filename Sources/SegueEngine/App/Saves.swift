@@ -154,7 +154,11 @@ final class Saves: AppFeature {
     }
   }
 
-  var nextDeadline: Int64? { saves.reduce(nil) { earlier($0, $1.deadline) } }
+  var nextDeadline: Int64? {
+    var next: Int64?
+    for index in saves.indices { next = earlier(next, saves[index].deadline) }
+    return next
+  }
 
   func close(_ error: SegueError, _ now: Moment) { saves = [] }
 

@@ -27,6 +27,7 @@ extension App: AppEngineOwner {
   }
 
   public var isBacklogged: Bool { due.isFull }
+  public func logs(_ severity: Severity) -> Bool { Log.isOn(severity) }
 
   /// Downloads get at once what is not for the host.
   func answerDownloads() {
