@@ -25,20 +25,42 @@ public enum Randomness {
   /// Throws SYSTEM if a sandbox refuses them.
   public static func identifier() throws(SegueError) -> Identifier {
     var words: (UInt64, UInt64) = (0, 0)
-    let error = withUnsafeMutableBytes(of: &words) { bytes -> SegueError? in
-      var filled = 0
-      while filled < bytes.count {
-        // Blocks only once, shortly after the system has started.
-        let count = getrandom(bytes.baseAddress! + filled, bytes.count - filled, 0)
-        if count > 0 {
-          filled += count
-        } else if linux_errno() != EINTR {
-          return .system("random numbers")
-        }
-      }
-      return nil
-    }
-    if let error { throw error }
+    if let error = withUnsafeMutableBytes(of: &words, fill) { throw error }
     return Identifier(high: words.0, low: words.1)
+  }
+
+  /// Does the same for several, with one system call.
+  static func identifiers(_ count: Int) throws(SegueError) -> [Identifier] {
+    var identifiers = [Identifier](repeating: Identifier(high: 0, low: 0), count: count)
+    if let error = identifiers.withUnsafeMutableBytes(fill) { throw error }
+    return identifiers
+  }
+
+  private static func fill(_ bytes: UnsafeMutableRawBufferPointer) -> SegueError? {
+    var filled = 0
+    while filled < bytes.count {
+      // Blocks only once, shortly after the system has started.
+      let count = getrandom(bytes.baseAddress! + filled, bytes.count - filled, 0)
+      if count > 0 {
+        filled += count
+      } else if linux_errno() != EINTR {
+        return .system("random numbers")
+      }
+    }
+    return nil
+  }
+}
+
+/// Random identifiers, drawn in advance: one system call for several. Not for use after `fork`.
+public struct IdentifierPool {
+  private static let size = 16
+  private var drawn: [Identifier] = []
+
+  public init() {}
+
+  /// Throws SYSTEM if a sandbox refuses random numbers.
+  public mutating func next() throws(SegueError) -> Identifier {
+    if drawn.isEmpty { drawn = try Randomness.identifiers(Self.size) }
+    return drawn.removeLast()
   }
 }

@@ -51,6 +51,25 @@ def test_apps_of_the_library_use_it_and_take_over_when_it_is_gone(hub, native, f
     assert (folder / "hub.2").exists()
 
 
+def test_a_thread_that_stops_dispatching_leaves_the_socket_to_the_library(hub, native):
+    ours = hub(1)
+    app = native(TYPE)
+    peer = ours.accept()
+    peer.expect("hello")
+    peer.send_message("welcome", PROTOCOL, 1, "device")
+    peer.send_message("ready")
+    app.until("ready")
+    # So many in a row that the dispatching thread keeps the socket between them.
+    for number in range(100):
+        offer = [uuid.uuid4(), TYPE, f"offer {number}", 0, 0, 0, None, False]
+        peer.send_message("offer", *offer, uuid.uuid4(), "App", "com.example.app", "device", number + 1)
+        app.until(("appeared", f"offer {number}"))
+    # From now on no thread dispatches.
+    for number in range(3):
+        peer.send_message("ping", number)
+        assert peer.expect("pong") == [number]
+
+
 def test_a_hub_that_never_welcomes_is_left_behind(hub, native, folder):
     ours = hub(1)
     app = native()

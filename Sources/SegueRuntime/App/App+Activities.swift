@@ -35,7 +35,11 @@ extension App {
     withExtendedLifetime(gone) {}
   }
 
-  func saveBegan(_ number: UInt64) { performIfOpen { engine, _ in engine.saveBegan(number) } }
+  func saveBegan(_ number: UInt64) {
+    monitor.lock()
+    engine?.saveBegan(number)
+    monitor.unlock()
+  }
 
   func saveFailed(_ number: UInt64) { performIfOpen { $0.saveFailed(number, $1) } }
 

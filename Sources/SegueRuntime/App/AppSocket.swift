@@ -27,7 +27,7 @@ final class AppSocket: ByteConnection {
     self.isLent = isLent
   }
 
-  private func show() { gate?.show(reading: !isLent, writing: isFull && !isLent) }
+  private func show() { gate?.show(reading: !isLent, writing: isFull) }
 
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
     Socket.read(fd, atMost: limit, body)

@@ -6,7 +6,11 @@ import Synchronization
 final class Dispatcher {
   private let thread = Atomic<pthread_t>(0)
   /// It sleeps until a callback is due, and reads the socket itself meanwhile.
-  var isWaiting = false
+  private(set) var isWaiting = false
+  /// The uptime at which it last woke up.
+  private var wokeAt = Int64.min / 2
+  /// The uptime at which to check that a thread that has kept the socket has come back; nil: none has.
+  private(set) var loanEndsAt: Int64?
   /// A callback released the last handle of the app.
   var shallClose = false
 
@@ -23,4 +27,30 @@ final class Dispatcher {
 
   func enter() { thread.store(pthread_self(), ordering: .relaxed) }
   func leave() { thread.store(0, ordering: .relaxed) }
+
+  // MARK: Who reads the socket
+
+  /// Milliseconds for which a thread that dispatches may be away from the socket and keep it.
+  private static let loanTime: Int64 = 10
+
+  func sleep() { isWaiting = true }
+
+  /// - Returns: whether it was here just now, and so probably comes back soon.
+  func wakeUp(at uptime: Int64) -> Bool {
+    isWaiting = false
+    let wasHere = uptime - wokeAt < Self.loanTime
+    wokeAt = uptime
+    return wasHere
+  }
+
+  /// The thread keeps the socket while it is away.
+  func beginLoan() { loanEndsAt = loanEndsAt ?? wokeAt + Self.loanTime }
+
+  /// - Returns: whether the library thread has to take the socket back.
+  func endLoan(_ uptime: Int64) -> Bool {
+    guard let end = loanEndsAt, end <= uptime else { return false }
+    let isAway = !isWaiting && wokeAt + Self.loanTime <= uptime
+    loanEndsAt = isWaiting || isAway ? nil : wokeAt + Self.loanTime
+    return isAway
+  }
 }

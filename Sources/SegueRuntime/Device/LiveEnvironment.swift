@@ -22,12 +22,13 @@ final class LiveEnvironment: AppEnvironment {
   /// Runs the callbacks (SEGUE_DELIVER_THREAD).
   private var deliveryThread: Thread?
   private var uploads: [AttachmentUpload] = []
+  private var identifiers = IdentifierPool()
 
   var now: Moment { Clock.now }
   var process: FleetProcess? { nil }
   var problem: SegueError? { driver?.problem }
 
-  func drawIdentifier() throws(SegueError) -> Identifier { try Randomness.identifier() }
+  func drawIdentifier() throws(SegueError) -> Identifier { try identifiers.next() }
   func wrap(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }
 
   func takeLink(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> OwnedDescriptor {
@@ -122,6 +123,7 @@ final class LiveEnvironment: AppEnvironment {
     guard let app, let engine = app.engine else { return }
     let now = self.now
     poller?.clearDeadline(now.uptime)
+    if app.dispatcher.endLoan(now.uptime) { socket?.isLent = false }
     driver?.receive(now)
     takeStreams(app, engine)
     if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
@@ -138,7 +140,9 @@ final class LiveEnvironment: AppEnvironment {
 
   func setDeadline() {
     poller?.setDeadline(driver?.nextDeadline)
-    if let app, !app.due.isEmpty { signalDue() }
+    guard let app else { return }
+    if let end = app.dispatcher.loanEndsAt { poller?.setDeadline(end) }
+    if !app.due.isEmpty { signalDue() }
   }
 
   /// After this the app does nothing on the library thread, which calls it without the lock.
@@ -283,8 +287,9 @@ final class LiveEnvironment: AppEnvironment {
   /// That is harmless: the closing thread then writes to `wakeUp`, which only this thread reads, so `poll` returns
   /// whatever the number refers to; and the read afterwards uses the current socket, without waiting.
   private func waitForSomething(_ app: App, milliseconds: Int32) throws(SegueError) {
-    app.dispatcher.isWaiting = true
-    socket?.isLent = true
+    app.dispatcher.sleep()
+    // A thread that only looks takes over nothing.
+    if milliseconds != 0 { socket?.isLent = true }
     var descriptors = [
       pollfd(fd: app.wakeUp.fd, events: Int16(POLLIN), revents: 0),
       pollfd(
@@ -293,12 +298,19 @@ final class LiveEnvironment: AppEnvironment {
     app.unlockAndLog()
     let number = poll(&descriptors, 2, milliseconds) < 0 ? linux_errno() : 0
     monitor.lock()
-    app.dispatcher.isWaiting = false
+    let comesBack = app.dispatcher.wakeUp(at: Clock.uptime) && milliseconds != 0 && !app.wakeUp.isGiven
     // Only after the read; otherwise the library thread would wake up for the same bytes.
-    defer { socket?.isLent = false }
+    defer { if comesBack { keepSocket(app) } else { socket?.isLent = false } }
     if number != 0, number != EINTR { throw .system("waiting for something to do", number) }
     if descriptors[0].revents != 0 { app.wakeUp.foundReadable() }
     if descriptors[1].revents != 0 { pump() }
+  }
+
+  /// A thread that comes back soon keeps the socket: to give it back and take it again costs a system call each. The
+  /// library thread takes it back if the thread does not come.
+  private func keepSocket(_ app: App) {
+    app.dispatcher.beginLoan()
+    poller?.setDeadline(app.dispatcher.loanEndsAt)
   }
 }
 

@@ -141,7 +141,12 @@ public final class LiveActivity: Handled {
   // MARK: For its app
 
   /// Nil if it was invalidated.
-  var validState: Activity? { lock.withLock { isValid ? state : nil } }
+  var validState: Activity? {
+    // Not by a closure, whose result would be copied twice more.
+    lock.lock()
+    defer { lock.unlock() }
+    return isValid ? state : nil
+  }
   var changedAt: Int64 { lock.withLock { lastChange } }
   /// Its own delegate; nil if it has none, or its host has released it.
   var ownDelegate: ActivityDelegate? { lock.withLock { delegate }.flatMap { $0.isAttached ? $0 : nil } }
