@@ -79,9 +79,10 @@
  * you pass in or ask for are checked beforehand (SEGUE_ERROR_SYSTEM). No size that a peer names is allocated: memory
  * grows with the bytes that have come, up to the limits (handoff.md section 9), unchecked. If an unchecked allocation
  * fails, the process ends. Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling
- * thread needs 64 KiB of stack, plus what your callbacks need. pthread_cancel takes effect when the current call of
- * this library returns, callbacks included (segue_app_wake makes segue_app_dispatch return); asynchronous cancellation
- * must be off.
+ * thread needs 64 KiB of stack, plus what your callbacks need. pthread_cancel ends no thread inside a call of this
+ * library, callbacks included. segue_app_dispatch, segue_fleet_step, _run, _advance, _wait and _play are cancellation
+ * points: it takes effect when they return (segue_app_wake makes segue_app_dispatch return). The other calls are none.
+ * Asynchronous cancellation must be off.
  *
  * VERSIONS. SEGUE_VERSION is the version that you compiled against, segue_version() the one that you run with. The
  * soname changes when the interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an

@@ -235,7 +235,7 @@ public func segue_activity_get_keywords(
 
 @_cdecl("segue_activity_set_needs_save") @implementation
 public func segue_activity_set_needs_save(_ activity: OpaquePointer?, _ needsSave: Bool) -> segue_status {
-  handles.callAtOnce(activity, .activity) { (activity) throws(SegueError) in activity.setNeedsSave(needsSave) }
+  handles.call(activity, .activity) { (activity) throws(SegueError) in activity.setNeedsSave(needsSave) }
 }
 
 @_cdecl("segue_activity_get_needs_save") @implementation

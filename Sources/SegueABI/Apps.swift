@@ -3,6 +3,7 @@ import CSegue
 import SegueEngine
 import SegueModel
 import SegueRuntime
+import SegueTransport
 
 extension HandleKind where Object == App {
   static var app: Self { Self(.app) }
@@ -135,10 +136,12 @@ public func segue_app_release(_ app: OpaquePointer?) -> segue_status { handles.r
 public func segue_app_dispatch(
   _ app: OpaquePointer?, _ timeout: Int32, _ delivered: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
+  let status = handles.call(app, .app) { (app) throws(SegueError) in
     let count = try app.dispatch(timeout: timeout)
     delivered?.pointee = count
   }
+  Cancellation.takeEffect()
+  return status
 }
 
 @_cdecl("segue_app_wake") @implementation

@@ -2,6 +2,7 @@
 import CSegue
 import SegueModel
 import SegueRuntime
+import SegueTransport
 
 extension HandleKind where Object == LiveFleet {
   static var fleet: Self { Self(.fleet) }
@@ -11,6 +12,14 @@ extension HandleKind where Object == LiveFleet {
 @inline(never)
 private func call(_ fleet: OpaquePointer?, _ body: (LiveFleet) throws(SegueError) -> Void) -> segue_status {
   handles.call(fleet, .fleet, body)
+}
+
+/// Does the same for a call that may take long: a cancellation point, like `segue_app_dispatch`.
+@inline(never)
+private func callAndWait(_ fleet: OpaquePointer?, _ body: (LiveFleet) throws(SegueError) -> Void) -> segue_status {
+  let status = call(fleet, body)
+  Cancellation.takeEffect()
+  return status
 }
 
 @_cdecl("segue_fleet_create") @implementation
@@ -68,7 +77,7 @@ public func segue_fleet_heal(_ fleet: OpaquePointer?) -> segue_status {
 
 @_cdecl("segue_fleet_step") @implementation
 public func segue_fleet_step(_ fleet: OpaquePointer?, _ stepped: UnsafeMutablePointer<Bool>?) -> segue_status {
-  call(fleet) { (fleet) throws(SegueError) in
+  callAndWait(fleet) { (fleet) throws(SegueError) in
     let hasStepped = try fleet.step()
     stepped?.pointee = hasStepped
   }
@@ -76,7 +85,7 @@ public func segue_fleet_step(_ fleet: OpaquePointer?, _ stepped: UnsafeMutablePo
 
 @_cdecl("segue_fleet_run") @implementation
 public func segue_fleet_run(_ fleet: OpaquePointer?, _ steps: UnsafeMutablePointer<Int>?) -> segue_status {
-  call(fleet) { (fleet) throws(SegueError) in
+  callAndWait(fleet) { (fleet) throws(SegueError) in
     let count = try fleet.run()
     steps?.pointee = count
   }
@@ -86,7 +95,7 @@ public func segue_fleet_run(_ fleet: OpaquePointer?, _ steps: UnsafeMutablePoint
 public func segue_fleet_advance(
   _ fleet: OpaquePointer?, _ milliseconds: UInt64, _ steps: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  call(fleet) { (fleet) throws(SegueError) in
+  callAndWait(fleet) { (fleet) throws(SegueError) in
     let count = try fleet.advance(milliseconds)
     steps?.pointee = count
   }
@@ -96,7 +105,7 @@ public func segue_fleet_advance(
 public func segue_fleet_wait(
   _ fleet: OpaquePointer?, _ milliseconds: UInt32, _ busy: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  call(fleet) { (fleet) throws(SegueError) in
+  callAndWait(fleet) { (fleet) throws(SegueError) in
     let isBusy = try fleet.wait(Int32(clamping: milliseconds))
     busy?.pointee = isBusy
   }
@@ -130,7 +139,7 @@ public func segue_fleet_check(_ fleet: OpaquePointer?, _ violation: TextOut, _ l
 
 @_cdecl("segue_fleet_play") @implementation
 public func segue_fleet_play(_ fleet: OpaquePointer?, _ devices: Int, _ apps: Int, _ events: Int) -> segue_status {
-  call(fleet) { (fleet) throws(SegueError) in
+  callAndWait(fleet) { (fleet) throws(SegueError) in
     try fleet.play(devices: devices, apps: apps, events: events)
   }
 }

@@ -24,7 +24,7 @@ extension HandleTable {
 public func segue_value_decode(
   _ cbor: UnsafePointer<UInt8>?, _ length: Int, _ value: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  attempt(evenInFork: true) { () throws(SegueError) in
+  attemptAtOnce(evenInFork: true) { () throws(SegueError) in
     let bytes = try Arguments.bytes(cbor, length, "cbor", atMost: Limits.value)
     try handles.give(try Value(cbor: bytes), to: value)
   }

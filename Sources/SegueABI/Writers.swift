@@ -25,7 +25,7 @@ private func write(
 
 @_cdecl("segue_writer_create") @implementation
 public func segue_writer_create(_ writer: UnsafeMutablePointer<OpaquePointer?>?) -> segue_status {
-  attempt(evenInFork: true) { () throws(SegueError) in
+  attemptAtOnce(evenInFork: true) { () throws(SegueError) in
     try handles.give(HeldWriter(), .writer, to: try Arguments.required(writer, "writer"))
   }
 }

@@ -37,8 +37,6 @@ public enum Log {
   public static func write(_ level: Level, _ message: DiagnosticText) {
     guard isOn(level) else { return }
     let message = message.string
-    let cancellation = Cancellation.disable()
-    defer { Cancellation.restore(cancellation) }
     let (target, toStandardError) = lock.withLock {
       (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost)
     }

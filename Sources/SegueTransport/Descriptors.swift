@@ -54,10 +54,8 @@ public enum Descriptors {
   @inline(never)
   public static func close(_ fd: Int32) {
     guard fd >= 0 else { return }
-    let former = Cancellation.disable()
     disown(fd)
     _ = CLinux.close(fd)
-    Cancellation.restore(former)
   }
 
   /// Closes a registered descriptor that a peer has opened, without waiting: on the peer's own file system (FUSE), or

@@ -219,14 +219,13 @@ static void released_delegate(void) {
 
 static void *dispatch_for_ever(void *context) {
   struct participant *self = context;
-  for (;;) {
+  for (;;)
     segue_app_dispatch(self->app, -1, NULL);
-    pthread_testcancel();
-  }
   return NULL;
 }
 
-/* pthread_cancel takes effect when the call returns: the app is then free, and can be used and closed. */
+/* pthread_cancel takes effect when the call returns, in a thread that does nothing but dispatch: the app is then free,
+ * and can be used and closed. */
 static void cancelled_in_dispatch(void) {
   static struct participant side;
   for (int i = 0; i < 50; i++) {
@@ -243,6 +242,43 @@ static void cancelled_in_dispatch(void) {
     close_participant(&side);
     side = (struct participant){0};
   }
+}
+
+/* Cancelled before it begins: each call that opens, writes or closes a file would otherwise end in the middle. */
+static atomic_bool has_finished;
+
+static void *call_while_cancelled(void *context) {
+  struct participant *self = context;
+  char message[SEGUE_MESSAGE_SIZE];
+  segue_activity *activity;
+  OK(segue_activity_create(self->app, TYPE, NUL, &activity));
+  REQUIRE(pthread_cancel(pthread_self()) == 0);
+  OK(segue_activity_attach_file(activity, "file", NUL, "/proc/self/exe", NUL));
+  OK(segue_activity_attach_bytes(activity, "bytes", NUL, (const uint8_t *)message, sizeof message));
+  REQUIRE(segue_activity_attach_file(activity, "none", NUL, "/dev/null/none", NUL) == SEGUE_ERROR_SYSTEM);
+  OK(segue_activity_set_delegate(activity, self->watcher));
+  OK(segue_activity_become_current(activity));
+  OK(segue_activity_set_needs_save(activity, true));
+  OK(segue_app_wake(self->app));
+  OK(segue_activity_release(activity));
+  OK(segue_app_close(self->app));
+  has_finished = true;
+  pthread_testcancel();
+  return NULL;
+}
+
+static void cancelled_in_other_calls(void) {
+  static struct participant side;
+  open_participant(&side, "com.example.cancelled", SEGUE_DELIVER_HOST);
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, call_while_cancelled, &side) == 0);
+  void *result = NULL;
+  REQUIRE(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+  REQUIRE(has_finished);
+  close_participant(&side);
+  size_t handles = 1;
+  OK(segue_debug_live_handles(&handles));
+  REQUIRE(handles == 0);
 }
 
 static void *on_little_stack(void *unused) {
@@ -271,6 +307,7 @@ int main(int count, char **arguments) {
       {"last_release_inside_a_callback", last_release_inside_a_callback},
       {"released_delegate", released_delegate},
       {"cancelled_in_dispatch", cancelled_in_dispatch},
+      {"cancelled_in_other_calls", cancelled_in_other_calls},
       {"little_stack", little_stack},
   };
   alarm(120); /* a deadlock is a failure, too; SIGALRM ends the process unless a test has taken it */

@@ -1,6 +1,7 @@
 import CSegue
 import SegueModel
 import SegueRuntime
+import SegueTransport
 
 /// All handles of the process: docs/decisions/tickets-not-addresses.md. The exported functions use it like this:
 ///
@@ -9,21 +10,22 @@ let handles = HandleTable()
 
 struct HandleTable {
   /// Runs the body of an exported function: checks the process, keeps the object in place while `body` runs, and turns
-  /// an error into a status and this thread's last error. Compiled once per type of object: a copy in each function
-  /// would make the library a tenth larger.
+  /// an error into a status and this thread's last error. The thread is not cancelled meanwhile. Compiled once per type
+  /// of object: a copy in each function would make the library a tenth larger.
   @inline(never)
   func call<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
   ) -> segue_status {
-    callAtOnce(pointer, kind, body)
+    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in try use(pointer, kind, body) }
   }
 
-  /// Does the same, inlined into the caller: for functions where a few nanoseconds count.
+  /// Does the same, inlined into the caller, for functions where a few nanoseconds count: `body` calls neither the
+  /// system nor the host, so it is no cancellation point.
   @inline(__always)
   func callAtOnce<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
   ) -> segue_status {
-    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in try use(pointer, kind, body) }
+    attemptAtOnce(evenInFork: kind.type.worksInFork) { () throws(SegueError) in try use(pointer, kind, body) }
   }
 
   /// Does the same for an object that allows one call at a time: BUSY while another call has it. All functions of such
@@ -32,7 +34,7 @@ struct HandleTable {
   func callAlone<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
   ) -> segue_status {
-    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
+    attemptAtOnce(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       let (slot, memory) = try take(pointer, kind.type)
       defer { slot.pointee.giveBack() }
       try borrow(memory, body)
@@ -41,7 +43,7 @@ struct HandleTable {
 
   /// Implements X_release of such an object; NULL is fine.
   func releaseAlone<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
+    attemptAtOnce(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       guard let pointer, let ticket = Ticket(pointer) else {
         if pointer != nil { throw problem(pointer, kind.type) }
         return
@@ -79,6 +81,9 @@ struct HandleTable {
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) -> Void
   ) -> segue_status {
     guard ProcessState.isReady else { return ProcessState.isForked ? SEGUE_ERROR_FORKED : SEGUE_ERROR_INVALID_HANDLE }
+    // Safe in a signal handler with glibc.
+    let cancellation = Cancellation.disable()
+    defer { Cancellation.restore(cancellation) }
     guard let pointer, let ticket = Ticket(pointer), ticket.type == kind.type.rawValue,
       let slot = SlotStore.find(ticket.index), case .done = slot.pointee.pin(ticket.generation)
     else { return SEGUE_ERROR_INVALID_HANDLE }
@@ -142,7 +147,7 @@ struct HandleTable {
 
   /// Implements X_retain.
   func retain<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
+    attemptAtOnce(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       try use(pointer, kind) { (_) throws(SegueError) in
         // The pin guarantees the pointer, the slot and the type, but a release may happen in between.
         guard let pointer, let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
@@ -157,7 +162,7 @@ struct HandleTable {
 
   /// Implements X_release; NULL is fine.
   func release<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
+    attemptAtOnce(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
       guard let pointer else { return }
       // The object must stay until the count is taken, or the slot might have been reused.
       try use(pointer, kind) { (_) throws(SegueError) in
@@ -201,9 +206,17 @@ struct HandleTable {
 }
 
 /// Runs the body of an exported function without a handle: checks the process, and turns an error into a status and
-/// this thread's last error.
+/// this thread's last error. The thread is not cancelled meanwhile.
 @inline(__always)
 func attempt(evenInFork: Bool = false, _ body: () throws(SegueError) -> Void) -> segue_status {
+  let cancellation = Cancellation.disable()
+  defer { Cancellation.restore(cancellation) }
+  return attemptAtOnce(evenInFork: evenInFork, body)
+}
+
+/// Does the same for a `body` that calls neither the system nor the host, so that it is no cancellation point.
+@inline(__always)
+func attemptAtOnce(evenInFork: Bool = false, _ body: () throws(SegueError) -> Void) -> segue_status {
   do throws(SegueError) {
     try ProcessState.check(evenInFork: evenInFork)
     try body()

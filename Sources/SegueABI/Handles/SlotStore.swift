@@ -80,6 +80,14 @@ final class SlotStore: @unchecked Sendable {
   /// Clears a slot whose last pin or count is gone, and releases its object.
   func clear(_ ticket: Ticket) {
     guard let slot = SlotStore.find(ticket.index), let memory = slot.pointee.object else { return }
+    // The end of an object may call the system and the host; that of a value, which is the hot case, does not.
+    guard HandleType(rawValue: slot.pointee.type)?.worksInFork == false else { return clear(ticket, slot, memory) }
+    let cancellation = Cancellation.disable()
+    clear(ticket, slot, memory)
+    Cancellation.restore(cancellation)
+  }
+
+  private func clear(_ ticket: Ticket, _ slot: UnsafeMutablePointer<Slot>, _ memory: UnsafeMutableRawPointer) {
     let unmanaged = Unmanaged<Handled>.fromOpaque(memory)
     let object = unmanaged.takeRetainedValue()
     lock.withLock {

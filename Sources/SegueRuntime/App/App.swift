@@ -103,8 +103,6 @@ public final class App: Handled {
 
   /// Throws INVALID_STATE if it was opened before; UNSAFE_FOLDER or SYSTEM, after which the call may be repeated.
   public func open() throws(SegueError) {
-    let cancellation = Cancellation.disable()
-    defer { Cancellation.restore(cancellation) }
     monitor.lock()
     defer { monitor.unlock() }
     guard case .created = state else { throw SegueError(.invalidState, "app: has been opened before") }
@@ -127,8 +125,6 @@ public final class App: Handled {
   /// for the one in which this thread is.
   public func close() throws(SegueError) {
     guard !isInCallback else { throw SegueError(.busy, "app: cannot be closed inside one of its callbacks") }
-    let cancellation = Cancellation.disable()
-    defer { Cancellation.restore(cancellation) }
     try CloseDeadlockGuard.shared.wait(for: self)
     monitor.lock()
     while true {
@@ -221,8 +217,6 @@ public final class App: Handled {
   /// - Returns: the number of callbacks that ran.
   public func dispatch(timeout: Int32) throws(SegueError) -> Int {
     guard !isInCallback else { throw SegueError(.busy, "app: dispatch cannot run inside one of its callbacks") }
-    let cancellation = Cancellation.disable()
-    defer { Cancellation.restore(cancellation) }
     return try environment.dispatch(self, timeout: timeout)
   }
 

@@ -55,11 +55,7 @@ public final class LiveFleet: Handled {
     let chores = self.chores
     self.chores = []
     monitor.unlock()
-    guard !chores.isEmpty else { return }
-    // A thread that is cancelled in one of them would lose the others.
-    let cancellation = Cancellation.disable()
     for chore in chores { chore() }
-    Cancellation.restore(cancellation)
   }
 
   /// Called with the lock, like the next one.
@@ -161,8 +157,6 @@ public final class LiveFleet: Handled {
   /// Waits, in real time, until there is work: another thread has called or answered, or a host has written to a
   /// stream. False if the time is up.
   public func wait(_ milliseconds: Int32) throws(SegueError) -> Bool {
-    let cancellation = Cancellation.disable()
-    defer { Cancellation.restore(cancellation) }
     monitor.lock()
     defer { unlockAndTidy() }
     guard !isAwaited, !isInCallback else {
@@ -205,8 +199,6 @@ public final class LiveFleet: Handled {
 
   /// Runs `body` with the lock, by one thread at a time, and not inside a callback.
   private func drive<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
-    let cancellation = Cancellation.disable()
-    defer { Cancellation.restore(cancellation) }
     monitor.lock()
     guard stepper.load(ordering: .relaxed) == 0, !isInCallback else {
       monitor.unlock()
