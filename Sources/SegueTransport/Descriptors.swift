@@ -31,12 +31,15 @@ public enum Descriptors {
   }
 
   /// The number of descriptors that this process may have open. Their numbers are below it, and a new one gets the
-  /// lowest free number.
+  /// lowest free number. The usual limit if the system does not tell.
   public static var limit: Int {
     var limit = rlimit()
-    guard linux_descriptors(&limit) == 0 else { return 0 }
+    guard linux_descriptors(&limit) == 0 else { return usualLimit }
     return Int(clamping: limit.rlim_cur)
   }
+
+  /// The soft limit of Linux (INR_OPEN_CUR).
+  private static let usualLimit = 1024
 
   /// Throws SYSTEM if the process cannot open that many more, or not those of an event loop.
   static func check(_ count: Int, for what: DiagnosticText) throws(SegueError) {
