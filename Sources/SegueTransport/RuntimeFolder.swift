@@ -10,6 +10,10 @@ public final class RuntimeFolder {
   private let identity: FileIdentity?
   /// Reads the folder through `fd`, which stays open for it: also when there is no descriptor left.
   private let entries: OpaquePointer
+  /// The highest generation when the folder was last listed. On the library thread, like the next one.
+  private var lastHighest: UInt64 = 0
+  /// The error of the last attempt to list the folder; nil if that succeeded.
+  private var listingError: SegueError?
 
   /// Opens the folder, and creates it if necessary.
   /// - Parameter path: absolute; nil for that of the environment.
@@ -69,18 +73,22 @@ public final class RuntimeFolder {
 
   // MARK: Generations
 
-  /// The highest generation that has a socket; 0 if there is none.
+  /// The highest generation that has a socket; 0 if there is none. If the system refuses to list the folder, this is
+  /// the last known one, and no generation can be locked.
   public func highestGeneration() -> UInt64 {
     var highest: UInt64 = 0
-    forEachEntry { name in
+    listingError = forEachEntry { name in
       if let generation = RuntimeFolder.generation(of: name) { highest = max(highest, generation) }
     }
-    return highest
+    if listingError == nil { lastHighest = highest }
+    return lastHighest
   }
 
-  /// Locks a generation for this process.
+  /// Locks a generation for this process, after a call of `highestGeneration`.
   /// - Returns: the lock's descriptor, to hold while running the generation; nil if another process has it.
+  /// Throws SYSTEM, also if the folder could not be listed: there may be a hub in it.
   func lock(_ generation: UInt64) throws(SegueError) -> Int32? {
+    if let listingError { throw listingError }
     let name = "hub.\(generation).lock"
     while true {
       let lock = try openLock(name)
@@ -206,7 +214,8 @@ public final class RuntimeFolder {
   /// Removes the files of older generations, and of this one if it has ended.
   func removeGenerations(upTo generation: UInt64, including: Bool) {
     var old: [String] = []
-    forEachEntry { name in
+    // If the folder cannot be listed, the files stay for the next hub.
+    _ = forEachEntry { name in
       let number = RuntimeFolder.generation(of: name) ?? RuntimeFolder.generation(ofLock: name)
       if let number, number < generation || including && number == generation { old.append(name) }
     }
@@ -227,13 +236,20 @@ public final class RuntimeFolder {
   /// A short name for a file in the folder, however long the folder's own is: a socket's address has 108 bytes.
   private func address(_ name: String) -> String { "/proc/self/fd/\(fd)/\(name)" }
 
-  private func forEachEntry(_ body: (String) -> Void) {
+  /// Returns nil, or SYSTEM if the system refuses to list the folder, or the rest of it.
+  private func forEachEntry(_ body: (String) -> Void) -> SegueError? {
+    // What `rewinddir` does, which reports no error.
+    guard lseek(fd, 0, SEEK_SET) == 0 else { return .system("listing \(path)") }
     rewinddir(entries)
-    while let entry = readdir(entries) {
+    while true {
+      // At the end `readdir` leaves it as it is.
+      linux_set_errno(0)
+      guard let entry = readdir(entries) else { break }
       withUnsafePointer(to: &entry.pointee.d_name) { name in
         name.withMemoryRebound(to: CChar.self, capacity: 256) { body(String(cString: $0)) }
       }
     }
+    return linux_errno() == 0 ? nil : .system("listing \(path)")
   }
 
   /// N of `hub.N`.

@@ -20,22 +20,13 @@ static const struct {
   const char *name;
   int number;
 } calls[] = {
-    CALL(accept4),        CALL(bind),
-    CALL(connect),        CALL(epoll_create1),
-    CALL(epoll_ctl),      CALL(eventfd2),
-    CALL(fchmod),         CALL(fchmodat),
-    CALL(flock),          CALL(fstatfs),
-    CALL(getpeername),    CALL(getrandom),
-    CALL(getsockopt),     CALL(inotify_add_watch),
-    CALL(inotify_init1),  CALL(listen),
-    CALL(memfd_create),   CALL(mkdir),
-    CALL(pipe2),          CALL(poll),
-    CALL(recvmsg),        CALL(rename),
-    CALL(renameat),       CALL(renameat2),
-    CALL(sendmsg),        CALL(sendto),
-    CALL(socket),         CALL(socketpair),
-    CALL(timerfd_create), CALL(timerfd_settime),
-    CALL(unlinkat),       CALL(utimensat),
+    CALL(accept4),       CALL(bind),           CALL(connect),         CALL(epoll_create1), CALL(epoll_ctl),
+    CALL(eventfd2),      CALL(fchmod),         CALL(fchmodat),        CALL(flock),         CALL(fstatfs),
+    CALL(getdents64),    CALL(getpeername),    CALL(getrandom),       CALL(getsockopt),    CALL(inotify_add_watch),
+    CALL(inotify_init1), CALL(listen),         CALL(lseek),           CALL(memfd_create),  CALL(mkdir),
+    CALL(pipe2),         CALL(poll),           CALL(prlimit64),       CALL(recvmsg),       CALL(rename),
+    CALL(renameat),      CALL(renameat2),      CALL(sendmsg),         CALL(sendto),        CALL(socket),
+    CALL(socketpair),    CALL(timerfd_create), CALL(timerfd_settime), CALL(unlinkat),      CALL(utimensat),
     CALL(uname),
 };
 

@@ -15,9 +15,9 @@ from programs import programs
 
 CALLS = (
     *("accept4", "bind", "connect", "epoll_create1", "epoll_ctl", "eventfd2", "fchmod", "fchmodat", "flock"),
-    *("getrandom", "getsockopt", "inotify_add_watch", "inotify_init1", "listen", "memfd_create", "pipe2"),
-    *("recvmsg", "renameat", "sendto", "socket", "socketpair", "timerfd_create", "timerfd_settime", "unlinkat"),
-    "utimensat",
+    *("getdents64", "getrandom", "getsockopt", "inotify_add_watch", "inotify_init1", "listen", "lseek"),
+    *("memfd_create", "pipe2", "prlimit64", "recvmsg", "renameat", "sendto", "socket", "socketpair"),
+    *("timerfd_create", "timerfd_settime", "unlinkat", "utimensat"),
 )
 
 
@@ -82,6 +82,30 @@ def test_what_cannot_be_connected_to_is_no_reason_to_be_the_hub(start, built, fo
     assert not any("searching" in line for line in viewer.program.said + hub.program.said)
     assert sorted(path.name for path in folder.iterdir()) == ["hub.1", "hub.1.lock"]
     app.end()
+
+
+@pytest.mark.parametrize("call", ["getdents64", "lseek"])
+def test_who_cannot_list_the_folder_is_not_the_hub(start, built, folder, call):
+    """A hub that it cannot see may be there: it would take the place of that one, again and again."""
+    blind = start("blind", under=[built / "refuse", call])
+    blind.hears("open")
+    assert not busy_ones([blind.pid])
+    said = blind.ask("connection", "is searching: SYSTEM .*")[0]
+    assert "listing" in said and "Operation not permitted" in said
+    assert not list(folder.iterdir())
+    hub = start("hub").ready()
+    assert blind.ask("connection", "is searching: SYSTEM .*")
+    assert sorted(path.name for path in folder.iterdir()) == ["hub.1", "hub.1.lock"]
+    assert not any("searching" in line for line in hub.program.said)
+    blind.end()
+
+
+def test_who_does_not_know_its_limit_of_descriptors_has_the_usual_one(start, built):
+    """One of none would shut everybody out."""
+    hub = start("hub", under=[built / "refuse", "prlimit64"]).ready()
+    viewer = start("viewer").ready()
+    hub.ask("offer one", "offered")
+    viewer.hears("appeared one")
 
 
 def as_user(folder: Path, built: Path, umask: str) -> list[str | Path]:
