@@ -81,6 +81,9 @@ public enum Log {
     }
   }
 
+  static func lockForFork() { lock.lock() }
+  static func unlockAfterFork() { lock.unlock() }
+
   private static func name(_ level: Level) -> String {
     switch level {
     case .error: "error"

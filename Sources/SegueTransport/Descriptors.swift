@@ -1,8 +1,8 @@
 import CLinux
 import SegueModel
 
-/// The library's descriptors in this process. A forked child closes them all: it must not keep a hub's lock, its
-/// listening socket or a connection alive (architecture: "one hub a device").
+/// The library's descriptors in this process. A child that was forked after an app had opened closes them all: it must
+/// not keep a hub's lock, its listening socket or a connection alive (architecture: "one hub a device").
 public enum Descriptors {
   /// Registers a descriptor and returns it.
   static func own(_ fd: Int32) -> Int32 {
@@ -72,49 +72,35 @@ public enum Descriptors {
   /// Unregisters a descriptor that another owner closes from now on.
   static func disown(_ fd: Int32) { owned.remove(fd) }
 
-  fileprivate static let owned = OwnedDescriptors()
+  private static let owned = OwnedDescriptors()
+
+  public static func lockForFork() { owned.lock.lock() }
+  public static func unlockAfterFork() { owned.lock.unlock() }
+  /// Closes all, in a forked child that uses none of them. Called with the lock.
+  public static func closeAllInChild() { owned.closeAll() }
 }
 
-/// One bit a descriptor, behind a lock that is taken around fork: all of its state is guarded by it.
+/// One bit a descriptor. All of its state is guarded by its lock.
 private final class OwnedDescriptors: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  let lock = Lock()
   private var words: [UInt64] = []
-  private var handlesFork = false
-
-  init() {
-    mutex = .allocate(capacity: 1)
-    pthread_mutex_init(mutex, nil)
-  }
 
   func insert(_ fd: Int32) {
-    pthread_mutex_lock(mutex)
-    handleFork()
-    let word = Int(fd) / 64
-    while words.count <= word { words.append(0) }
-    words[word] |= 1 << UInt64(fd % 64)
-    pthread_mutex_unlock(mutex)
+    lock.withLock {
+      let word = Int(fd) / 64
+      while words.count <= word { words.append(0) }
+      words[word] |= 1 << UInt64(fd % 64)
+    }
   }
 
   func remove(_ fd: Int32) {
-    pthread_mutex_lock(mutex)
-    let word = Int(fd) / 64
-    if word < words.count { words[word] &= ~(1 << UInt64(fd % 64)) }
-    pthread_mutex_unlock(mutex)
+    lock.withLock {
+      let word = Int(fd) / 64
+      if word < words.count { words[word] &= ~(1 << UInt64(fd % 64)) }
+    }
   }
 
-  private func handleFork() {
-    guard !handlesFork else { return }
-    handlesFork = true
-    pthread_atfork(
-      { pthread_mutex_lock(Descriptors.owned.mutex) },
-      { pthread_mutex_unlock(Descriptors.owned.mutex) },
-      {
-        Descriptors.owned.closeAll()
-        pthread_mutex_unlock(Descriptors.owned.mutex)
-      })
-  }
-
-  private func closeAll() {
+  func closeAll() {
     for (index, word) in words.enumerated() where word != 0 {
       for bit in 0..<64 where word >> UInt64(bit) & 1 == 1 { _ = CLinux.close(Int32(index * 64 + bit)) }
       words[index] = 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads and callbacks (header: THREADS, CALLBACKS): what the programs check, each test in a process of its own."""
+"""Threads, callbacks and forks (header: THREADS, CALLBACKS, WHAT THE LIBRARY DOES TO YOUR PROCESS): what the programs
+check, each test in a process of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 TESTS = [
     (program, name)
-    for program in ("threads", "busy", "endings")
+    for program in ("threads", "busy", "endings", "forks")
     for name in re.findall(r'\{"(\w+)", \1\}', (HERE / f"{program}.c").read_text())
 ]
 

@@ -35,6 +35,9 @@ final class CloseDeadlockGuard: @unchecked Sendable {
     }
   }
 
+  func lockForFork() { lock.lock() }
+  func unlockAfterFork() { lock.unlock() }
+
   func ended() {
     let here = pthread_self()
     lock.withLock { waiting.removeAll { $0.thread == here } }

@@ -11,6 +11,20 @@ public final class Library: @unchecked Sendable {
   /// An app has been opened in this process.
   public static var hasOpened: Bool { opened.load(ordering: .relaxed) }
 
+  /// Takes the locks that belong to no object. Not this object's: a child that was forked after an app had opened never
+  /// takes that.
+  public static func lockForFork() {
+    Log.lockForFork()
+    CloseDeadlockGuard.shared.lockForFork()
+    SHA256.lockForFork()
+  }
+
+  public static func unlockAfterFork() {
+    SHA256.unlockAfterFork()
+    CloseDeadlockGuard.shared.unlockAfterFork()
+    Log.unlockAfterFork()
+  }
+
   private let lock = Lock()
   private var loop: Loop?
   private var devices: [Device] = []
