@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
@@ -169,7 +170,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
         if self._app is None:
             raise InvalidStateError("the activity has no app")
         answer: Pending[list[Reason]] = Pending(self._app)
-        context = _native.new_context(lambda: answer)
+        context = _native.new_context(weakref.ref(answer))
         with expected(answer):
             library.segue_activity_explain(self._handle, _explained, context, _native.destroy)
         return answer

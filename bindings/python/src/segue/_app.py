@@ -123,6 +123,7 @@ class App(Dispatcher, AppCallbacks):
         """Activities with their own delegate."""
         self._continuations: set[Continuation] = set()
         self._expected: set[Pending[Any]] = set()
+        self._restoring: list[Any] = []
         self._readinesses: weakref.WeakSet[Readiness] = weakref.WeakSet()
         self._offer_events = OfferEvents()
         super().__init__(
@@ -185,13 +186,15 @@ class App(Dispatcher, AppCallbacks):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._cancel_tasks()
         try:
-            self.close()
-        finally:  # handlers that closing has called, such as an async on_will_save
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=limits.save_ms / 1000)
             await self._cancel_tasks()
+        finally:
+            try:
+                self.close()
+            finally:  # handlers that closing has called, such as an async on_will_save
+                if self._tasks:
+                    await asyncio.wait(self._tasks, timeout=limits.save_ms / 1000)
+                await self._cancel_tasks()
 
     def set_foreground(self, foreground: bool) -> None:
         """Reports that the app came to the foreground or went to the background (R2.5)."""
@@ -311,6 +314,10 @@ class App(Dispatcher, AppCallbacks):
     def _answered(self, answer: Pending[Any]) -> None:
         self._expected.discard(answer)
 
+    def _keep(self, restoring: Any) -> None:
+        self._restoring = [each for each in self._restoring if not each._is_over]
+        self._restoring.append(restoring)
+
     def _time(self) -> float:
         return super()._time() if self.device is None else self.device.fleet.time
 
@@ -318,6 +325,7 @@ class App(Dispatcher, AppCallbacks):
         """Ends everything that waits, after the app has closed."""
         self._leave_loop()
         self._current = None
+        self._restoring = []
         expected, self._expected = self._expected, set()
         for answer in [*expected, *self._readinesses]:
             answer._end(None, CancelledError("the app was closed"))

@@ -81,7 +81,7 @@ def fetch(activity: int, app: Host, name: str, to: Target, progress: Progress | 
         descriptor = fetching._memory.descriptor
     else:
         descriptor = _descriptor(to, "to")
-    context = _native.new_context(lambda: fetching)
+    context = _native.new_context(weakref.ref(fetching))
     transfer = c_void_p()
     callbacks = (_progressed if progress is not None else _table.PROGRESS(), _fetched, context, _native.destroy)
     with expected(fetching):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Iterable
 from contextlib import suppress
 from ctypes import byref
@@ -33,17 +34,21 @@ class Restorable(_native.Handle):
 
     def __init__(self, restore_state: RestoreState):
         self._restoring = _Restoring(_arguments.function(restore_state, "restore_state"))
-        restoring = self._restoring
-        context = _native.new_context(lambda: restoring)
+        context = self._restoring.context
         super().__init__(_native.created(library.segue_restorable_create, _restore_state, context, _native.destroy))
 
 
 class _Restoring:
-    """The library's reference to a restorable, while it may call it."""
+    """A restorable as its app holds it, while the library may call it."""
 
     def __init__(self, restore_state: RestoreState):
         self.restore_state = restore_state
         self.app: Host | None = None
+        self.context = _native.new_context(weakref.ref(self))
+
+    @property
+    def _is_over(self) -> bool:
+        return not _native.is_context(self.context)
 
     def _failed(self, error: BaseException) -> None:
         if self.app is not None:
@@ -109,6 +114,7 @@ class Continuation(_native.Handle, Pending[Activity]):
         made = [_restorable_of(each) for each in restorables]
         for each in made:
             each._restoring.app = self._app
+            self._app._keep(each._restoring)
         handles = (_table.Handle * len(made))(*(each._handle for each in made))
         library.segue_continuation_restore(self._handle, handles, len(made))
 

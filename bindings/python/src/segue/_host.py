@@ -31,6 +31,9 @@ class Host(Protocol):
     def _answered(self, answer: Any) -> None:
         """Forgets a result that was expected."""
 
+    def _keep(self, restoring: Any) -> None:
+        """Holds a restorable until the library has no more use for it."""
+
     def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
         """Calls `done` with the result of a handler's coroutine or future, or with its exception."""
 

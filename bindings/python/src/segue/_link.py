@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import socket
+import weakref
 
 from . import _arguments, _native, _table
 from ._host import Host
@@ -40,7 +41,7 @@ def link(app: Host, connection: socket.socket, any_user: bool) -> Link:
     if descriptor < 0:
         raise InvalidArgumentError("the connection is closed")
     made = Link(app)
-    context = _native.new_context(lambda: made)
+    context = _native.new_context(weakref.ref(made))
     flags = _ANY_USER if any_user else 0
     with expected(made, made.ended):
         library.segue_app_link(app._handle, descriptor, flags, _linked, context, _native.destroy)
@@ -51,10 +52,10 @@ def link(app: Host, connection: socket.socket, any_user: bool) -> Link:
 @_native.trampoline(_table.LINK)
 def _linked(link: Link, _: int, name: int | None, length: int, error: int | None) -> None:
     app = link._app
-    app._answered(link)
     if error is None:
         link._end(_native.read_text(name, length))
         return
+    app._answered(link)  # not before: the app alone may hold it
     app._answered(link.ended)
     link._end(None, _native.error_from(error))
     link.ended._end(_native.error_from(error))

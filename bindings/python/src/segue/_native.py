@@ -7,6 +7,7 @@ import atexit
 import ctypes
 import os
 import threading
+import weakref
 from ctypes import byref, c_bool, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any, Callable, ClassVar, TypeVar
@@ -264,18 +265,21 @@ def error_from(handle: int | None) -> Error:
 
 # ---- contexts of callbacks ----
 
-Target = Callable[[], Any]
-"""Gives the object that a context stands for, None if it is gone: a weak reference, or a closure."""
-
-_contexts: dict[int, Target] = {}
+_contexts: dict[int, weakref.ref[Any]] = {}
+"""The objects that contexts stand for. Their app holds them: this table would keep the app alive, and open, itself."""
 _next_context = iter(range(1, 1 << 62)).__next__
 
 
-def new_context(target: Target) -> int:
+def new_context(target: weakref.ref[Any]) -> int:
     """Returns a number that identifies an object in the library. An address could be reused before a call."""
     key = _next_context()
     _contexts[key] = target
     return key
+
+
+def is_context(key: int) -> bool:
+    """Whether the library may still use a context."""
+    return key in _contexts
 
 
 def trampoline(kind: Any, default: Any = None) -> Callable[[Callable[..., Any]], Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import ctypes
+import weakref
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def ask(activity: int, app: Host, data: ReadableBuffer, timeout: float | None) -
     milliseconds = 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
     data = _arguments.data(data, "data")
     response = _Response(app)
-    context = _native.new_context(lambda: response)
+    context = _native.new_context(weakref.ref(response))
     request = c_void_p()
     with expected(response):
         library.segue_activity_request(

@@ -130,7 +130,7 @@ class Stream(_native.Handle):
         """Tells how the other side ended, after you have read its end: within a second. Raises `StreamAbortedError` or
         `StreamBrokenError` unless the other side had written all (R7.3)."""
         answer: Pending[None] = Pending(self._app)
-        context = _native.new_context(lambda: answer)
+        context = _native.new_context(weakref.ref(answer))
         with expected(answer):
             library.segue_stream_ask_result(self._handle, _ended, context, _native.destroy)
         return answer
@@ -289,7 +289,7 @@ class Streams:
 def ask(activity: int, app: Host, timeout: float | None) -> Pending[Stream]:
     milliseconds = 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
     answer: Pending[Stream] = Pending(app)
-    context = _native.new_context(lambda: answer)
+    context = _native.new_context(weakref.ref(answer))
     with expected(answer):
         library.segue_activity_ask_stream(activity, milliseconds, _answered, context, _native.destroy)
     return answer
