@@ -56,6 +56,48 @@ async def first(events: AsyncIterator[segue.OfferEvent]) -> segue.OfferEvent:
     return await events.__anext__()
 
 
+@in_a_loop
+async def test_an_app_is_attached_once_it_is_open(folder: str) -> None:
+    app = notes(folder)
+    with pytest.raises(segue.InvalidStateError, match="not open"):
+        app.attach()
+    app.open()
+    app.attach()
+    await app.ready()
+    with pytest.raises(segue.InvalidStateError, match="already"):
+        app.attach()
+    app.close()
+    with pytest.raises(segue.InvalidatedError, match="closed"):
+        app.attach()
+
+
+@in_a_loop
+async def test_an_app_is_closed_even_if_leaving_it_is_cancelled(folder: str) -> None:
+    app = notes(folder)
+    started, cancelled, ends = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @app.on_connection
+    async def slow(connection: segue.Connection) -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            await ends.wait()
+
+    async def use() -> None:
+        async with app:
+            await started.wait()
+
+    using = asyncio.ensure_future(use())
+    await cancelled.wait()
+    using.cancel()
+    ends.set()
+    with pytest.raises(asyncio.CancelledError):
+        await using
+    assert "closed" in repr(app)
+
+
 async def offer_of(activity: segue.Activity, app: segue.App) -> segue.Offer:
     """The offer of an activity, as soon as an app sees it."""
     async for event in app.offer_events():

@@ -165,12 +165,16 @@ class Dispatcher(_native.Handle):
     def attach(self) -> None:
         """Lets the running asyncio loop dispatch from now on; `async with` does it. Closing detaches."""
         loop = asyncio.get_running_loop()
+        if self._closed:
+            raise InvalidatedError("the app is closed")
+        if not self._opened:
+            raise InvalidStateError("the app is not open yet")
         if self._loop is not None or self._detach is not None:
             raise InvalidStateError("the app is attached to a loop already")
-        self._loop = loop
         if not self._is_simulated and not self._delivers_by_thread:
             loop.add_reader(self._fd, self._dispatch_reporting)
             self._detach = lambda: _remove_reader(loop, self._fd)
+        self._loop = loop
 
     def _dispatch_due(self) -> int:
         delivered = _table.Size()
