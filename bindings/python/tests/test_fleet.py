@@ -6,12 +6,14 @@ from __future__ import annotations
 import asyncio
 import select
 import time
+from ctypes import byref, c_size_t
 from typing import Any
 
 import pytest
-from conftest import TYPE
+from conftest import TYPE, Log
 
 import segue
+from segue._native import library
 
 pytest_plugins = ["pytester"]
 
@@ -129,6 +131,40 @@ def test_the_fleet_is_not_moved_inside_its_callbacks(segue_fleet: segue.Fleet) -
     segue.Activity(editor, TYPE).become_current()
     with pytest.raises(segue.BusyError):
         segue_fleet.run()
+
+
+def test_a_fleet_that_cannot_be_closed_inside_a_callback_is_closed_afterwards() -> None:
+    fleet = segue.Fleet(1)
+    editor, viewer = two(fleet)
+
+    @viewer.on_offer
+    def on_offer(*_: object) -> None:
+        fleet.close()
+
+    segue.Activity(editor, TYPE).become_current()
+    with pytest.raises(segue.BusyError):
+        fleet.run()
+    assert "open" in repr(viewer)
+    fleet.close()
+    assert "closed" in repr(viewer) and "closed" in repr(editor)
+    fleet.close()
+
+
+def test_an_app_that_fails_while_it_closes_does_not_keep_the_others_open(log: Log) -> None:
+    fleet = segue.Fleet(1)
+    apps = two(fleet)
+    for app in apps:
+
+        @app.on_connection
+        def fail(connection: segue.Connection, name: str = app.device.name if app.device else "") -> None:
+            raise ValueError(name)
+
+    for app in apps:
+        library.segue_app_dispatch(app._handle, 100, byref(c_size_t()))
+    with pytest.raises(ValueError, match="phone"):
+        fleet.close()
+    assert all("closed" in repr(app) for app in apps)
+    assert any("laptop" in line for _, line in log)
 
 
 def test_async_handlers(segue_fleet: segue.Fleet) -> None:

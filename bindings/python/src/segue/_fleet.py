@@ -215,10 +215,22 @@ class Fleet(_native.Handle):
     # ---- its end ----
 
     def close(self) -> None:
-        """Closes the apps. A second call has no effect."""
-        apps, self._apps = self._apps, []
-        for app in apps:
-            app.close()
+        """Closes the apps. A second call has no effect.
+
+        Raises the first error of an app; all others are closed nevertheless, and later errors are reported. Inside a
+        callback of an app that one stays open (BusyError), to be closed by another call.
+        """
+        first: BaseException | None = None
+        for app in list(self._apps):
+            try:
+                app.close()
+            except BaseException as error:
+                if first is None:
+                    first = error
+                else:
+                    app._report(error)
+        if first is not None:
+            raise first
 
     def __enter__(self) -> Fleet:
         return self
