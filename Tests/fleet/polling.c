@@ -313,12 +313,58 @@ static void cancelled(void) {
   end(fleet, programs, 2);
 }
 
+static atomic_bool isHeld, goesOn;
+
+static void holdsFirst(struct participant *app) {
+  (void)app;
+  if (atomic_exchange(&isHeld, true))
+    return;
+  while (!goesOn)
+    sched_yield();
+}
+
+static void *closes(void *app) {
+  OK(segue_app_close(app));
+  return NULL;
+}
+
+// One thread closes an app, whose callbacks take long, while another moves the fleet: what ends meanwhile is told by
+// the closing thread, in its own time. That is not late (R3.9).
+static void closedElsewhere(void) {
+  struct program programs[2] = {0};
+  pthread_t thread;
+  segue_fleet *fleet;
+  char *violation;
+  OK(segue_fleet_create(12, &fleet));
+  programs[0].isWithoutLoop = programs[1].isWithoutLoop = programs[0].isDispatching = programs[1].isDispatching = true;
+  start(&programs[0], fleet, "phone");
+  start(&programs[1], fleet, "laptop");
+  edit(&programs[0]);
+  OK(segue_fleet_run(fleet, NULL));
+  programs[1].app.inside = holdsFirst;
+  goOn(&programs[1]);
+  goOn(&programs[1]);
+  REQUIRE(pthread_create(&thread, NULL, closes, programs[1].app.app) == 0);
+  while (!isHeld)
+    sched_yield();
+  OK(segue_fleet_advance(fleet, 3600000, NULL));
+  OK(segue_fleet_check(fleet, &violation, NULL));
+  if (violation != NULL)
+    puts(violation);
+  REQUIRE(violation == NULL);
+  goesOn = true;
+  REQUIRE(pthread_join(thread, NULL) == 0);
+  REQUIRE(programs[1].app.failed == 2 && programs[1].app.arrived == 0);
+  end(fleet, programs, 2);
+}
+
 int main(void) {
   turns(false);
   turns(true);
   attachments();
   waitForEver();
   cancelled();
+  closedElsewhere();
   for (int i = 0; i < 5; i++)
     threads();
   puts("as in a device");

@@ -155,8 +155,12 @@ extension FleetEnvironment: FleetProgram {
   }
 
   func runCallbacks() {
-    // The closing thread runs them.
-    guard let app, app.isOpen, !app.dispatcher.isBusy, !app.wakeUp.isGiven else { return }
+    guard let app else { return }
+    // Another thread runs them in its own time: the one that closes the app, or dispatches.
+    guard app.isOpen, !app.dispatcher.isBusy, !app.wakeUp.isGiven else {
+      process?.awaitsDispatch = !app.due.isEmpty
+      return
+    }
     delivered += runCallbacks(of: app)
   }
 
