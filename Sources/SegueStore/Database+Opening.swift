@@ -62,6 +62,8 @@ extension Database {
     // Nothing is written outside of the folder.
     try database.run("PRAGMA temp_store=MEMORY")
     try database.run("PRAGMA cell_size_check=ON")
+    // KiB of pages in memory.
+    try database.run("PRAGMA cache_size=-1024")
     // What is deleted is overwritten (R10.3).
     try database.run("PRAGMA secure_delete=ON")
     try database.run("PRAGMA foreign_keys=ON")

@@ -105,6 +105,9 @@ final class Database {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
+  /// Frees the pages that are kept in memory, and can be read again.
+  func releaseMemory() { _ = sqlite3_db_release_memory(connection) }
+
   /// Gives space back to the file system, if more than 1 MiB of the file is unused; if that fails, some other time.
   func giveBack() {
     let unused = try? first("PRAGMA freelist_count") { row throws(SegueError) in try row.integer(0) }

@@ -51,6 +51,8 @@ public final class StateFolder: @unchecked Sendable {
   }
 
   deinit {
+    // A child that was forked and has not called exec yet holds the descriptor, too.
+    _ = flock(lock, LOCK_UN)
     _ = close(lock)
     _ = close(fd)
   }

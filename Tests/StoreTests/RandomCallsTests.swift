@@ -14,6 +14,7 @@ import Testing
     var inbox: Inbox? = try Inbox.open(in: state)
     for step in 0..<400 {
       let operation = workload.next()
+      if step % 50 == 49 { inbox?.releaseMemory() }
       if step % 37 == 36 {
         inbox = nil
         inbox = try Inbox.open(in: state)
@@ -34,6 +35,7 @@ import Testing
     var saved: SavedActivities? = try SavedActivities.open(in: state)
     for step in 0..<200 {
       let operation = workload.nextSaved()
+      if step % 50 == 49 { saved?.releaseMemory() }
       if step % 37 == 36 {
         saved = nil
         saved = try SavedActivities.open(in: state)
