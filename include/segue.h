@@ -77,14 +77,16 @@
  *
  * WHERE THE SYSTEM SETS LIMITS. If the system refuses something when an app opens (descriptors, random numbers, pipes,
  * the folder), segue_app_open gives SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER. segue_app_get_connection reports
- * what it refuses later; the library retries after 1 s, 2 s ... 16 s. Memory: bytes and texts of 128 KiB or more that
- * you pass in or ask for are checked beforehand (SEGUE_ERROR_SYSTEM). No size that a peer names is allocated: memory
- * grows with the bytes that have come, up to the limits (handoff.md section 9), unchecked. If an unchecked allocation
- * fails, the process ends. Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling
- * thread needs 64 KiB of stack, plus what your callbacks need. pthread_cancel ends no thread inside a call of this
- * library, callbacks included. segue_app_dispatch, segue_fleet_step, _run, _advance, _wait and _play are cancellation
- * points: it takes effect when they return (segue_app_wake makes segue_app_dispatch return). The other calls are none.
- * Asynchronous cancellation must be off.
+ * what it refuses later; the library retries after 1 s, 2 s ... 16 s. But libuv ends the process (abort) if the system
+ * refuses, once an app has opened, epoll_ctl (ENOSPC: the user's limit of epoll watches is reached; ENOMEM), epoll_wait
+ * or the read of an eventfd (a sandbox set up later). Memory: bytes and texts of 128 KiB or more that you pass in or
+ * ask for are checked beforehand (SEGUE_ERROR_SYSTEM). No size that a peer names is allocated: memory grows with the
+ * bytes that have come, up to the limits (handoff.md section 9), unchecked. If an unchecked allocation fails, the
+ * process ends. Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling thread needs 64
+ * KiB of stack, plus what your callbacks need. pthread_cancel ends no thread inside a call of this library, callbacks
+ * included. segue_app_dispatch, segue_fleet_step, _run, _advance, _wait and _play are cancellation points: it takes
+ * effect when they return (segue_app_wake makes segue_app_dispatch return). The other calls are none. Asynchronous
+ * cancellation must be off.
  *
  * VERSIONS. SEGUE_VERSION is the version that you compiled against, segue_version() the one that you run with. The
  * soname changes when the interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an
