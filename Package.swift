@@ -66,6 +66,10 @@ let package = Package(
     .executableTarget(
       name: "StoreProbe", dependencies: ["SegueStore", "SegueModel", "CLinux", "CSQLite"], path: "Tests/StoreProbe",
       swiftSettings: settings, linkerSettings: [.linkedLibrary("m")]),
+    module(
+      "SegueAgent",
+      imports: ["CSegue", "CLinux", "SegueModel", "SegueDriver", "SegueTransport", "SegueRuntime"]),
+    .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
     + (embedded
       ? []

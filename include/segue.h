@@ -24,6 +24,7 @@
  *   continuation  one attempt of a receiver to take an activity over from its origin
  *   receipt       the record of how an attempt ended, for the origin
  *   hub           connects the apps of a device; it runs inside the first app that opens, and moves when that app ends
+ *   agent         segue-agent, a process of the user that carries the hub instead, if one runs (docs/agent.md)
  *   delegate      the callbacks of an app or of an activity
  *   value         immutable data: what user_info holds. A value is its deterministic encoding (CBOR, RFC 8949 4.2.1)
  *
@@ -820,7 +821,7 @@ segue_status segue_app_set_chooser(segue_app *app, bool chooser);
 segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);
 /** The folder of the hub's sockets, in place of the environment's: for tests. folder  copied: absolute path */
 segue_status segue_app_set_runtime_folder(segue_app *app, const char *folder, size_t length);
-/** If set in the app that carries the hub, the device offers its frontmost activity only (R1.12). */
+/** If set in the app that carries the hub, the device offers its frontmost activity only (R1.12). An agent has all. */
 segue_status segue_app_set_offers_frontmost_only(segue_app *app, bool only);
 
 /** When will_save runs (R2.9). Saves that are due by time (R2.2) follow needs_save under both policies. */

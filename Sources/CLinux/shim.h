@@ -26,6 +26,7 @@
 
 /** Declared here because glibc's header shows it to GNU sources only. */
 extern char *secure_getenv(const char *name);
+extern long syscall(long number, ...);
 
 static inline int linux_cancel_disable(void) { return PTHREAD_CANCEL_DISABLE; }
 /** Returns the number of a file system's type (statfs(2)); 0 if the system does not tell. */
@@ -60,6 +61,14 @@ static inline int linux_peer_user(int socket, uid_t *user) {
 }
 /** Returns the number of descriptors that this process may open. */
 static inline int linux_descriptors(struct rlimit *limit) { return getrlimit(RLIMIT_NOFILE, limit); }
+static inline int linux_set_descriptors(const struct rlimit *limit) { return setrlimit(RLIMIT_NOFILE, limit); }
+/** Returns a descriptor of a process, close-on-exec, or -1. */
+static inline int linux_pidfd_open(pid_t process) { return (int)syscall(434 /* pidfd_open */, process, 0); }
+/** Sends a signal to the process of a descriptor; 0 or -1. */
+static inline int linux_pidfd_signal(int process, int signal) {
+  return (int)syscall(424 /* pidfd_send_signal */, process, signal, NULL, 0);
+}
+static inline void linux_ignore_pipe_signal(void) { signal(SIGPIPE, SIG_IGN); }
 /** Returns the peer's process; 0 if it is not visible here. */
 static inline pid_t linux_peer_process(int socket) {
   struct linux_credentials peer;

@@ -123,22 +123,22 @@ public final class AppDriver {
   // MARK: Leaving a hub
 
   private func lost(_ now: Moment) -> HubDeparture {
-    let (generation, wasWelcome) = (generation ?? 0, engine.hubGeneration != nil)
+    let (generation, wasWelcome, isAgent) = (generation ?? 0, engine.hubGeneration != nil, engine.hubAgent != nil)
     disconnect(now)
     if !wasWelcome {
       problem = SegueError(
         .connectionUnavailable, "the hub of generation \(generation) closed the connection before it said welcome")
     }
-    return HubDeparture(search: lost(generation, wasWelcome: wasWelcome, now))
+    return HubDeparture(search: lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now))
   }
 
-  private func lost(_ generation: UInt64, wasWelcome: Bool, _ now: Moment) -> HubSearch {
-    policy.lost(generation, wasWelcome: wasWelcome, now) { hubLives(generation) }
+  private func lost(_ generation: UInt64, wasWelcome: Bool, isAgent: Bool, _ now: Moment) -> HubSearch {
+    policy.lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now) { hubLives(generation) }
   }
 
   private func handle(_ fault: HubFault, _ now: Moment) -> HubDeparture? {
-    let (generation, wasWelcome) = (generation ?? 0, engine.hubGeneration != nil)
-    let step = policy.handle(fault, generation, wasWelcome: wasWelcome, now) { hubLives(generation) }
+    let (generation, wasWelcome, isAgent) = (generation ?? 0, engine.hubGeneration != nil, engine.hubAgent != nil)
+    let step = policy.handle(fault, generation, wasWelcome: wasWelcome, isAgent: isAgent, now) { hubLives(generation) }
     guard case .leave(let search) = step else {
       engine.waitForHub(now)
       return nil
@@ -164,7 +164,7 @@ public final class AppDriver {
   public func backlogFull(at generation: UInt64, _ now: Moment) -> HubSearch {
     problem = SegueError(
       .connectionUnavailable, "the hub of generation \(generation) has no room for another connection")
-    return lost(generation, wasWelcome: false, now)
+    return lost(generation, wasWelcome: false, isAgent: false, now)
   }
 
   /// The system refuses something that is needed to find a hub.

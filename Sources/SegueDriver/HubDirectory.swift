@@ -14,6 +14,9 @@ public protocol HubDirectory: AnyObject {
   /// Milliseconds since the last heartbeat of a generation's hub; nil if there is no such hub. From any thread.
   func heartbeatAge(_ generation: UInt64) -> Int64?
 
+  /// The process that runs a generation, for people.
+  func holder(of generation: UInt64) -> DiagnosticText
+
   /// Throws SYSTEM if the system refuses, which another hub would not change.
   func connect(to generation: UInt64) throws(SegueError) -> HubContact
   /// Makes this process the hub of a generation. Nil if another process is about to.

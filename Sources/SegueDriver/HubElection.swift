@@ -18,6 +18,10 @@ public final class HubElection {
   private var hub: (any ElectedHub)?
   /// The uptime at which to check whether the directory exists again; nil if it is in place.
   private var movesAt: Int64?
+  /// In an agent, which keeps the place of the hub; nil in an app.
+  private var place: AgentPlace?
+  /// In an agent without a hub: the uptime at which it becomes the hub, and the least generation of that hub.
+  private var takesPlaceAt: (uptime: Int64, minimum: UInt64)?
 
   private struct Member {
     let app: any HubSeeker
@@ -33,7 +37,12 @@ public final class HubElection {
     let next: UInt64
   }
 
-  public init(in directory: any HubDirectory) { self.directory = directory }
+  /// - Parameter isAgent: the process carries the hub whether it has apps or not, and takes over from all others
+  ///   (`takePlace`).
+  public init(in directory: any HubDirectory, isAgent: Bool = false) {
+    self.directory = directory
+    if isAgent { place = AgentPlace() }
+  }
 
   // MARK: Apps
 
@@ -50,9 +59,11 @@ public final class HubElection {
   /// Sends the messages of this process's hub that follow from the removal of an app.
   public func flushHub() { hub?.flush() }
 
-  /// Ends the hub. Called when the process has no app left that needs it.
+  /// Ends the hub. Called when the process has no app left that needs it, or when the agent ends.
   public func end() {
     members = []
+    place = nil
+    takesPlaceAt = nil
     hub?.close()
     hub = nil
   }
@@ -80,8 +91,9 @@ public final class HubElection {
       try connect(app, minimum, now)
     } catch {
       directory.log(.error, "\(error.message)")
-      // Waits before the next attempt: if each process failed in the same way, hubs would come and go all the time.
-      wait(app, next: minimum, in: app.couldNotConnect(error), now)
+      // Waits before the next attempt: if each process failed in the same way, hubs would come and go all the time. By
+      // then the hub that the app has left may answer again.
+      wait(app, next: 1, in: app.couldNotConnect(error), now)
     }
   }
 
@@ -113,6 +125,7 @@ public final class HubElection {
       if isNewHub {
         hub?.close()
         hub = nil
+        keepPlace(now)
       }
       throw error
     }
@@ -124,9 +137,46 @@ public final class HubElection {
     guard let host = try directory.becomeHub(generation, offersFrontmostOnly: isFrontmostOnly) else { return false }
     hub?.stepDown()
     hub = host
+    takesPlaceAt = nil
     directory.log(.info, "this process is the hub of generation \(generation) in \(directory.path)")
     stepDownIfSuperseded()
     return true
+  }
+
+  // MARK: The agent
+
+  /// Whether this process carries the hub.
+  public var isHub: Bool { hub != nil }
+
+  /// Makes the agent's process the hub, one generation above all others. If another process is about to open that one,
+  /// or the system refuses, the agent tries again.
+  public func takePlace(_ now: Int64) { takePlace(now, minimum: 1) }
+
+  private func takePlace(_ now: Int64, minimum: UInt64) {
+    takesPlaceAt = nil
+    guard place != nil, hub == nil else { return }
+    var generation = minimum
+    do throws(SegueError) {
+      try directory.watch()
+      if !directory.isInPlace { try reopen(now) }
+      generation = max(minimum, directory.highestGeneration + 1)
+      if generation > directory.lastGeneration {
+        try directory.removeLastGeneration()
+        generation = 1
+      }
+      if try !becomeHub(generation) { takesPlaceAt = (now + Self.openingTime, generation + 1) }
+    } catch {
+      directory.log(.error, "\(error.message)")
+    }
+    keepPlace(now)
+    setTimer()
+  }
+
+  /// Has an agent that is not the hub take its place again.
+  private func keepPlace(_ now: Int64) {
+    guard place != nil, hub == nil, takesPlaceAt == nil, let at = place?.lost(now) else { return }
+    takesPlaceAt = (at, 1)
+    setTimer()
   }
 
   // MARK: Waiting
@@ -141,6 +191,7 @@ public final class HubElection {
 
   private func setTimer() {
     var next = movesAt
+    if let at = takesPlaceAt?.uptime { next = min(next ?? at, at) }
     for member in members { if let wait = member.wait { next = min(next ?? wait.at, wait.at) } }
     directory.setTimer(next)
   }
@@ -149,8 +200,12 @@ public final class HubElection {
   public func tick(_ now: Int64) {
     if let movesAt, movesAt <= now { move(now) }
     for member in members {
-      if let wait = member.wait, wait.at <= now { seek(member.app, minimum: wait.next, now) }
+      guard let wait = member.wait, wait.at <= now else { continue }
+      // The app may not have been told of the hub that it waits for: nobody supersedes that one unasked.
+      let isThere = wait.awaited <= directory.highestGeneration
+      seek(member.app, minimum: isThere ? wait.awaited : wait.next, now)
     }
+    if let takesPlaceAt, takesPlaceAt.uptime <= now { takePlace(now, minimum: takesPlaceAt.minimum) }
     setTimer()
   }
 
@@ -158,11 +213,12 @@ public final class HubElection {
 
   /// Handles the appearance or disappearance of a generation.
   public func directoryChanged(_ now: Int64) {
+    stepDownIfSuperseded()
     if isLost {
       movesAt = movesAt ?? now + Self.removalTime
       return setTimer()
     }
-    stepDownIfSuperseded()
+    keepPlace(now)
     let highest = directory.highestGeneration
     for member in members {
       guard let generation = member.app.hubGeneration, generation < highest else { continue }
@@ -177,6 +233,10 @@ public final class HubElection {
   private func stepDownIfSuperseded() {
     guard let hub, directory.highestGeneration > hub.generation else { return }
     directory.log(.info, "the hub of generation \(hub.generation) steps down")
+    if place != nil {
+      let highest = directory.highestGeneration
+      directory.log(.error, "\(directory.holder(of: highest)) has taken the place of this agent as generation \(highest)")
+    }
     hub.stepDown()
     self.hub = nil
   }
@@ -204,6 +264,7 @@ public final class HubElection {
         return
       }
     }
+    keepPlace(now)
     for member in members { seek(member.app, minimum: 1, now) }
   }
 

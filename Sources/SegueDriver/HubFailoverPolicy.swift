@@ -5,7 +5,8 @@ import SegueModel
 struct HubFailoverPolicy {
   /// Rejections by a hub before the app looks for another: about as long as the wait for a silent one.
   private static let refusalLimit = 10
-  /// Milliseconds until the next attempt after a rejection.
+  /// Milliseconds until the next attempt after a rejection; at an agent twice as long after each further one, at most
+  /// 256 times.
   private static let refusalTime: Int64 = 50
   /// Extensions for a busy hub with a recent heartbeat: about 10 s.
   private static let extensionLimit = 20
@@ -45,12 +46,14 @@ struct HubFailoverPolicy {
   }
 
   /// The hub has shown a sign of life.
-  mutating func heard() { extensions = 0 }
+  mutating func heard() {
+    extensions = 0
+    failures = 0
+  }
 
   /// It is another hub.
   mutating func connected(_ now: Moment) {
     extensions = 0
-    failures = 0
     connectedAt = now.uptime
   }
 
@@ -63,14 +66,17 @@ struct HubFailoverPolicy {
 
   /// The hub has closed the connection: it ends, or is full. A hub that repeatedly rejects the app is no better than a
   /// silent one.
-  /// - Parameter hubLives: whether its heartbeat is recent.
+  /// - Parameters:
+  ///   - isAgent: an agent carries the hub, and has welcomed the app: no app supersedes it.
+  ///   - hubLives: whether its heartbeat is recent.
   mutating func lost(
-    _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
+    _ generation: UInt64, wasWelcome: Bool, isAgent: Bool = false, _ now: Moment, hubLives: () -> Bool
   ) -> HubSearch {
     if wasWelcome && now.uptime - connectedAt >= Self.usefulTime || generation != refusing { refusals = 0 }
     refusing = generation
     refusals += 1
     if refusals <= 1 { return seek(minimum: 1, now) }
+    if isAgent { return .retry(generation, after: Self.refusalTime << Int64(min(refusals - 2, 8))) }
     if refusals < Self.refusalLimit || refusals < Self.refusalLimit * Self.extensionLimit && hubLives() {
       return .retry(generation, after: Self.refusalTime)
     }
@@ -80,7 +86,8 @@ struct HubFailoverPolicy {
 
   /// The engine wants another hub. Unless the step is to wait, close the connection to this one.
   mutating func handle(
-    _ fault: HubFault, _ generation: UInt64, wasWelcome: Bool, _ now: Moment, hubLives: () -> Bool
+    _ fault: HubFault, _ generation: UInt64, wasWelcome: Bool, isAgent: Bool = false, _ now: Moment,
+    hubLives: () -> Bool
   ) -> Step {
     switch fault {
     case .silent:
@@ -89,11 +96,13 @@ struct HubFailoverPolicy {
         return .keep
       }
       return .leave(seek(minimum: generation + 1, now))
+    case .nonsense where isAgent:
+      return .leave(lost(generation, wasWelcome: wasWelcome, isAgent: true, now, hubLives: hubLives))
     case .nonsense, .older: return .leave(seek(minimum: generation + 1, now))
     case .refused(let error):
       if error.status == .unsupportedVersion { return .leave(.retry(generation, after: Self.versionTime)) }
       if error.status == .limitExceeded, !wasWelcome { return .leave(.retry(generation, after: Self.crowdedTime)) }
-      return .leave(lost(generation, wasWelcome: wasWelcome, now, hubLives: hubLives))
+      return .leave(lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now, hubLives: hubLives))
     }
   }
 

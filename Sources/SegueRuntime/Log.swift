@@ -71,10 +71,12 @@ public enum Log {
   }
 
   /// Reads SEGUE_LOG; called once, before anything can be logged.
-  public static func readEnvironment() {
-    guard let word = getenv("SEGUE_LOG") else { return }
+  /// - Parameter usual: the level without the variable.
+  public static func readEnvironment(default usual: Level? = nil) {
     let levels: [Level] = [.error, .info, .debug]
-    guard let level = levels.first(where: { strcmp(word, name($0)) == 0 }) else { return }
+    let word = getenv("SEGUE_LOG")
+    let named = word.flatMap { word in levels.first { strcmp(word, name($0)) == 0 } }
+    guard let level = named ?? usual else { return }
     lock.withLock {
       environmentMost = level.rawValue
       most.store(max(targetMost, environmentMost), ordering: .relaxed)

@@ -41,6 +41,14 @@ public enum Descriptors {
   /// The soft limit of Linux (INR_OPEN_CUR).
   private static let usualLimit = 1024
 
+  /// Lets this process open as many as the system allows it.
+  public static func raiseLimit() {
+    var limit = rlimit()
+    guard linux_descriptors(&limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = linux_set_descriptors(&limit)
+  }
+
   /// Throws SYSTEM if the process cannot open that many more, or not those of an event loop.
   static func check(_ count: Int, for what: DiagnosticText) throws(SegueError) {
     guard linux_probe_loop() == 0 else { throw .system(what) }

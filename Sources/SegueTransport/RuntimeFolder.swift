@@ -23,8 +23,7 @@ public final class RuntimeFolder {
     guard path.utf8.first == UInt8(ascii: "/") else {
       throw SegueError(.invalidArgument, "runtime folder \(path): must be an absolute path")
     }
-    try RuntimeFolder.make(path)
-    let fd = try RuntimeFolder.open(path)
+    let fd = try PrivateFolder.open(path, "runtime folder")
     guard let entries = fdopendir(fd) else {
       let number = linux_errno()
       _ = close(fd)
@@ -278,67 +277,12 @@ public final class RuntimeFolder {
   // MARK: The folder itself
 
   private static func defaultPath() throws(SegueError) -> String {
-    if let path = variable("SEGUE_RUNTIME_DIR") { return path }
-    if let path = variable("XDG_RUNTIME_DIR") { return path + "/segue" }
+    if let path = Environment.path("SEGUE_RUNTIME_DIR") { return path }
+    if let path = Environment.path("XDG_RUNTIME_DIR") { return path + "/segue" }
     // The usual XDG_RUNTIME_DIR, for programs without the variable, such as those that cron and ssh start.
     let ofUser = "/run/user/\(geteuid())"
     var status = stat()
-    if lstat(ofUser, &status) == 0, problem(status) == nil { return ofUser + "/segue" }
-    return (variable("TMPDIR") ?? "/tmp") + "/segue-\(geteuid())"
-  }
-
-  private static func variable(_ name: String) -> String? {
-    // A program with more rights than its user must not follow its user's environment.
-    guard let value = secure_getenv(name) else { return nil }
-    let text = String(cString: value)
-    return text.utf8.isEmpty ? nil : text
-  }
-
-  /// Why a folder cannot be trusted, or nil.
-  private static func problem(_ status: stat) -> String? {
-    var status = status
-    guard linux_is_folder(&status) != 0 else { return "is a symbolic link, or no folder" }
-    guard status.st_uid == geteuid() else { return "belongs to another user" }
-    return status.st_mode & 0o077 == 0 ? nil : "is open to other users (mode must be 0700)"
-  }
-
-  private static func make(_ path: String) throws(SegueError) {
-    if mkdir(path, 0o700) == 0 { return giveAccess(path) }
-    switch linux_errno() {
-    case EEXIST: return
-    case ENOENT:
-      throw SegueError(.system, "runtime folder \(path): the folder that it should be in does not exist")
-    case let number: throw .system("runtime folder \(path)", number)
-    }
-  }
-
-  /// The umask may forbid access to the new folder. If this fails, opening it reports that.
-  private static func giveAccess(_ path: String) {
-    let fd = linux_openat(AT_FDCWD, path, linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
-    guard fd >= 0 else { return }
-    var status = stat()
-    if fstat(fd, &status) == 0, problem(status) == nil { chmod("/proc/self/fd/\(fd)", 0o700) }
-    _ = close(fd)
-  }
-
-  private static func open(_ path: String) throws(SegueError) -> Int32 {
-    let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
-    guard fd >= 0 else {
-      if [ELOOP, ENOTDIR].contains(linux_errno()) {
-        throw SegueError(.unsafeFolder, "runtime folder \(path): is a symbolic link, or no folder")
-      }
-      throw .system("runtime folder \(path)")
-    }
-    var status = stat()
-    guard fstat(fd, &status) == 0 else {
-      let number = linux_errno()
-      _ = close(fd)
-      throw .system("runtime folder \(path)", number)
-    }
-    if let problem = problem(status) {
-      _ = close(fd)
-      throw SegueError(.unsafeFolder, "runtime folder \(path): \(problem)")
-    }
-    return fd
+    if lstat(ofUser, &status) == 0, PrivateFolder.problem(status) == nil { return ofUser + "/segue" }
+    return (Environment.path("TMPDIR") ?? "/tmp") + "/segue-\(geteuid())"
   }
 }

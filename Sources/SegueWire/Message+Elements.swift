@@ -38,9 +38,10 @@ extension Message {
       let version = coder.code(version)
       let minimum = coder.code(minimum)
       self = .hello(coder.code(app), version: version, minimum: minimum)
-    case .welcome(let version, let generation, let deviceName):
+    case .welcome(let version, let generation, let deviceName, let agent):
       self = .welcome(
-        version: coder.code(version), generation: coder.code(generation), deviceName: coder.code(deviceName))
+        version: coder.code(version), generation: coder.code(generation), deviceName: coder.code(deviceName),
+        agent: coder.code(agent))
     case .goodbye(let error): self = .goodbye(coder.code(error))
     case .link(let hub, let version, let minimum):
       let version = coder.code(version)

@@ -47,7 +47,7 @@ extension Message {
   init?(blank number: UInt64) {
     switch number {
     case 1: self = .hello(.blank, version: 0, minimum: 0)
-    case 2: self = .welcome(version: 0, generation: 0, deviceName: "")
+    case 2: self = .welcome(version: 0, generation: 0, deviceName: "", agent: nil)
     case 3: self = .goodbye(.blank)
     case 4: self = .ping(0)
     case 5: self = .pong(0)

@@ -7,8 +7,8 @@ public enum Message: Sendable {
   // Registration.
   /// App → hub, first.
   case hello(AppIdentity, version: UInt64, minimum: UInt64)
-  /// Hub → app: you are registered.
-  case welcome(version: UInt64, generation: UInt64, deviceName: String)
+  /// Hub → app: you are registered. The agent is the one that carries the hub; nil if an app does.
+  case welcome(version: UInt64, generation: UInt64, deviceName: String, agent: AgentDescription? = nil)
   /// The hub closes the connection, for this reason.
   case goodbye(SegueError)
   /// Hub → hub, both ways, first: the sender's identity.
@@ -183,4 +183,23 @@ public struct OfferTiming: Sendable {
 public enum ProtocolVersion {
   public static let current: UInt64 = 2
   public static let minimum: UInt64 = 2
+
+  /// What an app makes of the version in a welcome.
+  public enum Fit {
+    /// The app speaks it with this hub.
+    case spoken
+    /// An app carries the hub: the reader's process takes over.
+    case older
+    /// An agent carries the hub, which the app neither understands nor supersedes.
+    case foreign
+  }
+
+  /// - Parameter supported: the versions of the app.
+  public static func fit(
+    of version: UInt64, isAgent: Bool, supported: ClosedRange<UInt64> = minimum...current
+  ) -> Fit {
+    if version >= supported.upperBound { return .spoken }
+    guard isAgent else { return .older }
+    return version >= supported.lowerBound ? .spoken : .foreign
+  }
 }

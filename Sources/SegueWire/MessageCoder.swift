@@ -260,6 +260,14 @@ struct MessageCoder {
     return coded
   }
 
+  mutating func code(_ agent: AgentDescription?) -> AgentDescription? {
+    guard hasValue(agent != nil, isLast: true) else { return nil }
+    enter("an agent")
+    let coded = AgentDescription(version: code(agent?.version ?? ""), capabilities: code(agent?.capabilities ?? 0))
+    leave()
+    return coded
+  }
+
   mutating func code(_ version: OffersVersion) -> OffersVersion {
     OffersVersion(hub: code(version.hub), number: code(version.number))
   }

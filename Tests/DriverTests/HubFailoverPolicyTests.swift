@@ -1,3 +1,4 @@
+import SegueEngine
 import SegueModel
 import Testing
 
@@ -57,7 +58,40 @@ import Testing
   @Test mutating func whatTheSystemRefusesIsAskedForMoreAndMoreRarely() {
     #expect((0..<7).map { _ in policy.failed() } == [1_000, 2_000, 4_000, 8_000, 16_000, 16_000, 16_000])
     policy.connected(at(0))
+    // A hub that says nothing is no reason to hurry again.
+    #expect(policy.failed() == 16_000)
+    policy.heard()
     #expect(policy.failed() == 1_000)
+  }
+
+  @Test mutating func `an agent that welcomes is never superseded, whatever it does then`() {
+    var now: Int64 = 0
+    var pauses: [Int64] = []
+    for number in 0..<100 {
+      policy.connected(at(now))
+      let refused = HubFault.refused(SegueError(.busy, ""))
+      let step = policy.handle(
+        number % 2 == 0 ? .nonsense : refused, 4, wasWelcome: true, isAgent: true, at(now), hubLives: { false })
+      guard case .leave(let search) = step else { return #expect(Bool(false), "it would stay") }
+      switch search {
+      case .seek(let minimum, let time):
+        #expect(minimum == 1)
+        now += time
+      case .retry(let generation, let time):
+        #expect(generation == 4)
+        pauses.append(time)
+        now += time
+      }
+    }
+    #expect(pauses.prefix(3) == [50, 100, 200] && pauses.suffix(50).allSatisfy { $0 == 12_800 })
+  }
+
+  @Test mutating func `an agent that does not answer is superseded`() {
+    policy.connected(at(0))
+    let step = policy.handle(.silent, 4, wasWelcome: true, isAgent: true, at(1_000), hubLives: { false })
+    guard case .leave(.seek(minimum: 5, after: 0)) = step else {
+      return #expect(Bool(false), "all apps would hang at it")
+    }
   }
 
   @Test mutating func `an app whose process has too many connections waits (section 9)`() {

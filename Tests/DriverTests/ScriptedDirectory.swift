@@ -28,6 +28,9 @@ final class ScriptedDirectory: HubDirectory {
   var highestGeneration: UInt64 { listed.max() ?? 0 }
   func heartbeatAge(_ generation: UInt64) -> Int64? { heartbeats[generation] }
 
+  private(set) var logged: [String] = []
+  func holder(of generation: UInt64) -> DiagnosticText { "the holder of \(generation)" }
+
   /// Another process listens.
   func open(_ generation: UInt64) {
     listed.insert(generation)
@@ -61,7 +64,7 @@ final class ScriptedDirectory: HubDirectory {
   func watch() throws(SegueError) {}
   func lookSoon() {}
   func setTimer(_ uptime: Int64?) { timer = uptime }
-  func log(_ severity: Severity, _ message: DiagnosticText) {}
+  func log(_ severity: Severity, _ message: DiagnosticText) { logged.append(message.string) }
 }
 
 final class ScriptedHub: ElectedHub {

@@ -16,7 +16,9 @@ import Testing
     .hello(
       AppIdentity(secret: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"], isChooser: false),
       version: 1, minimum: 1),
-    .welcome(version: 1, generation: 7, deviceName: "vm"), .goodbye(SegueError(.busy, "why")), .ping(1), .pong(2),
+    .welcome(version: 1, generation: 7, deviceName: "vm"),
+    .welcome(version: 1, generation: 7, deviceName: "vm", agent: AgentDescription(version: "1", capabilities: 3)),
+    .goodbye(SegueError(.busy, "why")), .ping(1), .pong(2),
     .publish(description, timing, activation: 9), .withdraw(id),
     .offer(
       Offer(

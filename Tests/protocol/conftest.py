@@ -59,7 +59,7 @@ def register(connect: Callable[[], Connection]) -> Callable[..., tuple[Connectio
         peer, secret = connect(), uuid.uuid4()
         about = ["com.example.foreign", "Foreign", TEAM, list(types), False]
         peer.send_message("hello", PROTOCOL, PROTOCOL, secret, *about)
-        version, generation, _ = peer.expect("welcome")
+        version, generation, *_ = peer.expect("welcome")
         assert (version, generation) == (PROTOCOL, 1)
         return peer, uuid.UUID(bytes=hashlib.sha256(secret.bytes).digest()[:16])
 

@@ -263,6 +263,8 @@ public final class AppEngine {
 
   public var isReady: Bool { hub.isReady }
   public var hubGeneration: UInt64? { hub.isWelcome ? hub.generation : nil }
+  /// The agent that carries the hub; nil if an app does, or there is no hub.
+  public var hubAgent: AgentDescription? { hub.isWelcome ? hub.agent : nil }
 
   public func takeFault() -> HubFault? { hub.takeFault() }
 
@@ -382,13 +384,17 @@ public final class AppEngine {
 
   private func receiveWelcome(_ message: Message, _ now: Moment) {
     switch message {
-    case .welcome(let version, let generation, _):
-      guard version >= ProtocolVersion.current else {
+    case .welcome(let version, let generation, _, let agent):
+      switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
+      case .spoken:
+        hub.welcomed(by: generation, agent)
+        for feature in features { feature.connected(now) }
+      case .older:
         app.log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")
-        return hub.report(.older)
+        hub.report(.older)
+      case .foreign:
+        hub.report(.refused(SegueError(.unsupportedVersion, "the agent speaks protocol \(version)")))
       }
-      hub.welcomed(by: generation)
-      for feature in features { feature.connected(now) }
     case .goodbye(let error): hub.report(.refused(error))
     default: break
     }

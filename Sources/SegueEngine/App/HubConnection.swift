@@ -31,6 +31,8 @@ final class HubConnection {
   private(set) var isWelcome = false
   private(set) var isReady = false
   private(set) var generation: UInt64 = 0
+  /// The agent that carries the hub; nil if an app does.
+  private(set) var agent: AgentDescription?
   /// The uptimes of the next ping, and at which the hub counts as silent.
   private var pingAt: Int64?
   private var answerBy: Int64?
@@ -62,7 +64,8 @@ final class HubConnection {
     fault = nil
   }
 
-  func welcomed(by generation: UInt64) {
+  func welcomed(by generation: UInt64, _ agent: AgentDescription?) {
+    self.agent = agent
     answerBy = nil
     isWelcome = true
     self.generation = generation

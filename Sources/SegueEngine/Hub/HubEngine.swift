@@ -30,6 +30,8 @@ public final class HubEngine {
   let startedAt: Int64
   /// Whether only the frontmost activity is offered (R1.12).
   let offersFrontmostOnly: Bool
+  /// The agent that carries the hub; nil if an app does.
+  let agent: AgentDescription?
 
   /// The time of the current call.
   var now: Moment
@@ -47,7 +49,11 @@ public final class HubEngine {
   /// Removed peers without a connection, kept until the end of the current call, because loops may still refer to them.
   private var droppedPeers: [Peer] = []
 
-  public init(_ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, _ now: Moment) {
+  public init(
+    _ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, agent: AgentDescription? = nil,
+    _ now: Moment
+  ) {
+    self.agent = agent
     self.identity = identity
     self.generation = generation
     self.offersFrontmostOnly = offersFrontmostOnly

@@ -16,7 +16,9 @@ extension HubEngine {
     }
     peers.register(peer, app)
     send(
-      .welcome(version: ProtocolVersion.current, generation: generation, deviceName: identity.deviceName), to: peer)
+      .welcome(
+        version: ProtocolVersion.current, generation: generation, deviceName: identity.deviceName, agent: agent),
+      to: peer)
     subscribe(peer, app)
     peer.isReadyDue = true
     sendPending(peer)

@@ -31,6 +31,10 @@ final class FleetDirectory: HubDirectory {
     folder.place(generation)?.beatAt.map { fleet.clock.uptime - $0 }
   }
 
+  func holder(of generation: UInt64) -> DiagnosticText {
+    DiagnosticText(of: folder.place(generation)?.hub?.process.name ?? "a process that has ended")
+  }
+
   func connect(to generation: UInt64) throws(SegueError) -> HubContact {
     guard let hub = folder.place(generation)?.hub else { return .nobody }
     guard hub.backlogCount < device.backlogLimit else {

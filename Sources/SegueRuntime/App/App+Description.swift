@@ -15,7 +15,8 @@ extension App {
     add("  state: \(stateName), callbacks due: \(due.count)")
     guard let engine else { return joined(lines) }
     if let generation = engine.hubGeneration {
-      add("  hub: generation \(generation)\(engine.isReady ? "" : ", offers are coming")")
+      let agent: DiagnosticText = engine.hubAgent.map { ", agent \($0.version)" } ?? ""
+      add("  hub: generation \(generation)\(agent)\(engine.isReady ? "" : ", offers are coming")")
     } else {
       add("  hub: none yet")
     }

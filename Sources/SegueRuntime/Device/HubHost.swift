@@ -17,13 +17,14 @@ final class HubHost {
 
   /// Nil if another process runs the generation.
   convenience init?(
-    _ generation: UInt64, in folder: RuntimeFolder, on loop: Loop, offersFrontmostOnly: Bool
+    _ generation: UInt64, in folder: RuntimeFolder, on loop: Loop, offersFrontmostOnly: Bool,
+    agent: AgentDescription?
   ) throws(SegueError) {
     let id = try Randomness.identifier()
     guard let socket = try HubSocket(generation, in: folder) else { return nil }
     let engine = HubEngine(
       HubIdentity(id: id, deviceName: DeviceName.current), generation: generation,
-      offersFrontmostOnly: offersFrontmostOnly, Clock.now)
+      offersFrontmostOnly: offersFrontmostOnly, agent: agent, Clock.now)
     try self.init(engine, generation, at: socket, on: loop)
   }
 

@@ -8,16 +8,19 @@ final class WatchedFolder: HubDirectory {
   /// Guarded by `lock`; replaced if it was removed.
   private var currentFolder: RuntimeFolder
   private let loop: Loop
+  /// The agent in whose process this is; nil in an app's.
+  private let agent: AgentHubPlace?
   private var watcher: FolderWatcher
   private let timer: LoopTimer
   /// Owns this object; nil: it has not started.
   private unowned(unsafe) var election: HubElection?
 
-  convenience init(_ folder: RuntimeFolder, on loop: Loop) throws(SegueError) {
-    self.init(folder, on: loop, try LoopTimer())
+  convenience init(_ folder: RuntimeFolder, on loop: Loop, agent: AgentHubPlace?) throws(SegueError) {
+    self.init(folder, on: loop, agent, try LoopTimer())
   }
 
-  private init(_ folder: RuntimeFolder, on loop: Loop, _ timer: LoopTimer) {
+  private init(_ folder: RuntimeFolder, on loop: Loop, _ agent: AgentHubPlace?, _ timer: LoopTimer) {
+    self.agent = agent
     currentFolder = folder
     self.loop = loop
     watcher = FolderWatcher(folder)
@@ -45,6 +48,13 @@ final class WatchedFolder: HubDirectory {
   var highestGeneration: UInt64 { folder.highestGeneration() }
   var lastGeneration: UInt64 { RuntimeFolder.lastGeneration }
 
+  func holder(of generation: UInt64) -> DiagnosticText {
+    guard case .connected(let socket) = try? folder.visit(generation) else { return "a process that has ended" }
+    let process = Socket.peerProcess(socket)
+    Descriptors.close(socket)
+    return "process \(process) (\(ProcessName.of(process)))"
+  }
+
   func connect(to generation: UInt64) throws(SegueError) -> HubContact {
     switch try folder.visit(generation) {
     case .connected(let socket): .connected(AppSocket(socket))
@@ -54,12 +64,16 @@ final class WatchedFolder: HubDirectory {
   }
 
   func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
-    try HubHost(generation, in: folder, on: loop, offersFrontmostOnly: offersFrontmostOnly)
+    try HubHost(generation, in: folder, on: loop, offersFrontmostOnly: offersFrontmostOnly, agent: agent?.description)
   }
 
   func removeLastGeneration() throws(SegueError) { try folder.removeLastGeneration() }
 
   func reopen() throws(SegueError) {
+    if let agent {
+      agent.folderLost()
+      throw SegueError(.system, "runtime folder \(path): was removed, and the agent ends")
+    }
     let new = try RuntimeFolder(path)
     lock.withLock { currentFolder = new }
     watcher.close()
@@ -77,3 +91,10 @@ final class WatchedFolder: HubDirectory {
 }
 
 extension HubHost: ElectedHub {}
+
+/// What the agent's process adds to the place of the hubs.
+struct AgentHubPlace {
+  let description: AgentDescription
+  /// Ends the agent.
+  let folderLost: () -> Void
+}

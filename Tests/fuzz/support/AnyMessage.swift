@@ -6,7 +6,10 @@ extension Input {
   mutating func message() -> Message {
     switch number(below: 36) {
     case 0: .hello(app(identifier()), version: version(), minimum: version())
-    case 1: .welcome(version: version(), generation: number(), deviceName: text(atMost: 4))
+    case 1:
+      .welcome(
+        version: version(), generation: number(), deviceName: text(atMost: 4),
+        agent: bool() ? AgentDescription(version: text(atMost: 4), capabilities: number()) : nil)
     case 2: .goodbye(error())
     case 3: .ping(number())
     case 4: .pong(number())

@@ -1,0 +1,103 @@
+// What the agent needs of the system: processes, confinement, and what systemd passes. No logic, as in shim.h.
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+extern char **environ;
+extern int execvpe(const char *file, char *const arguments[], char *const environment[]);
+
+/** Swift does not show fork: only a process with one thread may call this. */
+static inline pid_t linux_fork(void) { return fork(); }
+static inline char **linux_environment(void) { return environ; }
+/** Closes all descriptors from this one on when a program is executed; 0 or -1. */
+static inline int linux_close_on_exec_from(unsigned int first) {
+  return (int)syscall(436 /* close_range */, first, ~0u, 4 /* CLOSE_RANGE_CLOEXEC */);
+}
+/** Creates a pipe, close-on-exec; 0 or -1. */
+static inline int linux_pipe(int *ends) { return pipe2(ends, O_CLOEXEC); }
+/** Creates two connected sockets that keep messages apart, close-on-exec; 0 or -1. */
+static inline int linux_message_pair(int *ends) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends); }
+static inline ssize_t linux_receive_message(int socket, void *bytes, size_t size, int waits) {
+  return recv(socket, bytes, size, MSG_TRUNC | (waits ? 0 : MSG_DONTWAIT));
+}
+/** Sets the default action of all signals, and blocks none. */
+static inline void linux_reset_signals(void) {
+  sigset_t none;
+  for (int number = 1; number < NSIG; number++)
+    signal(number, SIG_DFL);
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+/** Has the system forget children that end. */
+static inline void linux_ignore_children(void) { signal(SIGCHLD, SIG_IGN); }
+/** What is written to files and terminals stays away from a program. */
+static inline int linux_redirect_to_null(void) {
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+    return -1;
+  return 0;
+}
+/** Neither this process nor its children get more rights by executing a program; 0 or -1. */
+static inline int linux_refuse_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
+
+/** <linux/landlock.h>, of the newest kernel that has rights which the agent gives up. */
+enum {
+  linux_landlock_execute = 1 << 0,
+  linux_landlock_write_file = 1 << 1,
+  linux_landlock_remove_folder = 1 << 4,
+  linux_landlock_remove_file = 1 << 5,
+  linux_landlock_make_all = 127 << 6, /* character device, folder, file, socket, FIFO, block device, symbolic link */
+  linux_landlock_refer = 1 << 13,     /* from version 2 on */
+  linux_landlock_truncate = 1 << 14   /* from version 3 on */
+};
+/** Returns the kernel's version of Landlock, or -1. */
+static inline int linux_landlock_version(void) { return (int)syscall(444, NULL, 0, 1); }
+/** Returns a descriptor of a set of rules that handles these rights, close-on-exec, or -1. */
+static inline int linux_landlock_rules(uint64_t rights) { return (int)syscall(444, &rights, sizeof rights, 0); }
+/** Allows rights beneath a folder, or for a file; 0 or -1. */
+static inline int linux_landlock_allow(int rules, uint64_t rights, int beneath) {
+  struct {
+    uint64_t rights;
+    int32_t beneath;
+  } __attribute__((packed)) rule = {rights, beneath};
+  return (int)syscall(445, rules, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0);
+}
+/** Confines this thread, and those that it starts; 0 or -1. */
+static inline int linux_landlock_confine(int rules) { return (int)syscall(446, rules, 0); }
+
+/** Returns 1 for a stream socket of this machine that listens. */
+static inline int linux_is_listening(int fd) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return linux_is_local_socket(fd) && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value == 1;
+}
+/** Sends a datagram to a socket whose name is a path, or abstract if it begins with @; 0 or -1. */
+static inline int linux_notify(const char *name, const char *text) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(name);
+  if (length == 0 || length >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memcpy(address.sun_path, name, length);
+  if (name[0] == '@')
+    address.sun_path[0] = 0;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0)
+    return -1;
+  size_t size = offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '@' ? 0 : 1);
+  ssize_t sent = sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address, (socklen_t)size);
+  int number = errno;
+  close(fd);
+  errno = number;
+  return sent < 0 ? -1 : 0;
+}
+/** Sends a message of a socket that keeps them apart, without SIGPIPE. */
+static inline ssize_t linux_send_message(int socket, const void *bytes, size_t size, int waits) {
+  return send(socket, bytes, size, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
+}
+/** The name that process lists show, at most 15 bytes. */
+static inline int linux_name_process(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }

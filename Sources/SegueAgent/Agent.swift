@@ -1,0 +1,35 @@
+import CLinux
+import SegueModel
+import SegueRuntime
+import SegueTransport
+
+/// The process `segue-agent`, one per user: carries the hub of this device (docs/agent.md).
+public enum Agent {
+  /// How the process ends.
+  public enum Status: Int32 {
+    /// In order.
+    case success = 0
+    /// The system refuses what the agent needs, or took it away; standard error says what.
+    case failure = 1
+    /// The arguments are wrong.
+    case usage = 2
+    /// Another agent of this user runs; standard error says which process.
+    case occupied = 3
+  }
+
+  /// Runs until a signal asks for the end.
+  /// - Returns: the exit status (`Status`).
+  public static func run() -> Int32 {
+    switch AgentOptions.read(ProcessArguments.all) {
+    case .help(let text):
+      StandardStream.output.write(text)
+      return Status.success.rawValue
+    case .wrong(let problem):
+      StandardStream.error.write("segue-agent: \(problem)\n\(AgentOptions.usage)")
+      return Status.usage.rawValue
+    case .run(let options):
+      Log.readEnvironment(default: .info)
+      return AgentProcess(options).run().rawValue
+    }
+  }
+}

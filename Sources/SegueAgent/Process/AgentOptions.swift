@@ -1,0 +1,46 @@
+import CSegue
+
+/// The arguments of `segue-agent`.
+struct AgentOptions {
+  /// Whether an agent that runs is asked to end, and its place taken.
+  var replaces = false
+
+  static var version: String {
+    let number = UInt32(SEGUE_VERSION)
+    return "\(number >> 16).\(number >> 8 & 0xFF).\(number & 0xFF)"
+  }
+
+  static var usage: String {
+    """
+    usage: segue-agent [--replace]
+      --replace   ask the agent that runs to end, and take its place
+      --version   print the version
+      --help      print this
+    exit status: 0 ended in order, 1 an error, 2 wrong arguments, 3 another agent of this user runs
+
+    """
+  }
+
+  enum Reading {
+    case run(AgentOptions)
+    /// What to print instead.
+    case help(String)
+    /// What is wrong.
+    case wrong(String)
+  }
+
+  static func read(_ arguments: [String]) -> Reading {
+    var options = AgentOptions()
+    for argument in arguments {
+      switch true {
+      case isSame(argument, "--replace"): options.replaces = true
+      case isSame(argument, "--version"): return .help("segue-agent \(version)\n")
+      case isSame(argument, "--help"): return .help(usage)
+      default: return .wrong("\(argument): no such option")
+      }
+    }
+    return .run(options)
+  }
+
+  private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+}

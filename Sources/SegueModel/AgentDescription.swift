@@ -1,0 +1,12 @@
+/// The agent that carries a hub, as the hub's welcome describes it (docs/agent.md).
+public struct AgentDescription: Sendable {
+  /// The version of its program, for people: "0.1.0".
+  public let version: String
+  /// What the agent does besides carrying the hub: a sum of bits. Readers ignore bits that they do not know.
+  public let capabilities: UInt64
+
+  public init(version: String, capabilities: UInt64) {
+    self.version = version
+    self.capabilities = capabilities
+  }
+}

@@ -1,0 +1,4 @@
+import CLinux
+import SegueAgent
+
+exit(Agent.run())

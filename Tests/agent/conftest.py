@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent that ships, with apps that use the shipped library, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from participants import Participant, participant
+from programs import Program, programs
+from project import ROOT, build
+
+AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
+CARRIES = r"this process is the hub of generation (\d+) "
+
+
+@pytest.fixture(scope="session")
+def app_program() -> Iterator[Path]:
+    """The program of the apps."""
+    with tempfile.TemporaryDirectory(prefix="segue-agent-") as folder:
+        yield build(ROOT / "Tests" / "runtime" / "participant.c", Path(folder))
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    """What $XDG_STATE_HOME is in a test."""
+    with tempfile.TemporaryDirectory(prefix="segue-state-") as path:
+        yield Path(path)
+
+
+@pytest.fixture
+def start(app_program: Path, folder: Path) -> Iterator[Callable[..., Participant]]:
+    """start("name", "--chooser", ...): a participant of team T that declares the usual type."""
+    with programs() as run:
+
+        def launch(name: str, *options: str, **more: str) -> Participant:
+            command = participant(app_program, name, *options, SEGUE_RUNTIME_DIR=str(folder), **more)
+            return Participant(run(name, command))
+
+        yield launch
+
+
+@pytest.fixture
+def command(folder: Path, state: Path) -> Callable[..., list[str | Path]]:
+    """command("--replace", NAME="value"): what starts an agent for this test's apps."""
+
+    def words(*options: str, **more: str) -> list[str | Path]:
+        variables = {"SEGUE_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": str(state), "SEGUE_LOG": "info", **more}
+        return ["env", *(f"{key}={value}" for key, value in variables.items()), AGENT, *options]
+
+    return words
+
+
+@pytest.fixture
+def begin(command: Callable[..., list[str | Path]]) -> Iterator[Callable[..., Program]]:
+    """begin("--replace"): an agent that may not carry the hub yet."""
+    with programs() as run:
+        yield lambda *options, **more: run("agent", command(*options, **more))
+
+
+@pytest.fixture
+def agent(begin: Callable[..., Program]) -> Callable[..., Program]:
+    """agent("--replace"): an agent that carries the hub."""
+
+    def ready(*options: str, **more: str) -> Program:
+        program = begin(*options, **more)
+        program.wait_for(CARRIES)
+        return program
+
+    return ready

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One agent per user: who has the place, who is refused, and how it changes hands (docs/agent.md)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+from conftest import AGENT
+
+IN_ORDER, FAILURE, USAGE, OCCUPIED = 0, 1, 2, 3
+
+
+def test_a_second_agent_says_who_has_the_place(agent, begin, folder):
+    first = agent()
+    second = begin()
+    second.wait_for(rf"error: process {first.pid} \(segue-agent\) is the agent of this user in {folder}; --replace")
+    assert second.wait() == OCCUPIED
+    first.signal(signal.SIGTERM)
+    assert first.wait() == IN_ORDER
+
+
+@pytest.mark.parametrize("shared", ["runtime", "state"])
+def test_one_folder_is_enough_to_be_the_same_user(agent, begin, tmp_path, shared):
+    """Two agents with one inbox, or with the same apps, must not run, whatever their environments say."""
+    first = agent()
+    (other := tmp_path / "other").mkdir(mode=0o700)
+    second = begin(**({"XDG_STATE_HOME": str(other)} if shared == "runtime" else {"SEGUE_RUNTIME_DIR": str(other)}))
+    second.wait_for(rf"process {first.pid} ")
+    assert second.wait() == OCCUPIED
+
+
+def test_replace_asks_the_former_to_end(agent, start, folder):
+    """That is the upgrade: the offers of apps stay, and the former has ended in order."""
+    first = agent()
+    editor, viewer = start("editor").ready(), start("viewer").ready()
+    editor.ask("offer one", "offered")
+    viewer.hears("appeared one")
+    second = agent("--replace")
+    first.wait_for("ends: SIGTERM")
+    assert first.wait() == IN_ORDER
+    assert (folder / "agent.lock").read_text() == f"{second.pid}\n"
+    for app in (editor, viewer):
+        app.hears("connection ready")
+    viewer.ask("list", "offers 1 one")
+    assert not any("gone" in line for line in viewer.program.said)
+
+
+def test_replace_without_a_former_just_starts(agent):
+    agent("--replace")
+
+
+def test_the_lock_of_an_agent_that_was_killed_is_free(agent):
+    first = agent()
+    first.signal(signal.SIGKILL)
+    assert first.wait() == -signal.SIGKILL
+    agent()
+
+
+def test_a_stale_number_in_the_lock_names_nobody(begin, agent, folder):
+    """The file outlives its agent; only the lock counts."""
+    (folder / "agent.lock").write_text(f"{os.getpid()}\n")
+    agent()
+    assert int((folder / "agent.lock").read_text()) != os.getpid()
+
+
+def test_what_is_in_the_way_is_named(begin, folder, state):
+    (folder / "agent.lock").mkdir()
+    program = begin()
+    program.wait_for(rf"error: .*{folder}/agent.lock: Is a directory")
+    assert program.wait() == FAILURE
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770])
+def test_a_state_folder_that_is_open_to_others_is_refused(begin, state, mode):
+    (state / "segue").mkdir(mode=mode)
+    (state / "segue").chmod(mode)
+    program = begin()
+    program.wait_for(rf"error: .*state folder {state}/segue: is open to other users \(mode must be 0700\)")
+    assert program.wait() == FAILURE
+
+
+def test_the_state_folder_is_made_with_its_parents(agent, state):
+    agent(XDG_STATE_HOME=str(state / "new" / "home"))
+    assert (state / "new" / "home" / "segue").stat().st_mode & 0o777 == 0o700
+
+
+def test_without_a_home_there_is_no_state_folder(folder):
+    done = subprocess.run([AGENT], env={"SEGUE_RUNTIME_DIR": str(folder)}, capture_output=True, text=True, timeout=30)
+    assert done.returncode == FAILURE
+    assert "state folder: neither XDG_STATE_HOME nor HOME is set" in done.stderr
+
+
+def test_arguments():
+    def say(*arguments: str):
+        done = subprocess.run([AGENT, *arguments], capture_output=True, text=True, timeout=30)
+        return done.returncode, done.stdout, done.stderr
+
+    status, text, _ = say("--help")
+    assert status == IN_ORDER and "3 another agent of this user runs" in text
+    status, text, _ = say("--version")
+    assert status == IN_ORDER and text.startswith("segue-agent ")
+    status, _, problem = say("--replace", "--nonsense")
+    assert status == USAGE and "--nonsense: no such option" in problem
