@@ -18,7 +18,7 @@ final class InvariantChecker {
   private static let linkLimit = Route.limit - 1
 
   /// The fleet owns it.
-  private unowned(unsafe) let fleet: Fleet
+  unowned(unsafe) let fleet: Fleet
   /// The number of stopped processes, and of devices that admit no hub.
   private var stalledCount = 0
   /// The uptime until which devices may differ.
@@ -146,7 +146,8 @@ final class InvariantChecker {
     for device in fleet.devices {
       if device.hubs.count > 1 { report(device.name, "section 9: it has more than one hub") }
       for process in device.processes where process.isAlive {
-        if let engine = process.engine, !engine.isReady {
+        guard let engine = process.engine else { continue }
+        if !engine.isReady {
           report(process.name, "it is not registered with a hub long after the last disturbance")
         } else if !process.isAtHub {
           report(process.name, "section 9: it is at a hub that does not count")
@@ -201,7 +202,7 @@ final class InvariantChecker {
     }
   }
 
-  private func report(_ who: String, _ what: DiagnosticText) { fleet.report(who, what) }
+  func report(_ who: String, _ what: DiagnosticText) { fleet.report(who, what) }
 
   private func report(_ viewer: FleetProcess, _ what: StaticString, _ origin: FleetProcess) {
     report(viewer.name, "\(what) \(origin.name)")

@@ -26,6 +26,7 @@ extension FleetDevice {
   func refuseWrites(_ probability: Double, for milliseconds: Int64) {
     fleet.trace(name, "refuses writes")
     resources.refuseWrites(probability, until: fleet.clock.uptime + milliseconds)
+    unsettle(isExpected: false, for: milliseconds)
     fleet.checker.disturb(for: milliseconds + InvariantChecker.agreementTime)
   }
 
@@ -33,6 +34,7 @@ extension FleetDevice {
   func limitDescriptors(for milliseconds: Int64) {
     fleet.trace(name, "has few descriptors")
     resources.makeScarce(until: fleet.clock.uptime + milliseconds)
+    unsettle(isExpected: false, for: milliseconds)
     fleet.checker.disturb(for: milliseconds + InvariantChecker.agreementTime)
   }
 
@@ -41,6 +43,7 @@ extension FleetDevice {
     guard let hub else { return }
     fleet.trace(hub.process.name, "has no descriptor left")
     hub.exhaustedUntil = fleet.clock.uptime + milliseconds
+    unsettle(isExpected: false, for: milliseconds)
     fleet.checker.disturb(for: milliseconds + InvariantChecker.agreementTime)
   }
 }

@@ -242,10 +242,13 @@ public final class Fleet {
       hub.tick()
     case .wake(let process):
       guard process.isAlive, !process.postpones(event) else { return false }
-      process.program?.woken()
+      process.woken()
     case .resume(let process):
       guard process.isStalled else { return false }
       process.resume()
+    case .reunion(let device, let at):
+      checker.judgeReunion(device, since: at)
+      return false
     case .overdue, .audit, .auditAll:
       checker.judge(event)
       return false

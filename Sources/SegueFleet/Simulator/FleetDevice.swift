@@ -29,6 +29,7 @@ public final class FleetDevice {
   var admitsHubs = true {
     didSet {
       guard admitsHubs != oldValue else { return }
+      unsettle(isExpected: false, for: Self.refusalTime)
       if admitsHubs { fleet.checker.resumed() } else { fleet.checker.stalled() }
       fleet.checker.disturb(for: Self.refusalTime + InvariantChecker.agreementTime)
     }
@@ -38,6 +39,12 @@ public final class FleetDevice {
   /// The probability that a process is stopped between locking a generation and listening.
   var openingStops = 0.0
   var resources = DeviceResources()
+  /// Nil: it has none.
+  var agent: FleetProcess? { processes.last { $0.isAgent && $0.isAlive } }
+  /// Uptime until which something keeps hubs of the device from answering, or apps from finding them.
+  private(set) var unsettledUntil: Int64 = 0
+  /// Uptime at which an agent last came, left or died.
+  private(set) var agentMovedAt: Int64 = .min
 
   /// The most milliseconds until a process retries what the system has refused.
   private static let refusalTime: Int64 = 16_000
@@ -70,6 +77,29 @@ public final class FleetDevice {
     return process
   }
 
+  /// The agent of the device starts, unless it runs.
+  func startAgent() {
+    guard isUp, agent == nil else { return }
+    let process = FleetProcess("\(name)/agent", on: self, offersFrontmostOnly: false, isAgent: true)
+    processes.append(process)
+    unsettle(isExpected: true)
+    process.beginAgent()
+  }
+
+  /// The hub moves, or something happens that keeps it from answering.
+  /// - Parameters:
+  ///   - isExpected: an agent comes, leaves or dies: its apps are to be at a hub again within a second.
+  ///   - milliseconds: for how long it goes on.
+  func unsettle(isExpected: Bool, for milliseconds: Int64 = 0) {
+    let uptime = fleet.clock.uptime
+    if isExpected {
+      agentMovedAt = uptime
+      fleet.push(.reunion(self, uptime), at: uptime + InvariantChecker.reunionTime)
+    } else {
+      unsettledUntil = max(unsettledUntil, uptime + milliseconds)
+    }
+  }
+
   func remove(_ process: FleetProcess) {
     processes.removeAll { $0 === process }
     fleet.checker.departed(process)
@@ -79,6 +109,7 @@ public final class FleetDevice {
   public func crash() {
     guard isUp else { return }
     fleet.trace(name, "crashes")
+    unsettle(isExpected: false)
     isUp = false
     while let process = processes.last {
       process.vanish()
@@ -114,6 +145,7 @@ public final class FleetDevice {
   /// - Parameter isKept: whether the folder itself stays.
   func removeFolder(isKept: Bool) {
     guard let removed = folder else { return }
+    unsettle(isExpected: false)
     fleet.trace(name, isKept ? "has its folder emptied" : "loses its folder")
     removed.removeAll(isKept: isKept)
     if !isKept { folder = nil }
@@ -150,7 +182,8 @@ public final class FleetDevice {
   func makeHub(_ generation: UInt64, in process: FleetProcess, offersFrontmostOnly: Bool) -> FleetHub {
     let engine = HubEngine(
       HubIdentity(id: fleet.random.identifier(), deviceName: name), generation: generation,
-      offersFrontmostOnly: offersFrontmostOnly, now)
+      offersFrontmostOnly: offersFrontmostOnly,
+      agent: process.isAgent ? AgentDescription(version: "0", capabilities: 0) : nil, now)
     return FleetHub(engine, generation, in: process)
   }
 

@@ -50,6 +50,7 @@ final class FleetDirectory: HubDirectory {
       throw SegueError(.system, "\(device.name): no hub can be made there")
     }
     guard !folder.isLocked(generation) else { return nil }
+    fleet.checker.checkPlace(of: process, in: folder, generation)
     let hub = device.makeHub(generation, in: process, offersFrontmostOnly: offersFrontmostOnly)
     place = folder.lock(for: hub)
     process.hub = hub
@@ -68,6 +69,7 @@ final class FleetDirectory: HubDirectory {
     guard let place, !place.isListed, let hub = place.hub else { return }
     place.beatAt = fleet.clock.uptime
     folder.list(place)
+    hub.listedAt = fleet.clock.uptime
     device.started(hub)
     device.changed(folder)
   }
@@ -105,7 +107,14 @@ final class FleetDirectory: HubDirectory {
     device.changed(folder)
   }
 
-  func reopen() throws(SegueError) { folder = device.openFolder() }
+  func reopen() throws(SegueError) {
+    if process.isAgent {
+      // As in the product, where it may write in no other folder.
+      process.wake(in: 0)
+      throw SegueError(.system, "\(device.name): the folder was removed, and the agent ends")
+    }
+    folder = device.openFolder()
+  }
 
   /// Does nothing: the fleet always notifies.
   func watch() throws(SegueError) {}

@@ -36,12 +36,14 @@ enum FleetEvent {
   /// The offers of one process, or of all, should be known everywhere.
   case audit(FleetProcess)
   case auditAll
+  /// The apps of a device should be at a hub again that they lost then.
+  case reunion(FleetDevice, Int64)
 
   /// Whether the event is in progress, not a timer.
   var isUnderWay: Bool {
     switch self {
     case .arrival, .readable, .writable, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks: true
-    case .duplicate, .deadline, .hubDeadline, .wake, .resume, .overdue, .audit, .auditAll: false
+    case .duplicate, .deadline, .hubDeadline, .wake, .resume, .overdue, .audit, .auditAll, .reunion: false
     }
   }
 }

@@ -14,6 +14,8 @@ final class FleetHub {
   private unowned(unsafe) let fleet: Fleet
   private lazy var driver = HubDriver(engine, in: self)
   private(set) var isAlive = true
+  /// Uptime since which it is listed.
+  var listedAt: Int64 = 0
   /// Whether its process has closed: it only sends goodbye.
   private(set) var isClosing = false
   /// Whether no app was left on the device when it closed.

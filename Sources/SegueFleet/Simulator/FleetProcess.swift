@@ -29,6 +29,8 @@ public final class FleetProcess {
   /// The hub that the process runs, or nil.
   var hub: FleetHub?
   public let offersFrontmostOnly: Bool
+  /// The device's agent, which carries the hub and has no app.
+  let isAgent: Bool
   /// Whether the process gets no notice of changes in the folder, but polls.
   var learnsLate = false {
     didSet { if learnsLate { fleet.trace(name, "learns late") } }
@@ -41,18 +43,24 @@ public final class FleetProcess {
   /// Whether it is stopped, as by SIGSTOP. Its events wait.
   private(set) var isStalled = false
   private var waiting: [FleetEvent] = []
+  /// Uptime at which it last went on after it was stopped.
+  private(set) var resumedAt: Int64 = .min
   /// The uptime of the engine's deadline that is in the queue.
   private var deadline: Int64?
   private var hasCallbacksQueued = false
   /// Ends of streams. They close with the process.
   private var sockets: [FleetSocket] = []
 
+  /// Uptime at which its app opened.
+  private(set) var beganAt: Int64 = 0
+
   /// The callbacks that the app is still owed.
   var obligations = ObligationTracker()
   /// What the app offers, and since when.
   var offered = Offered()
 
-  init(_ name: String, on device: FleetDevice, offersFrontmostOnly: Bool) {
+  init(_ name: String, on device: FleetDevice, offersFrontmostOnly: Bool, isAgent: Bool = false) {
+    self.isAgent = isAgent
     self.name = name
     self.device = device
     fleet = device.fleet
@@ -63,7 +71,7 @@ public final class FleetProcess {
 
   public var engine: AppEngine? { driver?.engine }
   public var now: Moment { clock.now }
-  public var isAlive: Bool { driver != nil }
+  public var isAlive: Bool { election != nil }
   /// Whether it runs.
   var isAwake: Bool { isAlive && !isStalled }
 
@@ -75,8 +83,16 @@ public final class FleetProcess {
     driver = AppDriver(engine, in: directory)
     election = HubElection(in: directory)
     fleet.trace(name, "opens")
+    beganAt = fleet.clock.uptime
     // The app has to learn of all offers.
     fleet.checker.disturb(for: InvariantChecker.agreementTime)
+    queue(nil)
+  }
+
+  /// The agent starts: it takes the place of the hub.
+  func beginAgent() {
+    election = HubElection(in: directory, isAgent: true)
+    fleet.trace(name, "starts")
     queue(nil)
   }
 
@@ -86,6 +102,7 @@ public final class FleetProcess {
     fleet.trace(name, "closes")
     flush()
     let (election, hasHub) = (election, hub != nil)
+    if hasHub { device.unsettle(isExpected: isAgent) }
     end()
     election?.end()
     // A hub removes the process once its last messages are sent.
@@ -100,6 +117,7 @@ public final class FleetProcess {
   func kill(leavingChildFor milliseconds: Int64?) {
     guard isAlive else { return }
     fleet.trace(name, "is killed", milliseconds == nil ? nil : "but not its child")
+    if hub != nil { device.unsettle(isExpected: isAgent && milliseconds == nil) }
     let (device, generation, folder) = (device, hub?.generation, directory.folder)
     connection?.cut(from: 0, fleet)
     hub?.cut()
@@ -202,6 +220,9 @@ public final class FleetProcess {
     }
   }
 
+  /// Its time has come: an agent that has lost its folder ends.
+  func woken() { if isAgent { leave() } else { program?.woken() } }
+
   /// Calls `FleetProgram.woken` after that many milliseconds.
   public func wake(in milliseconds: Int64) { fleet.push(.wake(self), at: fleet.clock.uptime + milliseconds) }
 
@@ -213,6 +234,7 @@ public final class FleetProcess {
     guard isAwake else { return }
     fleet.trace(name, "is stopped")
     isStalled = true
+    device.unsettle(isExpected: false)
     fleet.checker.stalled()
     if let milliseconds { fleet.push(.resume(self), at: fleet.clock.uptime + milliseconds) }
   }
@@ -226,6 +248,8 @@ public final class FleetProcess {
     }
     fleet.trace(name, "goes on")
     isStalled = false
+    device.unsettle(isExpected: false)
+    resumedAt = fleet.clock.uptime
     fleet.checker.resumed()
     // A hub that reads old messages only now takes them for signs of life.
     fleet.checker.disturb(for: hub == nil ? InvariantChecker.agreementTime : InvariantChecker.silenceTime)
@@ -322,7 +346,13 @@ public final class FleetProcess {
 
   func seek(_ search: HubSearch?) {
     let uptime = fleet.clock.uptime
-    if let search { election?.follow(search, for: self, uptime) } else { election?.add(self, uptime) }
+    if isAgent {
+      election?.takePlace(uptime)
+    } else if let search {
+      election?.follow(search, for: self, uptime)
+    } else {
+      election?.add(self, uptime)
+    }
   }
 
   /// Whether it is connected to the hub of the highest generation.

@@ -15,6 +15,9 @@ public class Workload {
   private var number = 0
   let appCount: Int
 
+  /// Chance of the agents: workloads without any are what they would be if there were none.
+  private var agentChance: AgentChance
+
   static let types = ["com.example.note", "com.example.mail"]
 
   /// Runs a workload with that many devices, at least 1, apps and random events. Throws LIMIT_EXCEEDED if the fleet
@@ -32,6 +35,7 @@ public class Workload {
     self.fleet = fleet
     self.appCount = appCount
     random = SeededRandom(seed: fleet.seed ^ 0x5e90_e5e9_0e5e_90e5)
+    agentChance = AgentChance(seed: fleet.seed)
   }
 
   func start(_ count: Int) throws(SegueError) {
@@ -73,6 +77,7 @@ public class Workload {
 
   /// Resumes all stopped apps, and lets all apps answer.
   func resumeApps() {
+    for device in devices { device.agent?.resume() }
     for app in apps {
       app.process.resume()
       app.process.learnsLate = false
@@ -95,6 +100,7 @@ public class Workload {
 
   func end() throws(SegueError) {
     for app in apps { app.close() }
+    for device in devices { device.agent?.leave() }
     try fleet.run()
     fleet.advance(40_000)
   }
@@ -134,6 +140,7 @@ public class Workload {
       default: try injectFault(app)
       }
     }
+    agentChance.act(on: devices)
     fleet.advance(pause())
   }
 
