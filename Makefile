@@ -5,6 +5,9 @@ DESTDIR ?=
 LIBDIR  ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR  ?= $(PREFIX)/bin
+UNITDIR ?= $(PREFIX)/lib/systemd/user
+# Desktops read the system's folder for programs of the system, and no other.
+AUTOSTARTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)/xdg/autostart
 
 VERSION := $(shell sed -n 's/^\#define SEGUE_VERSION 0x\(..\)\(..\)\(..\)$$/\1 \2 \3/p' include/segue.h | \
              { read major minor patch; echo $$((0x$$major)).$$((0x$$minor)).$$((0x$$patch)); })
@@ -18,7 +21,8 @@ LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUni
        -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --gc-sections -Xlinker --icf=all
 LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
        -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign
-EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g -Xswiftc -warnings-as-errors
+EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
+       -Xswiftc -warnings-as-errors
 
 # The library's one dependency first; libsqlite3-dev is for the agent, the rest for tests, benchmarks and tools. The
 # Python is Debian's, whose gi the GLib adapter is tested with.
@@ -59,7 +63,8 @@ probe:
 	  -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a
 
 agent: ## lib/segue-agent, as it ships, and its debug information beside it
-	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now \
+	  -Xlinker --as-needed
 	mkdir -p lib
 	objcopy --only-keep-debug .build/embedded/release/segue-agent lib/segue-agent.debug
 	objcopy --strip-all --add-gnu-debuglink=lib/segue-agent.debug .build/embedded/release/segue-agent lib/segue-agent
@@ -107,7 +112,7 @@ mutants: ## breaks each rule on purpose, and the modules at random: the tests mu
 coverage: ## lines of model, wire and engine that their tests reach; about three minutes
 	@Tests/coverage
 
-bench: deps lib ## the figures of bench/README.md, in about two minutes
+bench: deps embedded ## the figures of bench/README.md, in about two minutes
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bench/run
 
@@ -117,10 +122,16 @@ wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
 	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/auditwheel repair --wheel-dir dist .build/wheel/*.whl
 	Tests/wheel dist/*.whl
 
-install: lib/$(SONAME) lib/segue-agent ## into DESTDIR/PREFIX: library, header, agent, package files, signature table
+install: lib/$(SONAME) lib/segue-agent ## library, header, agent and their files, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
+	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
 	install -m 755 lib/segue-agent $(DESTDIR)$(BINDIR)/segue-agent
+	install -m 644 packaging/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.socket
+	for file in service:$(UNITDIR) desktop:$(AUTOSTARTDIR); do \
+	  sed -e 's|@BINDIR@|$(BINDIR)|' packaging/segue-agent.$${file%:*}.in \
+	    >$(DESTDIR)$${file#*:}/segue-agent.$${file%:*}; \
+	done
 	install -m 755 lib/$(SONAME) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so
 	install -m 644 include/segue.h $(DESTDIR)$(INCLUDEDIR)/segue.h
@@ -132,7 +143,9 @@ install: lib/$(SONAME) lib/segue-agent ## into DESTDIR/PREFIX: library, header, 
 
 uninstall: ## takes away what install put there
 	rm -f $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so $(DESTDIR)$(INCLUDEDIR)/segue.h \
-	  $(DESTDIR)$(LIBDIR)/pkgconfig/segue.pc $(DESTDIR)$(BINDIR)/segue-agent
+	  $(DESTDIR)$(LIBDIR)/pkgconfig/segue.pc $(DESTDIR)$(BINDIR)/segue-agent \
+	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
+	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
 
 # What the formatters are for; scripts without an extension are found by their first line.
@@ -155,4 +168,5 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps lib probe agent demo test embedded tests fuzz soak mutants coverage bench wheel install uninstall format lint clean
+.PHONY: help deps lib probe agent embedded demo test tests fuzz soak mutants coverage bench wheel install uninstall \
+        format lint clean

@@ -68,7 +68,9 @@ let package = Package(
       swiftSettings: settings, linkerSettings: [.linkedLibrary("m")]),
     module(
       "SegueAgent",
-      imports: ["CSegue", "CLinux", "SegueModel", "SegueDriver", "SegueTransport", "SegueRuntime"]),
+      imports: [
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueTransport", "SegueRuntime", "SegueStore",
+      ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
     + (embedded
@@ -85,5 +87,9 @@ let package = Package(
         .testTarget(
           name: "StoreTests", dependencies: ["SegueStore", "StoreProbe", "CLinux", "CSQLite"], exclude: ["disk.c"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),
+        .testTarget(name: "AgentTests", dependencies: ["SegueAgent"]),
+        .executableTarget(
+          name: "LauncherProbe", dependencies: ["SegueAgent", "SegueModel", "SegueTransport", "CLinux"],
+          path: "Tests/agent/LauncherProbe"),
       ])
 )

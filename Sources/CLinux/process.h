@@ -1,4 +1,5 @@
 // What the agent needs of the system: processes, confinement, and what systemd passes. No logic, as in shim.h.
+#include <spawn.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -101,3 +102,10 @@ static inline ssize_t linux_send_message(int socket, const void *bytes, size_t s
 }
 /** The name that process lists show, at most 15 bytes. */
 static inline int linux_name_process(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
+/** Moves a descriptor to 3, and closes all others above standard error; returns the new one. */
+static inline int linux_keep_only(int fd) {
+  if (fd != 3)
+    dup2(fd, 3);
+  syscall(436 /* close_range */, 4, ~0u, 0);
+  return 3;
+}

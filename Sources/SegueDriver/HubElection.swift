@@ -235,7 +235,8 @@ public final class HubElection {
     directory.log(.info, "the hub of generation \(hub.generation) steps down")
     if place != nil {
       let highest = directory.highestGeneration
-      directory.log(.error, "\(directory.holder(of: highest)) has taken the place of this agent as generation \(highest)")
+      directory.log(
+        .error, "\(directory.holder(of: highest)) has taken the place of this agent as generation \(highest)")
     }
     hub.stepDown()
     self.hub = nil

@@ -144,20 +144,7 @@ public final class RuntimeFolder {
 
   /// Creates a listening socket under a generation's name, which appears only once it listens.
   func listen(_ generation: UInt64) throws(SegueError) -> Int32 {
-    let socket = linux_socket()
-    guard socket >= 0 else { throw .system("socket") }
-    let name = "hub.\(generation)"
-    let temporary = "\(name).\(getpid())"
-    unlinkat(fd, temporary, 0)
-    guard linux_bind(socket, address(temporary)) == 0, fchmodat(fd, temporary, Self.fileMode, 0) == 0,
-      CLinux.listen(socket, 4096) == 0, renameat(fd, temporary, fd, name) == 0
-    else {
-      let number = linux_errno()
-      _ = close(socket)
-      unlinkat(fd, temporary, 0)
-      throw .system("\(path)/\(name)", number)
-    }
-    return Descriptors.own(socket)
+    try ListeningSocket.make("hub.\(generation)", in: fd, path)
   }
 
   /// The current file of a generation's socket, or nil.
@@ -203,6 +190,15 @@ public final class RuntimeFolder {
     return user == geteuid() ? .connected(socket) : .nobody
   }
 
+  /// Rings the doorbell of the agent, at which systemd listens to start it (docs/agent.md). Does not wait; without a
+  /// doorbell, or with a full one, nothing happens. From any thread.
+  public func ring() {
+    let socket = linux_socket()
+    guard socket >= 0 else { return }
+    _ = linux_connect(socket, address("agent"))
+    _ = close(socket)
+  }
+
   /// Its mode forbids connecting.
   private func isClosedToUs(_ name: String) -> Bool {
     var status = stat()
@@ -232,8 +228,7 @@ public final class RuntimeFolder {
     guard unlinkat(fd, name, 0) == 0 || linux_errno() == ENOENT else { throw .system("\(path)/\(name)") }
   }
 
-  /// A short name for a file in the folder, however long the folder's own is: a socket's address has 108 bytes.
-  private func address(_ name: String) -> String { "/proc/self/fd/\(fd)/\(name)" }
+  private func address(_ name: String) -> String { ListeningSocket.address(name, in: fd) }
 
   /// Returns nil, or SYSTEM if the system refuses to list the folder, or the rest of it.
   private func forEachEntry(_ body: (String) -> Void) -> SegueError? {

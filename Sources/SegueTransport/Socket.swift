@@ -97,6 +97,9 @@ public enum Socket {
   /// The process at the other end of a local socket; 0 if it is not visible here.
   public static func peerProcess(_ fd: Int32) -> Int32 { linux_peer_process(fd) }
 
+  /// Whether a process of this user is at the other end of a local socket.
+  public static func isOfThisUser(_ fd: Int32) -> Bool { peerUser(fd) == geteuid() }
+
   /// The user at the other end of a local socket.
   static func peerUser(_ fd: Int32) -> uid_t? {
     var user: uid_t = 0

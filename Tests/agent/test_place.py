@@ -16,7 +16,7 @@ IN_ORDER, FAILURE, USAGE, OCCUPIED = 0, 1, 2, 3
 def test_a_second_agent_says_who_has_the_place(agent, begin, folder):
     first = agent()
     second = begin()
-    second.wait_for(rf"error: process {first.pid} \(segue-agent\) is the agent of this user in {folder}; --replace")
+    second.wait_for(rf"error: process {first.pid} \(segue-agent\) .*: it holds {folder}/agent.lock; --replace")
     assert second.wait() == OCCUPIED
     first.signal(signal.SIGTERM)
     assert first.wait() == IN_ORDER
@@ -90,7 +90,7 @@ def test_the_state_folder_is_made_with_its_parents(agent, state):
 def test_without_a_home_there_is_no_state_folder(folder):
     done = subprocess.run([AGENT], env={"SEGUE_RUNTIME_DIR": str(folder)}, capture_output=True, text=True, timeout=30)
     assert done.returncode == FAILURE
-    assert "state folder: neither XDG_STATE_HOME nor HOME is set" in done.stderr
+    assert "state folder: neither SEGUE_STATE_DIR, XDG_STATE_HOME nor HOME says where it is" in done.stderr
 
 
 def test_arguments():

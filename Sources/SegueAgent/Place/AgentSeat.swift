@@ -1,15 +1,17 @@
 import CLinux
 import SegueModel
+import SegueStore
 import SegueTransport
 
-/// The right to be the agent of this user: a lock in the runtime folder, and one in the state folder.
+/// The right to be the agent of this user: a lock in the runtime folder, and the state folder, which is locked too.
 final class AgentSeat {
   /// Milliseconds for the former agent to end.
   private static let endingTime: Int64 = 10_000
   /// Milliseconds until a lock is tried again whose holder has not written its number yet.
   private static let unnamedTime: Int32 = 5
 
-  private let locks: [AgentLock]
+  private let lock: AgentLock
+  let state: StateFolder
 
   /// Why there is no right.
   enum Refusal: Error {
@@ -18,54 +20,67 @@ final class AgentSeat {
     case failed(SegueError)
   }
 
-  private init(_ locks: [AgentLock]) { self.locks = locks }
-
-  /// - Parameters:
-  ///   - folders: paths.
-  ///   - replaces: whether an agent that has the place is asked to end.
-  static func take(in folders: [String], replaces: Bool) throws(Refusal) -> AgentSeat {
-    let deadline = Clock.uptime + endingTime
-    var locks: [AgentLock] = []
-    for folder in folders { locks.append(try lock(folder, replaces: replaces, by: deadline)) }
-    return AgentSeat(locks)
+  private init(_ lock: AgentLock, _ state: StateFolder) {
+    self.lock = lock
+    self.state = state
   }
 
-  private static func lock(_ folder: String, replaces: Bool, by deadline: Int64) throws(Refusal) -> AgentLock {
-    while true {
-      switch try attempt(folder) {
-      case .taken(let lock): return lock
-      case .held(let process):
-        let holder: DiagnosticText =
-          "process \(process) (\(ProcessName.of(process))) is the agent of this user in \(folder)"
-        let left = deadline - Clock.uptime
-        guard process > 0 else {
-          guard left > 0 else { throw .occupied("an agent of this user holds \(folder)/agent.lock") }
-          poll(nil, 0, unnamedTime)
-          continue
-        }
-        guard replaces else { throw .occupied("\(holder); --replace takes its place") }
-        guard left > 0 else {
-          throw .occupied("\(holder), and did not end when asked; kill -9 \(process) ends it")
-        }
-        try end(process, holding: folder, within: left)
+  /// - Parameter replaces: whether an agent that has the place is asked to end.
+  static func take(_ folder: RuntimeFolder, replaces: Bool) throws(Refusal) -> AgentSeat {
+    let deadline = Clock.uptime + endingTime
+    let path = folder.path + "/agent.lock"
+    let lock = try claim(path, replaces, by: deadline) { () throws(SegueError) in try AgentLock.take(path) }
+    let state = try stateFolder(replaces, by: deadline)
+    return AgentSeat(lock, state)
+  }
+
+  private static func stateFolder(_ replaces: Bool, by deadline: Int64) throws(Refusal) -> StateFolder {
+    let path: String
+    do throws(SegueError) { path = try StateFolder.defaultPath() } catch { throw .failed(error) }
+    return try claim(path + "/lock", replaces, by: deadline) { () throws(SegueError) in
+      do throws(SegueError) {
+        return try StateFolder.open(path)
+      } catch {
+        if error.status == .busy { return nil }
+        throw error
       }
     }
   }
 
-  private static func attempt(_ folder: String) throws(Refusal) -> AgentLock.Attempt {
-    do throws(SegueError) { return try AgentLock.take(in: folder) } catch { throw .failed(error) }
+  /// - Parameters:
+  ///   - path: of the lock.
+  ///   - attempt: returns nil if another agent has it.
+  private static func claim<Claim>(
+    _ path: String, _ replaces: Bool, by deadline: Int64, _ attempt: () throws(SegueError) -> Claim?
+  ) throws(Refusal) -> Claim {
+    while true {
+      do throws(SegueError) { if let claim = try attempt() { return claim } } catch { throw .failed(error) }
+      let process = AgentLock.holder(path)
+      let left = deadline - Clock.uptime
+      guard process > 0 else {
+        guard left > 0 else { throw .occupied("an agent of this user holds \(path)") }
+        poll(nil, 0, unnamedTime)
+        continue
+      }
+      let holder: DiagnosticText =
+        "process \(process) (\(ProcessName.of(process))) is the agent of this user: it holds \(path)"
+      guard replaces else { throw .occupied("\(holder); --replace takes its place") }
+      guard left > 0 else { throw .occupied("\(holder), and did not end when asked; kill -9 \(process) ends it") }
+      try end(process, holding: path, within: left)
+    }
   }
 
   /// Asks a process to end in order, and waits until it is gone.
-  private static func end(_ process: Int32, holding folder: String, within milliseconds: Int64) throws(Refusal) {
+  private static func end(_ process: Int32, holding path: String, within milliseconds: Int64) throws(Refusal) {
     let descriptor = linux_pidfd_open(process)
     guard descriptor >= 0 else {
       if linux_errno() == ESRCH { return }
       throw .failed(.system("process \(process)"))
     }
     defer { _ = close(descriptor) }
-    // The number may have become another process's before the descriptor was open.
-    guard case .held(let holder) = try attempt(folder), holder == process else { return }
+    // The number may have become another process's before the descriptor was open; then the lock is free, or names
+    // another.
+    guard AgentLock.isHeld(path), AgentLock.holder(path) == process else { return }
     guard linux_pidfd_signal(descriptor, SIGTERM) == 0 || linux_errno() == ESRCH else {
       throw .failed(.system("asking process \(process) to end"))
     }

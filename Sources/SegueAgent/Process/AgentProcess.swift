@@ -1,6 +1,7 @@
 import CLinux
 import SegueModel
 import SegueRuntime
+import SegueStore
 import SegueTransport
 
 /// The life of an agent, from its folders to its last goodbye. Its main thread waits for signals; all else happens on
@@ -28,31 +29,74 @@ final class AgentProcess {
   }
 
   private func serve() throws(AgentSeat.Refusal) {
-    // Before any thread starts: it inherits the mask.
-    signals.block()
-    Descriptors.raiseLimit()
-    let (folder, state) = try folders()
-    let seat = try AgentSeat.take(in: [folder.path, state.path], replaces: options.replaces)
+    let (manager, launcher, folder) = try prepare()
+    let seat = try AgentSeat.take(folder, replaces: options.replaces)
     defer { withExtendedLifetime(seat) {} }
-    do throws(SegueError) { try carryHub(in: folder) } catch { throw .failed(error) }
+    do throws(SegueError) {
+      let control = ControlSocket.folder(beside: folder.path)
+      // Made before Landlock, whose rules are for folders that there are.
+      _ = close(try PrivateFolder.open(control, "the agent's folder"))
+      try confine([folder.path, seat.state.path, control])
+      try carryHub(in: folder, launcher, manager)
+    } catch {
+      throw .failed(error)
+    }
   }
 
-  private func folders() throws(AgentSeat.Refusal) -> (RuntimeFolder, StateFolder) {
-    do throws(SegueError) { return (try RuntimeFolder(nil), try StateFolder()) } catch { throw .failed(error) }
+  /// What has to happen before any thread starts.
+  private func prepare() throws(AgentSeat.Refusal) -> (ServiceManager, Launcher, RuntimeFolder) {
+    do throws(SegueError) {
+      let manager = try ServiceManager()
+      let launcher = try Launcher.start()
+      signals.block()
+      // The programs that the launcher starts keep the usual limit.
+      Descriptors.raiseLimit()
+      return (manager, launcher, try RuntimeFolder(nil))
+    } catch {
+      throw .failed(error)
+    }
+  }
+
+  private func confine(_ folders: [String]) throws(SegueError) {
+    switch try Confinement.apply(writing: folders) {
+    case .full: Log.debug("confined: executes nothing, and writes only in its folders")
+    case .privilegesOnly: Log.info("the kernel offers no Landlock: the agent could write outside of its folders")
+    }
   }
 
   /// Returns when a signal has asked for the end.
-  private func carryHub(in folder: RuntimeFolder) throws(SegueError) {
+  private func carryHub(
+    in folder: RuntimeFolder, _ launcher: Launcher, _ manager: ServiceManager
+  ) throws(SegueError) {
     let loop = try Loop()
     defer { loop.stop() }
     let device = try Device(
-      folder, on: loop, agent: AgentDescription(version: AgentOptions.version, capabilities: 0)
-    ) { [signals] in signals.end(because: "the runtime folder was removed") }
+      folder, on: loop, agent: AgentDescription(version: AgentOptions.version, capabilities: 0),
+      tookPlace: { generation in manager.ready(generation) },
+      lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
+    var doorbell: Doorbell?
+    var control: ControlSocket?
     var failure: SegueError?
-    loop.perform { do throws(SegueError) { try device.carryHub() } catch { failure = error } }
-    defer { loop.perform { device.end() } }
+    loop.perform { [signals] in
+      do throws(SegueError) {
+        try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
+        if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
+        control = try ControlSocket(in: ControlSocket.folder(beside: folder.path), on: loop)
+        try device.carryHub()
+      } catch {
+        failure = error
+      }
+    }
+    defer {
+      loop.perform {
+        device.end()
+        control?.close()
+        doorbell?.close()
+        launcher.close()
+      }
+    }
     if let failure { throw failure }
-    let cause = signals.wait()
-    Log.info("ends: \(cause)")
+    Log.info("ends: \(signals.wait())")
+    manager.stopping()
   }
 }

@@ -3,8 +3,8 @@ import SegueEngine
 import SegueModel
 import SegueTransport
 
-/// This device as the apps of this process see it, or the agent: its runtime folder, and the election of hubs. Everything
-/// except `users` and `folder` is for the library thread.
+/// This device as the apps of this process see it, or the agent: its runtime folder, and the election of hubs.
+/// Everything except `users` and `folder` is for the library thread.
 public final class Device {
   /// Apps of this process; guarded by the library's lock.
   var users = 0
@@ -18,11 +18,14 @@ public final class Device {
   }
 
   /// For an agent.
-  /// - Parameter folderLost: called on the library thread if the folder is removed: the agent may write in no other.
+  /// - Parameters:
+  ///   - tookPlace: called on the library thread when this process has become the hub, with its generation.
+  ///   - lostFolder: called there if the folder is removed: the agent may write in no other.
   public convenience init(
-    _ folder: RuntimeFolder, on loop: Loop, agent: AgentDescription, folderLost: @escaping () -> Void
+    _ folder: RuntimeFolder, on loop: Loop, agent: AgentDescription, tookPlace: @escaping (UInt64) -> Void,
+    lostFolder: @escaping () -> Void
   ) throws(SegueError) {
-    let place = AgentHubPlace(description: agent, folderLost: folderLost)
+    let place = AgentHubPlace(description: agent, tookPlace: tookPlace, lostFolder: lostFolder)
     self.init(try WatchedFolder(folder, on: loop, agent: place), on: loop, isAgent: true)
   }
 

@@ -33,7 +33,7 @@ public final class Library: @unchecked Sendable {
   /// - Parameter path: of the runtime folder; nil for that of the environment.
   func open(_ app: LiveEnvironment, in path: String?) throws(SegueError) -> Device {
     Self.opened.store(true, ordering: .relaxed)
-    return try lock.withLock { () throws(SegueError) in
+    let device = try lock.withLock { () throws(SegueError) in
       let folder = try RuntimeFolder(path)
       let loop = if let loop = self.loop { loop } else { try Loop() }
       self.loop = loop
@@ -48,6 +48,8 @@ public final class Library: @unchecked Sendable {
         throw error
       }
     }
+    device.folder.ring()
+    return device
   }
 
   /// When this returns, the library thread no longer uses the app.

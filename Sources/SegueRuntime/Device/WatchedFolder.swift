@@ -64,14 +64,17 @@ final class WatchedFolder: HubDirectory {
   }
 
   func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
-    try HubHost(generation, in: folder, on: loop, offersFrontmostOnly: offersFrontmostOnly, agent: agent?.description)
+    let host = try HubHost(
+      generation, in: folder, on: loop, offersFrontmostOnly: offersFrontmostOnly, agent: agent?.description)
+    if host != nil { agent?.tookPlace(generation) }
+    return host
   }
 
   func removeLastGeneration() throws(SegueError) { try folder.removeLastGeneration() }
 
   func reopen() throws(SegueError) {
     if let agent {
-      agent.folderLost()
+      agent.lostFolder()
       throw SegueError(.system, "runtime folder \(path): was removed, and the agent ends")
     }
     let new = try RuntimeFolder(path)
@@ -95,6 +98,7 @@ extension HubHost: ElectedHub {}
 /// What the agent's process adds to the place of the hubs.
 struct AgentHubPlace {
   let description: AgentDescription
+  let tookPlace: (UInt64) -> Void
   /// Ends the agent.
-  let folderLost: () -> Void
+  let lostFolder: () -> Void
 }

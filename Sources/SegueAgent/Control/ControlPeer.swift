@@ -1,0 +1,98 @@
+import CLinux
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// A process of this user that is connected to the control socket. It speaks the frames and messages of the hub's
+/// protocol: `ping` is answered, and everything else is refused by `goodbye`. For the loop.
+final class ControlPeer {
+  /// Milliseconds for a message, and for reading the answer.
+  private static let messageTime: Int64 = 5_000
+
+  private let fd: Int32
+  private let link = Link(side: .accepting)
+  private var writer = MessageWriter()
+  private var watch: Watch?
+  private var isEnding = false
+  private let ended: (ControlPeer) -> Void
+  /// Uptime at which the peer has been silent for too long.
+  private(set) var deadline = Clock.uptime + ControlPeer.messageTime
+
+  /// Takes over the connection, also if this throws.
+  /// - Parameter ended: called once, when the connection has closed, but not by `close`.
+  init(_ fd: Int32, on loop: Loop, _ ended: @escaping (ControlPeer) -> Void) throws(SegueError) {
+    self.fd = fd
+    self.ended = ended
+    do throws(SegueError) {
+      // `close` closes the watch before this object is released.
+      watch = try Watch(fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
+        // What ends the connection releases this object.
+        let peer = self
+        withExtendedLifetime(peer) { if isReadable { peer.receive() } else { peer.flush() } }
+      }
+    } catch {
+      Descriptors.closeUntrusted(fd)
+      throw error
+    }
+  }
+
+  func close() {
+    guard watch != nil else { return }
+    watch?.close()
+    watch = nil
+    Descriptors.closeUntrusted(fd)
+  }
+
+  /// The peer has said nothing for too long, or does not read.
+  func expire() {
+    guard !isEnding else { return end() }
+    refuse(SegueError(.remoteApplicationTimedOut, "no message within \(Self.messageTime / 1000) s"))
+  }
+
+  private func receive() {
+    let result = Socket.read(fd, atMost: link.readSize) { bytes, came in
+      // Nothing here comes with a descriptor.
+      if case .one(let descriptor) = came { Descriptors.closeUntrusted(descriptor) }
+      link.receive(bytes)
+    }
+    do throws(SegueError) {
+      while !isEnding, let event = try link.nextEvent() {
+        guard case .message = event else { throw SegueError(.malformed, "control: a frame that is no message") }
+        if let message = try link.takeMessage(Message.decode) { try handle(message) }
+      }
+    } catch {
+      refuse(error)
+    }
+    if result == .closed { end() } else { flush() }
+  }
+
+  private func handle(_ message: Message) throws(SegueError) {
+    deadline = Clock.uptime + Self.messageTime
+    guard case .ping(let number) = message else {
+      throw SegueError(.unsupportedVersion, "control: the agent does not know this message")
+    }
+    try writer.send(.pong(number), over: link)
+  }
+
+  private func refuse(_ error: SegueError) {
+    isEnding = true
+    deadline = Clock.uptime + Self.messageTime
+    try? writer.send(.goodbye(error), over: link)
+    flush()
+  }
+
+  private func flush() {
+    guard watch != nil else { return }
+    while link.takeOutput({ bytes in
+      if case .bytes(let count) = Socket.write(bytes, -1, to: fd) { count } else { 0 }
+    }) {}
+    if isEnding, !link.hasOutput { return end() }
+    watch?.watch(reading: !isEnding, writing: link.hasOutput)
+  }
+
+  private func end() {
+    guard watch != nil else { return }
+    close()
+    ended(self)
+  }
+}

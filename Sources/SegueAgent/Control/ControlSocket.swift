@@ -1,0 +1,101 @@
+import CLinux
+import SegueModel
+import SegueRuntime
+import SegueTransport
+
+/// The agent's second socket, `control` in a folder of its own beside the runtime folder: what is not for every app
+/// that has the runtime folder, such as approving a device, is asked here. A sandbox that is given the runtime folder
+/// cannot reach it, and only processes of this user may connect. For the loop.
+final class ControlSocket {
+  /// Connections at a time; further ones are closed.
+  static let connectionLimit = 16
+  /// Connections that are accepted in one turn.
+  private static let turn = 16
+
+  private let fd: Int32
+  private let loop: Loop
+  private var listener: Watch?
+  private var timer: LoopTimer?
+  private var peers: [ControlPeer] = []
+
+  /// The folder that sandboxes do not share, for a runtime folder.
+  static func folder(beside runtime: String) -> String { runtime + "-agent" }
+
+  /// Creates the folder unless it is there, and listens in it.
+  /// Throws UNSAFE_FOLDER if another user may enter it, SYSTEM.
+  convenience init(in folder: String, on loop: Loop) throws(SegueError) {
+    let directory = try PrivateFolder.open(folder, "the agent's folder")
+    defer { _ = CLinux.close(directory) }
+    try self.init(try ListeningSocket.make("control", in: directory, folder), on: loop)
+  }
+
+  private init(_ fd: Int32, on loop: Loop) throws(SegueError) {
+    self.fd = fd
+    self.loop = loop
+    do throws(SegueError) {
+      let timer = try LoopTimer()
+      // `close` is called before this object is released.
+      try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
+      self.timer = timer
+      listener = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.accept() }
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  func close() {
+    listener?.close()
+    listener = nil
+    timer?.close()
+    for peer in peers { peer.close() }
+    peers = []
+    Descriptors.close(fd)
+  }
+
+  private func accept() {
+    for _ in 0..<Self.turn {
+      let connection = linux_accept(fd)
+      guard connection >= 0 else {
+        // Without a descriptor it would stay readable for ever; the agent may open as many as the system allows.
+        if ![EAGAIN, EINTR, ECONNABORTED].contains(linux_errno()) { pause() }
+        return
+      }
+      admit(connection)
+    }
+  }
+
+  /// Takes over the connection.
+  private func admit(_ connection: Int32) {
+    guard Socket.isOfThisUser(connection) else {
+      Log.error("control: refused process \(Socket.peerProcess(connection)), which is another user's")
+      return Descriptors.closeUntrusted(connection)
+    }
+    guard peers.count < Self.connectionLimit else {
+      Log.error("control: refused process \(Socket.peerProcess(connection)): \(Self.connectionLimit) others are there")
+      return Descriptors.closeUntrusted(connection)
+    }
+    do throws(SegueError) {
+      peers.append(
+        try ControlPeer(connection, on: loop) { [unowned(unsafe) self] peer in
+          // `close` closes all peers before this object is released.
+          self.peers.removeAll { $0 === peer }
+          self.setTimer()
+        })
+      setTimer()
+    } catch {
+      Log.error("control: \(error.message)")
+    }
+  }
+
+  private func pause() { listener?.watch(reading: false, writing: false) }
+
+  private func setTimer() { timer?.set(peers.map { $0.deadline }.min()) }
+
+  private func tick() {
+    let now = Clock.uptime
+    for peer in peers where peer.deadline <= now { peer.expire() }
+    listener?.watch(reading: true, writing: false)
+    setTimer()
+  }
+}

@@ -1,0 +1,156 @@
+import CLinux
+import SegueModel
+import SegueTransport
+
+/// The agent's side of its launcher. After `start` all of it is for the loop.
+public final class Launcher {
+  /// Requests that wait for an answer.
+  private static let waitingLimit = 32
+  /// Milliseconds for the launcher to answer; it gives the system 5 s for each program.
+  private static let answerTime: Int64 = 10_000
+  /// Milliseconds for an app to open after its program has started (R3.9).
+  private static let openingTime: Int64 = 20_000
+
+  private let socket: Int32
+  /// The launcher's process.
+  public let process: Int32
+  private var watch: Watch?
+  private var timer: LoopTimer?
+  private var gate = LaunchGate()
+  private var waiting: [Waiting] = []
+  private var lastNumber: UInt64 = 0
+  private var ended: (() -> Void)?
+
+  private struct Waiting {
+    let number: UInt64
+    let app: String
+    let deadline: Int64
+    let answer: (Result<Int32, SegueError>) -> Void
+  }
+
+  private init(_ socket: Int32, _ process: Int32) {
+    self.socket = socket
+    self.process = process
+  }
+
+  /// Starts the launcher's process: call it before any thread starts, and before the agent is confined.
+  public static func start() throws(SegueError) -> Launcher {
+    var ends: [Int32] = [-1, -1]
+    guard linux_message_pair(&ends) == 0 else { throw .system("launcher") }
+    let process = linux_fork()
+    guard process >= 0 else {
+      let number = linux_errno()
+      for end in ends { _ = CLinux.close(end) }
+      throw .system("launcher", number)
+    }
+    if process == 0 {
+      _ = CLinux.close(ends[0])
+      LauncherProcess.run(ends[1])
+    }
+    _ = CLinux.close(ends[1])
+    return Launcher(ends[0], process)
+  }
+
+  /// Starts to read answers.
+  /// - Parameter ended: called if the launcher's process ends.
+  public func attach(to loop: Loop, ended: @escaping () -> Void) throws(SegueError) {
+    self.ended = ended
+    let timer = try LoopTimer()
+    // `close` is called before this object is released.
+    try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
+    self.timer = timer
+    watch = try Watch(socket, on: loop) { [unowned(unsafe) self] _, _ in self.receive() }
+  }
+
+  /// Has a program started.
+  /// - Parameter answer: called once, later: with the process, or the error. The launch then counts as under way until
+  ///   `opened`, or for 20 s.
+  /// Throws INVALID_ARGUMENT (the request), BUSY (a launch of this app is under way, or too many wait), LIMIT_EXCEEDED
+  /// (too many in a minute, or too long), CONNECTION_UNAVAILABLE (the launcher has ended).
+  public func launch(
+    _ request: LaunchRequest, _ answer: @escaping (Result<Int32, SegueError>) -> Void
+  ) throws(SegueError) {
+    try request.check()
+    guard watch != nil else { throw Self.gone(request.app) }
+    guard waiting.count < Self.waitingLimit else {
+      throw SegueError(.busy, "launch of \(request.app): \(Self.waitingLimit) others wait for the launcher")
+    }
+    let bytes = try request.encoded(as: lastNumber + 1)
+    let now = Clock.uptime
+    try gate.begin(request.app, now, until: now + Self.openingTime)
+    lastNumber += 1
+    guard bytes.withUnsafeBytes({ linux_send_message(socket, $0.baseAddress, $0.count, 0) }) >= 0 else {
+      let number = linux_errno()
+      gate.end(request.app)
+      if number == EAGAIN { throw SegueError(.busy, "launch of \(request.app): the launcher is busy") }
+      throw .system("launch of \(request.app)", number)
+    }
+    let deadline = now + Self.answerTime
+    waiting.append(Waiting(number: lastNumber, app: request.app, deadline: deadline, answer: answer))
+    timer?.set(deadline)
+  }
+
+  /// An app that was launched has opened: it may be launched again.
+  public func opened(_ app: String) { gate.end(app) }
+
+  /// Ends the launcher's process, and fails what waits.
+  public func close() {
+    timer?.close()
+    watch?.close()
+    watch = nil
+    _ = CLinux.close(socket)
+    fail(waiting.map { $0.number })
+  }
+
+  private func receive() {
+    while watch != nil {
+      var count = 0
+      let bytes = [UInt8](unsafeUninitializedCapacity: LaunchReply.sizeLimit) { buffer, used in
+        count = linux_receive_message(socket, buffer.baseAddress, buffer.count, 0)
+        used = max(0, min(count, buffer.count))
+      }
+      if count < 0 {
+        guard linux_errno() != EAGAIN, linux_errno() != EINTR else { return }
+        return lost()
+      }
+      guard count > 0 else { return lost() }
+      guard let reply = bytes.withUnsafeBytes({ LaunchReply.decode($0) }),
+        let index = waiting.firstIndex(where: { $0.number == reply.number })
+      else { continue }
+      finish(waiting.remove(at: index), reply.result)
+    }
+  }
+
+  private func finish(_ launch: Waiting, _ result: Result<Int32, SegueError>) {
+    if case .failure = result { gate.end(launch.app) }
+    launch.answer(result)
+  }
+
+  private func lost() {
+    watch?.close()
+    watch = nil
+    fail(waiting.map { $0.number })
+    ended?()
+  }
+
+  private func fail(_ numbers: [UInt64]) {
+    for number in numbers {
+      guard let index = waiting.firstIndex(where: { $0.number == number }) else { continue }
+      let launch = waiting.remove(at: index)
+      finish(launch, .failure(Self.gone(launch.app)))
+    }
+  }
+
+  private func tick() {
+    let now = Clock.uptime
+    while let index = waiting.firstIndex(where: { $0.deadline <= now }) {
+      let launch = waiting.remove(at: index)
+      finish(launch, .failure(SegueError(.system, "launch of \(launch.app): the launcher does not answer")))
+    }
+    timer?.set(waiting.first?.deadline)
+  }
+
+  private static func gone(_ app: String) -> SegueError {
+    SegueError(.connectionUnavailable, "launch of \(app): the launcher has ended")
+  }
+}

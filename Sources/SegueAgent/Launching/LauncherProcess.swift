@@ -1,0 +1,43 @@
+import CLinux
+import SegueModel
+import SegueTransport
+
+/// The launcher: a process of its own, started before the agent is confined, so that programs do not inherit its jail.
+/// One thread, which waits for requests; it ends when the agent does.
+enum LauncherProcess {
+  /// Serves requests until the other end of the socket closes.
+  static func run(_ socket: Int32) -> Never {
+    // A signal for the terminal's processes, or for the agent's, is not for this one.
+    setsid()
+    let socket = linux_keep_only(socket)
+    linux_reset_signals()
+    linux_ignore_children()
+    linux_ignore_pipe_signal()
+    _ = linux_name_process("segue-launcher")
+    while true {
+      let bytes = [UInt8](unsafeUninitializedCapacity: LaunchRequest.sizeLimit) { buffer, count in
+        var received = 0
+        repeat {
+          received = linux_receive_message(socket, buffer.baseAddress, buffer.count, 1)
+        } while received < 0 && linux_errno() == EINTR
+        // The agent has ended, or nothing can be received any more.
+        if received <= 0 { _exit(0) }
+        // What did not fit is lost; the agent sends nothing of that size.
+        count = received > buffer.count ? 0 : received
+      }
+      guard let (number, request) = bytes.withUnsafeBytes({ LaunchRequest.decode($0) }) else { continue }
+      answer(LaunchReply(number: number, result: start(request)), to: socket)
+    }
+  }
+
+  private static func start(_ request: LaunchRequest) -> Result<Int32, SegueError> {
+    do throws(SegueError) { return .success(try ProgramStart.start(request)) } catch { return .failure(error) }
+  }
+
+  private static func answer(_ reply: LaunchReply, to socket: Int32) {
+    guard let bytes = try? reply.encoded() else { return }
+    while bytes.withUnsafeBytes({ linux_send_message(socket, $0.baseAddress, $0.count, 1) }) < 0,
+      linux_errno() == EINTR
+    {}
+  }
+}

@@ -1,0 +1,105 @@
+import CLinux
+import SegueModel
+import SegueTransport
+
+/// Starts programs, each in a session of its own, with nothing of the launcher's but its environment. Only for a
+/// process with one thread.
+enum ProgramStart {
+  /// Milliseconds until the system must have executed a program: its file may be on a slow or dead file system.
+  private static let executionTime: Int32 = 5_000
+
+  /// What the child could not do.
+  private enum Stage: Int32 {
+    case session = 1
+    case folder
+    case streams
+    case execution
+  }
+
+  /// - Returns: the process, which executes the program.
+  /// Throws SYSTEM, NOT_FOUND (no such program), INVALID_STATE (no display), or what is wrong with the request.
+  static func start(_ request: LaunchRequest) throws(SegueError) -> Int32 {
+    try request.check()
+    let environment = ProgramEnvironment.of(request)
+    if request.isGraphical, !ProgramEnvironment.hasDisplay(environment) {
+      throw SegueError(
+        .invalidState, "launch of \(request.app): no display: neither DISPLAY nor WAYLAND_DISPLAY is set")
+    }
+    var ends: [Int32] = [-1, -1]
+    guard linux_pipe(&ends) == 0 else { throw .system("launch of \(request.app)") }
+    let arguments = CStrings(request.arguments)
+    let variables = CStrings(environment)
+    let process = linux_fork()
+    guard process >= 0 else {
+      let number = linux_errno()
+      for end in ends { _ = close(end) }
+      throw .system("launch of \(request.app)", number)
+    }
+    if process == 0 { become(request, arguments, variables, reportingTo: ends[1]) }
+    _ = close(ends[1])
+    defer { _ = close(ends[0]) }
+    if let error = failure(of: request, process, readFrom: ends[0]) { throw error }
+    return process
+  }
+
+  /// In the child: executes the program, or writes why not.
+  private static func become(
+    _ request: LaunchRequest, _ arguments: CStrings, _ variables: CStrings, reportingTo pipe: Int32
+  ) -> Never {
+    func fail(_ stage: Stage) -> Never {
+      var report: [Int32] = [stage.rawValue, linux_errno()]
+      _ = write(pipe, &report, 8)
+      _exit(127)
+    }
+    if setsid() < 0 { fail(.session) }
+    linux_reset_signals()
+    if let folder = request.folder, chdir(folder) != 0 { fail(.folder) }
+    if linux_redirect_to_null() != 0 || linux_close_on_exec_from(3) != 0 { fail(.streams) }
+    _ = execvpe(arguments.pointers[0], arguments.pointers, variables.pointers)
+    fail(.execution)
+  }
+
+  /// Waits until the program is executed, or the child says why not. Nil if it is executed.
+  private static func failure(of request: LaunchRequest, _ process: Int32, readFrom pipe: Int32) -> SegueError? {
+    let deadline = Clock.uptime + Int64(executionTime)
+    var report: [Int32] = [0, 0]
+    while true {
+      var waiting = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+      if poll(&waiting, 1, Int32(clamping: max(0, deadline - Clock.uptime))) == 0 {
+        kill(process, SIGKILL)
+        return SegueError(.system, "launch of \(request.app): \(request.arguments[0]) was not executed within 5 s")
+      }
+      let count = read(pipe, &report, 8)
+      if count < 0, linux_errno() == EINTR { continue }
+      // The pipe closes when the program is executed.
+      guard count == 8 else { return nil }
+      break
+    }
+    let cause = String(cString: strerror(report[1]))
+    switch Stage(rawValue: report[0]) {
+    case .folder: return SegueError(.notFound, "launch of \(request.app): folder \(request.folder ?? ""): \(cause)")
+    case .execution:
+      let status: Status = report[1] == ENOENT || report[1] == ENOTDIR ? .notFound : .system
+      return SegueError(status, "launch of \(request.app): \(request.arguments[0]): \(cause)")
+    case .session, .streams, nil: return SegueError(.system, "launch of \(request.app): \(cause)")
+    }
+  }
+}
+
+/// Strings for `execve`: pointers to copies, and a null at the end. Never freed by the child, which becomes a program.
+private final class CStrings {
+  let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+  private let count: Int
+
+  init(_ strings: [String]) {
+    count = strings.count
+    pointers = .allocate(capacity: count + 1)
+    for (index, string) in strings.enumerated() { (pointers + index).initialize(to: strdup(string)) }
+    (pointers + count).initialize(to: nil)
+  }
+
+  deinit {
+    for index in 0..<count { free(pointers[index]) }
+    pointers.deallocate()
+  }
+}

@@ -1,0 +1,48 @@
+import CLinux
+import SegueModel
+import SegueTransport
+
+/// What the agent's process gives up before it starts a thread: it executes nothing, gets no more rights, and writes
+/// only in its folders.
+public enum Confinement {
+  /// What the kernel has of it.
+  public enum Extent {
+    /// All of it.
+    case full
+    /// The kernel has no Landlock, or it is switched off: only `no_new_privs`.
+    case privilegesOnly
+  }
+
+  /// - Parameter folders: where the process may go on writing; they exist.
+  /// Throws SYSTEM if what the kernel has cannot be applied.
+  public static func apply(writing folders: [String]) throws(SegueError) -> Extent {
+    guard linux_refuse_new_privileges() == 0 else { throw .system("no_new_privs") }
+    let version = linux_landlock_version()
+    guard version > 0 else { return .privilegesOnly }
+    let write = writing(version)
+    let rules = linux_landlock_rules(write | UInt64(linux_landlock_execute))
+    guard rules >= 0 else { throw .system("Landlock") }
+    defer { _ = close(rules) }
+    for folder in folders { try allow(rules, write, folder) }
+    try allow(rules, UInt64(linux_landlock_write_file), "/dev/null")
+    guard linux_landlock_confine(rules) == 0 else { throw .system("Landlock") }
+    return .full
+  }
+
+  /// The rights to change files, as far as a version of Landlock handles them.
+  private static func writing(_ version: Int32) -> UInt64 {
+    var rights =
+      UInt64(linux_landlock_write_file) | UInt64(linux_landlock_remove_folder) | UInt64(linux_landlock_remove_file)
+      | UInt64(linux_landlock_make_all)
+    if version >= 2 { rights |= UInt64(linux_landlock_refer) }
+    if version >= 3 { rights |= UInt64(linux_landlock_truncate) }
+    return rights
+  }
+
+  private static func allow(_ rules: Int32, _ rights: UInt64, _ path: String) throws(SegueError) {
+    let fd = linux_openat(AT_FDCWD, path, linux_o_path() | O_CLOEXEC, 0)
+    guard fd >= 0 else { throw .system("Landlock: \(path)") }
+    defer { _ = close(fd) }
+    guard linux_landlock_allow(rules, rights, fd) == 0 else { throw .system("Landlock: \(path)") }
+  }
+}

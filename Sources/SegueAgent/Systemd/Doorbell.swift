@@ -1,0 +1,45 @@
+import CLinux
+import SegueModel
+import SegueTransport
+
+/// The socket at which systemd listens to start the agent (`agent` in the runtime folder). Libraries connect to it and
+/// say nothing; while the agent runs, it only takes these connections away. For the loop.
+final class Doorbell {
+  /// Connections that are taken away in one turn.
+  private static let turn = 64
+
+  private let fd: Int32
+  private var watch: Watch?
+
+  /// Takes over the socket, unless this throws.
+  init(_ fd: Int32, on loop: Loop) throws(SegueError) {
+    self.fd = fd
+    // `close` is called before this object is released.
+    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.drain() }
+  }
+
+  private func drain() {
+    for _ in 0..<Self.turn {
+      let connection = linux_accept(fd)
+      if connection >= 0 {
+        _ = CLinux.close(connection)
+        continue
+      }
+      switch linux_errno() {
+      case EAGAIN, EINTR, ECONNABORTED: return
+      default:
+        // No descriptor is left. Libraries that ring do not wait, so the connections may stay where they are.
+        watch?.close()
+        watch = nil
+        return
+      }
+    }
+  }
+
+  /// systemd still listens.
+  func close() {
+    watch?.close()
+    watch = nil
+    _ = CLinux.close(fd)
+  }
+}

@@ -1,0 +1,53 @@
+import CLinux
+import SegueModel
+import SegueTransport
+
+/// What systemd passes to a service, and what a service tells it, without libsystemd: `sd_listen_fds(3)` and
+/// `sd_notify(3)`.
+struct ServiceManager {
+  /// The first descriptor that is passed.
+  private static let firstDescriptor: Int32 = 3
+  /// More than a socket unit of ours can have.
+  private static let descriptorLimit: Int32 = 64
+
+  /// The socket of `segue-agent.socket`, at which the doorbell rings; nil: none was passed.
+  let doorbell: Int32?
+  /// Where to tell of readiness; nil: nowhere.
+  private let notifySocket: String?
+
+  /// Takes over the descriptors that were passed, and removes the variables that name them: they concern nobody that
+  /// this process starts. Call it before any thread starts.
+  /// Throws INVALID_ARGUMENT if what was passed is no doorbell.
+  init() throws(SegueError) {
+    notifySocket = Environment.path("NOTIFY_SOCKET")
+    let process = Environment.path("LISTEN_PID").flatMap { Int32($0) }
+    let count = Environment.path("LISTEN_FDS").flatMap { Int32($0) } ?? 0
+    for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"] { unsetenv(name) }
+    guard process == getpid(), count > 0 else {
+      doorbell = nil
+      return
+    }
+    guard count == 1 else {
+      for fd in 0..<min(count, Self.descriptorLimit) { _ = close(Self.firstDescriptor + fd) }
+      throw SegueError(.invalidArgument, "LISTEN_FDS: \(count) sockets were passed, and the agent takes one")
+    }
+    let fd = Self.firstDescriptor
+    guard linux_is_listening(fd) == 1, linux_prepare(fd) == 0 else {
+      _ = close(fd)
+      throw SegueError(.invalidArgument, "LISTEN_FDS: descriptor \(fd) is no stream socket that listens")
+    }
+    doorbell = fd
+  }
+
+  /// The agent carries the hub.
+  func ready(_ generation: UInt64) { tell("READY=1\nSTATUS=carries the hub of generation \(generation)\n") }
+
+  func stopping() { tell("STOPPING=1\n") }
+
+  private func tell(_ state: String) {
+    guard let notifySocket, linux_notify(notifySocket, state) != 0 else { return }
+    // Without it systemd waits for its own limit, and says so.
+    StandardStream.error.write(
+      "segue-agent: NOTIFY_SOCKET \(notifySocket): \(String(cString: strerror(linux_errno())))\n")
+  }
+}

@@ -1,0 +1,28 @@
+import CLinux
+import SegueModel
+
+/// Sockets that listen in a folder of this user.
+public enum ListeningSocket {
+  /// Creates a listening socket under a name, which appears only once it listens. What had the name before loses it.
+  /// - Parameters:
+  ///   - folder: a descriptor; the path of the folder may be longer than a socket's address.
+  ///   - path: of the folder, for messages.
+  public static func make(_ name: String, in folder: Int32, _ path: String) throws(SegueError) -> Int32 {
+    let socket = linux_socket()
+    guard socket >= 0 else { throw .system("socket") }
+    let temporary = "\(name).\(getpid())"
+    unlinkat(folder, temporary, 0)
+    guard linux_bind(socket, address(temporary, in: folder)) == 0, fchmodat(folder, temporary, 0o600, 0) == 0,
+      listen(socket, 4096) == 0, renameat(folder, temporary, folder, name) == 0
+    else {
+      let number = linux_errno()
+      _ = close(socket)
+      unlinkat(folder, temporary, 0)
+      throw .system("\(path)/\(name)", number)
+    }
+    return Descriptors.own(socket)
+  }
+
+  /// A short name for a file in a folder, however long the folder's own is: a socket's address has 108 bytes.
+  static func address(_ name: String, in folder: Int32) -> String { "/proc/self/fd/\(folder)/\(name)" }
+}

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that the agent's launcher starts, and what the agent itself may not do (docs/agent.md, "Launching")."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from programs import Program, programs
+from project import ROOT
+
+PROBE = ROOT / ".build" / "debug" / "LauncherProbe"
+INHERITED = {
+    "LISTEN_FDS": "1",
+    "NOTIFY_SOCKET": "/x",
+    "INVOCATION_ID": "x",
+    "JOURNAL_STREAM": "8:1",
+    "WATCHDOG_PID": "7",
+}
+
+
+class Probe:
+    """A running LauncherProbe."""
+
+    def __init__(self, program: Program):
+        self.program = program
+
+    def ask(self, *words: str) -> str:
+        self.program.tell("\t".join(words))
+        return self.program.wait_for(".*")[0]
+
+    def launch(
+        self,
+        *command: str | Path,
+        app: str = "com.example.a",
+        graphical: bool = False,
+        folder: str = "-",
+        more: str = "-",
+    ) -> str:
+        return self.ask("launch", app, str(int(graphical)), folder, more, *map(str, command))
+
+    def start(self, *command: str | Path, **options) -> int:
+        answer = self.launch(*command, **options)
+        assert answer.startswith("started "), answer
+        return int(answer.split()[1])
+
+
+@pytest.fixture
+def probe(tmp_path: Path) -> Iterator[Callable[..., Probe]]:
+    """probe(NAME=value): may write in tmp_path/own."""
+    if not PROBE.exists():
+        subprocess.run(["swift", "build", "--product", "LauncherProbe"], cwd=ROOT, check=True, capture_output=True)
+    (tmp_path / "own").mkdir()
+    with programs() as run:
+
+        def begin(**more: str) -> Probe:
+            environment = {key: value for key, value in os.environ.items() if "DISPLAY" not in key}
+            variables = [f"{key}={value}" for key, value in {**environment, **more}.items()]
+            program = run("probe", ["env", "-i", *variables, PROBE, tmp_path / "own"])
+            program.wait_for("^ready full$")
+            return Probe(program)
+
+        yield begin
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """For what the system tells nobody of, such as the end of another's child."""
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.005)
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[[str], Path]:
+    """A program that runs these lines, and is named in no other way."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "program"
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+def read_report(path: Path) -> str:
+    wait_until(path.exists, f"{path} was not written")
+    return path.read_text()
+
+
+def test_a_program_has_a_session_of_its_own_and_nothing_else_of_the_agents(probe, script, tmp_path):
+    """Descriptors, signals, standard streams, variables: an app must not find out who started it."""
+    report = tmp_path / "report"
+    lines = f"ls -l /proc/self/fd; cat /proc/self/status; env; pwd; ps -o sid= -p $$) >{report}.new 2>&1"
+    program = script(f'(echo $$ "$@"; {lines}; mv {report}.new {report}; sleep 60')
+    running = probe(**INHERITED, LANG="C", DISPLAY=":7", XDG_ACTIVATION_TOKEN="old")
+    process = running.start(program, "one", "two words", folder=str(tmp_path), more="LANG=de_DE.UTF-8;DISPLAY=:9")
+    text = read_report(report)
+    assert text.startswith(f"{process} one two words\n")
+    assert f"\n{tmp_path}\n" in text
+    assert text.rstrip().endswith(str(process)), "it leads no session"
+    assert not any(f"{name}=" in text for name in INHERITED), text
+    assert "LANG=de_DE.UTF-8\n" in text and "DISPLAY=:9\n" in text and "XDG_ACTIVATION_TOKEN" not in text
+    for mask in ("SigBlk", "SigIgn"):
+        assert f"{mask}:\t0000000000000000" in text, text
+    assert "NoNewPrivs:\t0" in text
+    descriptors = [line.split()[8:] for line in text.splitlines() if " -> " in line]
+    assert {words[0]: words[2] for words in descriptors}["0"] == "/dev/null"
+    assert not any("socket:" in words[2] for words in descriptors), descriptors
+    os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL", "end"])
+def test_a_program_outlives_the_agent(probe, how):
+    """Also when the launcher goes with it, which ends by itself."""
+    running = probe()
+    process = running.start("sleep", "60")
+    launcher = int(running.ask("launcher").split()[1])
+    if how == "end":
+        assert running.program.wait() == 0
+    else:
+        running.program.signal(getattr(signal, how))
+        running.program.wait()
+    wait_until(lambda: not is_alive(launcher), "the launcher outlives its agent")
+    assert is_alive(process)
+    os.kill(process, signal.SIGKILL)
+
+
+def test_a_program_outlives_the_launcher(probe):
+    """And the agent learns that it has none any more."""
+    running = probe()
+    process = running.start("sleep", "60")
+    os.kill(int(running.ask("launcher").split()[1]), signal.SIGKILL)
+    running.program.wait_for("^launcher ended$")
+    assert is_alive(process)
+    os.kill(process, signal.SIGKILL)
+    assert running.launch("sleep", "1", app="b").startswith("error connectionUnavailable launch of b: the launcher has")
+
+
+def test_a_program_can_run_setuid_programs(probe, script, tmp_path):
+    """The agent gave that up for itself alone."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a setuid program of another user")
+    setuid = tmp_path / "whose"
+    shutil.copy("/usr/bin/id", setuid)
+    os.chown(setuid, 65534, 65534)
+    setuid.chmod(0o4755)
+    report = tmp_path / "report"
+    program = script(f"{setuid} >{report}.new; mv {report}.new {report}")
+    probe().start(program)
+    assert "euid=65534(nobody)" in read_report(report)
+
+
+def test_the_agent_writes_only_in_its_folders_and_executes_nothing(probe, tmp_path):
+    running = probe()
+    assert running.ask("write", str(tmp_path / "own" / "file")) == "written"
+    assert running.ask("write", str(tmp_path / "other")) == "refused Permission denied"
+    assert not (tmp_path / "other").exists()
+    assert running.ask("execute", "/bin/true") == "refused Permission denied"
+    status = Path(f"/proc/{running.program.pid}/status").read_text()
+    assert "NoNewPrivs:\t1" in status
+    # What it starts is not confined.
+    process = running.start("sh", "-c", f"touch {tmp_path}/other")
+    wait_until((tmp_path / "other").exists, f"process {process} did not write")
+
+
+BAD = {
+    "missing": (("/nowhere/program",), {}, "notFound .*: /nowhere/program: No such file or directory"),
+    "in no PATH": (("no-such-program-at-all",), {}, "notFound .*: no-such-program-at-all: No such file"),
+    "not executable": (("/etc/passwd",), {}, "system .*: /etc/passwd: Permission denied"),
+    "a folder": (("/tmp",), {}, "system .*: /tmp: Permission denied"),
+    "without a name": (("",), {}, "invalidArgument .*: names no program"),
+    "too long": (("x" * 70_000,), {}, r"limitExceeded .*: \d+ bytes, at most 65536 can be sent"),
+    "in no folder": (("true",), {"folder": "/nowhere"}, "notFound .*: folder /nowhere: No such file or directory"),
+    "in a relative folder": (
+        ("true",),
+        {"folder": "tmp"},
+        "invalidArgument .*: the folder tmp is not an absolute path",
+    ),
+    "with a variable": (
+        ("true",),
+        {"more": "LD_PRELOAD=/x"},
+        "invalidArgument .*: the variable LD_PRELOAD may not be set",
+    ),
+    "without a display": (("true",), {"graphical": True}, "invalidState .*: no display: neither DISPLAY nor WAYLAND_"),
+    "an empty display": (("true",), {"graphical": True, "more": "DISPLAY="}, "invalidState .*: no display"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_launch_that_fails_says_why_and_may_be_tried_again(probe, case):
+    command, options, expected = BAD[case]
+    running = probe()
+    for _ in range(2):
+        running.program.tell(
+            "\t".join(
+                [
+                    "launch",
+                    "com.example.a",
+                    str(int(options.get("graphical", False))),
+                    options.get("folder", "-"),
+                    options.get("more", "-"),
+                    *command,
+                ]
+            )
+        )
+        running.program.wait_for(f"^error {expected}")
+    assert running.start("true") > 0
+
+
+def test_a_display_of_the_asker_is_enough(probe):
+    probe().start("true", graphical=True, more="WAYLAND_DISPLAY=wayland-1")
+
+
+def test_one_launch_of_an_app_at_a_time(probe):
+    running = probe()
+    running.start("true")
+    assert running.launch("true") == "error busy launch of com.example.a: one is under way"
+    running.start("true", app="com.example.b")
+    running.ask("opened", "com.example.a")
+    running.start("true")
+
+
+def test_launches_are_rationed(probe):
+    running = probe()
+    for _ in range(5):
+        running.start("true")
+        running.ask("opened", "com.example.a")
+    assert running.launch("true") == "error limitExceeded launch of com.example.a: 5 in a minute are the most"
+    for number in range(25):
+        running.start("true", app=f"com.example.a{number}")
+    assert "30 of all apps in a minute are the most" in running.launch("true", app="com.example.z")
+
+
+def test_the_launcher_of_the_agent_that_ships_ends_with_it(agent):
+    """And the agent does not stay without one: what is to be started would be lost."""
+    program = agent()
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+    assert len(children) == 1
+    assert Path(f"/proc/{children[0]}/comm").read_text() == "segue-launcher\n"
+    assert "NoNewPrivs:\t0" in Path(f"/proc/{children[0]}/status").read_text()
+    assert "NoNewPrivs:\t1" in Path(f"/proc/{program.pid}/status").read_text()
+    os.kill(int(children[0]), signal.SIGKILL)
+    program.wait_for("ends: the launcher has ended")
+    assert program.wait() == 1
