@@ -4,6 +4,10 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 LIBDIR  ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+BINDIR  ?= $(PREFIX)/bin
+UNITDIR ?= $(PREFIX)/lib/systemd/user
+# Desktops read the system's folder for programs of the system, and no other.
+AUTOSTARTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)/xdg/autostart
 
 VERSION := $(shell sed -n 's/^\#define SEGUE_VERSION 0x\(..\)\(..\)\(..\)$$/\1 \2 \3/p' include/segue.h | \
              { read major minor patch; echo $$((0x$$major)).$$((0x$$minor)).$$((0x$$patch)); })
@@ -14,9 +18,11 @@ TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple":
 # lld, because GNU ld leaves internal symbols in the dynamic table of a library with a version script.
 # --wrap: Sources/SegueABI/Boundary/Allocation.swift.
 LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
-       -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
-       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker -z -Xlinker pack-relative-relocs \
-       -Xlinker --gc-sections -Xlinker --icf=all -Xlinker --wrap=posix_memalign
+       -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --gc-sections -Xlinker --icf=all
+LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
+       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign
+EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
+       -Xswiftc -warnings-as-errors
 
 # The library's one dependency first; libsqlite3-dev is for the agent, the rest for tests, benchmarks and tools. The
 # Python is Debian's, whose gi the GLib adapter is tested with.
@@ -44,8 +50,7 @@ deps: ## installs what is missing: Debian packages, and Python packages into .ve
 	touch $@
 
 lib: ## lib/libsegue.so.0, as it ships, and its debug information beside it
-	SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded --product segue -Xswiftc -g \
-	  -Xswiftc -warnings-as-errors $(LINK)
+	$(EMBEDDED) --product segue $(LINK_LIBRARY)
 	mkdir -p lib
 	objcopy --only-keep-debug .build/embedded/release/libsegue.so lib/$(SONAME).debug
 	objcopy --strip-all --add-gnu-debuglink=lib/$(SONAME).debug .build/embedded/release/libsegue.so lib/$(SONAME)
@@ -57,9 +62,19 @@ probe:
 	  -Xswiftc -warnings-as-errors -Xswiftc -use-ld=lld -Xlinker -lm -Xlinker --gc-sections \
 	  -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a
 
+agent: ## lib/segue-agent, as it ships, and its debug information beside it
+	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now \
+	  -Xlinker --as-needed
+	mkdir -p lib
+	objcopy --only-keep-debug .build/embedded/release/segue-agent lib/segue-agent.debug
+	objcopy --strip-all --add-gnu-debuglink=lib/segue-agent.debug .build/embedded/release/segue-agent lib/segue-agent
+
 # For targets that only use the library; make lib is what brings it up to date.
 lib/$(SONAME):
 	$(MAKE) lib
+
+lib/segue-agent:
+	$(MAKE) agent
 
 # The Python package as a user has it: installed, with the library inside.
 .venv/.segue: .venv/.tools lib/$(SONAME) $(PYTHON_SOURCES)
@@ -71,9 +86,13 @@ demo: deps lib ## the story from C to Python and back; DEMO_BREAK=kill|decline|o
 	@bindings/demo/run
 
 test: deps ## everything, in minutes: both build modes, both bindings, the demo, the examples
-	@$(MAKE) --no-print-directory -j2 lib tests
+	@$(MAKE) --no-print-directory -j2 embedded tests
 	@$(MAKE) --no-print-directory .venv/.segue
 	@Tests/run
+
+# One after the other: they share their folder.
+embedded: lib
+	@$(MAKE) --no-print-directory agent
 
 # What the suites would build first: the compiler that makes the library uses one core.
 tests: deps
@@ -93,7 +112,7 @@ mutants: ## breaks each rule on purpose, and the modules at random: the tests mu
 coverage: ## lines of model, wire and engine that their tests reach; about three minutes
 	@Tests/coverage
 
-bench: deps lib ## the figures of bench/README.md, in about two minutes
+bench: deps embedded ## the figures of bench/README.md, in about two minutes
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bench/run
 
@@ -106,9 +125,16 @@ wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: lib/$(SONAME) ## into DESTDIR/PREFIX: library, header, pkg-config and CMake files, the signature table
+install: lib/$(SONAME) lib/segue-agent ## library, header, agent and their files, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
-	  $(DESTDIR)$(PREFIX)/share/segue
+	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
+	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
+	install -m 755 lib/segue-agent $(DESTDIR)$(BINDIR)/segue-agent
+	install -m 644 packaging/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.socket
+	for file in service:$(UNITDIR) desktop:$(AUTOSTARTDIR); do \
+	  sed -e 's|@BINDIR@|$(BINDIR)|' packaging/segue-agent.$${file%:*}.in \
+	    >$(DESTDIR)$${file#*:}/segue-agent.$${file%:*}; \
+	done
 	install -m 755 lib/$(SONAME) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so
 	install -m 644 include/segue.h $(DESTDIR)$(INCLUDEDIR)/segue.h
@@ -121,7 +147,9 @@ install: lib/$(SONAME) ## into DESTDIR/PREFIX: library, header, pkg-config and C
 
 uninstall: ## takes away what install put there
 	rm -f $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so $(DESTDIR)$(INCLUDEDIR)/segue.h \
-	  $(DESTDIR)$(LIBDIR)/pkgconfig/segue.pc
+	  $(DESTDIR)$(LIBDIR)/pkgconfig/segue.pc $(DESTDIR)$(BINDIR)/segue-agent \
+	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
+	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
 	$(if $(LISTED),/sbin/ldconfig)
 
@@ -145,4 +173,5 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps lib probe demo test tests fuzz soak mutants coverage bench wheel install uninstall format lint clean
+.PHONY: help deps lib probe agent embedded demo test tests fuzz soak mutants coverage bench wheel install uninstall \
+        format lint clean
