@@ -258,7 +258,7 @@ final class AppRequests: AppFeature {
     request.phase = .sending(channel, sent: end)
     guard end == request.bytes.count else { return }
     link.finish(channel)
-    guard request.isOurs else { return requests.removeAll { $0 === request } }
+    guard request.isOurs else { return requests.remove(request) }
     wait(request)
   }
 
@@ -280,7 +280,7 @@ final class AppRequests: AppFeature {
     let bytes = request.bytes
     guard bytes.count == size else { return end(request, Self.notAsAnnounced) }
     if request.isOurs {
-      requests.removeAll { $0 === request }
+      requests.remove(request)
       app.deliver(.answered(request.number, bytes, nil))
     } else {
       wait(request)
@@ -354,7 +354,7 @@ final class AppRequests: AppFeature {
   /// Sends the cause to the receiver.
   @inline(never)
   private func end(_ request: AppRequest, _ error: SegueError) {
-    requests.removeAll { $0 === request }
+    requests.remove(request)
     if let channel = request.channel { hub.link?.reset(channel) }
     if request.isOurs {
       app.deliver(.answered(request.number, [], error))

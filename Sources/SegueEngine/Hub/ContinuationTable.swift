@@ -232,7 +232,7 @@ struct ContinuationTable {
   mutating func release(_ route: ContinuationRoute) {
     guard route.held != nil else { return }
     route.held = nil
-    held.removeAll { $0 === route }
+    held.remove(route)
     // Without an origin the route existed only for the message.
     if route.originPeer == nil { remove(route) }
   }

@@ -42,7 +42,7 @@ struct ExplainedPeers {
 
   /// Adds a peer with a waiting question, and removes one without.
   mutating func update(_ peer: Peer) {
-    peers.removeAll { $0 === peer }
+    peers.remove(peer)
     if !(peer.appSession?.explanations.isEmpty ?? true) { peers.append(peer) }
   }
 }

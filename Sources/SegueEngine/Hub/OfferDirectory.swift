@@ -157,10 +157,10 @@ struct OfferDirectory {
   mutating func subscribeToAll(_ peer: Peer) { choosers.append(peer) }
 
   mutating func unsubscribe(_ peer: Peer, _ app: AppIdentity) {
-    choosers.removeAll { $0 === peer }
+    choosers.remove(peer)
     for type in app.types where !app.isChooser {
       guard let topic = topics[Topic.key(team: app.team, type: type)] else { continue }
-      topic.subscribers.removeAll { $0 === peer }
+      topic.subscribers.remove(peer)
       removeIfEmpty(topic)
     }
   }
@@ -199,12 +199,12 @@ struct OfferDirectory {
   /// No effect for an offer of this device.
   mutating func removeRemote(_ offer: HubOffer) {
     guard let home = offer.remote?.home else { return }
-    offer.activity.remoteOffers.removeAll { $0 === offer }
+    offer.activity.remoteOffers.remove(offer)
     offer.peer.hub?.count(-offer.cost)
     let moved = home.remove(offer)
     guard keepsChanges else { return }
     // A removed one may have dangling references.
-    changes.removeAll { $0 === offer }
+    changes.remove(offer)
     if let remote = offer.activity.remoteOffers.first { changes.append(remote) }
     if let moved { changes.append(moved) }
   }

@@ -32,7 +32,7 @@ struct PeerTable {
   // MARK: Identified peers
 
   mutating func addUnidentified(_ peer: Peer) { unidentified.append(peer) }
-  mutating func removeUnidentified(_ peer: Peer) { unidentified.removeAll { $0 === peer } }
+  mutating func removeUnidentified(_ peer: Peer) { unidentified.remove(peer) }
   mutating func popLongestUnidentified() -> Peer { unidentified.removeFirst() }
 
   mutating func register(_ peer: Peer, _ app: AppIdentity) {

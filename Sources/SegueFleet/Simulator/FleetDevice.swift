@@ -101,7 +101,7 @@ public final class FleetDevice {
   }
 
   func remove(_ process: FleetProcess) {
-    processes.removeAll { $0 === process }
+    processes.remove(process)
     fleet.checker.departed(process)
   }
 
@@ -114,7 +114,7 @@ public final class FleetDevice {
     while let process = processes.last {
       process.vanish()
       // A process that had not begun is still listed.
-      processes.removeAll { $0 === process }
+      processes.remove(process)
     }
     for child in children { child.vanish() }
     children = []
@@ -170,7 +170,7 @@ public final class FleetDevice {
     children.append(child)
   }
 
-  func childEnded(_ child: FleetProcess) { children.removeAll { $0 === child } }
+  func childEnded(_ child: FleetProcess) { children.remove(child) }
 
   /// Connects a process to a hub, which notices when it accepts.
   func connect(_ process: FleetProcess, to hub: FleetHub) -> Connection {
@@ -196,7 +196,7 @@ public final class FleetDevice {
   }
 
   func ended(_ hub: FleetHub) {
-    hubs.removeAll { $0 === hub }
+    hubs.remove(hub)
     hub.process.directory.released(hub)
     fleet.checker.disturb(for: InvariantChecker.agreementTime)
   }

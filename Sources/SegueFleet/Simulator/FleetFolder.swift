@@ -1,3 +1,5 @@
+import SegueModel
+
 /// The runtime folder of a device of a fleet: generations of hubs, with their locks, sockets and heartbeats.
 final class FleetFolder {
   /// Connections that the system queues for a hub.
@@ -70,7 +72,7 @@ final class FleetFolder {
   func release(_ hub: FleetHub) {
     guard let place = place(of: hub) else { return }
     place.hub = nil
-    if !place.isListed { places.removeAll { $0 === place } }
+    if !place.isListed { places.remove(place) }
   }
 
   /// Removes the files of a generation, and of older ones.

@@ -200,7 +200,7 @@ public final class FleetProcess {
   }
 
   /// Removes a socket that another process or the hub has taken.
-  func release(_ socket: FleetSocket) { sockets.removeAll { $0 === socket } }
+  func release(_ socket: FleetSocket) { sockets.remove(socket) }
 
   private func takeStreams(_ engine: AppEngine) {
     for request in engine.takeStreamRequests() {

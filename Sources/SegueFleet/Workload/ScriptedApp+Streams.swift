@@ -89,7 +89,7 @@ extension ScriptedApp {
 
   private func close(_ stream: ScriptedStream) {
     stream.socket.close()
-    streams.removeAll { $0 === stream }
+    streams.remove(stream)
     perform { engine, _ in engine.forgetStream(stream.id) }
   }
 }

@@ -61,7 +61,7 @@ public final class Library: @unchecked Sendable {
         device.remove(app)
         if isLast { device.end() }
       }
-      if isLast { devices.removeAll { $0 === device } }
+      if isLast { devices.remove(device) }
       endIfIdle()
     }
   }

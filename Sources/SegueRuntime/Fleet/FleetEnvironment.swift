@@ -223,7 +223,7 @@ extension FleetEnvironment: FleetProgram {
   /// The download was cancelled, or the app closes. Called without the lock.
   func stop(_ fetch: FleetDownload, _ error: SegueError) { fleet.read { _ in fetch.end(error) } }
 
-  func remove(_ fetch: FleetDownload) { incoming.removeAll { $0 === fetch } }
+  func remove(_ fetch: FleetDownload) { incoming.remove(fetch) }
 
   /// Asks for the stream of an attachment.
   func ask(_ fetch: FleetDownload) {

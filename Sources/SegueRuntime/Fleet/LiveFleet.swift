@@ -60,7 +60,7 @@ public final class LiveFleet: Handled {
 
   /// Called with the lock, like the next one.
   func opened(_ app: FleetEnvironment) { apps.append(app) }
-  func closed(_ app: FleetEnvironment) { apps.removeAll { $0 === app } }
+  func closed(_ app: FleetEnvironment) { apps.remove(app) }
 
   /// Whether this thread runs a callback of one of its apps: the fleet must not advance then. Called with the lock.
   private var isInCallback: Bool {
