@@ -128,5 +128,5 @@ extension OffersVersion {
 }
 
 extension Message.Continuation {
-  static var blank: Message.Continuation { Message.Continuation(id: .blank, origin: .blank, activity: .blank) }
+  static let blank = Message.Continuation(id: .blank, origin: .blank, activity: .blank)
 }

@@ -97,8 +97,8 @@ public enum Message: Sendable {
   /// Hub → app.
   case explanation(request: UInt64, [Explanation], appCount: UInt64)
 
-  /// The name of one attempt, and its activity.
-  public struct Continuation: Sendable {
+  /// The name of one attempt, and its activity. A class, because it is passed on often.
+  public final class Continuation: Sendable {
     public let id: Identifier
     /// The origin of the activity.
     public let origin: Identifier

@@ -50,9 +50,11 @@ struct MessageCoder {
 
   // MARK: - Failures, null and arrays
 
+  /// - Parameter limit: in bytes.
   @inline(never)
-  private mutating func fail(_ expected: DiagnosticText) {
-    fail(SegueError(.malformed, "message \(number): element \(taken) is not \(expected)"))
+  private mutating func fail(_ expected: StaticString, atMost limit: Int? = nil) {
+    let bound: DiagnosticText = if let limit { " of \(limit) bytes at most" } else { "" }
+    fail(SegueError(.malformed, "message \(number): element \(taken) is not \(expected)\(bound)"))
   }
 
   private mutating func fail(_ error: SegueError) {
@@ -87,7 +89,7 @@ struct MessageCoder {
   }
 
   /// Enters an array in the message, whose elements follow until `leave`.
-  private mutating func enter(_ expected: DiagnosticText) {
+  private mutating func enter(_ expected: StaticString) {
     guard isReading else { return write { (writer) throws(SegueError) in try writer.begin(.array) } }
     guard next(), let array = reader?.array() else { return fail(expected) }
     outer = (count, taken)
@@ -127,7 +129,7 @@ struct MessageCoder {
     return value
   }
 
-  mutating func code(_ value: UInt32, _ expected: DiagnosticText = "a channel") -> UInt32 {
+  mutating func code(_ value: UInt32, _ expected: StaticString = "a channel") -> UInt32 {
     if let coded = UInt32(exactly: code(UInt64(value))) { return coded }
     fail(expected)
     return value
@@ -171,7 +173,7 @@ struct MessageCoder {
       return value
     }
     if next(), let read = reader?.string(atMost: limit) { return read }
-    fail("text of \(limit) bytes at most")
+    fail("text", atMost: limit)
     return value
   }
 
@@ -193,8 +195,10 @@ struct MessageCoder {
   }
 
   mutating func code(_ continuation: Message.Continuation) -> Message.Continuation {
-    Message.Continuation(
-      id: code(continuation.id), origin: code(continuation.origin), activity: code(continuation.activity))
+    let id = code(continuation.id)
+    let origin = code(continuation.origin)
+    let activity = code(continuation.activity)
+    return isReading ? Message.Continuation(id: id, origin: origin, activity: activity) : continuation
   }
 
   mutating func code(_ receiver: Receiver?) -> Receiver? {
@@ -244,7 +248,7 @@ struct MessageCoder {
     guard hasValue(route != nil) else { return nil }
     enter("a route")
     let sequence = code(route?.sequence ?? 0)
-    if isReading, !(1...Route.limit ~= count) { fail("a route of 1 to \(Route.limit) hubs") }
+    if isReading, !(1...Route.limit ~= count) { fail("a route of 1 to 16 hubs") }
     let hubs = code(route?.hubs ?? [], blank: .blank) { (coder, hub) in coder.code(hub) }
     leave()
     return Route(hubs, sequence: sequence)
