@@ -56,9 +56,7 @@ private func get(
 private func get<Number>(
   _ activity: OpaquePointer?, _ number: UnsafeMutablePointer<Number>?, _ property: (borrowing Activity) -> Number
 ) -> segue_status {
-  handles.callAtOnce(activity, .activity) { (activity) throws(SegueError) in
-    number?.pointee = activity.read(property)
-  }
+  handles.call(activity, .activity) { (activity) throws(SegueError) in number?.pointee = activity.read(property) }
 }
 
 private func set(_ activity: OpaquePointer?, _ change: (inout Activity) throws(SegueError) -> Void) -> segue_status {
@@ -242,7 +240,9 @@ public func segue_activity_set_needs_save(_ activity: OpaquePointer?, _ needsSav
 public func segue_activity_get_needs_save(
   _ activity: OpaquePointer?, _ needsSave: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  get(activity, needsSave) { $0.needsSave }
+  handles.callAtOnce(activity, .activity) { (activity) throws(SegueError) in
+    needsSave?.pointee = activity.read { $0.needsSave }
+  }
 }
 
 @_cdecl("segue_activity_set_expiration_date") @implementation

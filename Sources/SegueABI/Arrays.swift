@@ -4,9 +4,9 @@ import SegueModel
 import SegueRuntime
 
 /// Looks up an element, for a function of the kind segue_array_get_….
+@inline(never)
 private func get(
-  _ array: OpaquePointer?, _ index: Int,
-  _ found: Found
+  _ array: OpaquePointer?, _ index: Int, _ found: Found
 ) -> segue_status {
   handles.call(array, .value) { (held) throws(SegueError) in
     let kind = held.value.kind

@@ -12,21 +12,22 @@ private func notFound(_ key: UnsafeRawBufferPointer) -> SegueError {
   return SegueError(.notFound, "no entry with the key \(text)")
 }
 
+extension HeldValue {
+  fileprivate var isNoDictionary: SegueError { SegueError(.wrongKind, "dictionary: is \(value.kind.name)") }
+}
+
 /// Looks up the entry whose key is a string, for a function of the kind segue_dictionary_get_….
-@inline(__always)
+@inline(never)
 private func get(
-  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ length: Int,
-  _ found: Found
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ length: Int, _ found: Found
 ) -> segue_status {
   handles.callAtOnce(dictionary, .value) { (held) throws(SegueError) in
     let utf8 = try Arguments.utf8(key, length, "key", atMost: Limits.value)
-    guard held.value.kind == .dictionary else {
-      throw SegueError(.wrongKind, "dictionary: is \(held.value.kind.name)")
-    }
+    guard held.value.kind == .dictionary else { throw held.isNoDictionary }
     guard var reader = held.value.reader(atEntry: utf8), let item = reader.next() else {
       throw notFound(utf8)
     }
-    guard try found.take(item, &reader) else {
+    guard try found.copyOut(item, &reader) else {
       let what = item.kind?.name ?? ""
       throw SegueError(.wrongKind, "\(String(decoding: utf8, as: UTF8.self)): is \(what), or does not fit")
     }
@@ -89,11 +90,9 @@ public func segue_dictionary_get_value(
 public func segue_dictionary_find(
   _ dictionary: OpaquePointer?, _ key: OpaquePointer?, _ result: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  handles.callAtOnce(dictionary, .value) { (held) throws(SegueError) in
+  handles.call(dictionary, .value) { (held) throws(SegueError) in
     try handles.use(key, .value) { (key) throws(SegueError) in
-      guard held.value.kind == .dictionary else {
-        throw SegueError(.wrongKind, "dictionary: is \(held.value.kind.name)")
-      }
+      guard held.value.kind == .dictionary else { throw held.isNoDictionary }
       guard let value = held.value[key.value] else {
         throw SegueError(.notFound, "no entry with the key \(key.value.diagnostic)")
       }

@@ -15,15 +15,9 @@ enum Found {
   case data(UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, LengthOut)
   case value(UnsafeMutablePointer<OpaquePointer?>?)
 
-  /// Does the same as `take`, in one place for all that need not be fast.
+  /// Copies out the item that was found. False if it is of another kind, or does not fit.
   @inline(never)
   func copyOut(_ item: ValueReader.Item, _ reader: inout ValueReader) throws(SegueError) -> Bool {
-    try take(item, &reader)
-  }
-
-  /// Copies out the item that was found. False if it is of another kind, or does not fit.
-  @inline(__always)
-  func take(_ item: ValueReader.Item, _ reader: inout ValueReader) throws(SegueError) -> Bool {
     switch self {
     case .bool(let result):
       guard item.kind == .bool else { return false }

@@ -45,7 +45,7 @@ public func segue_value_describe(
   _ value: OpaquePointer?, _ text: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
   _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
-  handles.callAtOnce(value, .value) { (held) throws(SegueError) in
+  handles.call(value, .value) { (held) throws(SegueError) in
     try Arguments.checkMemory(for: held.value.encoding.count)
     try Results.give(held.value.diagnostic, to: text, length: length)
   }
@@ -53,12 +53,12 @@ public func segue_value_describe(
 
 @_cdecl("segue_value_get_kind") @implementation
 public func segue_value_get_kind(_ value: OpaquePointer?, _ kind: UnsafeMutablePointer<segue_kind>?) -> segue_status {
-  handles.callAtOnce(value, .value) { (held) throws(SegueError) in kind?.pointee = held.value.kind.rawValue }
+  handles.call(value, .value) { (held) throws(SegueError) in kind?.pointee = held.value.kind.rawValue }
 }
 
 @_cdecl("segue_value_get_count") @implementation
 public func segue_value_get_count(_ value: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?) -> segue_status {
-  handles.callAtOnce(value, .value) { (held) throws(SegueError) in
+  handles.call(value, .value) { (held) throws(SegueError) in
     guard let number = held.value.count else {
       throw SegueError(.wrongKind, "value: \(held.value.kind.name) has no count")
     }
@@ -70,7 +70,7 @@ public func segue_value_get_count(_ value: OpaquePointer?, _ count: UnsafeMutabl
 public func segue_value_is_equal(
   _ value: OpaquePointer?, _ other: OpaquePointer?, _ equal: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  handles.callAtOnce(value, .value) { (held) throws(SegueError) in
+  handles.call(value, .value) { (held) throws(SegueError) in
     try handles.use(other, .value) { (other) throws(SegueError) in equal?.pointee = held.value == other.value }
   }
 }

@@ -14,8 +14,16 @@ extension HandleKind where Object == HeldWriter {
 }
 
 /// Writes an item. The first error is sticky: all later calls return it, until the writer is finished.
-@inline(__always)
+@inline(never)
 private func write(
+  _ writer: OpaquePointer?, _ body: (inout ValueWriter) throws(SegueError) -> Void
+) -> segue_status {
+  writeAtOnce(writer, body)
+}
+
+/// Does the same, inlined into the caller: for items that values consist of by the thousand.
+@inline(__always)
+private func writeAtOnce(
   _ writer: OpaquePointer?, _ body: (inout ValueWriter) throws(SegueError) -> Void
 ) -> segue_status {
   handles.callAlone(writer, .writer) { (held) throws(SegueError) in
@@ -37,29 +45,29 @@ public func segue_writer_put_null(_ writer: OpaquePointer?) -> segue_status {
 
 @_cdecl("segue_writer_put_bool") @implementation
 public func segue_writer_put_bool(_ writer: OpaquePointer?, _ value: Bool) -> segue_status {
-  write(writer) { (into) throws(SegueError) in try into.put(value) }
+  writeAtOnce(writer) { (into) throws(SegueError) in try into.put(value) }
 }
 
 @_cdecl("segue_writer_put_int64") @implementation
 public func segue_writer_put_int64(_ writer: OpaquePointer?, _ value: Int64) -> segue_status {
-  write(writer) { (into) throws(SegueError) in try into.put(value) }
+  writeAtOnce(writer) { (into) throws(SegueError) in try into.put(value) }
 }
 
 @_cdecl("segue_writer_put_uint64") @implementation
 public func segue_writer_put_uint64(_ writer: OpaquePointer?, _ value: UInt64) -> segue_status {
-  write(writer) { (into) throws(SegueError) in try into.put(value) }
+  writeAtOnce(writer) { (into) throws(SegueError) in try into.put(value) }
 }
 
 @_cdecl("segue_writer_put_double") @implementation
 public func segue_writer_put_double(_ writer: OpaquePointer?, _ value: Double) -> segue_status {
-  write(writer) { (into) throws(SegueError) in try into.put(value) }
+  writeAtOnce(writer) { (into) throws(SegueError) in try into.put(value) }
 }
 
 @_cdecl("segue_writer_put_string") @implementation
 public func segue_writer_put_string(
   _ writer: OpaquePointer?, _ string: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
-  write(writer) { (into) throws(SegueError) in
+  writeAtOnce(writer) { (into) throws(SegueError) in
     try into.put(utf8: try Arguments.utf8(string, length, "string", atMost: Limits.value))
   }
 }
@@ -103,7 +111,7 @@ public func segue_writer_put_value(_ writer: OpaquePointer?, _ value: OpaquePoin
 
 @_cdecl("segue_writer_begin") @implementation
 public func segue_writer_begin(_ writer: OpaquePointer?, _ kind: segue_kind) -> segue_status {
-  write(writer) { (into) throws(SegueError) in
+  writeAtOnce(writer) { (into) throws(SegueError) in
     guard let kind = Kind(rawValue: kind) else { throw SegueError(.invalidArgument, "kind: no such kind: \(kind)") }
     try into.begin(kind)
   }
@@ -111,7 +119,7 @@ public func segue_writer_begin(_ writer: OpaquePointer?, _ kind: segue_kind) -> 
 
 @_cdecl("segue_writer_end") @implementation
 public func segue_writer_end(_ writer: OpaquePointer?) -> segue_status {
-  write(writer) { (into) throws(SegueError) in try into.end() }
+  writeAtOnce(writer) { (into) throws(SegueError) in try into.end() }
 }
 
 @_cdecl("segue_writer_finish") @implementation

@@ -31,6 +31,7 @@ enum ProcessState {
     if stage.load(ordering: .acquiring) != ready { try start(evenInFork) }
   }
 
+  @inline(never)
   private static func start(_ evenInFork: Bool) throws(SegueError) {
     guard stage.load(ordering: .acquiring) != forked else {
       if evenInFork { return }
@@ -39,6 +40,7 @@ enum ProcessState {
     becomeStarter()
     defer { starter.store(0, ordering: .releasing) }
     guard stage.load(ordering: .relaxed) == untouched else { return }
+    _ = SlotStore.outOfMemory
     try handleFork()
     slots = try SlotStore()
     Log.readEnvironment()

@@ -30,19 +30,20 @@ final class SlotStore: @unchecked Sendable {
   /// The slot with an index, nil if there is none. Only after `init`.
   @inline(__always)
   static func find(_ index: UInt) -> UnsafeMutablePointer<Slot>? {
-    let position = index + firstChunk
-    let chunk = UInt.bitWidth - 1 - position.leadingZeroBitCount - firstChunk.trailingZeroBitCount
+    // The index has 24 bits: nothing here overflows.
+    let position = index &+ firstChunk
+    let chunk = UInt.bitWidth &- 1 &- position.leadingZeroBitCount &- firstChunk.trailingZeroBitCount
     let start = chunkAddress(UInt(bitPattern: chunk)).pointee.load(ordering: .acquiring)
     guard start != 0 else { return nil }
-    let offset = position - firstChunk << UInt(bitPattern: chunk)
-    return UnsafeMutablePointer(bitPattern: start + offset * UInt(Slot.size))
+    let offset = position &- firstChunk &<< UInt(bitPattern: chunk)
+    return UnsafeMutablePointer(bitPattern: start &+ offset &* UInt(Slot.size))
   }
 
   @inline(__always)
   private static func chunkAddress(_ chunk: UInt) -> UnsafeMutablePointer<Atomic<UInt>> {
     // Set before the first call gets here, and a multiple of 8.
     UnsafeMutablePointer(
-      bitPattern: chunks.load(ordering: .acquiring) + chunk * UInt(MemoryLayout<UInt>.stride)
+      bitPattern: chunks.load(ordering: .acquiring) &+ chunk &* UInt(MemoryLayout<UInt>.stride)
     )
     .unsafelyUnwrapped
   }
@@ -126,5 +127,6 @@ final class SlotStore: @unchecked Sendable {
     capacity += count
   }
 
-  static var outOfMemory: SegueError { SegueError(.system, "out of memory") }
+  /// Exists beforehand: `ProcessState` makes it, while there is memory.
+  static let outOfMemory = SegueError(.system, "out of memory")
 }
