@@ -18,6 +18,8 @@ let settings: [SwiftSetting] =
       "-Xllvm", "-sil-disable-pass=closure-specialize",
       // Lays machine code out for size, but not at any price: copies by `rep movs` would halve the speed of the codec.
       "-Xllvm", "-force-attribute=optsize", "-Xllvm", "-force-remove-attribute=minsize",
+      // LLVM inlines only what is no larger than its call: Swift's optimiser has already inlined what is worth it.
+      "-Xllvm", "-inline-threshold=5",
     ]),
   ] : []
 
