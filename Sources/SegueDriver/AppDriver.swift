@@ -151,7 +151,7 @@ public final class AppDriver {
 
   /// Nil if the hub is only too old.
   private static func problem(_ fault: HubFault, _ generation: UInt64) -> SegueError? {
-    let hub = "the hub of generation \(generation)"
+    let hub: DiagnosticText = "the hub of generation \(generation)"
     switch fault {
     case .silent: return SegueError(.connectionUnavailable, "\(hub) does not answer")
     case .nonsense: return SegueError(.malformed, "\(hub) talks nonsense")

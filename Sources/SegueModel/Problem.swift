@@ -12,8 +12,8 @@ extension Activity {
   /// - Parameter now: seconds since 1970.
   public func problems(at now: Double) -> [Problem] {
     var problems: [Problem] = []
-    func report(_ path: String, _ status: Status, _ message: DiagnosticText) {
-      problems.append(Problem(path: path, status: status, message: message.string))
+    func report(_ path: DiagnosticText, _ status: Status, _ message: DiagnosticText) {
+      problems.append(Problem(path: path.string, status: status, message: message.string))
     }
     if isExpired(at: now) { report("expiration_date", .invalidArgument, "is past: it is not offered") }
     for key in requiredUserInfoKeys?.elements ?? [] where userInfo?[key] == nil {
@@ -30,7 +30,9 @@ extension Activity {
     }
     userInfo.forEachURL(path: "user_info") { path, url in
       if url.utf8.starts(with: "file:".utf8) {
-        report(path, .invalidURL, "a file: URL outside every container means something on this device only")
+        report(
+          DiagnosticText(of: path), .invalidURL,
+          "a file: URL outside every container means something on this device only")
       }
     }
     return problems
@@ -44,11 +46,13 @@ extension Value {
     case .url:
       if let url { body(path, url) }
     case .array, .set:
-      for (index, element) in (elements ?? []).enumerated() { element.forEachURL(path: "\(path)/\(index)", body) }
+      for (index, element) in (elements ?? []).enumerated() {
+        element.forEachURL(path: String(joining: "\(path)/\(index)"), body)
+      }
     case .dictionary:
       for entry in entries ?? [] {
         entry.key.forEachURL(path: path, body)
-        entry.value.forEachURL(path: "\(path)/\(entry.key.diagnostic)", body)
+        entry.value.forEachURL(path: String(joining: "\(path)/\(entry.key.diagnostic)"), body)
       }
     default: break
     }

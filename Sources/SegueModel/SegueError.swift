@@ -37,15 +37,28 @@ public enum Status: Int32, Sendable, CaseIterable {
   }
 }
 
-/// An error with one line that names the cause.
-public struct SegueError: Error, Sendable, Equatable {
+/// An error with one line that names the cause. A class, because an error is one word then on its way through all that
+/// it passes.
+public final class SegueError: Error, Sendable, Equatable {
   public let status: Status
   public let message: String
 
   @inline(never)
+  @_disfavoredOverload
   public init(_ status: Status, _ message: DiagnosticText) {
     self.status = status
     self.message = message.string
+  }
+
+  @inline(__always)
+  public convenience init(_ status: Status, _ message: StaticString) {
+    self.init(status, message.utf8Start, message.utf8CodeUnitCount)
+  }
+
+  @inline(never)
+  private init(_ status: Status, _ start: UnsafePointer<UInt8>, _ count: Int) {
+    self.status = status
+    message = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
   }
 
   public static func == (left: SegueError, right: SegueError) -> Bool {

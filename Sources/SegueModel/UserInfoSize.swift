@@ -7,19 +7,13 @@ enum UserInfoSize {
       .map { (key: $0.key, size: $0.value.encoding.count) }
       .sorted { $0.size > $1.size }
       .prefix(3)
-      .map { "\(abbreviated($0.key.diagnostic)) \($0.size)" }
+      .map { String(joining: "\(abbreviated($0.key.diagnostic)) \($0.size)") }
     throw SegueError(
       .userInfoTooLarge,
-      "user_info: \(size) bytes, at most \(limit) are allowed; largest entries: \(joined(largest))")
+      "user_info: \(size) bytes, at most \(limit) are allowed; largest entries: \(largest.joined(by: ", "))")
   }
 
   private static func abbreviated(_ text: String) -> String {
-    text.utf8.count <= 64 ? text : String(text.prefix(60)) + "…"
-  }
-
-  private static func joined(_ parts: [String]) -> String {
-    var text = ""
-    for part in parts { text += (text.isEmpty ? "" : ", ") + part }
-    return text
+    text.utf8.count <= 64 ? text : String(joining: "\(String(text.prefix(60)))…")
   }
 }

@@ -41,7 +41,7 @@ public enum Log {
       (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost)
     }
     if toStandardError {
-      var line = Text.oneLine("segue: \(name(level)): \(message)") + [0x0A]
+      var line = Text.oneLine(String(joining: "segue: \(name(level)): \(message)")) + [0x0A]
       line.withUnsafeMutableBytes { bytes in _ = CLinux.write(2, bytes.baseAddress, bytes.count) }
     }
     if let target {

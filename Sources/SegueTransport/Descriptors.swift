@@ -49,14 +49,18 @@ public enum Descriptors {
     _ = linux_set_descriptors(&limit)
   }
 
+  /// The path that opens the file of a descriptor again, or leads into its folder.
+  @inline(never)
+  static func path(of fd: Int32) -> String { String(joining: "/proc/self/fd/\(fd)") }
+
   /// Throws SYSTEM if the process cannot open that many more, or not those of an event loop.
-  static func check(_ count: Int, for what: DiagnosticText) throws(SegueError) {
-    guard linux_probe_loop() == 0 else { throw .system(what) }
+  static func check(_ count: Int, for what: StaticString) throws(SegueError) {
+    guard linux_probe_loop() == 0 else { throw .system("\(what)") }
     var probes: [Int32] = []
     defer { for probe in probes { _ = CLinux.close(probe) } }
     while probes.count < count {
       let probe = linux_eventfd()
-      guard probe >= 0 else { throw .system(what) }
+      guard probe >= 0 else { throw .system("\(what)") }
       probes.append(probe)
     }
   }

@@ -67,7 +67,7 @@ public final class RuntimeFolder {
   /// Watches the folder with an inotify descriptor. False if the system refuses.
   func addWatch(_ inotify: Int32) -> Bool {
     let events = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MOVE_SELF | IN_DELETE_SELF
-    return inotify_add_watch(inotify, "/proc/self/fd/\(fd)", UInt32(events)) >= 0
+    return inotify_add_watch(inotify, Descriptors.path(of: fd), UInt32(events)) >= 0
   }
 
   // MARK: Generations
@@ -88,7 +88,7 @@ public final class RuntimeFolder {
   /// Throws SYSTEM, also if the folder could not be listed: there may be a hub in it.
   func lock(_ generation: UInt64) throws(SegueError) -> Int32? {
     if let listingError { throw listingError }
-    let name = "hub.\(generation).lock"
+    let name = Self.lockName(generation)
     while true {
       let lock = try openLock(name)
       guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
@@ -121,7 +121,7 @@ public final class RuntimeFolder {
   /// Milliseconds since the last heartbeat of a generation's hub; nil if there is no such hub. From any thread.
   public func heartbeatAge(_ generation: UInt64) -> Int64? {
     var status = stat()
-    guard fstatat(fd, "hub.\(generation).lock", &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    guard fstatat(fd, Self.lockName(generation), &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
     let beat = Int64(status.st_mtim.tv_sec) &* 1000 &+ Int64(status.st_mtim.tv_nsec / 1_000_000)
     let age = Clock.uptime &- beat
     // From an earlier start of the system, or a file with a date.
@@ -144,11 +144,11 @@ public final class RuntimeFolder {
 
   /// Creates a listening socket under a generation's name, which appears only once it listens.
   func listen(_ generation: UInt64) throws(SegueError) -> Int32 {
-    try ListeningSocket.make("hub.\(generation)", in: fd, path)
+    try ListeningSocket.make(Self.socketName(generation), in: fd, path)
   }
 
   /// The current file of a generation's socket, or nil.
-  func socketIdentity(_ generation: UInt64) -> FileIdentity? { FileIdentity(at: "hub.\(generation)", in: fd) }
+  func socketIdentity(_ generation: UInt64) -> FileIdentity? { FileIdentity(at: Self.socketName(generation), in: fd) }
 
   /// The result of connecting to a hub.
   public enum Visit {
@@ -164,7 +164,7 @@ public final class RuntimeFolder {
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("socket") }
     do throws(SegueError) {
-      let visit = try connect(socket, "hub.\(generation)")
+      let visit = try connect(socket, Self.socketName(generation))
       if case .connected = visit { _ = Descriptors.own(socket) } else { _ = close(socket) }
       return visit
     } catch {
@@ -223,12 +223,18 @@ public final class RuntimeFolder {
   /// Removes the files of the last possible generation: no hub can follow it, so numbers start again. A hub that runs
   /// it notices that its name is gone.
   public func removeLastGeneration() throws(SegueError) {
-    let name = "hub.\(Self.lastGeneration)"
-    unlinkat(fd, "\(name).lock", 0)
+    let name = Self.socketName(Self.lastGeneration)
+    unlinkat(fd, Self.lockName(Self.lastGeneration), 0)
     guard unlinkat(fd, name, 0) == 0 || linux_errno() == ENOENT else { throw .system("\(path)/\(name)") }
   }
 
   private func address(_ name: String) -> String { ListeningSocket.address(name, in: fd) }
+
+  @inline(never)
+  private static func socketName(_ generation: UInt64) -> String { String(joining: "hub.\(generation)") }
+
+  @inline(never)
+  private static func lockName(_ generation: UInt64) -> String { String(joining: "hub.\(generation).lock") }
 
   /// Returns nil, or SYSTEM if the system refuses to list the folder, or the rest of it.
   private func forEachEntry(_ body: (String) -> Void) -> SegueError? {
@@ -273,11 +279,11 @@ public final class RuntimeFolder {
 
   private static func defaultPath() throws(SegueError) -> String {
     if let path = Environment.path("SEGUE_RUNTIME_DIR") { return path }
-    if let path = Environment.path("XDG_RUNTIME_DIR") { return path + "/segue" }
+    if let path = Environment.path("XDG_RUNTIME_DIR") { return String(joining: "\(path)/segue") }
     // The usual XDG_RUNTIME_DIR, for programs without the variable, such as those that cron and ssh start.
-    let ofUser = "/run/user/\(geteuid())"
+    let ofUser = String(joining: "/run/user/\(geteuid())")
     var status = stat()
-    if lstat(ofUser, &status) == 0, PrivateFolder.problem(status) == nil { return ofUser + "/segue" }
-    return (Environment.path("TMPDIR") ?? "/tmp") + "/segue-\(geteuid())"
+    if lstat(ofUser, &status) == 0, PrivateFolder.problem(status) == nil { return String(joining: "\(ofUser)/segue") }
+    return String(joining: "\(Environment.path("TMPDIR") ?? "/tmp")/segue-\(geteuid())")
   }
 }

@@ -18,7 +18,7 @@ public enum ActivityDocument {
 
   /// The document in CBOR diagnostic notation, for people.
   public static func describe(_ activity: Activity) throws(SegueError) -> String {
-    "55799(\(try value(of: activity).diagnostic))"
+    String(joining: "55799(\(try value(of: activity).diagnostic))")
   }
 
   /// Decodes every property; the activity is clean.

@@ -5,7 +5,7 @@ import SegueWire
 extension HubEngine {
   func register(_ app: AppIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
     guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
-      let ours = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
+      let ours: DiagnosticText = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
       return disconnect(
         peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
     }

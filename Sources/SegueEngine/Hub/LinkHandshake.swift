@@ -58,7 +58,7 @@ extension HubEngine {
     _ hub: HubIdentity, _ handshake: Handshake, from peer: Peer, version: UInt64, minimum: UInt64
   ) {
     guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
-      let ours = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
+      let ours: DiagnosticText = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
       return disconnect(
         peer, SegueError(.unsupportedVersion, "this hub speaks protocol \(ours), the other \(minimum)…\(version)"))
     }

@@ -310,6 +310,6 @@ public final class Fleet {
   func report(_ who: String, _ what: DiagnosticText) {
     trace(who, "BROKEN", text: what)
     guard violation == nil else { return }
-    violation = DiagnosticText("\(who), \(clock.elapsed) ms: \(what) (seed \(seed))").string
+    violation = String(joining: "\(who), \(clock.elapsed) ms: \(what) (seed \(seed))")
   }
 }

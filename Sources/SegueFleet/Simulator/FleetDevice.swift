@@ -66,13 +66,14 @@ public final class FleetDevice {
   /// Creates a process for an app, which then calls `FleetProcess.begin`. Throws INVALID_STATE if the device is down.
   public func start(_ app: String, offersFrontmostOnly: Bool = false) throws(SegueError) -> FleetProcess {
     guard isUp else { throw SegueError(.invalidState, "device: \(name) is down") }
-    var unique = app
+    let first = String(joining: "\(name)/\(app)")
+    var unique = first
     var number = 1
-    while processes.contains(where: { Text.isSame($0.name, "\(name)/\(unique)") }) {
+    while processes.contains(where: { Text.isSame($0.name, unique) }) {
       number += 1
-      unique = "\(app)#\(number)"
+      unique = String(joining: "\(first)#\(number)")
     }
-    let process = FleetProcess("\(name)/\(unique)", on: self, offersFrontmostOnly: offersFrontmostOnly)
+    let process = FleetProcess(unique, on: self, offersFrontmostOnly: offersFrontmostOnly)
     processes.append(process)
     return process
   }
@@ -165,7 +166,7 @@ public final class FleetDevice {
   /// Leaves a child of a killed process, which keeps the lock and the socket of a hub for that many milliseconds.
   func leaveChild(with generation: UInt64, in folder: FleetFolder, for milliseconds: Int64) {
     guard folder === self.folder else { return }
-    let child = FleetProcess("\(name)/child", on: self, offersFrontmostOnly: false)
+    let child = FleetProcess(String(joining: "\(name)/child"), on: self, offersFrontmostOnly: false)
     guard child.keepOpen(generation, for: milliseconds) else { return }
     children.append(child)
   }

@@ -1,3 +1,5 @@
+import SegueModel
+
 /// A process that connects to its device's hub many times, and sends nothing.
 final class Crowd {
   private let process: FleetProcess
@@ -10,7 +12,7 @@ final class Crowd {
   }
 
   private init(_ count: Int, on device: FleetDevice, to hub: FleetHub) {
-    process = FleetProcess("\(device.name)/mute", on: device, offersFrontmostOnly: false)
+    process = FleetProcess(String(joining: "\(device.name)/mute"), on: device, offersFrontmostOnly: false)
     for _ in 0..<count { connections.append(device.connect(process, to: hub)) }
   }
 

@@ -91,18 +91,20 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   static func write(_ number: Int, size: Int? = nil, to activity: inout Activity) throws(SegueError) {
     let size = size ?? activity.userInfo?["d"]?.data?.count ?? 0
     let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
-    try activity.setTitle("T\(number)")
+    try activity.setTitle(Self.title(number))
     try activity.setUserInfo(
       .dictionary([(key: .string("d"), value: .data(bytes)), (key: .string("n"), value: .integer(Int64(number)))]),
       limit: Limits.value)
   }
 
+  private static func title(_ number: Int) -> String { String(joining: "T\(number)") }
+
   /// The number of such an activity; nil if its contents have changed.
   static func number(of activity: Activity) -> Int? {
-    guard let number = activity.userInfo?["n"]?.int64, Text.isSame(activity.title, "T\(number)"),
+    guard let number = activity.userInfo?["n"]?.int64.map({ Int($0) }), Text.isSame(activity.title, Self.title(number)),
       let bytes = activity.userInfo?["d"]?.data, bytes.allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) })
     else { return nil }
-    return Int(number)
+    return number
   }
 
   func becomeCurrent(_ id: Identifier, _ activity: Activity) {
@@ -146,7 +148,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   func edit(_ index: Int, _ number: Int) throws(SegueError) {
     let known = activities[index]
     known.draft = number
-    process.does("edits", "T\(number)")
+    process.does("edits", Self.title(number))
     guard case .whenPulled = savePolicy else { return }
     var written = known.activity
     try Self.write(number, to: &written)

@@ -45,7 +45,7 @@ public class Workload {
     let isRow = random.chance(0.25)
     fleet.linksAll = !isRow
     for index in 0..<count {
-      let device = try fleet.addDevice("device\(index)")
+      let device = try fleet.addDevice(String(joining: "device\(index)"))
       if isRow, let last = devices.last { try fleet.setLinked(last, device, true) }
       device.clockOffset = Double(random.within(-90_000, 90_000)) / 1000
       if random.chance(0.2) { device.backlogLimit = 1 + random.below(3) }
@@ -110,8 +110,9 @@ public class Workload {
     guard !up.isEmpty else { return }
     let device = up[random.below(up.count)]
     number += 1
+    let name = String(joining: "app\(number)")
     let identity = AppIdentity(
-      secret: random.identifier(), bundleIdentifier: "com.example.app\(number)", name: "app\(number)",
+      secret: random.identifier(), bundleIdentifier: String(joining: "com.example.\(name)"), name: name,
       team: random.chance(0.9) ? "TEAM" : "OTHER", types: random.chance(0.8) ? Self.types : [Self.types[0]],
       isChooser: random.chance(0.1))
     apps.append(try makeApp(identity, on: device, offersFrontmostOnly: random.chance(0.05)))

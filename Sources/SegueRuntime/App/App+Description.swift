@@ -7,16 +7,21 @@ extension App {
   public func describe() -> String {
     monitor.lock()
     defer { monitor.unlock() }
-    var lines: [String] = []
+    var text: [UInt8] = []
     // Names and titles come from other apps.
-    func add(_ line: DiagnosticText) { lines.append(String(decoding: Text.oneLine(line.string), as: UTF8.self)) }
+    func add(_ line: DiagnosticText) {
+      if !text.isEmpty { text.append(UInt8(ascii: "\n")) }
+      text += Text.oneLine(line.string)
+    }
     add("app \(settings.bundleIdentifier) \"\(settings.name)\", team \(settings.team)")
-    add("  continues: \(list(settings.types))\(settings.isChooser ? " (a chooser: sees all offers)" : "")")
+    let chooser: StaticString = settings.isChooser ? " (a chooser: sees all offers)" : ""
+    add("  continues: \(list(settings.types))\(chooser)")
     add("  state: \(stateName), callbacks due: \(due.count)")
-    guard let engine else { return joined(lines) }
+    guard let engine else { return String(decoding: text, as: UTF8.self) }
     if let generation = engine.hubGeneration {
       let agent: DiagnosticText = engine.hubAgent.map { ", agent \($0.version)" } ?? ""
-      add("  hub: generation \(generation)\(agent)\(engine.isReady ? "" : ", offers are coming")")
+      let readiness: StaticString = engine.isReady ? "" : ", offers are coming"
+      add("  hub: generation \(generation)\(agent)\(readiness)")
     } else {
       add("  hub: none yet")
     }
@@ -33,12 +38,12 @@ extension App {
     for case .continuation(let continuation) in pending.all {
       add("  continues now: \(continuation.offer.description.type) of \(continuation.offer.appName)")
     }
-    return joined(lines)
+    return String(decoding: text, as: UTF8.self)
   }
 
   private func quoted(_ title: String?) -> DiagnosticText { title.map { "\"\($0)\"" } ?? "without a title" }
 
-  private var stateName: String {
+  private var stateName: StaticString {
     switch state {
     case .created, .opening: "not open yet"
     case .open: "open"
@@ -47,11 +52,7 @@ extension App {
     }
   }
 
-  private func list(_ words: [String]) -> String {
-    words.isEmpty ? "nothing" : words.dropFirst().reduce(words[0]) { $0 + ", " + $1 }
-  }
-
-  private func joined(_ lines: [String]) -> String {
-    lines.dropFirst().reduce(lines[0]) { $0 + "\n" + $1 }
+  private func list(_ words: [String]) -> DiagnosticText {
+    words.isEmpty ? "nothing" : DiagnosticText(of: words.joined(by: ", "))
   }
 }

@@ -15,7 +15,7 @@ enum LocalFiles {
     if linux_is_in_memory(fd) == 1 { return true }
     var mount = -1
     var isNext = false
-    read("/proc/self/fdinfo/\(fd)") { _, word in
+    read(String(joining: "/proc/self/fdinfo/\(fd)")) { _, word in
       if isNext { mount = number(word) }
       isNext = isSame(word, "mnt_id:")
     }

@@ -76,7 +76,7 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
   /// Reopens the file for reading only, whatever descriptor the host gave; the caller closes it.
   /// - Returns: nil if that is impossible.
   public func openedAgain() -> Int32? {
-    let again = Descriptors.own(linux_openat(AT_FDCWD, "/proc/self/fd/\(fd)", O_RDONLY | O_CLOEXEC | O_NOCTTY, 0))
+    let again = Descriptors.own(linux_openat(AT_FDCWD, Descriptors.path(of: fd), O_RDONLY | O_CLOEXEC | O_NOCTTY, 0))
     guard again >= 0 else { return nil }
     var (status, other) = (stat(), stat())
     guard fstat(fd, &status) == 0, fstat(again, &other) == 0, status.st_dev == other.st_dev,
