@@ -240,9 +240,7 @@ public func segue_activity_set_needs_save(_ activity: OpaquePointer?, _ needsSav
 public func segue_activity_get_needs_save(
   _ activity: OpaquePointer?, _ needsSave: UnsafeMutablePointer<Bool>?
 ) -> segue_status {
-  handles.callAtOnce(activity, .activity) { (activity) throws(SegueError) in
-    needsSave?.pointee = activity.read { $0.needsSave }
-  }
+  handles.callAtOnce(activity, .activity) { (activity) throws(SegueError) in needsSave?.pointee = activity.needsSave }
 }
 
 @_cdecl("segue_activity_set_expiration_date") @implementation

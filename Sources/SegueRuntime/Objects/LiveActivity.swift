@@ -56,6 +56,9 @@ public final class LiveActivity: Handled {
     lock.withLock { body(state) }
   }
 
+  /// By itself, because `read` copies the whole activity.
+  public var needsSave: Bool { lock.withLock { state.needsSave } }
+
   /// Changes properties; after an error they are unchanged.
   public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let mustTell = try lock.withLock { () throws(SegueError) in
