@@ -83,6 +83,7 @@ public func segue_reader_release(_ reader: OpaquePointer?) -> segue_status { han
 
 extension ValueReader {
   /// Copies the bytes of the current string, data or URL; the buffer is large enough.
+  @inline(__always)
   fileprivate func copyContent(to out: UnsafeMutablePointer<UInt8>) {
     withContent {
       guard let start = $0.baseAddress else { return }

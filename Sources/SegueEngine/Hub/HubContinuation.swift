@@ -38,6 +38,7 @@ extension HubEngine {
     _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
   ) -> Bool {
     guard let offer = offer(of: continuation) else { return false }
+    @inline(never)
     func refuse(_ error: SegueError) -> Bool {
       send(.refused(continuation.id, to: receiver.id, error), to: peer)
       return true

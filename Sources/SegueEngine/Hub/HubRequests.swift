@@ -24,6 +24,7 @@ extension HubEngine {
     channel: Link.Channel, size: UInt64, from peer: Peer
   ) throws(SegueError) {
     try peer.link.accept(channel)
+    @inline(never)
     func refuse(_ error: SegueError) {
       peer.link.reset(channel)
       send(.response(number, continuation, to: app, channel: 0, size: 0, error), to: peer)

@@ -38,6 +38,7 @@ extension HubEngine {
     _ id: Identifier, _ continuation: Message.Continuation, of app: Identifier, _ attachment: Message.AttachmentPart?,
     channel: Link.Channel = 0, _ descriptor: PassedDescriptor? = nil, from peer: Peer
   ) {
+    @inline(never)
     func refuse(_ error: SegueError) {
       if peer.isHub { peer.link.reset(channel) }
       send(.streamAnswer(id, continuation, channel: 0, error), to: peer)

@@ -6,6 +6,7 @@ public struct SeededRandom: Sendable {
 
   public init(seed: UInt64) { state = seed }
 
+  @inline(never)
   public mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state
@@ -20,12 +21,14 @@ public struct SeededRandom: Sendable {
   }
 
   /// `least` to `most`; `most` is not below `least`.
+  @inline(never)
   public mutating func within(_ least: Int64, _ most: Int64) -> Int64 {
     let span = UInt64(clamping: most - least) + 1
     return least + Int64(clamping: next().multipliedFullWidth(by: span).high)
   }
 
   /// True with a probability of 0 to 1.
+  @inline(never)
   public mutating func chance(_ probability: Double) -> Bool {
     guard probability > 0 else { return false }
     return Double(next() >> 11) * 0x1p-53 < probability

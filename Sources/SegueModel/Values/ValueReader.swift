@@ -109,6 +109,7 @@ public struct ValueReader: ~Copyable, Sendable {
   }
 
   /// The bytes of the current string, data, URL or UUID; nil at any other item.
+  @inline(__always)
   public func withContent<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     switch kind {
     case .string, .data, .url, .uuid:
@@ -118,7 +119,9 @@ public struct ValueReader: ~Copyable, Sendable {
   }
 
   /// The number of bytes of the current string, data or URL; nil at any other item.
-  public var contentCount: Int? { kind == .string || kind == .data || kind == .url ? content.count : nil }
+  public var contentCount: Int? {
+    @inline(__always) get { kind == .string || kind == .data || kind == .url ? content.count : nil }
+  }
 
   /// The current string or URL; nil at any other item.
   public var string: String? {
