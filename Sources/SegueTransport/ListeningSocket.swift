@@ -24,5 +24,7 @@ public enum ListeningSocket {
   }
 
   /// A short name for a file in a folder, however long the folder's own is: a socket's address has 108 bytes.
-  static func address(_ name: String, in folder: Int32) -> String { "/proc/self/fd/\(folder)/\(name)" }
+  static func address(_ name: String, in folder: Int32) -> String {
+    String(joining: "\(Descriptors.path(of: folder))/\(name)")
+  }
 }

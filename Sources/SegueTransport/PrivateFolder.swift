@@ -45,7 +45,7 @@ public enum PrivateFolder {
     let fd = linux_openat(AT_FDCWD, path, linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
     guard fd >= 0 else { return }
     var status = stat()
-    if fstat(fd, &status) == 0, problem(status) == nil { chmod("/proc/self/fd/\(fd)", 0o700) }
+    if fstat(fd, &status) == 0, problem(status) == nil { chmod(Descriptors.path(of: fd), 0o700) }
     _ = close(fd)
   }
 
