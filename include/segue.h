@@ -1373,8 +1373,8 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of
  * segue_app_create. All functions of this header work on it, so the code under test needs no change. The differences:
  * callbacks run inside segue_fleet_step, _run and _advance, whatever delivery was set, and inside segue_app_dispatch,
- * which advances the fleet until a callback of that app has run, with a timeout in the fleet's time (a negative one
- * also ends when nothing is left that could happen). A program with its own loop calls segue_app_fd; from then on the
+ * which advances the fleet until a callback of that app has run, with a timeout in the fleet's time. A negative one
+ * also ends when nothing is left that could happen: pings between linked devices that answer do not count. A program with its own loop calls segue_app_fd; from then on the
  * app's callbacks run inside segue_app_dispatch only, and the descriptor is readable while one is due. Attachments and
  * the bytes of streams travel when the fleet advances, so a blocking read of bytes that have not arrived never returns.
  * The clock begins on 2023-11-14.

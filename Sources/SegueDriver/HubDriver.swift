@@ -284,6 +284,9 @@ public final class HubDriver {
     return next
   }
 
+  /// Whether nothing is due but pings to linked hubs.
+  public var isIdle: Bool { closesAt == nil && acceptsAt == nil && writesAt == nil && engine.isIdle }
+
   public func tick() {
     let now = environment.now
     engine.tick(now)

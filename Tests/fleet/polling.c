@@ -236,21 +236,27 @@ static void attachments(void) {
   end(fleet, programs, 2);
 }
 
-// An unlimited wait ends with a callback, or when no event is left: the wait itself lets no time pass.
-static void waitForEver(void) {
-  struct program program = {0};
+// An unlimited wait ends with a callback, or when nothing is left that could happen: the pings of linked devices repeat
+// for ever, and do not count. The wait itself lets no time pass.
+static void waitForEver(int devices) {
+  struct program programs[2] = {0};
   segue_fleet *fleet;
   size_t count = 0;
   uint64_t time;
   OK(segue_fleet_create(10, &fleet));
-  start(&program, fleet, "phone");
-  program.isDispatching = true;
+  for (int i = 0; i < devices; i++) {
+    programs[i].isDispatching = programs[i].isWithoutLoop = i > 0;
+    start(&programs[i], fleet, i == 0 ? "phone" : "laptop");
+  }
+  edit(&programs[0]);
+  programs[0].isDispatching = true;
   do
-    OK(segue_app_dispatch(program.app.app, -1, &count));
+    OK(segue_app_dispatch(programs[0].app.app, -1, &count));
   while (count != 0);
   OK(segue_fleet_get_time_ms(fleet, &time));
   REQUIRE(time < 86400000);
-  end(fleet, &program, 1);
+  REQUIRE(devices == 1 || programs[1].told > 0);
+  end(fleet, programs, devices);
 }
 
 static void *runsAlone(void *fleet) {
@@ -362,7 +368,8 @@ int main(void) {
   turns(false);
   turns(true);
   attachments();
-  waitForEver();
+  waitForEver(1);
+  waitForEver(2);
   cancelled();
   closedElsewhere();
   for (int i = 0; i < 5; i++)

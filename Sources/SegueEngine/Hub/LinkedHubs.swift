@@ -162,6 +162,12 @@ extension HubEngine {
 
   // MARK: Keep-alive
 
+  /// Whether nothing is due but pings to linked hubs, which repeat for ever while these answer.
+  public var isIdle: Bool {
+    peers.unidentified.isEmpty && remoteHubs.due.uptime == nil && continuations.nextDeadline == nil
+      && explainedPeers.nextDeadline == nil && peers.hubs.allSatisfy { $0.isLinked }
+  }
+
   func checkHubs(by deadline: Int64) { linksDue.set(deadline) }
 
   func tickHubs() {

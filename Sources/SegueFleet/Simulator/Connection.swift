@@ -142,6 +142,11 @@ final class Connection {
 
   var isWhole: Bool { owners[0] != nil && owners[1] != nil }
 
+  /// Whether each end hears from the other: none is gone, stopped, or behind a partition.
+  var isAnswered: Bool {
+    [0, 1].allSatisfy { owners[$0].map { !$0.process.isStalled } ?? false && comesThrough($0) }
+  }
+
   /// Sends bytes.
   /// - Parameter descriptor: travels with the first of them.
   /// - Returns: the number of bytes that the buffer accepts.

@@ -18,6 +18,10 @@ struct EventQueue<Event> {
   /// The time of the next event, in milliseconds; nil if there is none.
   var nextTime: Int64? { count > 0 ? entries[0].at : nil }
 
+  func contains(where matches: (Event) -> Bool) -> Bool {
+    entries[..<count].contains { events[$0.slot].map(matches) ?? false }
+  }
+
   mutating func push(_ event: consuming Event, at: Int64) {
     let slot: Int
     if count < entries.count {

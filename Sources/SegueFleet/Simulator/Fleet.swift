@@ -144,6 +144,21 @@ public final class Fleet {
   /// Whether something is in progress: bytes, a search for a hub, a callback. Timers do not count.
   public var isBusy: Bool { underWay > 0 }
 
+  /// Whether nothing is left that could happen without a call: nothing is in progress, and the only timers are those of
+  /// pings between linked hubs that answer. These repeat for ever.
+  public var isIdle: Bool {
+    !isBusy
+      && !queue.contains {
+        switch $0 {
+        case .deadline(let process, let at): process.isAwake && process.isDue(at)
+        case .hubDeadline(let hub, let at): hub.isAlive && hub.isDue(at) && !hub.isIdle
+        case .wake(let process): process.isAwake
+        case .resume: true
+        default: false
+        }
+      }
+  }
+
   /// Executes the next event, and advances the time to it.
   /// - Returns: false if there is no event.
   @discardableResult

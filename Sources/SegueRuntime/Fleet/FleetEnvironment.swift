@@ -95,8 +95,8 @@ final class FleetEnvironment: AppEnvironment {
   /// Whether this thread runs a callback of the app.
   var isInCallback: Bool { app?.isInCallback ?? false }
 
-  /// Advances the whole fleet until a callback of this app has run, or that many milliseconds of its time have passed,
-  /// or no event is left.
+  /// Advances the whole fleet until a callback of this app has run, or that many milliseconds of its time have passed;
+  /// without a limit, as long as something can happen.
   func dispatch(_ app: App, timeout: Int32) throws(SegueError) -> Int {
     if fleet.read({ _ in app.wakeUp.isGiven }) { return try dispatchPolled(app, timeout: timeout) }
     let before = try fleet.perform { (_) throws(SegueError) in

@@ -141,12 +141,13 @@ public final class LiveFleet: Handled {
     }
   }
 
-  /// Steps until `isDone`, or that many milliseconds have passed, or no event is left.
-  /// - Parameter milliseconds: negative for no limit.
+  /// Steps until `isDone`, or that many milliseconds have passed.
+  /// - Parameter milliseconds: negative for no limit, but only as long as something can still happen (`Fleet.isIdle`).
   func advance(_ milliseconds: Int32, until isDone: () -> Bool) throws(SegueError) {
     try drive { () throws(SegueError) in
       let end = milliseconds < 0 ? nil : clock.uptime + Int64(milliseconds)
       while !isDone() {
+        if end == nil, fleet.isIdle { return }
         if oneStep(until: end ?? .max) { continue }
         if let end { fleet.moveTime(to: end) }
         return

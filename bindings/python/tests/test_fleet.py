@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import select
+import signal
 import time
 from ctypes import byref, c_size_t
 from typing import Any
@@ -54,6 +55,40 @@ def test_code_that_waits_works_unchanged(segue_fleet: segue.Fleet) -> None:
         began = segue_fleet.time
         segue.Pending[None](viewer).wait(10)
     assert segue_fleet.time - began == pytest.approx(10, abs=0.01)
+
+
+def test_waiting_for_what_never_comes_ends(segue_fleet: segue.Fleet) -> None:
+    """The pings of linked devices repeat for ever, and are nothing to wait for."""
+    editor, viewer = two(segue_fleet)
+    segue.Activity(editor, TYPE, title="Draft").become_current()
+    with pytest.raises(segue.InvalidStateError, match="nothing happens"):
+        while True:
+            viewer.dispatch()
+    with pytest.raises(segue.InvalidStateError, match="nothing happens"):
+        viewer.run()
+    assert titles(viewer) == ["Draft"]
+    assert segue_fleet.time < 60
+
+
+def test_an_interrupt_in_any_callback_ends_the_call_that_advances_the_fleet(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+    activity = segue.Activity(editor, TYPE, title="Draft")
+    saves = 0
+
+    @activity.on_will_save
+    def save() -> None:
+        nonlocal saves
+        saves += 1
+        if saves == 3:
+            signal.raise_signal(signal.SIGINT)
+        activity.needs_save = True  # so something will happen for ever, but not to the viewer
+
+    activity.become_current()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            viewer.dispatch()
+    assert saves == 3
+    activity.invalidate()
 
 
 def test_a_partition_is_silence_and_heals(segue_fleet: segue.Fleet) -> None:

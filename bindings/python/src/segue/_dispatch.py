@@ -31,6 +31,10 @@ _MOST_POLL_MS = (1 << 31) - 1
 """The most that poll(2) takes."""
 
 
+_advancing: list[Dispatcher] = []
+"""Apps of virtual fleets that dispatch now, and so run callbacks of all apps of their fleet."""
+
+
 class Dispatcher(_native.Handle):
     """An app as far as running its callbacks goes, with what they raise and the tasks of async ones."""
 
@@ -128,7 +132,11 @@ class Dispatcher(_native.Handle):
         delivered = _table.Size()
         left = None if timeout is None else _arguments.milliseconds(max(0.0, timeout), "timeout", 1 << 63)
         most = -1 if left is None else min(left, _MOST_POLL_MS)
-        library.segue_app_dispatch(self._handle, most, byref(delivered))
+        _advancing.append(self)
+        try:
+            library.segue_app_dispatch(self._handle, most, byref(delivered))
+        finally:
+            _advancing.remove(self)
         _native.release_deferred()
         self._raise_failure()
         if timeout is None and not delivered.value and not self._woken:
@@ -256,6 +264,10 @@ class Dispatcher(_native.Handle):
         """Records what a callback raised."""
         if self._delivers_by_thread:
             self._report(error)
+        elif _advancing and self._is_simulated and not isinstance(error, Exception):
+            # Ctrl-C, in a callback of any app of the fleet: the call that advances it ends.
+            _advancing[-1]._failures.append(error)
+            library.segue_app_wake(_advancing[-1]._handle)
         else:
             self._failures.append(error)
 
