@@ -895,7 +895,8 @@ segue_status segue_app_set_foreground(segue_app *app, bool foreground);
 typedef int32_t segue_connection;
 /** looking for a hub, or becoming it; known offers stay listed for some seconds */
 #define SEGUE_CONNECTION_SEARCHING 0
-/** registered with a hub, and all offers that the hub knew at that time have arrived */
+/** registered with a hub, and all offers that the hub knew at that time have arrived. If the hub has just moved, an app
+ * that was never READY before becomes so up to 500 ms later, when the other apps have registered again */
 #define SEGUE_CONNECTION_READY 1
 /**
  * Tells whether the app is connected, and if not, why. The app retries: at once when something changes, otherwise after

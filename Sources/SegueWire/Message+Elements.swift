@@ -69,7 +69,8 @@ extension Message {
     case .unfollow(let hub): self = .unfollow(coder.code(hub))
     case .list(let hub, let list): self = .list(coder.code(hub), coder.code(list))
     case .listed(let version): self = .listed(coder.code(version))
-    case .ready, .refresh: break
+    case .ready(let settling): self = .ready(settling: coder.code(last: settling))
+    case .refresh: break
     case .fetch(let continuation, let milliseconds, let receiver):
       self = .fetch(
         coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver))

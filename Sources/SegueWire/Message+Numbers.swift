@@ -55,7 +55,7 @@ extension Message {
     case 7: self = .withdraw(.blank)
     case 8: self = .offer(.blank, .blank, nil)
     case 9: self = .gone(.blank, nil)
-    case 10: self = .ready
+    case 10: self = .ready(settling: 0)
     case 11: self = .fetch(.blank, milliseconds: 0, receiver: nil)
     case 12: self = .state(.blank, to: .blank, channel: 0, size: 0, isStale: false)
     case 13: self = .refused(.blank, to: .blank, .blank)

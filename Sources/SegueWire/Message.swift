@@ -32,8 +32,9 @@ public enum Message: Sendable {
   case offer(Offer, OfferTiming, OfferOrigin?)
   /// Hub → app: the offer is gone. Hub → hub: the same, with its hub.
   case gone(Identifier, OffersVersion?)
-  /// Hub → app: all offers known at registration have been sent.
-  case ready
+  /// Hub → app: all offers known at registration have been sent. If the hub has just taken over from another, the other
+  /// apps have so many more milliseconds to register.
+  case ready(settling: Int64)
 
   // Offers between hubs.
   /// My route to that hub, which has offers; nil: I no longer have one, or seek another while you keep what you know.

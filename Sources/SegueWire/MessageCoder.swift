@@ -150,6 +150,11 @@ struct MessageCoder {
     return value
   }
 
+  /// The last element, a duration; left out if it is 0.
+  mutating func code(last milliseconds: Int64) -> Int64 {
+    hasValue(milliseconds > 0, isLast: true) ? code(milliseconds: milliseconds) : 0
+  }
+
   /// The last element; left out if false.
   mutating func code(flag: Bool) -> Bool { hasValue(flag, isLast: true) && code(flag) }
 

@@ -159,7 +159,7 @@ import Testing
     }
     engine.connected(now)
     try hear(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))
-    try hear(.ready)
+    try hear(.ready(settling: 0))
     _ = try world.offer("One", by: editor)
     now.uptime += 1
     try hear(.gone(world.identifier(), nil))

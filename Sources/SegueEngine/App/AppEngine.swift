@@ -66,6 +66,7 @@ public final class AppEngine {
   /// Does what is due.
   public func tick(_ now: Moment) {
     hub.tick(now)
+    if hub.settle(now) { seen.becomeReady(now) }
     let wasReconciling = seen.list.isReconciling
     for feature in features { feature.tick(now) }
     if wasReconciling { askOrigins(now) }
@@ -267,6 +268,8 @@ public final class AppEngine {
   public var hubAgent: AgentDescription? { hub.isWelcome ? hub.agent : nil }
 
   public func takeFault() -> HubFault? { hub.takeFault() }
+  /// The uptime at which it is ready, if it waits for the other apps of a hub that has just taken over.
+  public var settlesAt: Int64? { hub.settlesAt }
 
   /// Waits again for a hub that does not answer, but shows a heartbeat.
   public func waitForHub(_ now: Moment) { hub.waitLonger(now) }
@@ -345,9 +348,7 @@ public final class AppEngine {
       let wasReconciling = seen.list.isReconciling
       seen.remove(id)
       if wasReconciling { askOrigins(now) }
-    case .ready:
-      hub.becomeReady()
-      seen.becomeReady(now)
+    case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
     case .fetch(let continuation, let milliseconds, let receiver):
       outgoing.fetched(continuation, milliseconds: milliseconds, receiver: receiver, now)
     case .state(let id, _, let channel, let size, let isStale):

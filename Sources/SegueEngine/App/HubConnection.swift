@@ -33,6 +33,12 @@ final class HubConnection {
   private(set) var generation: UInt64 = 0
   /// The agent that carries the hub; nil if an app does.
   private(set) var agent: AgentDescription?
+  /// The most milliseconds for which the app waits for the other apps of a hub that has just taken over.
+  private static let settlingLimit: Int64 = 1_000
+  /// The uptime at which it is ready, while it waits for them.
+  private(set) var settlesAt: Int64?
+  /// Whether it was ready before, so that it knows the offers of the former hub.
+  private var hasBeenReady = false
   /// The uptimes of the next ping, and at which the hub counts as silent.
   private var pingAt: Int64?
   private var answerBy: Int64?
@@ -58,6 +64,7 @@ final class HubConnection {
     link = nil
     isWelcome = false
     isReady = false
+    settlesAt = nil
     pingAt = nil
     answerBy = nil
     isToBeAskedAgain = false
@@ -71,8 +78,24 @@ final class HubConnection {
     self.generation = generation
   }
 
-  /// All offers have arrived.
-  func becomeReady() { isReady = true }
+  /// All offers that the hub knows have arrived. An app that was never ready waits for the apps that may still register:
+  /// it keeps no offers of a former hub.
+  /// - Parameter settling: milliseconds that these apps have.
+  /// - Returns: whether it is ready.
+  func receiveReady(settling: Int64, _ now: Moment) -> Bool {
+    guard !hasBeenReady, settling > 0 else { return becomeReady() }
+    settlesAt = now.uptime + min(settling, Self.settlingLimit)
+    return false
+  }
+
+  private func becomeReady() -> Bool {
+    settlesAt = nil
+    (isReady, hasBeenReady) = (true, true)
+    return true
+  }
+
+  /// - Returns: whether it has become ready.
+  func settle(_ now: Moment) -> Bool { settlesAt.map { $0 <= now.uptime && becomeReady() } ?? false }
 
   func report(_ fault: HubFault) { self.fault = fault }
 
@@ -139,5 +162,5 @@ final class HubConnection {
     fault = .silent
   }
 
-  var nextDeadline: Int64? { earlier(pingAt, answerBy) }
+  var nextDeadline: Int64? { earlier(earlier(pingAt, answerBy), settlesAt) }
 }

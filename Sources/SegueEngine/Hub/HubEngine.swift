@@ -16,6 +16,8 @@ public final class HubEngine {
   static let unidentifiedLimit = 64
   /// Milliseconds for which a new hub waits for origins to register again (R3.14).
   static let gracePeriod: Int64 = 1_500
+  /// Milliseconds for the apps of a former hub to register, before a list of offers counts as complete (R2.7).
+  static let settlingTime: Int64 = 500
   /// Pending bytes for a peer from which on offers to it are held back.
   static let offerBacklog = 32 * 1024
   /// Queued offer updates per peer, in addition to twice the number of live offers, before the peer is disconnected.
@@ -171,6 +173,9 @@ public final class HubEngine {
       disconnect(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
     }
   }
+
+  /// Milliseconds that the apps of a former hub still have to notice this one and register (R2.7).
+  var settling: Int64 { generation == 1 ? 0 : max(0, startedAt + Self.settlingTime - now.uptime) }
 
   /// The uptime by which all origins should have registered again.
   var gracePeriodEnd: Int64 { startedAt + Self.gracePeriod }

@@ -132,7 +132,7 @@ extension HubEngine {
     }
     guard peer.isReadyDue, peer.pending.isEmpty, peer.isRegistered, !peer.isClosing else { return }
     peer.isReadyDue = false
-    send(.ready, to: peer)
+    send(.ready(settling: settling), to: peer)
   }
 
   private func sendUpdate(_ peer: Peer, _ update: inout SharedUpdate) {

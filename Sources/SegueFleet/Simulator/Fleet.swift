@@ -252,6 +252,9 @@ public final class Fleet {
     case .deadline(let process, let at):
       guard process.isAlive, process.isDue(at), !process.postpones(event) else { return false }
       process.tick()
+    case .settled(let process):
+      guard process.isAlive, !process.postpones(event) else { return false }
+      process.tick()
     case .hubDeadline(let hub, let at):
       guard hub.isAlive, hub.isDue(at), !hub.process.postpones(event) else { return false }
       hub.tick()

@@ -27,6 +27,8 @@ enum FleetEvent {
   /// A deadline of an engine is due.
   case deadline(FleetProcess, Int64)
   case hubDeadline(FleetHub, Int64)
+  /// An app has waited long enough for the other apps of a new hub.
+  case settled(FleetProcess)
   /// A timer of a program is due.
   case wake(FleetProcess)
   /// A stopped process continues.
@@ -42,7 +44,9 @@ enum FleetEvent {
   /// Whether the event is in progress, not a timer.
   var isUnderWay: Bool {
     switch self {
-    case .arrival, .readable, .writable, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks: true
+    case .arrival, .readable, .writable, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks,
+      .settled:
+      true
     case .duplicate, .deadline, .hubDeadline, .wake, .resume, .overdue, .audit, .auditAll, .reunion: false
     }
   }

@@ -47,6 +47,7 @@ public final class FleetProcess {
   private(set) var resumedAt: Int64 = .min
   /// The uptime of the engine's deadline that is in the queue.
   private var deadline: Int64?
+  private var settlesAt: Int64?
   private var hasCallbacksQueued = false
   /// Ends of streams. They close with the process.
   private var sockets: [FleetSocket] = []
@@ -287,6 +288,11 @@ public final class FleetProcess {
     if hasCallbacks, !hasCallbacksQueued {
       hasCallbacksQueued = true
       fleet.push(.callbacks(self), at: fleet.clock.uptime)
+    }
+    if engine.settlesAt != settlesAt {
+      settlesAt = engine.settlesAt
+      // The app still looks for its hub, so the fleet is not at rest.
+      if let settlesAt { fleet.push(.settled(self), at: settlesAt) }
     }
     setDeadline(driver, fleet)
     fleet.checker.noteOffer(of: self, engine)

@@ -17,7 +17,7 @@ extension Input {
     case 6: .withdraw(identifier())
     case 7: .offer(offer(), timing(), bool() ? origin() : nil)
     case 8: .gone(identifier(), bool() ? version(of: identifier()) : nil)
-    case 9: .ready
+    case 9: .ready(settling: Int64(number() % 2_000))
     case 10: .fetch(continuation(), milliseconds: milliseconds(), receiver: receiver())
     case 11:
       .state(identifier(), to: appIdentifier(), channel: channel(), size: number(), isStale: bool())
