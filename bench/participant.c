@@ -108,7 +108,7 @@ int main(int count, char **arguments) {
   BENCH_CALL(segue_app_set_delegate(self.app, delegate));
   BENCH_CALL(segue_app_open(self.app));
   if (link >= 0)
-    BENCH_CALL(segue_app_link(self.app, link, 0, NULL, NULL, NULL));
+    BENCH_CALL(segue_app_link(self.app, link, 0, NULL, NULL, NULL, NULL));
   if (offers)
     offer(&self);
   for (;;)

@@ -924,6 +924,8 @@ segue_status segue_app_describe(const segue_app *app, char **text, size_t *lengt
 
 /** A flag of segue_app_link: the other end of the socket need not be a local process of this user. */
 #define SEGUE_LINK_ANY_USER 1
+typedef struct segue_link segue_link;
+
 
 /**
  * Runs where the app's callbacks run: once when the link is established, with the name of the other device and no
@@ -933,17 +935,18 @@ segue_status segue_app_describe(const segue_app *app, char **text, size_t *lengt
  * Errors: CONNECTION_UNAVAILABLE (the connection broke, or a hub or the other side's app ended),
  * REMOTE_APPLICATION_TIMED_OUT (the other end sends nothing, or is not a hub), UNSUPPORTED_VERSION, INVALID_STATE (both
  * ends are the same device, or another connection links the two devices: retry later, in case that one ends),
- * LIMIT_EXCEEDED (this app has 64 links), MALFORMED, CANCELLED (this app was closed).
+ * LIMIT_EXCEEDED (this app has 64 links), MALFORMED, USER_CANCELLED (segue_link_cancel), CANCELLED (this app was
+ * closed).
  */
 typedef void (*segue_link_function)(void *context, segue_app *app, const char *device_name, size_t length,
                                     const segue_error *error);
 
 /**
- * Links this device with another over a connection that you supply, until the connection ends or the app closes.
- * Offers, continuations and receipts pass between all apps of both devices, and on to devices that those are linked
- * with. Pass the other end of the connection to segue_app_link there. A broken connection can be replaced within 60 s:
- * everything in progress resumes where it was. A connection that both devices consider alive is not replaced. So a
- * program that maintains a link makes a new one when it has ended, and waits longer after each failure.
+ * Links this device with another over a connection that you supply, until that ends, segue_link_cancel, or the app
+ * closes. Offers, continuations and receipts pass between all apps of both devices, and on to devices that those are
+ * linked with. Pass the other end of the connection to segue_app_link there. A broken connection can be replaced within
+ * 60 s: everything in progress resumes where it was. A connection that both devices consider alive is not replaced. So
+ * a program that maintains a link makes a new one when it has ended, and waits longer after each failure.
  *   fd        owned by the library if the call succeeds, yours if not: a connected stream socket (Unix or TCP); it is
  *             made non-blocking and close-on-exec
  *   flags     0, or SEGUE_LINK_ANY_USER: without it the other end must be a local process of this user, as `ssh -L` and
@@ -952,10 +955,22 @@ typedef void (*segue_link_function)(void *context, segue_app *app, const char *d
  *   function  may be NULL
  *   context   retained until destroy
  * Errors: INVALID_ARGUMENT (no connected stream socket; another user's, or not known whose), INVALID_STATE (the app is
- * not open), INVALIDATED (it is closed).
+ * not open, or is in a virtual fleet, which links devices by segue_fleet_device_set_linked), INVALIDATED (it is
+ * closed).
+ *   link      out, owned: release with segue_link_release, at any time; the link stays
  */
 segue_status segue_app_link(segue_app *app, int fd, uint32_t flags, segue_link_function function, void *context,
-                            segue_destroy destroy);
+                            segue_destroy destroy, segue_link **link);
+/**
+ * Ends a link, or the attempt to make it: function runs once more, with USER_CANCELLED. The app at the other end gets
+ * CONNECTION_UNAVAILABLE; what was in progress over the link fails, and cannot be resumed. After its end this has no
+ * effect.
+ */
+segue_status segue_link_cancel(segue_link *link);
+/** Adds a count. */
+segue_status segue_link_retain(segue_link *link);
+/** Takes a count; NULL is fine. Does not end the link. */
+segue_status segue_link_release(segue_link *link);
 
 /**
  * Gets the result of segue_activity_explain; runs once, where the app's callbacks run.

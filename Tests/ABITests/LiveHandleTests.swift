@@ -239,7 +239,8 @@ extension OneAtATime {
         }
         let link = { [library] (descriptor: Int32) in
           library.status(
-            "segue_app_link", app, .int(descriptor), .int(0), .pointer(broken.code), .null, .pointer(destroy.code))
+            "segue_app_link", app, .int(descriptor), .int(0), .pointer(broken.code), .null, .pointer(destroy.code),
+            .null)
         }
         #expect(link(-1) == invalidArgument)
         #expect(events == ["destroyed"])

@@ -20,6 +20,7 @@ final class Pair {
   private(set) var lent: [String: UInt] = [:]
   private(set) var restored = 0
   private var failures = 0
+  private var otherDevice: Int32 = -1
   /// What the receiver declines with, if it declines.
   private var reason: String?
 
@@ -46,7 +47,7 @@ final class Pair {
   /// The types that no function makes without a second app, and the one that is handed to a continuation.
   static let given: Set = [
     "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
-    "segue_stream", "segue_request", "segue_transfer",
+    "segue_stream", "segue_request", "segue_transfer", "segue_link",
   ]
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
@@ -57,6 +58,7 @@ final class Pair {
       #expect(library.status("\(type)_release", .handle(handle)) == ok, "\(type)")
     }
     #expect(library.status("segue_app_release", .handle(origin)) == ok)
+    close(otherDevice)
     scratch.deallocate()
     try? FileManager.default.removeItem(at: folder)
   }
@@ -221,6 +223,12 @@ final class Pair {
     handles["segue_app"] = receiver
     try #require(library.status("segue_app_set_delegate", .handle(receiver), .handle(delegate)) == ok)
     try #require(library.status("segue_app_open", .handle(receiver)) == ok)
+    // Nobody answers at the other end.
+    var ends: [Int32] = [-1, -1]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    otherDevice = ends[1]
+    handles["segue_link"] = try made(
+      "segue_app_link", .handle(receiver), .int(ends[0]), .int(0), .null, .null, .null)
   }
 
   // MARK: - Continuing

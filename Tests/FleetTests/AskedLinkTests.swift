@@ -79,6 +79,30 @@ import Testing
     #expect(devices.fleet.violation == nil)
   }
 
+  @Test func `an app ends its link, and leaves no session to resume`() throws {
+    let devices = try LinkedDevices(2)
+    let app = try devices.open("app", on: 0)
+    let editor = try devices.open("editor", on: 0)
+    let viewer = try devices.open("viewer", on: 1)
+    devices.wait()
+    let number = try devices.link(1, by: app)
+    devices.wait()
+    try devices.offer(1, by: editor)
+    devices.wait()
+    try #require(app.process.device.link(to: viewer.process.device)).isWanted = false
+    app.perform { $0.endLink(number &+ 1, $1) }
+    devices.wait()
+    #expect(devices.titles(viewer) == ["T1"])
+    for _ in 0..<2 { app.perform { $0.endLink(number, $1) } }
+    devices.wait()
+    #expect(app.linkEvents == ["linked with device 2", "ended userCancelled"])
+    #expect(devices.events(viewer) == [.appeared, .gone])
+    // A session without a connection would wait for 60 s to be resumed.
+    devices.wait(30_000)
+    #expect(devices.fleet.isIdle)
+    #expect(devices.fleet.violation == nil)
+  }
+
   @Test func `the link of an app that dies is closed`() throws {
     let devices = try LinkedDevices(2)
     let app = try devices.open("app", on: 0)

@@ -46,14 +46,15 @@ final class LinkedDevices {
   func link(_ one: Int, _ other: Int) throws { try fleet.setLinked(devices[one], devices[other], true) }
 
   /// An app asks for the link of its device with another one.
-  func link(_ other: Int, by app: ScriptedApp) throws {
+  /// - Returns: its number.
+  @discardableResult func link(_ other: Int, by app: ScriptedApp) throws -> UInt64 {
     let device = app.process.device
     // The fleet has to know the two, and leaves the link to the app.
     if device.link(to: devices[other]) == nil {
       try fleet.setLinked(device, devices[other], true)
       try fleet.setLinked(device, devices[other], false)
     }
-    app.ask(device.link(to: devices[other]))
+    return app.ask(device.link(to: devices[other]))
   }
 
   /// The link ends, as both devices notice, and no other follows.

@@ -20,6 +20,7 @@ enum HandleType: UInt8 {
   case stream
   case request
   case transfer
+  case link
 
   /// Whether a forked child can use objects of this type: they are memory only.
   var worksInFork: Bool {
@@ -50,6 +51,7 @@ enum HandleType: UInt8 {
     case .stream: "segue_stream"
     case .request: "segue_request"
     case .transfer: "segue_transfer"
+    case .link: "segue_link"
     }
   }
 }

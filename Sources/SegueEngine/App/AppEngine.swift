@@ -214,6 +214,9 @@ public final class AppEngine {
   /// Links this device's hub with another. Deliveries carry the returned number; the last one always is the end.
   public func link(_ descriptor: PassedDescriptor, _ now: Moment) -> UInt64 { appLinks.ask(descriptor, now) }
 
+  /// Ends a link, or the attempt to make it; no effect on one that has ended.
+  public func endLink(_ number: UInt64, _ now: Moment) { appLinks.end(number, now) }
+
   /// Answers "why is it not offered there?" (R6.5). The delivery carries the returned number, and comes at once if the
   /// app can answer itself.
   /// - Parameter state: the current activity; nil if it was invalidated.

@@ -27,6 +27,14 @@ final class AppLinks: AppFeature {
     return number
   }
 
+  /// Ends a link, or the attempt to make it; no effect on one that has ended.
+  func end(_ number: UInt64, _ now: Moment) {
+    guard let link = links.first(where: { $0.number == number }) else { return }
+    let error = SegueError(.userCancelled, "this app has ended the link")
+    if link.descriptor == nil { hub.sendChecked(.linkDown(number, error), now) }
+    receiveDown(number, error)
+  }
+
   /// Sends pending links to the hub.
   func connected(_ now: Moment) {
     for index in links.indices {

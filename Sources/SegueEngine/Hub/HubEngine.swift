@@ -304,7 +304,8 @@ public final class HubEngine {
       streamStatus(id, continuation, to: to, status, from: peer)
     case .request, .response: try pass(message, from: peer)
     case .openLink(let number): openLink(number, descriptor, by: peer)
-    case .link, .resume, .proceed, .linkUp, .linkDown, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
+    case .linkDown(let number, _): endLink(number, by: peer)
+    case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh:
       break
     }

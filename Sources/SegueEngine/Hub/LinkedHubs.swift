@@ -46,6 +46,16 @@ extension HubEngine {
     outbox.transfer(.link(request, descriptor))
   }
 
+  /// An app ends a link that it has made, or asked for. The session ends with it, at both devices.
+  func endLink(_ number: UInt64, by app: Peer) {
+    outbox.removeLink(number, of: app.number)
+    for peer in peers.hubs where peer.linkOwner.map({ $0.app === app && $0.number == number }) ?? false {
+      // The app knows.
+      _ = peer.takeLinkOwner()
+      disconnect(peer, SegueError(.connectionUnavailable, "the app that made the link has ended it"))
+    }
+  }
+
   public func refuse(_ request: LinkRequest, _ error: SegueError) {
     guard let app = peers[request.app] else { return }
     send(.linkDown(request.number, error), to: app)

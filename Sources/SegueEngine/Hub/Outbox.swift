@@ -51,6 +51,13 @@ struct Outbox {
 
   mutating func transfer(_ transfer: DescriptorTransfer) { transfers.append(transfer) }
 
+  /// Drops the descriptor of a link that is not opened yet.
+  mutating func removeLink(_ number: UInt64, of app: HubEngine.PeerNumber) {
+    transfers.removeAll { transfer in
+      if case .link(let request, _) = transfer { request.app == app && request.number == number } else { false }
+    }
+  }
+
   mutating func takeTransfers() -> [DescriptorTransfer] {
     guard !transfers.isEmpty else { return [] }
     defer { transfers = [] }

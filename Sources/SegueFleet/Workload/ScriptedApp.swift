@@ -212,9 +212,12 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   }
 
   /// Asks for a link with another device; nil for an unusable connection.
-  func ask(_ link: DeviceLink?) {
+  /// - Returns: its number.
+  @discardableResult func ask(_ link: DeviceLink?) -> UInt64 {
     process.does("asks for a link")
-    perform { _ = $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
+    var number: UInt64 = 0
+    perform { number = $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
+    return number
   }
 
   func explain(_ index: Int) {

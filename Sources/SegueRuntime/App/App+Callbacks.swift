@@ -84,15 +84,16 @@ extension App: AppEngineOwner {
         return true
       }
     case .linked(let number, let deviceName):
-      guard case .link(let callback)? = pending[number] else { return Self.nothing }
+      guard case .link(let link)? = pending[number] else { return Self.nothing }
       return {
-        callback.linked(self, deviceName: deviceName)
+        link.linked(self, deviceName: deviceName)
         return true
       }
     case .linkEnded(let number, let error):
-      guard case .link(let callback)? = pending.remove(number) else { return Self.nothing }
+      guard case .link(let link)? = pending.remove(number) else { return Self.nothing }
       return {
-        callback.ended(self, Box(error))
+        link.ended(self, Box(error))
+        link.forget()
         return true
       }
     case .streamAnswered(let id, let error): return streamAnswered(id, error)

@@ -199,7 +199,8 @@ public final class App: Handled {
         switch operation {
         case .continuation(let continuation): continuation.end(isAppClosed: true)
         case .request(let request): request.forget()
-        case .explanation, .link, .stream: break
+        case .link(let link): link.forget()
+        case .explanation, .stream: break
         }
       }
       for activity in formerly { activity.leaveApp() }

@@ -5,7 +5,7 @@ struct PendingOperations {
   enum Operation {
     case continuation(Continuation)
     case explanation(ExplainCallback)
-    case link(LinkCallback)
+    case link(LiveLink)
     case request(Request)
     case stream(StreamRequestCallback)
   }

@@ -56,9 +56,9 @@ final class ObservedApp: ScriptedApp {
     super.explain(index)
   }
 
-  override func ask(_ link: DeviceLink?) {
+  @discardableResult override func ask(_ link: DeviceLink?) -> UInt64 {
     (linkedWith, linkEnd) = (nil, nil)
-    super.ask(link)
+    return super.ask(link)
   }
 
   override func streamEnd(_ id: Identifier) -> StreamStatus {

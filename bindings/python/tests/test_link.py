@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import shutil
@@ -127,6 +128,60 @@ def test_garbage_and_silence_end_a_link_and_nothing_else(pair: Pair) -> None:
         with pytest.raises(segue.Error):
             link.wait(0)
     assert editor.connection == segue.Connection.READY
+
+
+@pytest.mark.parametrize("waiting", [False, True], ids=["cancelled", "timed out"])
+def test_an_attempt_that_is_cancelled_makes_no_link(pair: Pair, waiting: bool) -> None:
+    editor, viewer = pair
+    segue.Activity(editor, TYPE, title="Secret").become_current()
+    first, second = socket.socketpair()
+    mine = editor.link(first)
+    if waiting:
+        asyncio.run(given_up(mine))
+    else:
+        mine.cancel()
+    theirs = viewer.link(second)
+    run_until([editor, viewer], lambda: theirs.ended.done and mine.ended.done)
+    with pytest.raises(segue.UserCancelledError):
+        mine.wait(0)
+    assert isinstance(mine.ended.wait(0), segue.UserCancelledError)
+    with pytest.raises(segue.Error):
+        theirs.wait(0)
+    assert not viewer.offers
+
+
+async def given_up(link: segue.Pending[Any]) -> None:
+    with pytest.raises((asyncio.TimeoutError, TimeoutError)):
+        await asyncio.wait_for(link, 0.01)
+
+
+def test_a_link_is_ended_on_purpose_and_another_can_be_made(pair: Pair) -> None:
+    editor, viewer = pair
+    activity = segue.Activity(editor, TYPE, title="Draft")
+    activity.become_current()
+    mine, theirs = linked(pair)
+    run_until([editor, viewer], lambda: viewer.offers)
+    with pytest.raises(TimeoutError):
+        mine.ended.wait(0)
+    mine.cancel()
+    run_until([editor, viewer], lambda: mine.ended.done and theirs.ended.done and not viewer.offers)
+    assert isinstance(mine.ended.wait(0), segue.UserCancelledError)
+    assert isinstance(theirs.ended.wait(0), segue.ConnectionUnavailableError)
+    assert mine.wait(0) == socket.gethostname(), "the link was made"
+    mine.cancel()
+    linked(pair)
+    run_until([editor, viewer], lambda: viewer.offers)
+
+
+def test_who_no_longer_waits_for_its_end_does_not_end_a_link(pair: Pair) -> None:
+    editor, viewer = pair
+    mine, theirs = linked(pair)
+    asyncio.run(given_up(mine.ended))
+    segue.Activity(editor, TYPE, title="Draft").become_current()
+    run_until([editor, viewer], lambda: viewer.offers)
+    assert not mine.ended.done and not theirs.ended.done
+    mine.ended.cancel()
+    run_until([editor, viewer], lambda: mine.ended.done and theirs.ended.done)
 
 
 def over(continuation: segue.Continuation, links: tuple[segue.Link, segue.Link]) -> Callable[[], bool]:

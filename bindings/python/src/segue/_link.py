@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 import weakref
+from ctypes import byref, c_void_p
 
 from . import _arguments, _native, _table
 from ._host import Host
@@ -25,14 +26,48 @@ class Link(Pending[str]):
     """
 
     ended: Pending[Exception]
-    """Done when the link has ended; the result is the error that says why."""
+    """Done when the link has ended; the result is the error that says why. Giving up waiting for it ends nothing."""
+
+    _requested: _Requested | None = None
 
     def __init__(self, app: Host):
         super().__init__(app)
-        self.ended = Pending(app)
+        self.ended = _Ending(self)
+
+    def cancel(self) -> None:
+        """Ends the link, or the attempt to make it: all who wait get a `UserCancelledError`, and so does `ended`.
+
+        After the end this has no effect. The link is also ended when the last task that awaits it is cancelled.
+        """
+        super().cancel()
+        if self._requested is not None:
+            library.segue_link_cancel(self._requested._handle)
 
     def _failed(self, error: BaseException) -> None:
         self._app._failed(error)
+
+
+class _Requested(_native.Handle):
+    """A link that the library has, or tries to make."""
+
+    _noun = "link"
+
+
+class _Ending(Pending[Exception]):
+    """Waits for the end of a link."""
+
+    def __init__(self, link: Link):
+        super().__init__(link._app)
+        self._link = weakref.ref(link)
+
+    def cancel(self) -> None:
+        """Ends the link."""
+        link = self._link()
+        if link is not None:
+            link.cancel()
+
+    def _abandoned(self) -> None:
+        """Whoever waited no longer does; the link stays."""
 
 
 def link(app: Host, connection: socket.socket, any_user: bool) -> Link:
@@ -43,9 +78,11 @@ def link(app: Host, connection: socket.socket, any_user: bool) -> Link:
     made = Link(app)
     context = _native.new_context(weakref.ref(made))
     flags = _ANY_USER if any_user else 0
+    requested = c_void_p()
     with expected(made, made.ended):
-        library.segue_app_link(app._handle, descriptor, flags, _linked, context, _native.destroy)
+        library.segue_app_link(app._handle, descriptor, flags, _linked, context, _native.destroy, byref(requested))
     connection.detach()  # the library's from now on
+    made._requested = _native.wrap(_Requested, requested.value or 0, owned=True)
     return made
 
 
