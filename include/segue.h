@@ -1387,13 +1387,15 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  *
  * A fleet has its own clock and network, and advances only when you call it: no socket, no thread, no waiting. An app
  * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of
- * segue_app_create. All functions of this header work on it, so the code under test needs no change. The differences:
- * callbacks run inside segue_fleet_step, _run and _advance, whatever delivery was set, and inside segue_app_dispatch,
- * which advances the fleet until a callback of that app has run, with a timeout in the fleet's time. A negative one
- * also ends when nothing is left that could happen: pings between linked devices that answer do not count. A program with its own loop calls segue_app_fd; from then on the
- * app's callbacks run inside segue_app_dispatch only, and the descriptor is readable while one is due. Attachments and
- * the bytes of streams travel when the fleet advances, so a blocking read of bytes that have not arrived never returns.
- * The clock begins on 2023-11-14.
+ * segue_app_create. All functions of this header but segue_app_link work on it, so the code under test needs no change.
+ * The differences: callbacks run inside segue_fleet_step, _run and _advance, whatever delivery was set, and inside
+ * segue_app_dispatch, which advances the fleet until a callback of that app has run, with a timeout in the fleet's
+ * time. A negative one also ends when nothing is left that could happen: pings between linked devices that answer do
+ * not count. A program with its own loop calls segue_app_fd; from then on the app's callbacks run inside
+ * segue_app_dispatch only, and the descriptor is readable while one is due. Attachments and the bytes of streams travel
+ * when the fleet advances. So a blocking read of bytes that have not arrived, and a blocking write of more than a
+ * socket holds (some 200 KB), fail with EAGAIN after 10 s of real time, unless another thread advances the fleet
+ * meanwhile. The clock begins on 2023-11-14.
  *
  *     segue_fleet_create(7, &fleet);
  *     segue_fleet_add_device(fleet, "phone", SEGUE_NUL_TERMINATED, &phone);

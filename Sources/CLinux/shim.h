@@ -154,6 +154,14 @@ static inline int linux_prepare(int fd) {
 }
 /** Creates two connected stream sockets, close-on-exec; 0 or -1. */
 static inline int linux_socket_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
+/** Lets blocking reads and writes of a socket fail with EAGAIN after so many seconds; 0 or -1. */
+static inline int linux_limit_blocking(int socket, int seconds) {
+  struct timeval limit = {.tv_sec = seconds};
+  return setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
+                 setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0
+             ? -1
+             : 0;
+}
 /** POLLRDHUP, which the header shows to GNU sources only. */
 static inline int linux_pollrdhup(void) { return 0x2000; }
 static inline void linux_shutdown(int socket, int reading, int writing) {

@@ -14,7 +14,7 @@ extension App {
     }
     guard ask.activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
     let id = try newIdentifier()
-    let (near, far) = try StreamSocket.pair()
+    let (near, far) = try environment.makeStream()
     ask.keep(LiveStream(id, near, app: self))
     try self.ask(ask, id, from, nil, otherEnd: OwnedDescriptor(far), timeout: timeout)
   }

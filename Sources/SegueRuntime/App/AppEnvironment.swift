@@ -42,6 +42,8 @@ protocol AppEnvironment: AnyObject {
   func wrap(_ descriptor: OwnedDescriptor) -> PassedDescriptor
   /// Takes a socket of the host, over which the device is to be linked. Throws INVALID_STATE in a fleet.
   func takeLink(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> OwnedDescriptor
+  /// Creates the two ends of a stream: the host's, and one for the other side. With or without the lock.
+  func makeStream() throws(SegueError) -> (near: StreamSocket, far: Int32)
   /// Starts a download, whose end is a callback.
   func start(_ download: AttachmentDownload, of app: App) throws(SegueError)
 }

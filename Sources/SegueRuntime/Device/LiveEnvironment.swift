@@ -30,6 +30,7 @@ final class LiveEnvironment: AppEnvironment {
 
   func drawIdentifier() throws(SegueError) -> Identifier { try identifiers.next() }
   func wrap(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }
+  func makeStream() throws(SegueError) -> (near: StreamSocket, far: Int32) { try StreamSocket.pair() }
 
   func takeLink(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> OwnedDescriptor {
     OwnedDescriptor(try Socket.take(fd, isOfAnyUser: isOfAnyUser))

@@ -42,6 +42,19 @@ final class FleetEnvironment: AppEnvironment {
     return FleetDescriptor(far)
   }
 
+  /// The bytes travel when the fleet advances, and a host that blocks may be the one that advances it: it gets an error.
+  func makeStream() throws(SegueError) -> (near: StreamSocket, far: Int32) {
+    let ends = try StreamSocket.pair()
+    do throws(SegueError) {
+      try ends.near.limitBlocking(seconds: FleetStream.blockingTime)
+    } catch {
+      Descriptors.close(ends.near.fd)
+      Descriptors.close(ends.far)
+      throw error
+    }
+    return ends
+  }
+
   // MARK: Opening and closing
 
   func open(_ app: App, _ engine: AppEngine) throws(SegueError) {
@@ -186,7 +199,7 @@ extension FleetEnvironment: FleetProgram {
     }
     app.forgetDoneStreams(engine)
     // Too many descriptors: the receiver finds the stream aborted.
-    guard let (near, far) = try? StreamSocket.pair() else { return socket.close() }
+    guard let (near, far) = try? makeStream() else { return socket.close() }
     app.streams[request.id] = LiveStream(request.id, near, app: app)
     fleet.add(socket, far)
   }

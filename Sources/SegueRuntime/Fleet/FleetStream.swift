@@ -5,6 +5,9 @@ import SegueTransport
 /// A stream of an app of a fleet (R7.1): the host has one end of a real socket pair. Its bytes go into the fleet when
 /// the fleet advances, and bytes from the fleet go to it. Guarded by the fleet's lock.
 final class FleetStream {
+  /// Seconds of real time after which a blocking read or write of the host fails.
+  static let blockingTime: Int32 = 10
+
   let socket: FleetSocket
   /// The other end of the host's socket; closed with this object.
   private let host: StreamSocket

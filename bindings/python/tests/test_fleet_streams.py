@@ -7,6 +7,7 @@ import asyncio
 import os
 import random
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -253,3 +254,29 @@ def test_the_same_seed_gives_the_same_trace_and_nothing_is_left_open() -> None:
     assert trace() == first
     assert len(os.listdir("/proc/self/fd")) == before
     assert "reads the end of a stream" in first
+
+
+def test_a_call_that_blocks_while_the_fleet_does_not_advance_fails(segue_fleet: segue.Fleet, join: Join) -> None:
+    """Both wait for what travels only when the fleet advances: 10 s later they get an error."""
+    ends = join(segue_fleet)
+    writing, reading = ends.open()
+    outcomes: list[type[BaseException]] = []
+
+    def blocked(call: Callable[[], object]) -> None:
+        with pytest.raises(OSError) as error:
+            call()
+        outcomes.append(error.type)
+
+    calls: list[Callable[[], object]] = [lambda: writing.sendall(bytes(1 << 20)), lambda: reading.recv(1)]
+    for each in (writing, reading):
+        each.setblocking(True)
+    threads = [threading.Thread(target=blocked, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == [BlockingIOError] * 2
+    # What was written before is not lost.
+    segue_fleet.advance(1)
+    assert reading.recv(1) == b"\0"
+    ends.origin.abort(1)
