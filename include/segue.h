@@ -981,8 +981,8 @@ typedef void (*segue_explain_function)(void *context, segue_app *app, const segu
 
 /**
  * Answers "why is it not offered there?" (R6.5). Reasons that concern all apps: "invalidated", "not current",
- * "expired", "not eligible", "no hub", "no other app"; reasons that concern one app: "not frontmost" (this one), "team
- * differs", "type not declared".
+ * "expired", "not eligible", "no hub", "no other app" (neither on this device, nor is one linked, whose apps are not
+ * asked); reasons that concern one app: "not frontmost" (this one), "team differs", "type not declared".
  *   context  retained until destroy
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */

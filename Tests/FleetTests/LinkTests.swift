@@ -23,6 +23,22 @@ import Testing
     #expect(devices.fleet.violation == nil)
   }
 
+  @Test func `an activity that a linked device gets is not said to be offered to no one (R6.5)`() throws {
+    let devices = try LinkedDevices(2)
+    let editor = devices.carriers[0]
+    let viewer = devices.carriers[1]
+    editor.becomeCurrent(devices.fleet.drawIdentifier(), try ScriptedApp.activity("com.example.carrier", 1, size: 10))
+    editor.explain(0)
+    devices.wait()
+    #expect(editor.reasons?.map { $0.reason } == ["no other app"])
+    try devices.link(0, 1)
+    devices.wait()
+    #expect(devices.titles(viewer) == ["T1"])
+    editor.explain(0)
+    devices.wait()
+    #expect(editor.reasons?.isEmpty == true)
+  }
+
   @Test func `offers pass a chain of hubs, and so do continuations, declines and receipts (R3.7)`() throws {
     let devices = try LinkedDevices(4)
     try devices.linkRow()

@@ -16,7 +16,7 @@ final class LinkedDevices {
   let history = HistoryChecker()
   private let devices: [FleetDevice]
   /// The first app of each device, which carries its hub.
-  private(set) var carriers: [ScriptedApp] = []
+  private(set) var carriers: [ObservedApp] = []
   /// An app outlives its process.
   private var apps: [ScriptedApp] = []
 

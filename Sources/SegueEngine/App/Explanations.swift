@@ -65,7 +65,9 @@ final class Explanations: AppFeature {
       case .notFrontmost: Reason("not frontmost", "the device offers its frontmost activity only, which is another")
       }
     }
-    if appCount == 0 { reasons.append(Reason("no other app", "no other app is open on this device")) }
+    if appCount == 0 {
+      reasons.append(Reason("no other app", "no other app is open on this device, and no device is linked"))
+    }
     app.deliver(.explanation(request: request, reasons))
   }
 

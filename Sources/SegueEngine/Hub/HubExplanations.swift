@@ -97,7 +97,8 @@ extension HubEngine {
       guard size <= Self.explanationSize else { break }
       explanations.append(Message.Explanation(appName: identity.name, obstacle: obstacle))
     }
-    let appCount = UInt64(max(0, peers.apps.count - 1))
+    // What apps of linked devices see is known there only: each of these devices counts as an app.
+    let appCount = UInt64(max(0, peers.apps.count - 1) + peers.hubs.count { $0.isLinked })
     send(.explanation(request: explain.request, explanations, appCount: appCount), to: peer)
   }
 }
