@@ -68,8 +68,9 @@
  * segue_free work in the child; every other call there gives SEGUE_ERROR_FORKED; exec is fine. After fork in another
  * process everything works in the child, except an object, or a fleet and what is on it, that another thread was using
  * in a call at the moment of the fork. An idle app causes no wake-ups if the process gets one inotify instance; without
- * one the app checks the runtime folder every 5 s. The library stays loaded once loaded (-z nodelete). It reads these
- * environment variables:
+ * one the app checks the runtime folder every 5 s. While the device is linked, its hub pings the other every 10 s, which
+ * wakes up the app that carries the hub. The library stays loaded once loaded (-z nodelete). It reads these environment
+ * variables:
  *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that
  *                      belongs to the user and has mode 0700; else a private folder in the temporary folder. If the
  *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep
@@ -699,7 +700,8 @@ typedef segue_reply (*segue_will_save_function)(void *context, segue_activity *a
 /**
  * was_continued: another app continued the activity and restored everything that it was sent (R3.6). The origin may
  * discard its state here ("move"), unless segue_receipt_get_stale gives true: then the other app has an older state,
- * and only the origin has the newest.
+ * and only the origin has the newest. The receiver may have made its own activity current before that: its offer can
+ * appear here first.
  * continuation_ended: runs exactly once per attempt, whatever its outcome, after was_continued.
  *   activity, receipt  borrowed
  */
@@ -917,15 +919,15 @@ segue_status segue_app_get_connection(const segue_app *app, segue_connection *co
 segue_status segue_app_get_offers(const segue_app *app, segue_offer **offers, size_t capacity, size_t *count);
 
 /**
- * Describes the state of an app for people: identity, hub, offers, continuations, recent events.
+ * Describes the state of an app for people: identity, runtime folder, hub, offers, continuations, recent events.
  *   text  out, owned: free with segue_free
  */
 segue_status segue_app_describe(const segue_app *app, char **text, size_t *length);
 
-/** A flag of segue_app_link: the other end of the socket need not be a local process of this user. */
-#define SEGUE_LINK_ANY_USER 1
 typedef struct segue_link segue_link;
 
+/** A flag of segue_app_link: the other end of the socket need not be a local process of this user. */
+#define SEGUE_LINK_ANY_USER 1
 
 /**
  * Runs where the app's callbacks run: once when the link is established, with the name of the other device and no
@@ -954,10 +956,10 @@ typedef void (*segue_link_function)(void *context, segue_app *app, const char *d
  *             machine
  *   function  may be NULL
  *   context   retained until destroy
+ *   link      out, owned: release with segue_link_release, at any time; the link stays
  * Errors: INVALID_ARGUMENT (no connected stream socket; another user's, or not known whose), INVALID_STATE (the app is
  * not open, or is in a virtual fleet, which links devices by segue_fleet_device_set_linked), INVALIDATED (it is
  * closed).
- *   link      out, owned: release with segue_link_release, at any time; the link stays
  */
 segue_status segue_app_link(segue_app *app, int fd, uint32_t flags, segue_link_function function, void *context,
                             segue_destroy destroy, segue_link **link);

@@ -80,7 +80,8 @@ public enum Socket {
     guard fd >= 0 else { throw SegueError(.invalidArgument, "fd: is negative") }
     guard isStream(fd) else { throw SegueError(.invalidArgument, "fd: is no connected stream socket") }
     if !isOfAnyUser {
-      guard let user = peerUser(fd) else {
+      // A socket of another kind than Unix has no such user, which Linux tells as -1.
+      guard let user = peerUser(fd), user != uid_t.max else {
         throw SegueError(.invalidArgument, "fd: does not tell which user is at its other end (SEGUE_LINK_ANY_USER)")
       }
       guard user == geteuid() else {

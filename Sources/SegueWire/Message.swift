@@ -89,7 +89,7 @@ public enum Message: Sendable {
   case openLink(UInt64)
   /// Hub → app: the link is established; this is the other device's name.
   case linkUp(UInt64, deviceName: String)
-  /// Hub → app: the link has ended.
+  /// Hub → app: the link has ended. App → hub: ends the link.
   case linkDown(UInt64, SegueError)
 
   // Diagnostics.

@@ -266,13 +266,13 @@ public final class AppEngine {
   public var link: Link? { hub.link }
 
   public var isReady: Bool { hub.isReady }
+  /// The uptime at which it is ready, if it waits for the other apps of a hub that has just taken over.
+  public var settlesAt: Int64? { hub.settlesAt }
   public var hubGeneration: UInt64? { hub.isWelcome ? hub.generation : nil }
   /// The agent that carries the hub; nil if an app does, or there is no hub.
   public var hubAgent: AgentDescription? { hub.isWelcome ? hub.agent : nil }
 
   public func takeFault() -> HubFault? { hub.takeFault() }
-  /// The uptime at which it is ready, if it waits for the other apps of a hub that has just taken over.
-  public var settlesAt: Int64? { hub.settlesAt }
 
   /// Waits again for a hub that does not answer, but shows a heartbeat.
   public func waitForHub(_ now: Moment) { hub.waitLonger(now) }

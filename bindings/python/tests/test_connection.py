@@ -75,6 +75,19 @@ def test_the_doctor_finds_it(folder: str, newer: None) -> None:
     assert f"SEGUE_RUNTIME_DIR: {folder}" in done.stdout
 
 
+def test_the_doctor_names_the_folder_that_is_used(tmp_path: Path) -> None:
+    """Not only the variables that it may come from."""
+    tmp_path.chmod(0o700)
+    variables = {name: value for name, value in os.environ.items() if name != "SEGUE_RUNTIME_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-m", "segue", "doctor"],
+        env={**variables, "XDG_RUNTIME_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert f"runtime folder: {tmp_path}/segue\n" in done.stdout, done.stderr
+
+
 def test_the_doctor_finds_nothing(folder: str) -> None:
     done = doctor(folder)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "connected"), done.stdout + done.stderr

@@ -247,6 +247,7 @@ async def doctor(options: argparse.Namespace) -> int:
     for name in ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR"):
         print(f"{name}: {os.environ.get(name) or 'not set'}")
     async with chooser() as app:
+        print(*(shown_lines(line.strip()) for line in app.describe().split("\n") if "runtime folder: " in line))
         try:
             await asyncio.wait_for(app.ready(), options.wait)
         except (asyncio.TimeoutError, TimeoutError):

@@ -276,7 +276,7 @@ class App(Dispatcher, AppCallbacks):
         return self._current if self._current is not None and self._current.is_current else None
 
     def describe(self) -> str:
-        """Describes the state of the app for people: identity, hub, offers, continuations, recent events."""
+        """Describes the app for people: identity, runtime folder, hub, offers, continuations, recent events."""
         return _native.take_text(library.segue_app_describe, self._handle) or ""
 
     # ---- its callbacks ----
