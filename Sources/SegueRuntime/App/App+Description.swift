@@ -17,7 +17,7 @@ extension App {
     let chooser: StaticString = settings.isChooser ? " (a chooser: sees all offers)" : ""
     add("  continues: \(list(settings.types))\(chooser)")
     add("  state: \(stateName), callbacks due: \(due.count)")
-    if let device { add("  runtime folder: \(device.folder.path)") }
+    if let path = environment.runtimeFolder { add("  runtime folder: \(path)") }
     guard let engine else { return String(decoding: text, as: UTF8.self) }
     if let generation = engine.hubGeneration {
       let agent: DiagnosticText = engine.hubAgent.map { ", agent \($0.version)" } ?? ""

@@ -13,6 +13,8 @@ protocol AppEnvironment: AnyObject {
   var now: Moment { get }
   /// The process in the fleet, which checks the app's callbacks; nil if there is no fleet, or the app is not open.
   var process: FleetProcess? { get }
+  /// The path of the runtime folder; nil in a fleet, or if the app is not open.
+  var runtimeFolder: String? { get }
   /// The last known cause for not being connected.
   var problem: SegueError? { get }
 

@@ -27,6 +27,7 @@ final class LiveEnvironment: AppEnvironment {
   var now: Moment { Clock.now }
   var process: FleetProcess? { nil }
   var problem: SegueError? { driver?.problem }
+  var runtimeFolder: String? { device?.folder.path }
 
   func drawIdentifier() throws(SegueError) -> Identifier { try identifiers.next() }
   func wrap(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }

@@ -28,6 +28,7 @@ final class FleetEnvironment: AppEnvironment {
 
   var now: Moment { home.device.now }
   var problem: SegueError? { process?.driver?.problem }
+  var runtimeFolder: String? { nil }
   func drawIdentifier() -> Identifier { fleet.fleet.drawIdentifier() }
 
   func takeLink(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> OwnedDescriptor {
