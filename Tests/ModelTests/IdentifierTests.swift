@@ -30,6 +30,12 @@ import Testing
     }
   }
 
+  @Test func `an app is known by what its secret proves, never by the secret (A13)`() {
+    let secret = Identifier(high: 1, low: 2)
+    let app = AppIdentity(secret: secret, bundleIdentifier: "b", name: "n", team: "t", types: [], isChooser: false)
+    #expect(app.id == Identifier(ofSecret: secret) && app.id != secret)
+  }
+
   @Test func `of a secret it is the start of the SHA-256`() {
     let vectors: [(secret: [UInt8], id: Identifier)] = [
       (Array(0..<16), Identifier(high: 0xbe45_cb26_05bf_36be, low: 0xbde6_8484_1a28_f0fd)),
