@@ -1,3 +1,5 @@
+import SegueModel
+
 /// When an agent takes the place of the hub again after another process has taken it: at once, then with a back-off,
 /// and at most five times a minute (docs/agent.md).
 struct AgentPlace {
