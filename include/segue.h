@@ -68,9 +68,9 @@
  * segue_free work in the child; every other call there gives SEGUE_ERROR_FORKED; exec is fine. After fork in another
  * process everything works in the child, except an object, or a fleet and what is on it, that another thread was using
  * in a call at the moment of the fork. An idle app causes no wake-ups if the process gets one inotify instance; without
- * one the app checks the runtime folder every 5 s. While the device is linked, its hub pings the other every 10 s, which
- * wakes up the app that carries the hub. The library stays loaded once loaded (-z nodelete). It reads these environment
- * variables:
+ * one the app checks the runtime folder every 5 s. While the device is linked, its hub pings the other every 10 s,
+ * which wakes up the app that carries the hub. The library stays loaded once loaded (-z nodelete). It reads these
+ * environment variables:
  *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that
  *                      belongs to the user and has mode 0700; else a private folder in the temporary folder. If the
  *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep

@@ -78,8 +78,8 @@ final class HubConnection {
     self.generation = generation
   }
 
-  /// All offers that the hub knows have arrived. An app that was never ready waits for the apps that may still register:
-  /// it keeps no offers of a former hub.
+  /// All offers that the hub knows have arrived. An app that was never ready knows no offers of a former hub. So it
+  /// waits for the apps that may still register.
   /// - Parameter settling: milliseconds that these apps have.
   /// - Returns: whether it is ready.
   func receiveReady(settling: Int64, _ now: Moment) -> Bool {

@@ -43,7 +43,7 @@ final class FleetEnvironment: AppEnvironment {
     return FleetDescriptor(far)
   }
 
-  /// The bytes travel when the fleet advances, and a host that blocks may be the one that advances it: it gets an error.
+  /// The bytes travel when the fleet advances. A host that blocks may be the one that advances it: it gets an error.
   func makeStream() throws(SegueError) -> (near: StreamSocket, far: Int32) {
     let ends = try StreamSocket.pair()
     do throws(SegueError) {
