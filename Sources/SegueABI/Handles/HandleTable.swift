@@ -10,8 +10,8 @@ let handles = HandleTable()
 
 struct HandleTable {
   /// Runs the body of an exported function: checks the process, keeps the object in place while `body` runs, and turns
-  /// an error into a status and this thread's last error. The thread is not cancelled meanwhile. Compiled once per type
-  /// of object: a copy in each function would make the library a tenth larger.
+  /// an error into a status and this thread's last error. The thread is not cancelled meanwhile. Compiled once: a copy in
+  /// each function would make the library a tenth larger.
   @inline(never)
   func call<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
@@ -42,13 +42,12 @@ struct HandleTable {
   }
 
   /// Implements X_release of such an object; NULL is fine.
-  func releaseAlone<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attemptAtOnce(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
-      guard let pointer, let ticket = Ticket(pointer) else {
-        if pointer != nil { throw problem(pointer, kind.type) }
-        return
-      }
-      let (slot, _) = try take(pointer, kind.type)
+  @inline(never)
+  func releaseAlone(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
+    attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
+      guard let pointer else { return }
+      guard let ticket = Ticket(pointer) else { throw problem(pointer, type) }
+      let (slot, _) = try take(pointer, type)
       let step = slot.pointee.release(ticket.generation)
       // Must happen before the slot can be reused.
       slot.pointee.giveBack()
@@ -100,14 +99,25 @@ struct HandleTable {
   func use<Object, Result>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Result
   ) throws(SegueError) -> Result {
-    guard let pointer, let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index),
-      case .done = slot.pointee.pin(ticket.generation)
-    else { throw problem(pointer, kind.type) }
+    let (slot, ticket) = try pin(pointer, kind.type)
     defer { unpin(slot, ticket) }
-    guard slot.pointee.type == kind.type.rawValue, ticket.type == kind.type.rawValue,
-      let memory = slot.pointee.object
-    else { throw problem(pointer, kind.type) }
+    guard let memory = slot.pointee.object else { throw problem(pointer, kind.type) }
     return try borrow(memory, body)
+  }
+
+  /// Keeps the object of a handle in place until `unpin`.
+  @inline(__always)
+  private func pin(
+    _ pointer: OpaquePointer?, _ type: HandleType
+  ) throws(SegueError) -> (slot: UnsafeMutablePointer<Slot>, ticket: Ticket) {
+    guard let pointer, let ticket = Ticket(pointer), ticket.type == type.rawValue,
+      let slot = SlotStore.find(ticket.index), case .done = slot.pointee.pin(ticket.generation)
+    else { throw problem(pointer, type) }
+    guard slot.pointee.type == type.rawValue else {
+      unpin(slot, ticket)
+      throw problem(pointer, type)
+    }
+    return (slot, ticket)
   }
 
   /// Does the same for a handle that may be NULL: `body` then gets nil.
@@ -120,56 +130,71 @@ struct HandleTable {
   }
 
   /// Writes a handle of an object, with one more count, to an `out, owned` parameter. Does nothing if `out` is NULL.
+  @inline(__always)
   func give<Object>(
     _ object: Object, _ kind: HandleKind<Object>, to out: UnsafeMutablePointer<OpaquePointer?>?
   ) throws(SegueError) {
-    guard let out else { return }
-    out.pointee = try make(object, kind)
+    try give(object, kind.type, to: out)
+  }
+
+  @inline(never)
+  private func give(
+    _ object: Handled, _ type: HandleType, to out: UnsafeMutablePointer<OpaquePointer?>?
+  ) throws(SegueError) {
+    if let out { out.pointee = try make(object, type) }
   }
 
   /// Returns a handle of an object, with one more count. The process has been checked.
+  @inline(__always)
   func make<Object>(_ object: Object, _ kind: HandleKind<Object>) throws(SegueError) -> OpaquePointer? {
+    try make(object, kind.type)
+  }
+
+  @inline(never)
+  private func make(_ object: Handled, _ type: HandleType) throws(SegueError) -> OpaquePointer? {
     guard let slots = ProcessState.slots else { throw SlotStore.outOfMemory }
-    return try slots.issue(object, kind.type).pointer
+    return try slots.issue(object, type).pointer
   }
 
   /// Lends a handle to a callback, with a count until that returns. Nil, without a call, if there is no memory for a
   /// handle.
+  @inline(__always)
   func lend<Object, Result>(
     _ object: Object, _ kind: HandleKind<Object>, _ body: (OpaquePointer) -> Result
   ) -> Result? {
-    do throws(SegueError) {
-      guard let pointer = try make(object, kind) else { return nil }
-      defer { _ = release(pointer, kind) }
-      return body(pointer)
-    } catch { return nil }
+    guard let pointer = lent(object, kind.type) else { return nil }
+    defer { _ = release(pointer, kind.type) }
+    return body(pointer)
   }
 
+  @inline(never)
+  private func lent(_ object: Handled, _ type: HandleType) -> OpaquePointer? { try? make(object, type) }
+
   /// Implements X_retain.
-  func retain<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attemptAtOnce(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
-      try use(pointer, kind) { (_) throws(SegueError) in
-        // The pin guarantees the pointer, the slot and the type, but a release may happen in between.
-        guard let pointer, let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
-        switch slot.pointee.retain(ticket.generation) {
-        case .full: throw SegueError(.limitExceeded, "\(kind.type.name): too many counts")
-        case .invalid: throw problem(pointer, kind.type)
-        default: break
-        }
+  @inline(never)
+  func retain(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
+    attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
+      // The pin guarantees the slot and the type, but a release may happen in between.
+      let (slot, ticket) = try pin(pointer, type)
+      defer { unpin(slot, ticket) }
+      switch slot.pointee.retain(ticket.generation) {
+      case .full: throw SegueError(.limitExceeded, "\(type.name): too many counts")
+      case .invalid: throw problem(pointer, type)
+      default: break
       }
     }
   }
 
   /// Implements X_release; NULL is fine.
-  func release<Object>(_ pointer: OpaquePointer?, _ kind: HandleKind<Object>) -> segue_status {
-    attemptAtOnce(evenInFork: kind.type.worksInFork) { () throws(SegueError) in
-      guard let pointer else { return }
+  @inline(never)
+  func release(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
+    attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
+      guard pointer != nil else { return }
       // The object must stay until the count is taken, or the slot might have been reused.
-      try use(pointer, kind) { (_) throws(SegueError) in
-        guard let ticket = Ticket(pointer), let slot = SlotStore.find(ticket.index) else { return }
-        // The pin remains, so this is never the last step.
-        if case .invalid = slot.pointee.release(ticket.generation) { throw problem(pointer, kind.type) }
-      }
+      let (slot, ticket) = try pin(pointer, type)
+      defer { unpin(slot, ticket) }
+      // The pin remains, so this is never the last step.
+      if case .invalid = slot.pointee.release(ticket.generation) { throw problem(pointer, type) }
     }
   }
 
