@@ -126,8 +126,8 @@ def test_a_stopped_agent_takes_its_place_again(pair, agent, start):
     program.signal(signal.SIGSTOP)
     stopped = milliseconds()
     newcomer = start("newcomer")
-    assert float(newcomer.hears("connection ready")["at"]) - stopped < 1500
     newcomer.hears("appeared one")
+    assert float(newcomer.hears("connection ready")["at"]) - stopped < 1500
     for app in pair:
         app.hears("connection searching")
         app.hears("connection ready")
