@@ -40,7 +40,7 @@ enum ProcessState {
     becomeStarter()
     defer { starter.store(0, ordering: .releasing) }
     guard stage.load(ordering: .relaxed) == untouched else { return }
-    _ = SlotStore.outOfMemory
+    SlotStore.prepareOutOfMemory()
     try handleFork()
     slots = try SlotStore()
     Log.readEnvironment()

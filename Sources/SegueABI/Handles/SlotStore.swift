@@ -127,6 +127,9 @@ final class SlotStore: @unchecked Sendable {
     capacity += count
   }
 
-  /// Exists beforehand: `ProcessState` makes it, while there is memory.
-  static let outOfMemory = SegueError(.system, "out of memory")
+  /// `ProcessState` makes it, while there is memory. No lazy constant: a child of a fork would wait for ever for the
+  /// thread that was making that.
+  nonisolated(unsafe) private static var prepared: SegueError?
+  static func prepareOutOfMemory() { if prepared == nil { prepared = SegueError(.system, "out of memory") } }
+  static var outOfMemory: SegueError { prepared ?? SegueError(.system, "out of memory") }
 }
