@@ -10,8 +10,8 @@ let handles = HandleTable()
 
 struct HandleTable {
   /// Runs the body of an exported function: checks the process, keeps the object in place while `body` runs, and turns
-  /// an error into a status and this thread's last error. The thread is not cancelled meanwhile. Compiled once: a copy in
-  /// each function would make the library a tenth larger.
+  /// an error into a status and this thread's last error. The thread is not cancelled meanwhile. Compiled once: a copy
+  /// in each function would make the library a tenth larger.
   @inline(never)
   func call<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
