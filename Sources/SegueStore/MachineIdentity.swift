@@ -10,7 +10,7 @@ public struct MachineIdentity: Sendable {
   /// The identity of the machine with this id.
   public init(ofMachine id: String) {
     let key = Array("org.segue.state-folder".utf8)
-    text = Self.hexadecimal(SHA256.authenticate(Array(id.utf8), key: key))
+    text = Self.hexadecimal(SecureHash.hmacSHA256(Array(id.utf8), key: key))
   }
 
   /// The identity of this machine; nil if it has no machine id, as some containers.

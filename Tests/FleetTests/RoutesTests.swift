@@ -6,8 +6,10 @@ import Testing
 
 /// How a network of hubs learns of offers (R1.11, R2.8). What a hub believes: RoutesTests of the engine.
 @Suite struct RoutesTests {
-  @Test func `a change is told once to each hub of a full mesh, and what went leaves nothing (R1.11, R2.8)`() throws {
-    let count = 12
+  /// Devices that are all linked with each other: an editor on the first one, which offers, and a viewer on each other.
+  private func fullMesh(
+    _ count: Int
+  ) throws -> (devices: LinkedDevices, editor: ObservedApp, viewers: [ObservedApp]) {
     let devices = try LinkedDevices(count)
     try devices.linkAll()
     let editor = try devices.open("editor", on: 0)
@@ -15,6 +17,12 @@ import Testing
     devices.wait()
     try devices.offer(1, by: editor)
     devices.wait()
+    return (devices, editor, viewers)
+  }
+
+  @Test func `a change is told once to each hub of a full mesh, and what went leaves nothing (R1.11, R2.8)`() throws {
+    let count = 12
+    let (devices, editor, viewers) = try fullMesh(count)
     let kept = try (0..<count).map { try #require(devices.hub($0)).remoteHubs.bytes.count }
     for number in 2..<7 {
       let before = devices.readCount
@@ -33,13 +41,7 @@ import Testing
 
   @Test func `a device of a full mesh that is gone is looked for nowhere (R1.11)`() throws {
     let count = 9
-    let devices = try LinkedDevices(count)
-    try devices.linkAll()
-    let editor = try devices.open("editor", on: 0)
-    let viewers = try (1..<count).map { try devices.open("viewer", on: $0) }
-    devices.wait()
-    try devices.offer(1, by: editor)
-    devices.wait()
+    let (devices, editor, viewers) = try fullMesh(count)
     for device in 1..<count { try devices.unlink(0, device) }
     devices.wait(4 * LinkedDevices.delay)
     for viewer in viewers { #expect(devices.titles(viewer).isEmpty) }

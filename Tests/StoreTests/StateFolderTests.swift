@@ -75,23 +75,4 @@ import Testing
     #expect(text == MachineIdentity(ofMachine: "0123456789abcdef0123456789abcdef").text + "\n")
     #expect(text.utf8.count == 65 && !text.contains("0123456789abcdef0123"))
   }
-
-  @Test(arguments: [
-    (0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-    (3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-    (56, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
-  ])
-  func `digests are those of FIPS 180-4`(count: Int, digest: String) {
-    let texts = [0: "", 3: "abc", 56: "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"]
-    let bytes = SHA256.digest(Array((texts[count] ?? "").utf8))
-    #expect(bytes.map { String(format: "%02x", $0) }.joined() == digest)
-  }
-
-  @Test func `the HMAC is that of RFC 4231`() {
-    let key = [UInt8](repeating: 0x0b, count: 20)
-    let bytes = SHA256.authenticate(Array("Hi There".utf8), key: key)
-    #expect(
-      bytes.map { String(format: "%02x", $0) }.joined()
-        == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
-  }
 }
