@@ -52,6 +52,7 @@ let package = Package(
     module("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
     module("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver"]),
     module("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
+    module("SegueRouting", imports: ["SegueModel"]),
     module("SegueStore", imports: ["SegueModel", "CLinux", "CSQLite"], links: ["sqlite3"]),
     module(
       "SegueRuntime",
@@ -71,7 +72,7 @@ let package = Package(
     module(
       "SegueAgent",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueTransport", "SegueRuntime", "SegueStore",
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueTransport", "SegueRuntime", "SegueRouting", "SegueStore",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
@@ -85,6 +86,7 @@ let package = Package(
         .testTarget(name: "ABITests", dependencies: ["CFFI"]),
         .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver"]),
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
+        .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet"]),
         .testTarget(
           name: "StoreTests", dependencies: ["SegueStore", "StoreProbe", "CLinux", "CSQLite"], exclude: ["disk.c"]),

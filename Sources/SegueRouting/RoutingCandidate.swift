@@ -1,0 +1,41 @@
+import SegueModel
+
+/// An app that might continue an activity here, with what speaks for it and against it (R6.5).
+public struct RoutingCandidate: Sendable {
+  /// What speaks for an app, the strongest last (R6.2).
+  public enum Preference: Sendable, Equatable, Comparable {
+    case none
+    /// Higher if it was used more recently.
+    case used(UInt64)
+    /// The user chose it for the type.
+    case chosen
+    case sameBundle
+  }
+
+  /// What speaks against an app: with any of these it is not chosen.
+  public enum Obstacle: Sendable {
+    /// It is the origin, and no other process of it runs.
+    case isOrigin
+    case teamDiffers
+    case typeNotDeclared
+    /// It takes other payload versions, namely these (R3.7).
+    case versionDeclined([UInt32])
+    /// It does not run, and no manifest describes it.
+    case noManifest
+    /// It does not run, and cannot be started, because of this.
+    case noLaunchCommand(SegueError)
+  }
+
+  public let bundleIdentifier: String
+  /// For people.
+  public let name: String
+  /// Nil: no manifest describes it.
+  public let declaration: AppDeclaration?
+  /// Whether it is open on this device, by a process that is not the origin.
+  public let isRunning: Bool
+  public let preference: Preference
+  /// None: it can continue the activity.
+  public let obstacles: [Obstacle]
+
+  public var isEligible: Bool { obstacles.isEmpty }
+}

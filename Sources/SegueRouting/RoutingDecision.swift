@@ -1,0 +1,8 @@
+/// Which app continues an activity here, and why not another (R6.2, R6.5).
+public struct RoutingDecision: Sendable {
+  /// The best first; those with an obstacle come after all others.
+  public let candidates: [RoutingCandidate]
+
+  /// The app that continues the activity; nil: none can.
+  public var chosen: RoutingCandidate? { candidates.first.flatMap { $0.isEligible ? $0 : nil } }
+}
