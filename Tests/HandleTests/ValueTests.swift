@@ -18,7 +18,7 @@ import Testing
   private var lastMessage: String {
     var buffer = [CChar](repeating: 0, count: Int(SEGUE_MESSAGE_SIZE))
     _ = segue_last_error(&buffer, buffer.count)
-    return String(cString: buffer)
+    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   private func withValue(_ cbor: [UInt8], _ body: (OpaquePointer) throws -> Void) throws {
