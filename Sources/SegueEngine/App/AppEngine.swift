@@ -67,9 +67,7 @@ public final class AppEngine {
   public func tick(_ now: Moment) {
     hub.tick(now)
     if hub.settle(now) { seen.becomeReady(now) }
-    let wasReconciling = seen.list.isReconciling
-    for feature in features { feature.tick(now) }
-    if wasReconciling { askOrigins(now) }
+    askingOrigins(now) { for feature in features { feature.tick(now) } }
   }
 
   // MARK: The current activity
@@ -315,27 +313,18 @@ public final class AppEngine {
       if hub.isWelcome { try handle(message, descriptor, now) } else { receiveWelcome(message, now) }
     case .data(let channel, let bytes):
       link.grant(bytes.count, to: channel)
-      if incoming.hasChannel(channel) {
-        incoming.received(bytes, on: channel, now)
-      } else {
-        requests.received(bytes, on: channel, now)
-      }
-    case .end(let channel, _):
-      if incoming.hasChannel(channel) {
-        incoming.receivedEnd(of: channel, now)
-      } else {
-        requests.receivedEnd(of: channel)
-      }
-    case .reset(let channel):
-      if incoming.hasChannel(channel) {
-        incoming.receivedReset(of: channel, now)
-      } else {
-        requests.receivedReset(of: channel)
-      }
+      reader(of: channel).received(bytes, on: channel, now)
+    case .end(let channel, _): reader(of: channel).receivedEnd(of: channel, now)
+    case .reset(let channel): reader(of: channel).receivedReset(of: channel, now)
     case .room(let channel, _):
       outgoing.pump(channel, now)
       requests.pump(channel)
     }
+  }
+
+  /// The feature that reads a channel of the hub.
+  private func reader(of channel: Link.Channel) -> any ChannelReader {
+    if incoming.hasChannel(channel) { incoming } else { requests }
   }
 
   private func handle(_ message: Message, _ descriptor: PassedDescriptor?, _ now: Moment) throws(SegueError) {
@@ -343,14 +332,8 @@ public final class AppEngine {
     case .goodbye(let error): hub.report(.refused(error))
     case .ping(let number): hub.send(.pong(number), isUrgent: true)
     case .pong: hub.answered(now)
-    case .offer(let offer, let timing, _):
-      let wasReconciling = seen.list.isReconciling
-      seen.put(offer, timing, now)
-      if wasReconciling { askOrigins(now) }
-    case .gone(let id, _):
-      let wasReconciling = seen.list.isReconciling
-      seen.remove(id)
-      if wasReconciling { askOrigins(now) }
+    case .offer(let offer, let timing, _): askingOrigins(now) { seen.put(offer, timing, now) }
+    case .gone(let id, _): askingOrigins(now) { seen.remove(id) }
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
     case .fetch(let continuation, let milliseconds, let receiver):
       outgoing.fetched(continuation, milliseconds: milliseconds, receiver: receiver, now)
@@ -404,9 +387,11 @@ public final class AppEngine {
     }
   }
 
-  /// Sends messages that waited until their origins may have registered with the new hub.
-  private func askOrigins(_ now: Moment) {
-    guard hub.isWelcome else { return }
+  /// Sends messages that waited until their origins may have registered with the new hub, as they may have by `change`.
+  private func askingOrigins(_ now: Moment, after change: () -> Void) {
+    let wasReconciling = seen.list.isReconciling
+    change()
+    guard wasReconciling, hub.isWelcome else { return }
     streams.askWaiting(now)
     requests.sendWaiting(now)
   }

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueWire
 
 /// A feature of an app: owns its state, and has the same life cycle as all others. A feature calls only those that it
 /// was created with, which come before it in `AppEngine.features`; none calls back.
@@ -18,6 +19,15 @@ protocol AppFeature: AnyObject {
   var leak: StaticString? { get }
   /// The first violated invariant, or nil.
   var brokenInvariant: StaticString? { get }
+}
+
+/// A feature that reads channels of the hub.
+protocol ChannelReader: AnyObject {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment)
+  /// All bytes have arrived.
+  func receivedEnd(of channel: Link.Channel, _ now: Moment)
+  /// The hub aborted the channel, or some of its bytes are missing.
+  func receivedReset(of channel: Link.Channel, _ now: Moment)
 }
 
 extension AppFeature {

@@ -64,7 +64,7 @@ private final class AppRequest {
 }
 
 /// The requests of an app, and those of receivers to it.
-final class AppRequests: AppFeature {
+final class AppRequests: AppFeature, ChannelReader {
   /// The most requests of an app in progress, and of one receiver to it.
   static let limit = 128
   /// The most requests of all receivers to it.
@@ -275,7 +275,7 @@ final class AppRequests: AppFeature {
     if request.bytes.count > size { end(request, Self.notAsAnnounced) }
   }
 
-  func receivedEnd(of channel: Link.Channel) {
+  func receivedEnd(of channel: Link.Channel, _ now: Moment) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     let bytes = request.bytes
     guard bytes.count == size else { return end(request, Self.notAsAnnounced) }
@@ -288,7 +288,7 @@ final class AppRequests: AppFeature {
     }
   }
 
-  func receivedReset(of channel: Link.Channel) {
+  func receivedReset(of channel: Link.Channel, _ now: Moment) {
     guard let request = request(on: channel) else { return }
     // The answer gives the cause.
     if request.isOurs, case .sending = request.phase { return wait(request) }

@@ -57,7 +57,7 @@ private struct IncomingContinuation {
 }
 
 /// Continuations of which this app is the receiver. Invariant: at most one is in progress.
-final class IncomingContinuations: AppFeature {
+final class IncomingContinuations: AppFeature, ChannelReader {
   private let app: AppContext
   private let hub: HubConnection
   private let seen: SeenOffers
