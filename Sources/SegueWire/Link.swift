@@ -45,12 +45,9 @@ public final class Link {
   public private(set) var outgoingDescriptor: PassedDescriptor?
   var kept: Kept?
   private var outgoing: [Outgoing] = []
-  private var incoming: [Incoming] = []
+  private var incoming: IncomingChannels
   var nextChannel: Channel
   private var turn = 0
-  /// The highest channel that a message of the peer has named: late frames of lower ones may still arrive.
-  private var highestAccepted: Channel = 0
-  private var peerParity: Channel
 
   /// A channel that this side opened and writes to.
   private struct Outgoing {
@@ -64,28 +61,18 @@ public final class Link {
     var isFinished: Bool { finalTotal != nil }
   }
 
-  /// A channel of the peer that this side reads.
-  private struct Incoming {
-    let channel: Channel
-    /// The remaining credit of the peer.
-    var credit = Link.window
-    /// Consumed bytes that were not granted again yet.
-    var used = 0
-    /// The number of received bytes.
-    var total: UInt64 = 0
-  }
-
   public init(side: LinkSide) {
-    nextChannel = 1
-    peerParity = 0
-    take(side)
+    nextChannel = Link.firstChannel(of: side)
+    incoming = IncomingChannels(side: side)
   }
 
   /// Before any channel is open.
   public func take(_ side: LinkSide) {
-    nextChannel = side == .connecting ? 1 : 2
-    peerParity = side == .connecting ? 0 : 1
+    nextChannel = Link.firstChannel(of: side)
+    incoming = IncomingChannels(side: side)
   }
+
+  private static func firstChannel(of side: LinkSide) -> Channel { side == .connecting ? 1 : 2 }
 
   // MARK: Sending
 
@@ -181,9 +168,7 @@ public final class Link {
   public func reset(_ channel: Channel) {
     if let index = outgoing.firstIndex(where: { $0.channel == channel }) {
       outgoing.remove(at: index)
-    } else if let index = incoming.firstIndex(where: { $0.channel == channel }) {
-      incoming.remove(at: index)
-    } else {
+    } else if incoming.remove(channel) == nil {
       return
     }
     Frame.append(.reset, channel: channel, to: &waiting)
@@ -192,27 +177,16 @@ public final class Link {
   // MARK: Receiving
 
   /// Accepts the channel that a message of the peer has named.
-  public func accept(_ channel: Channel) throws(SegueError) {
-    guard channel != 0, channel & 1 == peerParity, channel > highestAccepted else {
-      throw SegueError(.malformed, "link: channel \(channel) cannot be opened")
-    }
-    guard incoming.count < Link.channelLimit else { throw SegueError(.malformed, "link: too many channels") }
-    highestAccepted = channel
-    incoming.append(Incoming(channel: channel))
-  }
+  public func accept(_ channel: Channel) throws(SegueError) { try incoming.accept(channel) }
 
   /// Consumed bytes of a channel before credit is sent: a small document costs no credit frame.
   static let grantSize = window - Frame.dataLimit
 
   /// Grants the peer as many bytes as were consumed, in a credit frame once there are enough.
   public func grant(_ count: Int, to channel: Channel) {
-    guard let index = incoming.firstIndex(where: { $0.channel == channel }), count > 0 else { return }
-    incoming[index].used += count
-    let used = incoming[index].used
-    guard used >= Link.grantSize else { return }
-    incoming[index].used = 0
-    incoming[index].credit += used
-    Frame.append(.credit, channel: channel, UInt32(clamping: used), to: &waiting)
+    let granted = incoming.consume(count, of: channel)
+    guard granted > 0 else { return }
+    Frame.append(.credit, channel: channel, UInt32(clamping: granted), to: &waiting)
     // This wakes the peer anyway.
     acknowledge()
   }
@@ -275,30 +249,16 @@ public final class Link {
   }
 
   private func data(_ body: ArraySlice<UInt8>, of channel: Channel) throws(SegueError) -> Event? {
-    guard let index = incoming.firstIndex(where: { $0.channel == channel }) else {
-      try checkWasOpen(channel)
-      return nil
-    }
-    guard body.count <= incoming[index].credit else { throw SegueError(.malformed, "link: more bytes than credit") }
-    incoming[index].credit -= body.count
-    incoming[index].total += UInt64(body.count)
-    return .data(channel, body)
+    if try incoming.receive(body.count, on: channel) { return .data(channel, body) }
+    try incoming.checkWasOpen(channel, next: nextChannel)
+    return nil
   }
 
   /// - Returns: the number of its bytes that have arrived; nil if it was aborted before.
   private func removeIncoming(_ channel: Channel) throws(SegueError) -> UInt64? {
-    guard let index = incoming.firstIndex(where: { $0.channel == channel }) else {
-      try checkWasOpen(channel)
-      return nil
-    }
-    return incoming.remove(at: index).total
-  }
-
-  /// Late frames of an aborted channel are fine; frames of a channel that never existed are not.
-  private func checkWasOpen(_ channel: Channel) throws(SegueError) {
-    // Adds nothing to the peer's highest number, which may be the largest of all.
-    let wasOpen = channel & 1 == peerParity ? channel <= highestAccepted : channel < nextChannel
-    guard channel != 0, wasOpen else { throw SegueError(.malformed, "link: no channel \(channel)") }
+    if let total = incoming.remove(channel) { return total }
+    try incoming.checkWasOpen(channel, next: nextChannel)
+    return nil
   }
 
   // MARK: Output
