@@ -8,7 +8,7 @@ import socket
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Iterable
-from ctypes import byref, c_int32
+from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
@@ -17,7 +17,7 @@ from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
 from ._app_callbacks import AppCallbacks
 from ._app_delegate import make_app_delegate
-from ._connection import Connection
+from ._connection import Connection, state_of
 from ._continuation import Continuation, continuation_of
 from ._dispatch import Dispatcher
 from ._hooks import is_later
@@ -29,12 +29,7 @@ from ._offer import Offer, OfferEvent
 from ._offer_events import OfferEvents
 from ._pending import Pending, Readiness
 from ._unique import shown
-from .errors import (
-    CancelledError,
-    Error,
-    InvalidArgumentError,
-    error_of,
-)
+from .errors import CancelledError, Error, InvalidArgumentError
 
 if TYPE_CHECKING:
     from _typeshed import StrOrBytesPath
@@ -205,23 +200,13 @@ class App(Dispatcher, AppCallbacks):
     @property
     def connection(self) -> Connection:
         """Whether the app is registered with a hub; if not, `connection_problem` may say why."""
-        return Connection(self._connection_state()[0])
+        return state_of(self._handle)[0]
 
     @property
     def connection_problem(self) -> Error | None:
         """The last known cause for not being ready; None if there is none, or the app is ready. The app retries at
         once when something changes, otherwise every 16 s."""
-        _, status, message = self._connection_state()
-        return error_of(status, message or "") if status else None
-
-    def _connection_state(self) -> tuple[int, int, str | None]:
-        connection, problem = c_int32(), c_int32()
-
-        def get(handle: int, message: Any, length: Any) -> None:
-            library.segue_app_get_connection(handle, byref(connection), byref(problem), message, length)
-
-        message = _native.take_text(get, self._handle)
-        return connection.value, problem.value, message
+        return state_of(self._handle)[1]
 
     def ready(self) -> Pending[None]:
         """Waits until the app is registered with a hub and knows its offers: `await app.ready()`, or `.wait(5)`."""
@@ -349,7 +334,7 @@ class App(Dispatcher, AppCallbacks):
         try:
             result = handler(activity, continuation)
             if is_later(result):
-                self._run_later(result, lambda value, error: _complete(continuation, activity, value, error))
+                self._run_later(result, lambda answer, error: continuation._complete_with(activity, answer, error))
                 return _REPLY_LATER
         except BaseException as error:
             continuation._end(None, error)
@@ -395,14 +380,3 @@ class App(Dispatcher, AppCallbacks):
         if self._activity_delegate is not None:
             release("segue_activity_delegate_release", self._activity_delegate)
         super().__del__(release)
-
-
-def _complete(continuation: Continuation, activity: Activity, answer: Any, error: BaseException | None) -> None:
-    """An async on_continue has answered."""
-    try:
-        continuation.complete(error is None and answer is not False)
-    except Error as late:  # the origin was told that it failed
-        error = error or late
-        raise
-    finally:
-        continuation._end(None if error is not None else activity, error)

@@ -4,6 +4,12 @@
 from __future__ import annotations
 
 import enum
+from ctypes import byref, c_int32
+from typing import Any
+
+from . import _native
+from ._native import library
+from .errors import Error, error_of
 
 
 class Connection(enum.IntEnum):
@@ -13,3 +19,14 @@ class Connection(enum.IntEnum):
     """Looking for a hub, or becoming it."""
     READY = 1
     """Registered, and all offers that the hub knew at that time have arrived."""
+
+
+def state_of(app: int) -> tuple[Connection, Error | None]:
+    """Returns the state of an app's connection, and the last known cause for not being ready."""
+    connection, problem = c_int32(), c_int32()
+
+    def get(handle: int, message: Any, length: Any) -> None:
+        library.segue_app_get_connection(handle, byref(connection), byref(problem), message, length)
+
+    message = _native.take_text(get, app)
+    return Connection(connection.value), error_of(problem.value, message or "") if problem.value else None

@@ -166,6 +166,16 @@ class Continuation(_native.Handle, Pending[Activity]):
             self._unanswered = False
             self.complete(handled)
 
+    def _complete_with(self, activity: Activity, answer: Any, error: BaseException | None) -> None:
+        """An async on_continue has answered, or failed."""
+        try:
+            self.complete(error is None and answer is not False)
+        except Error as late:  # the origin was told that it failed
+            error = error or late
+            raise
+        finally:
+            self._end(None if error is not None else activity, error)
+
     def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
         if self._unanswered and not _native.is_leaving():
             with suppress(Error):  # it has ended otherwise
