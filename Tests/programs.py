@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import re
 import signal
@@ -88,6 +89,14 @@ class Program:
 
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
+
+    def stop(self) -> None:
+        """Stops it, as SIGSTOP does, and waits until all of its threads stand still: the one that gets the signal may
+        have to wait for a processor."""
+        self.signal(signal.SIGSTOP)
+        state = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if state is None or state.si_code != os.CLD_STOPPED:
+            raise self._error("has ended, and cannot be stopped")
 
     def end_input(self) -> None:
         assert self._process.stdin is not None

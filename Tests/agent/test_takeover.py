@@ -123,7 +123,7 @@ def test_a_stopped_agent_takes_its_place_again(pair, agent, start):
     editor, viewer = pair
     program = agent()
     back(pair, milliseconds())
-    program.signal(signal.SIGSTOP)
+    program.stop()
     stopped = milliseconds()
     newcomer = start("newcomer")
     newcomer.hears("appeared one")

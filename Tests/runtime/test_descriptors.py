@@ -186,7 +186,7 @@ def test_who_makes_a_shared_socket_wait_stops_nobody(connect, hub):
         # As many bytes as the hub reads at a time, so that it looks for more; the last frame is not complete.
         first = message("resume", uuid.uuid4(), [])
         rest = bytes(LARGEST + HEAD_SIZE - len(first))
-        os.kill(hub.pid, signal.SIGSTOP)
+        hub.program.stop()
         near.sendall(first + struct.pack(">II", FRAMES["message"] << 24 | LARGEST, 0) + rest)
         os.kill(hub.pid, signal.SIGCONT)
         other.send(message("ping", 1))

@@ -67,7 +67,7 @@ def test_who_ends_without_reading_is_gone(start, connect):
     hub, viewer = start("hub").ready(), start("viewer").ready()
     stranger = connect(hello())
     stranger.socket.recv(1, socket.MSG_PEEK)
-    hub.program.signal(signal.SIGSTOP)
+    hub.program.stop()
     stranger.send(message("publish", uuid.uuid4(), TYPE, "last word", 0, 0, 0, None, False, 1))
     stranger.close()
     hub.program.signal(signal.SIGCONT)

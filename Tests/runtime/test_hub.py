@@ -170,7 +170,7 @@ def test_kills_at_any_moment(start, tmp_path):
 def stopped(trio):
     """The trio, whose hub has been stopped; it is woken in the end."""
     hub, editor, viewer = trio
-    hub.program.signal(signal.SIGSTOP)
+    hub.program.stop()
     yield hub, editor, viewer, milliseconds()
     hub.program.signal(signal.SIGCONT)
 

@@ -8,6 +8,7 @@ import hashlib
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ PATIENCE = 20.0
 
 Opener = Callable[..., segue.App]
 Log = list[tuple[int, str]]
+Pair = tuple[segue.App, segue.App]
 
 
 failed = pytest.StashKey[bool]()
@@ -123,6 +125,13 @@ def environment(folder: str) -> dict[str, str]:
     return {**os.environ, "SEGUE_RUNTIME_DIR": folder, "SEGUE_LIBRARY": segue.library_path, "PYTHONPATH": path}
 
 
+def stop(program: subprocess.Popen[str]) -> None:
+    """Stops a child, and waits until all of its threads stand still: the one that gets the signal may have to wait."""
+    program.send_signal(signal.SIGSTOP)
+    state = os.waitid(os.P_PID, program.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    assert state is not None and state.si_code == os.CLD_STOPPED
+
+
 def continued_by(viewer: segue.App, *others: segue.App) -> segue.Activity:
     """The first offer that an app of this process sees, continued; `others` take part in it."""
     apps = [viewer, *others]
@@ -142,6 +151,30 @@ def both_ends(editor: segue.App, viewer: segue.App) -> tuple[segue.Stream, segue
     asked = continued_by(viewer, editor).stream()
     run_until([editor, viewer], lambda: asked.done and came)
     return asked.wait(0), came.pop()
+
+
+# ---- for links ----
+
+
+@pytest.fixture
+def folders() -> Iterator[tuple[str, str]]:
+    """The runtime folders of two devices."""
+    made = tempfile.mkdtemp(prefix="segue-"), tempfile.mkdtemp(prefix="segue-")
+    yield made
+    for folder in made:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def pair(folders: tuple[str, str]) -> Iterator[Pair]:
+    """An app on each of two devices that are not linked."""
+    with ExitStack() as stack:
+        first, second = (
+            stack.enter_context(segue.App("com.example.notes", runtime_folder=folder, types=[TYPE]))
+            for folder in folders
+        )
+        run_until([first, second], lambda: first.ready().done and second.ready().done)
+        yield first, second
 
 
 # ---- for attachments ----

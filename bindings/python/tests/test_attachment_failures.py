@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from attaching import LARGE, ORIGIN, RECEIVER, Both, continued, cut, left, sockets
-from conftest import PATIENCE, TYPE, Opener, Start, run_until
+from conftest import PATIENCE, TYPE, Opener, Start, run_until, stop
 
 import segue
 
@@ -88,12 +88,12 @@ def test_cancel_ends_it_and_nothing_is_left(opened: Opener, start: Start, large:
     activity = continued(app)
     began: list[int] = []
 
-    def stop(received: int, total: int) -> None:
+    def report(received: int, total: int) -> None:
         if not began:
-            os.kill(origin.pid, signal.SIGSTOP)
+            stop(origin)
         began.append(received)
 
-    fetching = activity.fetch_attachment("large", target, progress=stop)
+    fetching = activity.fetch_attachment("large", target, progress=report)
     run_until([app], lambda: began)
     ended = time.monotonic()
     fetching.cancel()

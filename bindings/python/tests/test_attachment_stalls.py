@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from attaching import LARGE, ORIGIN, Both, continued, left, sockets
-from conftest import PATIENCE, Opener, Start
+from conftest import PATIENCE, Opener, Start, stop
 
 import segue
 
@@ -32,7 +32,7 @@ def test_an_origin_that_stands_still_ends_the_fetch(quick: None, opened: Opener,
     fetching = activity.fetch_attachment("large", writer)
     os.close(writer)
     assert os.read(reader, 1)
-    origin.send_signal(signal.SIGSTOP)
+    stop(origin)
     began = time.monotonic()
     with open(reader, "rb", buffering=0) as pipe:
         while pipe.read(1 << 20):

@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from typing import Callable
 
 import pytest
-from conftest import PATIENCE, TYPE, Log, Opener, continued_by, environment, run_until
-from test_link import Pair, folders, linked, pair  # noqa: F401  (fixtures)
+from conftest import PATIENCE, TYPE, Log, Opener, Pair, continued_by, environment, run_until, stop
+from test_link import linked
 
 import segue
 
@@ -133,7 +133,7 @@ def test_a_deadline_passes(app: segue.App, origin: Start) -> None:
     began = time.monotonic()
     with pytest.raises(segue.RemoteApplicationTimedOutError):
         activity.request(b"later", timeout=0.2).wait(PATIENCE)
-    program.send_signal(signal.SIGSTOP)
+    stop(program)
     try:
         with pytest.raises(segue.RemoteApplicationTimedOutError):
             activity.request(bytes(1_000_000), timeout=0.2).wait(PATIENCE)
@@ -293,7 +293,7 @@ def test_a_future_is_an_answer_and_who_forgets_to_answer_has_failed(opened: Open
     pages.invalidate()
 
 
-def test_across_linked_devices(pair: Pair) -> None:  # noqa: F811
+def test_across_linked_devices(pair: Pair) -> None:
     """R7.5: from hub to hub, over real sockets."""
     editor, viewer = pair
     pages = segue.Activity(editor, TYPE)

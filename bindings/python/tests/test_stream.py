@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from typing import Callable
 
 import pytest
-from conftest import PATIENCE, TYPE, Opener, both_ends, continued_by, run_until
+from conftest import PATIENCE, TYPE, Opener, both_ends, continued_by, run_until, stop
 from streaming import ENDINGS, ORIGIN, OTHER_HUB, Program, continued, ended, read_all, verdict
 
 import segue
@@ -100,7 +100,7 @@ def test_a_thousand_streams_of_an_origin_that_was_stopped_are_each_the_right_one
     count = 200 if "another" in request.node.name else 1_000  # a link has 256 channels
     program = origin()
     activity = continued(app)
-    program.send_signal(signal.SIGSTOP)
+    stop(program)
     asked = [activity.stream(timeout=PATIENCE) for _ in range(count)]
     time.sleep(1)  # it stands still so long
     program.send_signal(signal.SIGCONT)
