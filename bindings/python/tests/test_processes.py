@@ -195,7 +195,15 @@ def test_the_library_is_found_or_the_error_says_where_it_was_sought(start: Start
     assert "LibraryError: cannot load libsegue.so.0 (looked in SEGUE_LIBRARY)" in errors
     program = "import os; os.environ['SEGUE_LIBRARY'] = 'libc.so.6'; import segue"
     status, _, errors = finished(start("-c", program))
-    assert "LibraryError: libc.so.6 has no segue_version" in errors
+    assert "LibraryError: cannot load libsegue.so.0 (looked in SEGUE_LIBRARY): libc.so.6 has no segue_version" in errors
+
+
+def test_the_command_line_says_in_one_line_that_the_library_cannot_be_loaded(folder: str) -> None:
+    named = {**environment(folder), "SEGUE_LIBRARY": "/nowhere/libsegue.so.0"}
+    said = subprocess.run([sys.executable, "-m", "segue", "doctor"], env=named, capture_output=True, text=True)
+    assert (said.returncode, said.stdout, said.stderr.count("\n")) == (1, "", 1)
+    assert "cannot load libsegue.so.0 (looked in SEGUE_LIBRARY): /nowhere/libsegue.so.0: cannot open" in said.stderr
+    assert "unset SEGUE_LIBRARY, or set it to a path of libsegue.so.0" in said.stderr
 
 
 def test_log_lines_become_records(start: Start) -> None:

@@ -24,6 +24,10 @@ SONAME = "libsegue.so.0"
 class LibraryError(ImportError):
     """libsegue.so.0 was not found, or does not match this package."""
 
+    def __init__(self, message: str):
+        # With the name of the package, `python -m segue` shows the message and no traceback.
+        super().__init__(message, name=__package__)
+
 
 class Library:
     """The functions of the table, each bound on first use. Those that return a status raise it."""
@@ -74,17 +78,20 @@ def last_error(status: int) -> Error:
 def _load() -> Library:
     """Loads SEGUE_LIBRARY if it is set, else the library of the package, else the system's."""
     packaged = Path(__file__).with_name(SONAME)
-    path = os.environ.get("SEGUE_LIBRARY") or (str(packaged) if packaged.exists() else SONAME)
+    named = os.environ.get("SEGUE_LIBRARY")
+    path = named or (str(packaged) if packaged.exists() else SONAME)
+    where, advice = f"{packaged} and the system's libraries", f"install it, or set SEGUE_LIBRARY to a path of {SONAME}"
+    if named:
+        where, advice = "SEGUE_LIBRARY", f"unset SEGUE_LIBRARY, or set it to a path of {SONAME}"
     try:
-        dll = ctypes.CDLL(path)
-    except OSError as error:
-        where = "SEGUE_LIBRARY" if os.environ.get("SEGUE_LIBRARY") else f"{packaged} and the system's libraries"
-        raise LibraryError(f"cannot load {SONAME} (looked in {where}): {error}") from error
-    found = Library(dll, path)
-    version = found.segue_version()
+        found = Library(ctypes.CDLL(path), path)
+        version = found.segue_version()
+    except (OSError, LibraryError) as error:
+        raise LibraryError(f"cannot load {SONAME} (looked in {where}): {error}; {advice}") from error
     # Before 1.0 the interface may change with each minor version (segue.h, VERSIONS).
     if version >> 8 != _table.VERSION >> 8:
-        raise LibraryError(f"{path} has version {version_text(version)}, wanted is {version_text(_table.VERSION)}")
+        found_version, wanted = version_text(version), version_text(_table.VERSION)
+        raise LibraryError(f"{path} has version {found_version}, wanted is {wanted}; {advice}")
     return found
 
 
