@@ -67,7 +67,9 @@ extension App {
   func objection(
     to part: Message.AttachmentPart, _ request: StreamRequest, _ receivers: [Identifier]
   ) -> SegueError? {
-    guard source(of: part, request) != nil else { return SegueError(.notFound, "it is not attached any more") }
+    guard source(of: part, request) != nil else {
+      return SegueError(.notFound, "the app that offers it has not attached it")
+    }
     guard isOpen, receivers.count < Limits.sentTransfers,
       receivers.count(where: { $0 == request.app }) < Limits.transfers
     else { return SegueError(.limitExceeded, "the app where it is attached sends as many as it may") }

@@ -41,7 +41,7 @@ public final class AttachmentSink {
 
   static var malformed: SegueError { SegueError(.malformed, "what came is no attachment") }
   private static var changed: SegueError {
-    SegueError(.handoffFailed, "the attachment was changed after it had been attached")
+    SegueError(.handoffFailed, "the file was changed after its app had attached it")
   }
 
   /// - Parameter size: from the other side. Throws HANDOFF_FAILED, SYSTEM.
