@@ -1293,9 +1293,9 @@ segue_status segue_request_release(segue_request *request);
  * there are 4 MiB or more of them, the receiver uses a second thread. All signals are blocked in these threads.
  *
  * What arrives is what was attached, or an error. A file that was written to after it was attached (its size or
- * modification time differ) does not arrive: attach it again. It may be renamed or deleted. Into a file on the same
- * device the kernel copies, from a read-only descriptor of the origin; otherwise the bytes are sent, and both sides
- * compare the SHA-256 of the whole. A transfer that breaks, or is silent for 10 s, is retried for up to
+ * modification time differ) does not arrive until the origin attaches it again. It may be renamed or deleted. Into a
+ * file on the same device the kernel copies, from a read-only descriptor of the origin; otherwise the bytes are sent,
+ * and both sides compare the SHA-256 of the whole. A transfer that breaks, or is silent for 10 s, is retried for up to
  * SEGUE_LIMIT_TRANSFER_RESUME_MS, and resumes where it was.
  *
  * SHA-256 comes from OpenSSL: the first call that attaches or fetches loads libcrypto.so.3 (else SYSTEM).
@@ -1324,8 +1324,8 @@ segue_status segue_activity_attach_bytes(segue_activity *activity, const char *n
  */
 segue_status segue_activity_remove_attachment(segue_activity *activity, const char *name, size_t name_length);
 /**
- * Lists the attachments. When a continued activity is offered again, it still lists its attachments, but they can be
- * fetched only if this app attaches them again.
+ * Lists the attachments. When this app offers a continued activity itself, the activity still lists the attachments of
+ * its former origin, but others cannot fetch them: fetch them, and attach the files that you have got.
  *   attachments  out, required, owned: release with segue_value_release; a dictionary {name: bytes}, empty if there is
  *                none
  */
@@ -1451,8 +1451,9 @@ segue_status segue_fleet_set_faults(segue_fleet *fleet, double loss, double dupl
 segue_status segue_fleet_heal(segue_fleet *fleet);
 
 /**
- * Executes the next event, and sets the clock to its time.
- *   stepped  out: false if there is no event
+ * Executes the next event, and sets the clock to its time. A loop that steps while it can comes to an end: pings
+ * between linked devices that answer, which repeat for ever, are executed only while something else is left to happen.
+ *   stepped  out: false if nothing was executed, because nothing but such pings is left
  * Errors: BUSY (another thread advances the fleet, or this is one of its callbacks).
  */
 segue_status segue_fleet_step(segue_fleet *fleet, bool *stepped);

@@ -109,9 +109,9 @@ public final class LiveFleet: Handled {
 
   // MARK: Time
 
-  /// Executes the next event. False if there is none.
+  /// Executes the next event. False if nothing is left that could happen (`Fleet.isIdle`).
   public func step() throws(SegueError) -> Bool {
-    try drive { () throws(SegueError) in oneStep(until: .max) }
+    try drive { () throws(SegueError) in !fleet.isIdle && oneStep(until: .max) }
   }
 
   /// Steps until nothing is in progress.

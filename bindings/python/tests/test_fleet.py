@@ -91,6 +91,21 @@ def test_an_interrupt_in_any_callback_ends_the_call_that_advances_the_fleet(segu
     activity.invalidate()
 
 
+def test_steps_come_to_an_end_although_linked_devices_ping_each_other(segue_fleet: segue.Fleet) -> None:
+    editor, viewer = two(segue_fleet)
+    segue.Activity(editor, TYPE, title="Draft").become_current()
+    while segue_fleet.step():
+        assert segue_fleet.time < 60
+    assert titles(viewer) == ["Draft"]
+    # What comes from outside is done, and the pings go on.
+    segue.Activity(editor, TYPE, title="Another").become_current()
+    assert segue_fleet.step()
+    while segue_fleet.step():
+        pass
+    assert titles(viewer) == ["Another"]
+    assert segue_fleet.advance(60) > 0
+
+
 def test_a_partition_is_silence_and_heals(segue_fleet: segue.Fleet) -> None:
     editor, viewer = two(segue_fleet)
     phone, laptop = editor.device, viewer.device

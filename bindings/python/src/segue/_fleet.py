@@ -113,7 +113,10 @@ class Fleet(_native.Handle):
         return _native.take_uint64(library.segue_fleet_get_time_ms, self._handle) / 1000
 
     def step(self) -> bool:
-        """Executes the next event, and sets the clock to its time. False: there is no event."""
+        """Executes the next event, and sets the clock to its time.
+
+        Returns False if nothing is left to happen but pings between linked devices, which repeat for ever.
+        """
         stepped = _table.Bool()
         library.segue_fleet_step(self._handle, byref(stepped))
         self._moved()
