@@ -16,6 +16,8 @@ public final class HubElection {
   private let directory: any HubDirectory
   private var members: [Member] = []
   private var hub: (any ElectedHub)?
+  /// The generation of the last hub that was this process, or to which one of its apps was connected; 0 if none was.
+  private var lastKnown: UInt64 = 0
   /// The uptime at which to check whether the directory exists again; nil if it is in place.
   private var movesAt: Int64?
   /// In an agent, which keeps the place of the hub; nil in an app.
@@ -64,6 +66,7 @@ public final class HubElection {
     members = []
     place = nil
     takesPlaceAt = nil
+    lastKnown = 0
     hub?.close()
     hub = nil
   }
@@ -98,14 +101,16 @@ public final class HubElection {
   }
 
   private func connect(_ app: any HubSeeker, _ minimum: UInt64, _ now: Int64) throws(SegueError) {
-    var minimum = minimum
+    var minimum = continued(minimum)
     var isNewHub = false
     do throws(SegueError) {
       for _ in 0..<Self.stepLimit {
         let highest = directory.highestGeneration
         if highest >= minimum {
           switch try directory.connect(to: highest) {
-          case .connected(let connection): return try app.connected(to: connection, generation: highest)
+          case .connected(let connection):
+            lastKnown = highest
+            return try app.connected(to: connection, generation: highest)
           case .backlogFull: return follow(app.backlogFull(at: highest), for: app, now)
           case .nobody: minimum = highest + 1
           }
@@ -131,12 +136,19 @@ public final class HubElection {
     }
   }
 
+  /// The least generation, which follows the last known one in an emptied directory: a new app waits for the apps of a
+  /// former hub, which generation 1 has not.
+  private func continued(_ minimum: UInt64) -> UInt64 {
+    directory.highestGeneration == 0 ? max(minimum, lastKnown + 1) : minimum
+  }
+
   /// - Returns: false if another process is about to become this hub.
   private func becomeHub(_ generation: UInt64) throws(SegueError) -> Bool {
     let isFrontmostOnly = members.contains { $0.app.offersFrontmostOnly }
     guard let host = try directory.becomeHub(generation, offersFrontmostOnly: isFrontmostOnly) else { return false }
     hub?.stepDown()
     hub = host
+    lastKnown = generation
     takesPlaceAt = nil
     directory.log(.info, "this process is the hub of generation \(generation) in \(directory.path)")
     stepDownIfSuperseded()
@@ -159,7 +171,7 @@ public final class HubElection {
     do throws(SegueError) {
       try directory.watch()
       if !directory.isInPlace { try reopen(now) }
-      generation = max(minimum, directory.highestGeneration + 1)
+      generation = max(continued(minimum), directory.highestGeneration + 1)
       if generation > directory.lastGeneration {
         try directory.removeLastGeneration()
         generation = 1

@@ -128,7 +128,7 @@ import Testing
     #expect(hub?.isOver == false && app.hubGeneration == 1 && directory.timer == 3_100)
     directory.reopenError = nil
     election.tick(3_100)
-    #expect(directory.hubs.count == 2 && directory.hubs[0].isOver && app.hubGeneration == 1 && directory.isInPlace)
+    #expect(directory.hubs.count == 2 && directory.hubs[0].isOver && app.hubGeneration == 2 && directory.isInPlace)
   }
 
   @Test func `a folder that was emptied has a hub again 100 ms later (section 9)`() {
@@ -138,7 +138,37 @@ import Testing
     election.directoryChanged(1_000)
     #expect(directory.timer == 1_100 && hub?.isOver == false)
     election.tick(1_100)
-    #expect(directory.hubs.count == 2 && directory.hubs[0].isOver && app.hubGeneration == 1)
+    #expect(directory.hubs.count == 2 && directory.hubs[0].isOver && app.hubGeneration == 2)
+  }
+
+  @Test func `where the folder was emptied and another is the hub already, its number counts (section 9)`() {
+    directory.open(7)
+    election.add(app, 0)
+    directory.listed = [1]
+    directory.live = [1]
+    election.directoryChanged(1_000)
+    election.tick(1_100)
+    #expect(app.hubGeneration == 1 && directory.hubs.isEmpty)
+  }
+
+  @Test func `a process that has had no app for a while begins anew (section 9)`() {
+    election.add(app, 0)
+    election.remove(app)
+    election.end()
+    directory.listed = []
+    directory.live = []
+    election.add(app, 1_000)
+    #expect(hub?.generation == 1)
+  }
+
+  @Test func `after the last generation the numbers begin anew in an emptied folder too (section 9)`() {
+    directory.open(directory.lastGeneration)
+    election.add(app, 0)
+    directory.listed = []
+    directory.live = []
+    election.directoryChanged(1_000)
+    election.tick(1_100)
+    #expect(hub?.generation == 1 && app.hubGeneration == 1)
   }
 
   @Test func `an app whose hub cannot be found by others leaves it (section 9)`() {
