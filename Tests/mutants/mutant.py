@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = ROOT / "Tests" / "mutants" / "written.toml"
 EQUIVALENT = ROOT / "Tests" / "mutants" / "equivalent.toml"
-MODULES = ("SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueRouting", "SegueStore")
+MODULES = ("SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueRouting", "SegueManifests", "SegueStore")
 DRAWN = MODULES[:5]  # from which a script draws; those of the store are written
 
 

@@ -1,0 +1,2 @@
+// What expat's header offers. No logic.
+#include <expat.h>

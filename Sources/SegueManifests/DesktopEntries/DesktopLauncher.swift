@@ -1,0 +1,47 @@
+import CLinux
+import SegueModel
+import SegueRouting
+
+/// How a `.desktop` file starts its program.
+struct DesktopLauncher {
+  /// The folders of PATH, in which `TryExec` is looked for.
+  let searchPath: [String]
+
+  /// - Parameter isGraphical: whether the app needs a display.
+  func launch(_ entry: DesktopEntry, isGraphical: Bool) -> AppLaunch {
+    do throws(SegueError) {
+      return .command(try command(entry, isGraphical))
+    } catch {
+      return .impossible(SegueError(error.status, "\(entry.path): \(error.message)"))
+    }
+  }
+
+  private func command(_ entry: DesktopEntry, _ isGraphical: Bool) throws(SegueError) -> LaunchCommand {
+    if try entry.boolean("Hidden") { throw SegueError(.notFound, "Hidden: the launcher counts as removed") }
+    let type = try entry.string("Type") ?? ""
+    guard Text.isSame(type, "Application") else {
+      throw SegueError(.malformed, "Type: expected Application, found \(type.utf8.isEmpty ? "none" : type)")
+    }
+    if let program = try entry.string("TryExec"), !isInstalled(program) {
+      throw SegueError(.notFound, "TryExec: there is no program \(program)")
+    }
+    if try entry.boolean("Terminal") {
+      throw SegueError(.wrongKind, "Terminal: an app that needs a terminal is not started; expected false")
+    }
+    guard let exec = entry.raw("Exec") else { throw SegueError(.malformed, "Exec: is missing; expected a command") }
+    let folder = try entry.string("Path")
+    if let folder, folder.utf8.first != UInt8(ascii: "/") {
+      throw SegueError(.malformed, "Path: expected an absolute path, found \(folder)")
+    }
+    let fields = ExecLine.Fields(
+      icon: try entry.string("Icon"), name: try entry.string("Name") ?? "", path: entry.path)
+    return LaunchCommand(
+      arguments: try ExecLine.arguments(exec, fields), folder: folder, isGraphical: isGraphical)
+  }
+
+  /// Whether a program is there, by its absolute path or in `searchPath`.
+  private func isInstalled(_ program: String) -> Bool {
+    if Text.has(program, UInt8(ascii: "/")) { return access(program, X_OK) == 0 }
+    return searchPath.contains { access(String(joining: "\($0)/\(program)"), X_OK) == 0 }
+  }
+}

@@ -1,0 +1,166 @@
+import SegueModel
+import SegueRouting
+
+/// Reads all manifests of a user, and makes a catalogue of them. It waits for disks, and so must not be used on a
+/// thread that others wait for.
+public final class ManifestReader {
+  private struct Found {
+    let path: String
+    let folder: Int
+    let result: Result<AppDeclaration, SegueError>
+  }
+
+  private let folders: ManifestFolders
+  private let launcher: DesktopLauncher
+  /// Called with each folder that has manifests or launchers, or would have them, before its names are read.
+  private let visits: (String) -> Void
+  private let isCancelled: () -> Bool
+  private let file = ManifestFileReader()
+  private var found: [Found] = []
+  private var fileCount = 0
+  private var folderCount = 0
+  private var total = 0
+
+  /// - Parameters:
+  ///   - visits: called with each folder that has manifests or launchers, before its names are read, and with those
+  ///     that would have them and are not there.
+  ///   - isCancelled: called often; once it is true the reader stops, and what it returns is incomplete.
+  public init(
+    _ folders: ManifestFolders, visits: @escaping (String) -> Void = { _ in },
+    isCancelled: @escaping () -> Bool = { false }
+  ) {
+    self.folders = folders
+    launcher = DesktopLauncher(searchPath: folders.searchPath)
+    self.visits = visits
+    self.isCancelled = isCancelled
+  }
+
+  /// Reads everything, once.
+  public func read() -> Catalogue {
+    var desktops = DesktopFiles()
+    for (index, folder) in folders.dataFolders.enumerated() {
+      listDesktops(String(joining: "\(folder)/applications"), "", index, depth: 1, into: &desktops)
+    }
+    for (index, folder) in folders.dataFolders.enumerated() {
+      readPropertyLists(String(joining: "\(folder)/segue/apps"), index, desktops)
+    }
+    readDesktops(desktops)
+    // Stable: in a folder those of `segue/apps` come first, then by name.
+    var ordered: [(path: String, result: Result<AppDeclaration, SegueError>)] = []
+    for index in 0..<folders.dataFolders.count {
+      for one in found where one.folder == index { ordered.append((path: one.path, result: one.result)) }
+    }
+    return Catalogue(ordered)
+  }
+
+  // MARK: - Property lists
+
+  private func readPropertyLists(_ folder: String, _ index: Int, _ desktops: DesktopFiles) {
+    for name in names(in: folder, index) {
+      guard !isCancelled() else { return }
+      let path = String(joining: "\(folder)/\(name.text)")
+      note(path, index) { () throws(SegueError) in
+        guard name.text.utf8.suffix(6).elementsEqual(".plist".utf8) else {
+          throw SegueError(.wrongKind, "expected a name that ends with .plist")
+        }
+        let bytes = try self.file.read(path)
+        try self.count(bytes.count)
+        let contents = try PropertyListManifest.contents(try PropertyList.read(bytes))
+        return contents.declaration(path: path, self.launch(contents, path, desktops))
+      }
+    }
+  }
+
+  private func launch(_ contents: ManifestContents, _ path: String, _ desktops: DesktopFiles) -> AppLaunch {
+    guard let id = contents.desktopFile else {
+      return .impossible(
+        SegueError(.notFound, "\(path): SegueDesktopFile: is missing; expected the desktop id of a launcher"))
+    }
+    do throws(SegueError) {
+      return launcher.launch(try desktops.file(id, file).entry, isGraphical: contents.isGraphical)
+    } catch {
+      return .impossible(SegueError(error.status, "\(path): SegueDesktopFile: \(error.message)"))
+    }
+  }
+
+  // MARK: - Desktop entries
+
+  /// The desktop id of `applications/vendor/app.desktop` is `vendor-app.desktop`.
+  private func listDesktops(
+    _ folder: String, _ prefix: String, _ index: Int, depth: Int, into desktops: inout DesktopFiles
+  ) {
+    for name in names(in: folder, index) {
+      guard !isCancelled() else { return }
+      let path = String(joining: "\(folder)/\(name.text)")
+      if name.isFolder {
+        guard depth < Self.applicationDepth else { continue }
+        let longer = String(joining: "\(prefix)\(name.text)-")
+        listDesktops(path, longer, index, depth: depth + 1, into: &desktops)
+      } else if name.text.utf8.suffix(8).elementsEqual(".desktop".utf8) {
+        desktops.add(String(joining: "\(prefix)\(name.text)"), path: path, folder: index)
+      }
+    }
+  }
+
+  private func readDesktops(_ desktops: DesktopFiles) {
+    desktops.forEachManifest(file, until: isCancelled) { path, folder, entry, size in
+      self.note(path, folder) { () throws(SegueError) in
+        let file = try entry.get()
+        // As if the file were not there, and no other with its id.
+        if try file.entry.boolean("Hidden") { return nil }
+        try self.count(size)
+        let contents = try DesktopEntryManifest.contents(file.entry, id: file.id)
+        return contents.declaration(path: path, self.launcher.launch(file.entry, isGraphical: contents.isGraphical))
+      }
+    }
+  }
+
+  // MARK: - Bounds
+
+  /// Levels of folders in `applications`.
+  private static let applicationDepth = 4
+
+  private func names(in folder: String, _ index: Int) -> [FolderListing.Name] {
+    folderCount += 1
+    guard folderCount <= Limits.manifestFolders else {
+      if folderCount == Limits.manifestFolders + 1 {
+        note(folder, index) { () throws(SegueError) in
+          throw SegueError(.limitExceeded, "more than \(Limits.manifestFolders) folders: further ones are not read")
+        }
+      }
+      return []
+    }
+    visits(folder)
+    do throws(SegueError) {
+      let names = try FolderListing.read(folder, atMost: Limits.manifestFiles - fileCount) ?? []
+      fileCount += names.count
+      return names
+    } catch {
+      found.append(Found(path: folder, folder: index, result: .failure(error)))
+      return []
+    }
+  }
+
+  /// Counts the bytes of a manifest.
+  private func count(_ bytes: Int) throws(SegueError) {
+    guard bytes <= Limits.manifestTotal - total else {
+      throw SegueError(.limitExceeded, "all manifests together have more than \(Limits.manifestTotal) bytes")
+    }
+    total += bytes
+  }
+
+  /// Notes what a file declares, or what is wrong with it.
+  /// - Parameter read: returns nil if there is nothing to note.
+  /// - Returns: false if something is wrong with the file.
+  @discardableResult
+  private func note(_ path: String, _ folder: Int, _ read: () throws(SegueError) -> AppDeclaration?) -> Bool {
+    do throws(SegueError) {
+      if let app = try read() { found.append(Found(path: path, folder: folder, result: .success(app))) }
+      return true
+    } catch {
+      let named = SegueError(error.status, "\(path): \(error.message)")
+      found.append(Found(path: path, folder: folder, result: .failure(named)))
+      return false
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import SegueModel
+import SegueRouting
+
+/// What a manifest says of its app, whatever the form of its file; the launcher is not known yet.
+struct ManifestContents {
+  var bundleIdentifier: String
+  var team: String?
+  var name: String?
+  var version: String?
+  var types: [String] = []
+  var documentTypes: [DocumentType] = []
+  var payloadVersions: [UInt32]?
+  var domains: [String] = []
+  /// The desktop id of the launcher; nil: none.
+  var desktopFile: String?
+  /// Whether the app needs a display.
+  var isGraphical = true
+
+  func declaration(path: String, _ launch: AppLaunch) -> AppDeclaration {
+    AppDeclaration(
+      path: path, bundleIdentifier: bundleIdentifier, team: team, name: name, version: version, types: types,
+      documentTypes: documentTypes, payloadVersions: payloadVersions, domains: domains, desktopFile: desktopFile,
+      launch: launch)
+  }
+}
+
+/// What the values of manifests have to be; errors begin with the name of the key.
+enum ManifestCheck {
+  /// Text that names something: not empty, bounded, without control characters.
+  static func name(_ text: String, _ key: String, atMost limit: Int = Limits.identifier) throws(SegueError) -> String {
+    try Text.check(text, key, atMost: limit)
+    for byte in text.utf8 where byte < 0x20 || byte == 0x7F {
+      throw SegueError(.malformed, "\(key): has a control character")
+    }
+    return text
+  }
+
+  static func types(_ types: [String], _ key: String) throws(SegueError) -> [String] {
+    guard types.count <= Limits.typesPerApp else {
+      throw SegueError(.limitExceeded, "\(key): \(types.count) types, at most \(Limits.typesPerApp) are allowed")
+    }
+    for (index, type) in types.enumerated() {
+      _ = try name(type, String(joining: "\(key)[\(index)]"), atMost: Limits.type)
+    }
+    return types
+  }
+
+  /// Ascending, each once.
+  static func payloadVersions(_ versions: [Int64], _ key: String) throws(SegueError) -> [UInt32] {
+    guard versions.count <= Limits.typesPerApp else {
+      throw SegueError(.limitExceeded, "\(key): \(versions.count) versions, at most \(Limits.typesPerApp) are allowed")
+    }
+    var found: [UInt32] = []
+    for (index, version) in versions.enumerated() {
+      guard let version = UInt32(exactly: version) else {
+        throw SegueError(.malformed, "\(key)[\(index)]: expected an integer from 0 to 4294967295, found \(version)")
+      }
+      if !found.contains(version) { found.append(version) }
+    }
+    found.sort()
+    return found
+  }
+
+  /// Hosts of the service `activitycontinuation`; entries for other services are not Handoff's.
+  static func domains(_ entries: [String], _ key: String) throws(SegueError) -> [String] {
+    guard entries.count <= Limits.typesPerApp else {
+      throw SegueError(.limitExceeded, "\(key): \(entries.count) domains, at most \(Limits.typesPerApp) are allowed")
+    }
+    var hosts: [String] = []
+    let service = Array("activitycontinuation:".utf8)
+    for (index, entry) in entries.enumerated() where entry.utf8.starts(with: service) {
+      // What follows a question mark is for developers of Apple's platforms.
+      let host = entry.utf8.dropFirst(service.count).prefix { $0 != UInt8(ascii: "?") }.map { byte in
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+      }
+      guard isHost(host) else {
+        throw SegueError(.malformed, "\(key)[\(index)]: expected a host after activitycontinuation:, found \(entry)")
+      }
+      hosts.append(String(decoding: host, as: UTF8.self))
+    }
+    return hosts
+  }
+
+  /// RFC 1123 §2.1, after an optional `*.`.
+  private static func isHost(_ host: [UInt8]) -> Bool {
+    let name = host.starts(with: "*.".utf8) ? host.dropFirst(2) : host[...]
+    guard !name.isEmpty, name.count <= 253 else { return false }
+    return name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
+      !label.isEmpty && label.count <= 63 && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+        && label.allSatisfy { byte in
+          (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+        }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import SegueManifests
+import SegueModel
+import SegueRouting
+import Testing
+
+/// Manifests that are `.desktop` files, and launchers (R6.1), by the Desktop Entry Specification.
+@Suite struct DesktopEntryTests {
+  private let own = "X-Segue-BundleIdentifier=org.example.notes"
+
+  @Test func `a desktop file says the same as a property list (R6.1)`() throws {
+    let folders = DataFolders()
+    try folders.write(
+      "home/applications/vendor/notes.desktop", exec: "notes --name=%c %U", own,
+      "X-Segue-ActivityTypes=org.example.note;with\\;semicolon", "X-Segue-TeamIdentifier=TEAM",
+      "X-Segue-DocumentTypes=text/plain:Editor:org.example.document;", "X-Segue-PayloadVersions=3;0x1;",
+      "X-Segue-AssociatedDomains=activitycontinuation:example.com", "X-Segue-Version=7",
+      "X-Segue-BackgroundOnly=true", "Path=/tmp", "Name[de]=Notizen", "[Desktop Action new]", "Exec=other")
+    let catalogue = folders.read()
+    #expect(catalogue.problems == [])
+    let app = try #require(catalogue["org.example.notes"])
+    #expect(app.name == "A Name")
+    #expect(app.team == "TEAM")
+    #expect(app.version == "7")
+    #expect(app.types == ["org.example.note", "with;semicolon", "org.example.document"])
+    #expect(app.payloadVersions == [1, 3])
+    #expect(app.domains == ["example.com"])
+    #expect(app.desktopFile == "vendor-notes.desktop")
+    #expect(app.command?.arguments == ["notes", "--name=A Name"])
+    #expect(app.command?.folder == "/tmp")
+    #expect(app.command?.isGraphical == false)
+  }
+
+  @Test func `files without keys of Segue's are none of its business`() throws {
+    let folders = DataFolders()
+    try folders.write("home/applications/other.desktop")
+    try folders.write("home/applications/broken.desktop", text: "nonsense")
+    #expect(folders.read().entries.isEmpty)
+  }
+
+  @Test func `of one desktop id the user's file counts, unless it is broken (R6.1)`() throws {
+    let folders = DataFolders()
+    try folders.write("system/applications/a-b.desktop", exec: "theirs", own)
+    try folders.write("home/applications/a/b.desktop", exec: "mine", own)
+    #expect(folders.read()["org.example.notes"]?.command?.arguments == ["mine"])
+    try folders.write("home/applications/a/b.desktop", exec: "mine")
+    #expect(folders.read()["org.example.notes"] == nil)
+    try folders.write("home/applications/a/b.desktop", text: "X-Segue-BundleIdentifier=a")
+    #expect(folders.read()["org.example.notes"]?.command?.arguments == ["theirs"])
+    #expect(folders.read().problems == ["line 1: expected a group before the first key"])
+    try folders.write("home/applications/a/b.desktop", exec: "mine", "X-Segue-Version=1")
+    #expect(folders.read()["org.example.notes"]?.command?.arguments == ["theirs"])
+  }
+
+  @Test func `a hidden file counts as removed, and so does what it overrides (R6.1)`() throws {
+    let folders = DataFolders()
+    try folders.write("system/applications/a.desktop", own)
+    try folders.write("system/segue/apps/p.plist", ["CFBundleIdentifier": "p", "SegueDesktopFile": "a.desktop"])
+    #expect(folders.read()["org.example.notes"] != nil)
+    #expect(folders.read()["p"]?.command != nil)
+    try folders.write("home/applications/a.desktop", own, "Hidden=true")
+    #expect(folders.read()["org.example.notes"] == nil)
+    #expect(folders.read().problems == [])
+    #expect(folders.read()["p"]?.obstacle?.hasSuffix("Hidden: the launcher counts as removed") == true)
+  }
+
+  @Test func `a user's manifest comes before the system's, whatever its form (R6.1)`() throws {
+    let folders = DataFolders()
+    try folders.write("system/segue/apps/notes.plist", ["CFBundleIdentifier": "org.example.notes"])
+    try folders.write("home/applications/notes.desktop", own)
+    #expect(folders.read()["org.example.notes"]?.desktopFile == "notes.desktop")
+    try folders.write("home/segue/apps/notes.plist", ["CFBundleIdentifier": "org.example.notes"])
+    #expect(folders.read()["org.example.notes"]?.path.hasSuffix("home/segue/apps/notes.plist") == true)
+    #expect(folders.read().entries.count == 3)
+  }
+
+  @Test(arguments: [
+    ("Terminal=true", "Terminal: an app that needs a terminal is not started; expected false"),
+    ("TryExec=/nonexistent/app", "TryExec: there is no program /nonexistent/app"),
+    ("TryExec=nonexistent-app", "TryExec: there is no program nonexistent-app"),
+    ("Path=relative", "Path: expected an absolute path, found relative"),
+    ("Terminal=1", "Terminal: expected true or false, found 1"),
+  ])
+  func `a launcher that cannot be used says why, and the app stays declared (R6.5)`(
+    _ line: String, _ expected: String
+  ) throws {
+    let folders = DataFolders()
+    try folders.write("home/applications/a.desktop", own, line)
+    let app = try #require(folders.read(searchPath: ["/bin"])["org.example.notes"])
+    #expect(app.obstacle == "\(app.path): \(expected)")
+  }
+
+  @Test func `a program that TryExec names is looked for in PATH`() throws {
+    let folders = DataFolders()
+    try folders.write("home/applications/a.desktop", own, "TryExec=sh")
+    #expect(folders.read(searchPath: ["/nonexistent", "/bin"])["org.example.notes"]?.command != nil)
+    #expect(folders.read()["org.example.notes"]?.command == nil)
+  }
+
+  @Test func `a launcher that is no application, or has no Exec, says so`() throws {
+    let folders = DataFolders()
+    try folders.write("home/applications/a.desktop", text: "[Desktop Entry]\nType=Link\n\(own)")
+    #expect(folders.read()["org.example.notes"]?.obstacle?.hasSuffix("Type: expected Application, found Link") == true)
+    try folders.write("home/applications/a.desktop", text: "[Desktop Entry]\nType=Application\n\(own)")
+    #expect(
+      folders.read()["org.example.notes"]?.obstacle?.hasSuffix("Exec: is missing; expected a command") == true)
+  }
+
+  @Test func `Exec is unescaped, then unquoted, then its field codes are resolved, and no shell sees it`() throws {
+    func arguments(_ exec: String) throws -> [String] {
+      try ExecLine.arguments(Array(exec.utf8), ExecLine.Fields(icon: "icon", name: "A Name", path: "/a"))
+    }
+    #expect(try arguments(#"app "a b" \s %f %i %c %k %%"#) == ["app", "a b", "--icon", "icon", "A Name", "/a", "%"])
+    #expect(try arguments(#"app "\\$HOME" "\\\\" "100%%""#) == ["app", "$HOME", "\\", "100%"])
+    for bad in ["app $HOME", "app \"$HOME\"", "app 'x'", "app \"x", "app \"%f\"", "app %q", "A=1 app", "./app", "%f"] {
+      #expect(throws: SegueError.self, "\(bad)") { try arguments(bad) }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import SegueManifests
+import SegueModel
+import SegueRouting
+import Testing
+
+/// Manifests that are property lists (R6.1).
+@Suite struct PropertyListManifestTests {
+  private let all: [String: Any] = [
+    "CFBundleIdentifier": "org.example.notes", "CFBundleName": "Notes", "CFBundleVersion": "7",
+    "NSUserActivityTypes": ["org.example.note", "org.example.list"],
+    "com.apple.developer.team-identifier": "TEAM",
+    "com.apple.developer.associated-domains": [
+      "activitycontinuation:Example.com", "applinks:other.com", "activitycontinuation:*.example.org?mode=developer",
+    ],
+    "CFBundleDocumentTypes": [
+      [
+        "CFBundleTypeName": "Text", "CFBundleTypeRole": "Editor", "LSItemContentTypes": ["text/plain", "public.text"],
+        "NSUbiquitousDocumentUserActivityType": "org.example.document",
+      ], [:],
+    ],
+    "SeguePayloadVersions": [2, 1, 2], "SegueDesktopFile": "notes.desktop", "LSBackgroundOnly": true,
+    "UnknownKey": ["1": 1.5, "2": Data([1]), "3": Date(timeIntervalSince1970: 0)] as [String: Any],
+  ]
+
+  @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
+  func `both forms say the same of an app (R6.1)`(_ format: PropertyListSerialization.PropertyListFormat) throws {
+    let folders = DataFolders()
+    try folders.write("home/segue/apps/notes.plist", all, format)
+    try folders.write("system/applications/notes.desktop", exec: "notes %U")
+    let catalogue = folders.read()
+    #expect(catalogue.problems == [])
+    let app = try #require(catalogue["org.example.notes"])
+    #expect(app.name == "Notes")
+    #expect(app.version == "7")
+    #expect(app.team == "TEAM")
+    #expect(app.types == ["org.example.note", "org.example.list", "org.example.document"])
+    #expect(app.payloadVersions == [1, 2])
+    #expect(app.domains == ["example.com", "*.example.org"])
+    #expect(app.documentTypes.count == 2)
+    #expect(app.documentTypes[0].name == "Text")
+    #expect(app.documentTypes[0].role == .editor)
+    #expect(app.documentTypes[0].contentTypes == ["text/plain", "public.text"])
+    #expect(app.documentTypes[1].role == .none)
+    #expect(app.desktopFile == "notes.desktop")
+    #expect(app.command?.arguments == ["notes"])
+    #expect(app.command?.isGraphical == false)
+  }
+
+  @Test func `only the identifier is required (R6.1)`() throws {
+    let folders = DataFolders()
+    try folders.write("home/segue/apps/a.plist", ["CFBundleIdentifier": "a"])
+    let app = try #require(folders.read()["a"])
+    #expect(app.name == "a")
+    #expect(app.team == "a")
+    #expect(app.version == nil)
+    #expect(app.types.isEmpty)
+    #expect(app.takes(.max))
+    #expect(
+      app.obstacle == "\(app.path): SegueDesktopFile: is missing; expected the desktop id of a launcher")
+  }
+
+  @Test func `a launcher that is missing or broken leaves the app declared, and says why (R6.1, R6.5)`() throws {
+    let folders = DataFolders()
+    try folders.write("home/segue/apps/a.plist", ["CFBundleIdentifier": "a", "SegueDesktopFile": "a.desktop"])
+    let key = "\(folders.path)/home/segue/apps/a.plist: SegueDesktopFile"
+    #expect(folders.read()["a"]?.obstacle == "\(key): a.desktop: there is no such file in a folder of applications")
+    try folders.write("system/applications/a.desktop", text: "nonsense")
+    #expect(
+      folders.read()["a"]?.obstacle
+        == "\(key): \(folders.path)/system/applications/a.desktop: line 1: expected a group before the first key"
+    )
+  }
+
+  @Test func `the bounds of names, types, versions and domains hold (section 9)`() throws {
+    let folders = DataFolders()
+    let (most, more) = (String(repeating: "a", count: 255), String(repeating: "a", count: 256))
+    let types = (0..<256).map { "t\($0)" }
+    try folders.write("home/segue/apps/1.plist", ["CFBundleIdentifier": most, "NSUserActivityTypes": types])
+    #expect(folders.read()[most]?.types.count == 256)
+    try folders.write("home/segue/apps/1.plist", ["CFBundleIdentifier": more])
+    try folders.write("home/segue/apps/2.plist", ["CFBundleIdentifier": "a", "NSUserActivityTypes": types + ["x"]])
+    try folders.write("home/segue/apps/3.plist", ["CFBundleIdentifier": "a", "NSUserActivityTypes": [more]])
+    try folders.write("home/segue/apps/4.plist", ["CFBundleIdentifier": "a", "SeguePayloadVersions": [1 << 32]])
+    try folders.write(
+      "home/segue/apps/5.plist",
+      ["CFBundleIdentifier": "a", "com.apple.developer.associated-domains": ["activitycontinuation:a..b"]])
+    try folders.write("home/segue/apps/6.plist", ["CFBundleIdentifier": "a\u{7f}"])
+    #expect(
+      folders.read().problems == [
+        "CFBundleIdentifier: 256 bytes, at most 255 are allowed",
+        "NSUserActivityTypes: 257 types, at most 256 are allowed",
+        "NSUserActivityTypes[0]: 256 bytes, at most 255 are allowed",
+        "SeguePayloadVersions[0]: expected an integer from 0 to 4294967295, found 4294967296",
+        "com.apple.developer.associated-domains[0]: expected a host after activitycontinuation:, found activitycontinuation:a..b",
+        "CFBundleIdentifier: has a control character",
+      ])
+  }
+
+  @Test func `what is no regular file is not read, and hides no other (R6.1)`() throws {
+    let folders = DataFolders()
+    try folders.write("home/segue/apps/a.plist", ["CFBundleIdentifier": "a"])
+    #expect(symlink("/dev/zero", "\(folders.path)/home/segue/apps/0.plist") == 0)
+    #expect(mkfifo("\(folders.path)/home/segue/apps/1.plist", 0o600) == 0)
+    #expect(folders.read()["a"] != nil)
+    #expect(
+      folders.read().problems == [
+        "is no regular file, nor a link to one", "is no regular file, nor a link to one",
+      ])
+  }
+}
