@@ -78,7 +78,7 @@ let package = Package(
     module(
       "SegueAgent",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueTransport", "SegueRuntime", "SegueRouting",
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime", "SegueRouting",
         "SegueManifests", "SegueStore",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),

@@ -148,6 +148,7 @@ public func segue_activity_get_continued_from(
       (key: .string("app_name"), value: .string(from.offer.appName)),
       (key: .string("bundle_identifier"), value: .string(from.offer.bundleIdentifier)),
       (key: .string("stale"), value: .bool(from.isStale)),
+      (key: .string("redelivered"), value: .bool(from.isRedelivered)),
     ])
     try handles.give(dictionary, to: out)
   }

@@ -42,6 +42,8 @@ final class HostAppDelegate: AppDelegate {
     return true
   }
 
+  override var continues: Bool { onContinue != nil }
+
   override func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? {
     guard let onWillContinue else { return nil }
     let context = self.context?.pointer

@@ -2,17 +2,18 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// Connects an `AppEngine` to its hub: reads and writes their connection, and leaves an unusable hub. `HubElection`
-/// finds the next one. Guarded like the engine.
-public final class AppDriver {
+/// Connects an engine, of an app or of the agent, to its hub: reads and writes their connection, and leaves an unusable
+/// hub. `HubElection` finds the next one. Guarded like the engine.
+public final class AppDriver<Engine: HubParticipant> {
+  // A generic type can have no stored statics.
   /// The most milliseconds since the heartbeat of a live hub: as long as it has to answer.
-  private static let heartbeatTime: Int64 = 500
+  private static var heartbeatTime: Int64 { 500 }
   /// Milliseconds without writing after the system refused a write.
-  private static let writePause: Int64 = 50
+  private static var writePause: Int64 { 50 }
   /// Milliseconds to flush the last messages of an app into a full connection.
-  public static let lastWordsTime: Int64 = 250
+  public static var lastWordsTime: Int64 { 250 }
 
-  public let engine: AppEngine
+  public let engine: Engine
   private let directory: any HubDirectory
   private var connection: (any ByteConnection)?
   /// The generation of its hub; nil if it is not connected.
@@ -27,7 +28,7 @@ public final class AppDriver {
   /// The uptime at which to retry a write that the system refused.
   private var writesAt: Int64?
 
-  public init(_ engine: AppEngine, in directory: any HubDirectory) {
+  public init(_ engine: Engine, in directory: any HubDirectory) {
     self.engine = engine
     self.directory = directory
   }
@@ -109,16 +110,8 @@ public final class AppDriver {
     connection.watch(reading: true, writing: isFull)
   }
 
-  /// The obstacle to writing the rest of the last messages.
-  public enum Obstacle {
-    /// The connection is full.
-    case full
-    /// The system refuses until this uptime.
-    case refused(Int64)
-  }
-
   /// Nil if everything was written.
-  public var obstacle: Obstacle? { writesAt.map { .refused($0) } ?? (isFull ? .full : nil) }
+  public var obstacle: WriteObstacle? { writesAt.map { .refused($0) } ?? (isFull ? .full : nil) }
 
   // MARK: Leaving a hub
 
@@ -187,4 +180,12 @@ public struct HubDeparture {
   public let search: HubSearch
   /// The error to log, if any.
   public var problem: SegueError?
+}
+
+/// The obstacle to writing the rest of the last messages of an app.
+public enum WriteObstacle {
+  /// The connection is full.
+  case full
+  /// The system refuses until this uptime.
+  case refused(Int64)
 }

@@ -25,6 +25,17 @@ public final class AppIdentity: Sendable {
     self.isChooser = isChooser
   }
 
+  /// Another app, as far as it is known without its secret.
+  public init(known id: Identifier, bundleIdentifier: String, name: String, team: String, types: [String]) {
+    secret = Identifier(high: 0, low: 0)
+    self.id = id
+    self.bundleIdentifier = bundleIdentifier
+    self.name = name
+    self.team = team
+    self.types = types
+    isChooser = false
+  }
+
   public func declares(_ type: String) -> Bool {
     types.contains { Text.isSame($0, type) }
   }

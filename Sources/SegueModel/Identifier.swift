@@ -46,6 +46,10 @@ public struct Identifier: Hashable, Comparable, Sendable {
     pointer.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
   }
 
+  /// The name of a continuation between the agent and the app to which it delivers (R3.8): it follows from that between
+  /// the agent and the origin, of which it differs, so that a hub can tell the two apart.
+  public var ofDelivery: Identifier { Identifier(high: high, low: low ^ 1) }
+
   public static func < (left: Identifier, right: Identifier) -> Bool {
     left.high != right.high ? left.high < right.high : left.low < right.low
   }

@@ -54,10 +54,13 @@ public struct ContinuedFrom: Sendable {
   public let continuation: Identifier
   public let offer: Offer
   public let isStale: Bool
+  /// Whether the agent has delivered it before, so that the app may have restored it already (R3.8).
+  public let isRedelivered: Bool
 
-  public init(continuation: Identifier, offer: Offer, isStale: Bool) {
+  public init(continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool = false) {
     self.continuation = continuation
     self.offer = offer
     self.isStale = isStale
+    self.isRedelivered = isRedelivered
   }
 }

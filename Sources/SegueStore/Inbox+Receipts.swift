@@ -37,6 +37,16 @@ extension Inbox {
     return found
   }
 
+  /// Where the receipt of a continuation goes: the origin and its activity. Nil if the inbox never had its entry, or has
+  /// forgotten it.
+  public func source(
+    of continuation: Identifier
+  ) throws(SegueError) -> (origin: Identifier, activity: Identifier)? {
+    try database.first("SELECT origin, activity FROM entries WHERE continuation = ?1", [Cell(continuation)]) {
+      row throws(SegueError) in (try row.identifier(0), try row.identifier(1))
+    }
+  }
+
   /// Notes that the origin has the receipt of a continuation.
   /// - Returns: false if none is unconfirmed.
   @discardableResult

@@ -82,19 +82,26 @@ public final class Inbox: @unchecked Sendable {
 
   /// Notes that an app gets its next entry: the oldest that waits, has not expired and is not held. The app must get
   /// it only after this returns.
+  /// - Parameter tried: entries that it does not get.
   /// - Returns: nil if there is none, or if the app has an entry already: it gets one at a time.
-  public func beginDelivery(to app: String, at now: Double) throws(SegueError) -> InboxEntry? {
+  public func beginDelivery(
+    to app: String, except tried: [Identifier] = [], at now: Double
+  ) throws(SegueError) -> InboxEntry? {
     try database.transaction { () throws(SegueError) in
       let isBusy = try database.first("SELECT 1 FROM entries WHERE app = ?1 AND state = 1 LIMIT 1", [.text(app)]) {
         _ throws(SegueError) in true
       }
       guard isBusy == nil else { return nil }
-      let next = try database.first(
+      var next: Identifier?
+      try database.forEachRow(
         """
         SELECT continuation FROM entries WHERE app = ?1 AND state = 0 AND crashes < ?2 AND expires > ?3
-        ORDER BY number LIMIT 1
+        ORDER BY number
         """, [.text(app), .integer(Limits.crashes), .real(now)]
-      ) { row throws(SegueError) in try row.identifier(0) }
+      ) { row throws(SegueError) in
+        let continuation = try row.identifier(0)
+        if next == nil, !tried.contains(continuation) { next = continuation }
+      }
       guard let next else { return nil }
       try database.run("UPDATE entries SET state = 1, attempts = attempts + 1 WHERE continuation = ?1", [Cell(next)])
       return try entry(next)

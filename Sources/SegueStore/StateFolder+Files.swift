@@ -75,7 +75,7 @@ extension StateFolder {
       return Text.isSame(known, machine.text) ? nil : refusal("or this one has got a new machine id")
     }
     if has(Inbox.fileName) { return machine == nil ? nil : refusal("or its file 'machine' was lost") }
-    if let machine { try store(machine) }
+    if let machine { try store(machine.text, as: Self.machineFile) }
     return nil
   }
 
@@ -97,33 +97,85 @@ extension StateFolder {
       throw SegueError(.invalidState, "state folder \(path): belongs to this machine already")
     }
     let aside = has(Inbox.fileName) ? try setAside(Inbox.fileName, as: "foreign") : nil
-    if let machine { try store(machine) } else { remove(Self.machineFile) }
+    remove(Self.secretFile)
+    if let machine { try store(machine.text, as: Self.machineFile) } else { remove(Self.machineFile) }
     refusal = nil
     return aside
   }
 
   /// The identity in the folder; nil if there is none.
-  private func storedIdentity() throws(SegueError) -> String? {
-    let file = linux_openat(fd, Self.machineFile, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+  private func storedIdentity() throws(SegueError) -> String? { try text(of: Self.machineFile, atMost: 65) }
+
+  // MARK: The participant
+
+  private static let secretFile = "participant"
+
+  /// The secret by which hubs and origins know the agent after a restart, too: drawn once, and then the same.
+  /// - Parameter draw: 16 random bytes.
+  /// Throws INVALID_STATE if the folder belongs to another machine, whose agent is known by that secret; SYSTEM.
+  public func participantSecret(
+    _ draw: () throws(SegueError) -> Identifier
+  ) throws(SegueError) -> Identifier {
+    if let refusal { throw refusal }
+    if let known = try text(of: Self.secretFile, atMost: 33).flatMap({ Identifier(digits: $0) }) { return known }
+    let secret = try draw()
+    try store(secret.digits, as: Self.secretFile)
+    return secret
+  }
+
+  /// The text of a file; nil if there is none.
+  private func text(of name: String, atMost limit: Int) throws(SegueError) -> String? {
+    let file = linux_openat(fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
     if file < 0 {
-      guard linux_errno() == ENOENT else { throw .refused("\(path)/\(Self.machineFile)") }
+      guard linux_errno() == ENOENT else { throw .refused("\(path)/\(name)") }
       return nil
     }
     defer { _ = close(file) }
-    return FileBytes.text(of: file, atMost: 65) ?? ""
+    return FileBytes.text(of: file, atMost: limit) ?? ""
   }
 
   /// Writes the file whole or not at all, durably.
-  private func store(_ machine: MachineIdentity) throws(SegueError) {
-    let temporary = Self.machineFile + ".new"
+  private func store(_ text: String, as name: String) throws(SegueError) {
+    let temporary = name + ".new"
     let file = linux_openat(fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .refused("\(path)/\(temporary)") }
-    let text = Array((machine.text + "\n").utf8)
+    let text = Array((text + "\n").utf8)
     let isWritten = text.withUnsafeBytes { FileBytes.write(file, $0) } && fsync(file) == 0
     let number = linux_errno()
     _ = close(file)
     guard isWritten else { throw .refused("\(path)/\(temporary)", number) }
-    guard renameat(fd, temporary, fd, Self.machineFile) == 0 else { throw .refused("\(path)/\(Self.machineFile)") }
+    guard renameat(fd, temporary, fd, name) == 0 else { throw .refused("\(path)/\(name)") }
     try synchronise()
+  }
+}
+
+extension Identifier {
+  /// As 32 hexadecimal digits.
+  fileprivate var digits: String {
+    var digits: [UInt8] = []
+    for byte in bytes {
+      for half in [byte >> 4, byte & 15] { digits.append(half < 10 ? 0x30 + half : 0x57 + half) }
+    }
+    return String(decoding: digits, as: UTF8.self)
+  }
+
+  /// Nil unless there are exactly 32 of them.
+  fileprivate init?(digits text: String) {
+    var bytes: [UInt8] = []
+    let digits = Array(text.utf8)
+    guard digits.count == 2 * Identifier.size else { return nil }
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    self.init(bytes: bytes)
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x61...0x66: digit - 0x57
+    default: nil
+    }
   }
 }

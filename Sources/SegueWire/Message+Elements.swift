@@ -106,6 +106,13 @@ extension Message {
     case .linkUp(let number, let deviceName):
       self = .linkUp(coder.code(number), deviceName: coder.code(deviceName))
     case .linkDown(let number, let error): self = .linkDown(coder.code(number), coder.code(error))
+    case .accepts(let accepts): self = .accepts(coder.code(accepts))
+    case .present(let app, let accepts): self = .present(coder.code(known: app), accepts: coder.code(accepts))
+    case .absent(let id): self = .absent(coder.code(id))
+    case .deliver(let delivery): self = .deliver(coder.code(delivery))
+    case .ask(let number, let bytes): self = .ask(coder.code(number), coder.code(bytes: bytes))
+    case .answer(let number, let error, let bytes):
+      self = .answer(coder.code(number), coder.code(orOK: error), coder.code(bytes: bytes))
     case .explain(let request, let activity, let type):
       self = .explain(
         request: coder.code(request), coder.code(activity), type: coder.code(type, atMost: Limits.type))

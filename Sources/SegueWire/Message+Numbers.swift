@@ -40,6 +40,12 @@ extension Message {
     case .list: 34
     case .listed: 35
     case .refresh: 36
+    case .accepts: 40
+    case .present: 41
+    case .absent: 42
+    case .deliver: 43
+    case .ask: 44
+    case .answer: 45
     }
   }
 
@@ -82,6 +88,12 @@ extension Message {
     case 34: self = .list(.blank, 0)
     case 35: self = .listed(.blank)
     case 36: self = .refresh
+    case 40: self = .accepts(false)
+    case 41: self = .present(.blank, accepts: false)
+    case 42: self = .absent(.blank)
+    case 43: self = .deliver(.blank)
+    case 44: self = .ask(0, [])
+    case 45: self = .answer(0, nil, [])
     default: return nil
     }
   }
@@ -129,4 +141,9 @@ extension OffersVersion {
 
 extension Message.Continuation {
   static let blank = Message.Continuation(id: .blank, origin: .blank, activity: .blank)
+}
+
+extension Message.InboxDelivery {
+  static let blank = Message.InboxDelivery(
+    continuation: .blank, to: .blank, offer: .blank, timing: .blank, milliseconds: 0, isRedelivered: false)
 }

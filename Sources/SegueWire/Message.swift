@@ -67,6 +67,22 @@ public enum Message: Sendable {
   /// Hub → origin or receiver: the other app of the continuation is gone.
   case peerLost(Identifier)
 
+  // The agent's part in continuations (R3.8). Only the hub that the agent carries passes these on.
+  /// App → hub: whether the app takes continuations that wait for it; before that it does not.
+  case accepts(Bool)
+  /// Hub → agent: this app is open, and whether it takes continuations. Its secret is not sent.
+  case present(AppIdentity, accepts: Bool)
+  /// Hub → agent: the app is gone.
+  case absent(Identifier)
+  /// Agent → hub → app: continue this. The agent is the origin that serves the state.
+  case deliver(InboxDelivery)
+
+  // The second socket of the agent.
+  /// Asks for something that is a dictionary.
+  case ask(UInt64, [UInt8])
+  /// The answer to the question of that number: a value, or an error.
+  case answer(UInt64, SegueError?, [UInt8])
+
   // Streams. They take the route of their continuation.
   /// Receiver → hub → origin: asks for a stream. Between app and hub the origin's end comes along as a descriptor;
   /// between hubs this channel replaces it. With an attachment, the origin's library sends that on it, and its app does
@@ -109,6 +125,32 @@ public enum Message: Sendable {
       self.id = id
       self.origin = origin
       self.activity = activity
+    }
+  }
+
+  /// A continuation that waits for an app at the agent.
+  public final class InboxDelivery: Sendable {
+    public let continuation: Identifier
+    /// The app.
+    public let to: Identifier
+    /// As the origin described it, except that the agent stands for the origin.
+    public let offer: Offer
+    public let timing: OfferTiming
+    /// For the whole continuation.
+    public let milliseconds: Int64
+    /// Whether the app may have got it before.
+    public let isRedelivered: Bool
+
+    public init(
+      continuation: Identifier, to: Identifier, offer: Offer, timing: OfferTiming, milliseconds: Int64,
+      isRedelivered: Bool
+    ) {
+      self.continuation = continuation
+      self.to = to
+      self.offer = offer
+      self.timing = timing
+      self.milliseconds = milliseconds
+      self.isRedelivered = isRedelivered
     }
   }
 

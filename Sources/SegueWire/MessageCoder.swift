@@ -182,6 +182,16 @@ struct MessageCoder {
     return value
   }
 
+  mutating func code(bytes value: [UInt8]) -> [UInt8] {
+    guard isReading else {
+      write { (writer) throws(SegueError) in try writer.put(data: value) }
+      return value
+    }
+    if next(), let read = reader?.data() { return read }
+    fail("bytes")
+    return value
+  }
+
   // MARK: - Parts that several messages share, and lists
 
   mutating func code(_ error: SegueError) -> SegueError {
@@ -324,14 +334,42 @@ struct MessageCoder {
     let bundleIdentifier = code(app.bundleIdentifier)
     let name = code(app.name)
     let team = code(app.team)
-    enter("a list of types")
-    if count > Limits.typesPerApp { fail("a list of types") }
-    let types = code(app.types, blank: "") { (coder, type) in coder.code(type, atMost: Limits.type) }
-    leave()
+    let types = code(types: app.types)
     let isChooser = code(app.isChooser)
     guard isReading else { return app }
     return AppIdentity(
       secret: secret, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: isChooser)
+  }
+
+  private mutating func code(types: [String]) -> [String] {
+    enter("a list of types")
+    if count > Limits.typesPerApp { fail("a list of types") }
+    let coded = code(types, blank: "") { (coder, type) in coder.code(type, atMost: Limits.type) }
+    leave()
+    return coded
+  }
+
+  /// An app without its secret.
+  mutating func code(known app: AppIdentity) -> AppIdentity {
+    let id = code(app.id)
+    let bundleIdentifier = code(app.bundleIdentifier)
+    let name = code(app.name)
+    let team = code(app.team)
+    let types = code(types: app.types)
+    guard isReading else { return app }
+    return AppIdentity(known: id, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types)
+  }
+
+  mutating func code(_ delivery: Message.InboxDelivery) -> Message.InboxDelivery {
+    let continuation = code(delivery.continuation)
+    let to = code(delivery.to)
+    let milliseconds = code(milliseconds: delivery.milliseconds)
+    let isRedelivered = code(delivery.isRedelivered)
+    let (offer, timing) = code(delivery.offer, delivery.timing)
+    guard isReading else { return delivery }
+    return Message.InboxDelivery(
+      continuation: continuation, to: to, offer: offer, timing: timing, milliseconds: milliseconds,
+      isRedelivered: isRedelivered)
   }
 
   mutating func code(_ sessions: [Message.SharedSession]) -> [Message.SharedSession] {

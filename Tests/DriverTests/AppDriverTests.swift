@@ -23,7 +23,7 @@ private final class NoActivities: AppEngineOwner {
   private let source = NoActivities()
   private let directory = ScriptedDirectory()
   private let connection = ScriptedConnection()
-  private let driver: AppDriver
+  private let driver: AppDriver<AppEngine>
   /// The hub's side.
   private let link = Link(side: .accepting)
 

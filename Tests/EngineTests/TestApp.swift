@@ -29,6 +29,8 @@ final class TestApp: AppEngineOwner {
   /// Inside will_save.
   var onSave: (TestApp) -> Void = { _ in }
   var declineReason: String?
+  /// Whether will_continue does not return.
+  var holdsAnnouncement = false
   var handles = true
   var restores = true
   var answersContinue = true
@@ -40,6 +42,9 @@ final class TestApp: AppEngineOwner {
   private(set) var pendingSaves: [UInt64] = []
 
   var isBacklogged = false
+
+  /// The host sets its handler for what waits at the agent.
+  func acceptDeliveries(_ accepts: Bool = true) { engine.setAcceptsDeliveries(accepts) }
 
   /// What it has not been told yet.
   private var due: [Delivery] = []
@@ -114,7 +119,7 @@ final class TestApp: AppEngineOwner {
     switch engine.step(id) {
     case .willContinue:
       events.append("will_continue")
-      engine.announced(id, decline: declineReason, now)
+      if !holdsAnnouncement { engine.announced(id, decline: declineReason, now) }
     case .continue(let activity, let from):
       events.append("continue")
       continued.append((activity, from))

@@ -13,6 +13,8 @@ final class World {
   private var nextNumber: UInt64 = 1
   private var numbers: UInt64 = 0
   private let device: UInt64
+  /// Takes part at the hub, which then is its hub.
+  private(set) var agent: TestAgent?
   /// Links to the hubs of other devices: how to send bytes there.
   var links: [(number: HubEngine.PeerNumber, send: ([UInt8]) -> Void, close: () -> Void)] = []
 
@@ -28,9 +30,24 @@ final class World {
     generation += 1
     hub = HubEngine(
       HubIdentity(id: identifier(), deviceName: "device \(device)"), generation: generation,
-      offersFrontmostOnly: frontmostOnly, now)
+      offersFrontmostOnly: frontmostOnly, agent: agent?.description, now)
+    if let agent { connect(agent) }
     for app in apps where app.isOpen { connect(app) }
     settle()
+  }
+
+  /// An agent starts, and carries the hub.
+  func startAgent(_ storage: TestInbox = TestInbox()) -> TestAgent {
+    let agent = TestAgent(storage, in: self)
+    self.agent = agent
+    startHub()
+    return agent
+  }
+
+  /// The agent is killed, and the hub with it. What it has stored stays.
+  func killAgent() {
+    agent = nil
+    killHub()
   }
 
   /// Connects an app that was not open when the hub started.
@@ -92,7 +109,8 @@ final class World {
     let end = now.uptime + milliseconds
     while true {
       let next =
-        (apps.filter { $0.isOpen }.map { $0.engine.nextDeadline } + [hub?.nextDeadline]).compactMap { $0 }.min() ?? end
+        (apps.filter { $0.isOpen }.map { $0.engine.nextDeadline } + [hub?.nextDeadline, agent?.engine.nextDeadline])
+        .compactMap { $0 }.min() ?? end
       let at = max(now.uptime, min(next, end))
       now.date += Double(at - now.uptime) / 1000
       now.uptime = at
@@ -100,6 +118,8 @@ final class World {
         app.engine.tick(now)
         #expect(app.engine.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
       }
+      agent?.engine.tick(now)
+      #expect(agent?.engine.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
       hub?.tick(now)
       #expect(hub?.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
       settle()
@@ -139,6 +159,16 @@ final class World {
           isQuiet = false
         }
       }
+      if let agent {
+        if agent.run(now) { isQuiet = false }
+        if let number = agent.number, let link = agent.engine.link, let hub {
+          for (bytes, descriptor) in output(of: link) {
+            hub.receive(bytes, with: descriptor, from: number, now)
+            isQuiet = false
+          }
+        }
+        if let broken = agent.engine.brokenInvariant { fatalError("\(broken)") }
+      }
       if flushHub() { isQuiet = false }
       for app in apps { if let broken = app.engine.brokenInvariant { fatalError("\(broken)") } }
       if let broken = hub?.brokenInvariant { fatalError("\(broken)") }
@@ -152,6 +182,7 @@ final class World {
       for (bytes, descriptor) in output(of: link) {
         hasMoved = true
         if let link = links.first(where: { $0.number == number }) { link.send(bytes) }
+        if let agent, agent.number == number { agent.engine.receive(bytes, with: descriptor, now) }
         guard let app = apps.first(where: { $0.number == number }) else { continue }
         app.engine.receive(bytes, with: descriptor, now)
       }
@@ -165,6 +196,12 @@ final class World {
       hasMoved = true
     }
     return hasMoved
+  }
+
+  private func connect(_ agent: TestAgent) {
+    agent.number = takeNumber()
+    hub?.connected(agent.number ?? 0, now)
+    agent.engine.connected(now)
   }
 
   private func output(of link: Link) -> [([UInt8], PassedDescriptor?)] {

@@ -14,24 +14,23 @@ final class ControlSocket {
 
   private let fd: Int32
   private let loop: Loop
+  private let asks: ControlAsks
   private var listener: Watch?
   private var timer: LoopTimer?
   private var peers: [ControlPeer] = []
 
-  /// The folder that sandboxes do not share, for a runtime folder.
-  static func folder(beside runtime: String) -> String { runtime + "-agent" }
-
   /// Creates the folder unless it is there, and listens in it.
   /// Throws UNSAFE_FOLDER if another user may enter it, SYSTEM.
-  convenience init(in folder: String, on loop: Loop) throws(SegueError) {
+  convenience init(in folder: String, on loop: Loop, _ asks: ControlAsks) throws(SegueError) {
     let directory = try PrivateFolder.open(folder, "the agent's folder")
     defer { _ = CLinux.close(directory) }
-    try self.init(try ListeningSocket.make("control", in: directory, folder), on: loop)
+    try self.init(try ListeningSocket.make("control", in: directory, folder), on: loop, asks)
   }
 
-  private init(_ fd: Int32, on loop: Loop) throws(SegueError) {
+  private init(_ fd: Int32, on loop: Loop, _ asks: ControlAsks) throws(SegueError) {
     self.fd = fd
     self.loop = loop
+    self.asks = asks
     do throws(SegueError) {
       let timer = try LoopTimer()
       // `close` is called before this object is released.
@@ -77,8 +76,10 @@ final class ControlSocket {
     }
     do throws(SegueError) {
       peers.append(
-        try ControlPeer(connection, on: loop) { [unowned(unsafe) self] peer in
-          // `close` closes all peers before this object is released.
+        // `close` closes all peers before this object is released, and a closed one calls none of these.
+        try ControlPeer(
+          connection, on: loop, asks, changed: { [unowned(unsafe) self] in self.setTimer() }
+        ) { [unowned(unsafe) self] peer in
           self.peers.removeAll { $0 === peer }
           self.setTimer()
         })

@@ -33,11 +33,11 @@ final class AgentProcess {
     let seat = try AgentSeat.take(folder, replaces: options.replaces)
     defer { withExtendedLifetime(seat) {} }
     do throws(SegueError) {
-      let control = ControlSocket.folder(beside: folder.path)
+      let control = AgentSocket.folder(beside: folder.path)
       // Made before Landlock, whose rules are for folders that there are.
       _ = close(try PrivateFolder.open(control, "the agent's folder"))
       try confine([folder.path, seat.state.path, control])
-      try carryHub(in: folder, launcher, manager)
+      try carryHub(in: folder, seat.state, launcher, manager)
     } catch {
       throw .failed(error)
     }
@@ -64,14 +64,34 @@ final class AgentProcess {
     }
   }
 
+  /// As whom the agent takes part at the hub.
+  private func participant(_ state: StateFolder) throws(SegueError) -> AppIdentity {
+    let secret: Identifier
+    do throws(SegueError) {
+      secret = try state.participantSecret { () throws(SegueError) in try Randomness.identifier() }
+    } catch {
+      // Only receipts that are owed since before a restart are lost.
+      Log.error("\(error.message)")
+      secret = try Randomness.identifier()
+    }
+    return AppIdentity(
+      secret: secret, bundleIdentifier: "org.segue.agent", name: "segue-agent", team: "", types: [], isChooser: true)
+  }
+
   /// Returns when a signal has asked for the end.
   private func carryHub(
-    in folder: RuntimeFolder, _ launcher: Launcher, _ manager: ServiceManager
+    in folder: RuntimeFolder, _ state: StateFolder, _ launcher: Launcher, _ manager: ServiceManager
   ) throws(SegueError) {
     let loop = try Loop()
     defer { loop.stop() }
+    let identity = try participant(state)
+    let thread = InboxThread(state)
+    try thread.start()
+    defer { thread.end() }
+    let inbox = InboxService(thread, launcher, on: loop)
     let device = try Device(
-      folder, on: loop, agent: AgentDescription(version: AgentOptions.version, capabilities: 0),
+      folder, on: loop,
+      agent: AgentDescription(version: AgentOptions.version, capabilities: 0, participant: identity.id),
       tookPlace: { generation in manager.ready(generation) },
       lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
     var doorbell: Doorbell?
@@ -81,16 +101,19 @@ final class AgentProcess {
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
-        control = try ControlSocket(in: ControlSocket.folder(beside: folder.path), on: loop)
+        let asks = ControlAsks(inbox)
+        control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
         try device.carryHub()
+        try inbox.open(identity, on: device)
       } catch {
         failure = error
       }
     }
     defer {
       loop.perform {
-        device.end()
         control?.close()
+        inbox.close()
+        device.end()
         doorbell?.close()
         launcher.close()
       }

@@ -125,6 +125,12 @@ public final class AppEngine {
     incoming.begin(offer, id: id, timeout: timeout, now)
   }
 
+  /// The host takes continuations that wait for it at the agent, or no more (R3.8).
+  public func setAcceptsDeliveries(_ accepts: Bool) { incoming.setAcceptsDeliveries(accepts) }
+
+  /// The offer of a continuation that the agent delivers: the engine begins it. Nil for others.
+  public func deliveredOffer(of id: Identifier) -> Offer? { incoming.deliveredOffer(of: id) }
+
   /// The callback that is due in a continuation, or nil.
   public func step(_ id: Identifier) -> ContinuationStep? { incoming.step(id) }
 
@@ -343,6 +349,7 @@ public final class AppEngine {
     case .outcome(let continuation, let outcome, let error, let receiver):
       outgoing.receiveOutcome(continuation, outcome, error, receiver: receiver, now)
     case .outcomeAck(let id, _): outcomes.acknowledged(id)
+    case .deliver(let delivery): incoming.receiveDelivery(delivery, now)
     case .peerLost(let id):
       requests.peerLost(id)
       if !outgoing.peerLost(id, now) { incoming.peerLost(id, now) }
@@ -363,6 +370,7 @@ public final class AppEngine {
     case .linkDown(let number, let error): appLinks.receiveDown(number, error)
     case .explanation(let request, let list, let appCount):
       explanations.receive(request, list, appCount: appCount, now)
+    case .accepts, .present, .absent, .ask, .answer: break
     case .link, .resume, .proceed, .openLink, .hello, .welcome, .publish, .withdraw, .explain, .route, .seek, .follow,
       .unfollow, .list, .listed, .refresh:
       break

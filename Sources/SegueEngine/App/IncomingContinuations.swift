@@ -22,6 +22,8 @@ private struct IncomingContinuation {
   let offer: Offer
   /// The uptime at which it fails (R3.9).
   let deadline: Int64
+  /// Set if the agent delivers it, and then whether the app may have got it before (R3.8).
+  var isRedelivered: Bool?
   var phase = Phase.announcing
   /// Whether will_continue has run.
   var isAnnounced = false
@@ -35,6 +37,10 @@ private struct IncomingContinuation {
   var received = 0
   var isStale = false
 
+  var isDelivery: Bool { isRedelivered != nil }
+  /// Its name on the wire.
+  var wireID: Identifier { isDelivery ? id.ofDelivery : id }
+
   /// Whether did_fail or continue has run.
   var isOver: Bool {
     switch phase {
@@ -46,13 +52,14 @@ private struct IncomingContinuation {
   var nextDeadline: Int64? {
     switch phase {
     case .failed: nil
-    case .continued: deadline
+    // A late answer to a delivery still counts.
+    case .continued: isDelivery ? nil : deadline
     case .announcing, .fetching, .receiving, .arrived: hubBy.map { min($0, deadline) } ?? deadline
     }
   }
 
   var continuation: Message.Continuation {
-    Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
+    Message.Continuation(id: wireID, origin: offer.origin, activity: offer.description.id)
   }
 }
 
@@ -65,6 +72,10 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   private var continuations: [IncomingContinuation] = []
   /// Finished continuations, until `takeFinished`.
   private var finished: [Identifier] = []
+  /// Whether the host takes continuations that wait for it at the agent.
+  private var acceptsDeliveries = false
+  /// A delivery that waits for the end of another continuation.
+  private var waiting: IncomingContinuation?
 
   init(_ app: AppContext, _ hub: HubConnection, _ seen: SeenOffers, _ outcomes: PendingOutcomes) {
     self.app = app
@@ -84,6 +95,47 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     app.deliver(.continuation(id))
   }
 
+  /// The host takes deliveries from now on, or no more: once it has a handler (R3.8).
+  func setAcceptsDeliveries(_ accepts: Bool) {
+    guard accepts != acceptsDeliveries else { return }
+    acceptsDeliveries = accepts
+    reportAcceptance()
+  }
+
+  private func reportAcceptance() {
+    if hub.isWelcome, hub.agent != nil { hub.send(.accepts(acceptsDeliveries)) }
+  }
+
+  /// The agent delivers a continuation that has waited for this app. What the app has, or has answered, it does not
+  /// get again.
+  func receiveDelivery(_ delivery: Message.InboxDelivery, _ now: Moment) {
+    let id = delivery.continuation
+    guard acceptsDeliveries, index(of: id) == nil, waiting?.id != id, !outcomes.repeats(id.ofDelivery, now) else {
+      return
+    }
+    let description = delivery.offer.description.expiring(delivery.timing.expirationDate(now: now))
+    let offer = Offer(
+      description: description, origin: delivery.offer.origin, appName: delivery.offer.appName,
+      bundleIdentifier: delivery.offer.bundleIdentifier, deviceName: delivery.offer.deviceName, rank: 0,
+      activatedAt: now.uptime - delivery.timing.age)
+    waiting = IncomingContinuation(
+      id: id, offer: offer, deadline: now.uptime + delivery.milliseconds, isRedelivered: delivery.isRedelivered)
+    beginWaiting()
+  }
+
+  /// What the user has begun is not cancelled for a delivery.
+  private func beginWaiting() {
+    guard let delivery = waiting, continuations.allSatisfy({ $0.isOver }) else { return }
+    waiting = nil
+    continuations.append(delivery)
+    app.deliver(.continuation(delivery.id))
+  }
+
+  /// The offer of a continuation that the agent delivers; nil for others.
+  func deliveredOffer(of id: Identifier) -> Offer? {
+    index(of: id).flatMap { continuations[$0].isDelivery ? continuations[$0].offer : nil }
+  }
+
   func step(_ id: Identifier) -> ContinuationStep? {
     guard let index = index(of: id) else { return nil }
     guard continuations[index].isAnnounced else {
@@ -93,8 +145,12 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     switch continuations[index].phase {
     case .arrived(let activity, let isStale):
       continuations[index].phase = .continued
-      let offer = continuations[index].offer
-      return .continue(activity, ContinuedFrom(continuation: id, offer: offer, isStale: isStale))
+      let continuation = continuations[index]
+      beginWaiting()
+      let from = ContinuedFrom(
+        continuation: id, offer: continuation.offer, isStale: isStale,
+        isRedelivered: continuation.isRedelivered ?? false)
+      return .continue(activity, from)
     case .failed(let error):
       let offer = continuations.remove(at: index).offer
       return .didFail(type: offer.description.type, error)
@@ -220,6 +276,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   // MARK: Life cycle
 
   func connected(_ now: Moment) {
+    if acceptsDeliveries { reportAcceptance() }
     for index in continuations.indices {
       guard case .fetching = continuations[index].phase else { continue }
       continuations[index].hubBy = nil
@@ -263,6 +320,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   func close(_ error: SegueError, _ now: Moment) {
+    waiting = nil
     for continuation in continuations {
       if case .continued = continuation.phase {
         // It was not answered, and will not be.
@@ -283,7 +341,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   // MARK: Steps
 
-  private func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id } }
+  private func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id || $0.wireID == id } }
 
   private func receiving(on channel: Link.Channel) -> Int? {
     continuations.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
@@ -301,9 +359,10 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     continuations[index].phase = .failed(error)
     continuations[index].document = []
     let continuation = continuations[index]
-    if let outcome, continuation.isFetched || outcome == .declined {
-      outcomes.report(continuation.continuation, outcome, error, by: continuation.deadline, now)
+    if let outcome, continuation.isDelivery ? error.status != .connectionUnavailable : isKnown(continuation, outcome) {
+      report(continuation, outcome, error, now)
     }
+    beginWaiting()
     // If will_continue is still due, `announced` handles this.
     if continuation.isAnnounced { app.deliver(.continuation(continuation.id)) }
   }
@@ -311,6 +370,17 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   private func finish(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
     let continuation = continuations.remove(at: index)
     finished.append(continuation.id)
-    outcomes.report(continuation.continuation, outcome, error, by: continuation.deadline, now)
+    report(continuation, outcome, error, now)
+  }
+
+  /// Whether the origin knows of a failed continuation, or gets to know it.
+  private func isKnown(_ continuation: IncomingContinuation, _ outcome: Outcome) -> Bool {
+    continuation.isFetched || outcome == .declined
+  }
+
+  /// The agent waits for the outcome of a delivery as long as this app is open.
+  private func report(_ continuation: IncomingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
+    outcomes.report(
+      continuation.continuation, outcome, error, by: continuation.isDelivery ? nil : continuation.deadline, now)
   }
 }

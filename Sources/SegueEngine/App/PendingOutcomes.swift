@@ -7,10 +7,12 @@ final class PendingOutcomes: AppFeature {
     let continuation: Message.Continuation
     let outcome: Outcome
     let error: SegueError?
-    /// The uptime after which the origin no longer needs it.
-    let deadline: Int64
+    /// The uptime after which the origin no longer needs it; nil if it needs it whenever it comes.
+    let deadline: Int64?
+    /// The app in whose place the agent took part; nil for an app's own.
+    let receiver: Receiver?
 
-    var message: Message { .outcome(continuation, outcome, error, receiver: nil) }
+    var message: Message { .outcome(continuation, outcome, error, receiver: receiver) }
   }
 
   private let hub: HubConnection
@@ -19,22 +21,37 @@ final class PendingOutcomes: AppFeature {
   init(_ hub: HubConnection) { self.hub = hub }
 
   func report(
-    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, by deadline: Int64, _ now: Moment
+    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, by deadline: Int64?,
+    receiver: Receiver? = nil, _ now: Moment
   ) {
     let outcome = Pending(
       continuation: continuation, outcome: outcome, error: error,
-      deadline: max(deadline, now.uptime + HubConnection.reconnectTime))
+      deadline: deadline.map { max($0, now.uptime + HubConnection.reconnectTime) }, receiver: receiver)
     pending.append(outcome)
     if hub.isWelcome { hub.sendChecked(outcome.message, now) }
   }
 
-  func acknowledged(_ id: Identifier) { pending.removeAll { $0.continuation.id == id } }
+  /// - Returns: whether there was one.
+  @discardableResult
+  func acknowledged(_ id: Identifier) -> Bool {
+    let count = pending.count
+    pending.removeAll { $0.continuation.id == id }
+    return pending.count < count
+  }
+
+  /// Sends an outcome again that is not acknowledged.
+  /// - Returns: false if there is none of this continuation.
+  func repeats(_ id: Identifier, _ now: Moment) -> Bool {
+    guard let outcome = pending.first(where: { $0.continuation.id == id }) else { return false }
+    if hub.isWelcome { hub.sendChecked(outcome.message, now) }
+    return true
+  }
 
   func connected(_ now: Moment) {
     for outcome in pending { hub.send(outcome.message) }
   }
 
-  func tick(_ now: Moment) { pending.removeAll { $0.deadline <= now.uptime } }
+  func tick(_ now: Moment) { pending.removeAll { $0.deadline.map { $0 <= now.uptime } ?? false } }
 
   var nextDeadline: Int64? {
     var next: Int64?

@@ -37,6 +37,7 @@ extension HubEngine {
   private func forward(
     _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
   ) -> Bool {
+    if forwardDelivered(continuation, milliseconds: milliseconds, receiver, by: peer) { return true }
     guard let offer = offer(of: continuation) else { return false }
     @inline(never)
     func refuse(_ error: SegueError) -> Bool {

@@ -286,13 +286,13 @@ public final class HubEngine {
     case .publish(let description, let timing, let activation):
       put(description, timing, activation: activation, by: peer, app)
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { withdraw(offer) }
-    case .fetch(let continuation, let milliseconds, _):
-      fetch(continuation, milliseconds: milliseconds, receiver(app), by: peer)
+    case .fetch(let continuation, let milliseconds, let named):
+      fetch(continuation, milliseconds: milliseconds, receiver(app, named: named), by: peer)
     case .state(let id, _, let channel, let size, let isStale):
       try state(id, channel: channel, size: size, isStale: isStale, from: peer)
     case .refused(let id, _, let error): refused(id, error, by: peer)
-    case .outcome(let continuation, let outcome, let error, _):
-      self.outcome(continuation, outcome, error, receiver(app), from: peer)
+    case .outcome(let continuation, let outcome, let error, let named):
+      self.outcome(continuation, outcome, error, receiver(app, named: named), from: peer)
     case .outcomeAck(let id, _): outcomeAcknowledged(id, by: peer)
     case .explain(let request, let activity, let type):
       ask(Explain(request: request, activity: activity, type: type), peer)
@@ -305,6 +305,9 @@ public final class HubEngine {
     case .request, .response: try pass(message, from: peer)
     case .openLink(let number): openLink(number, descriptor, by: peer)
     case .linkDown(let number, _): endLink(number, by: peer)
+    case .accepts(let accepts): setAccepts(accepts, peer)
+    case .deliver(let delivery): deliver(delivery, from: peer)
+    case .present, .absent, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh:
       break

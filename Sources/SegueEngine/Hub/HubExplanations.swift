@@ -98,7 +98,7 @@ extension HubEngine {
       explanations.append(Message.Explanation(appName: identity.name, obstacle: obstacle))
     }
     // What apps of linked devices see is known there only: each of these devices counts as an app.
-    let appCount = UInt64(max(0, peers.apps.count - 1) + peers.hubs.count { $0.isLinked })
+    let appCount = UInt64(max(0, appCount(besides: peer)) + peers.hubs.count { $0.isLinked })
     send(.explanation(request: explain.request, explanations, appCount: appCount), to: peer)
   }
 }

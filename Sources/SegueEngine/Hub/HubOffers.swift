@@ -138,6 +138,12 @@ extension HubEngine {
   private func sendUpdate(_ peer: Peer, _ update: inout SharedUpdate) {
     // A hub's own offer may arrive through other hubs before the hub itself has sent it.
     guard let offer = update.offer, offer.origin != peer.app?.id else { return send(.gone(update.id, nil), to: peer) }
+    if let app = peer.app, isAgent(app.id), let published = published(offer) {
+      // The agent chooses an app of the same team (R6.2).
+      let origin = OfferOrigin(
+        team: offer.team ?? "", activation: 0, version: OffersVersion(hub: identity.id, number: 0))
+      return send(.offer(published, timing(of: offer), origin), to: peer)
+    }
     if update.encoding == nil, let published = published(offer) {
       update.encoding = outbox.encoding(of: .offer(published, timing(of: offer), nil))
     }

@@ -23,6 +23,7 @@ extension HubEngine {
     peer.isReadyDue = true
     sendPending(peer)
     sendHeldOutcomes(of: app.id)
+    reportPresence(of: peer)
   }
 
   private func subscribe(_ peer: Peer, _ app: AppIdentity) {
@@ -40,6 +41,7 @@ extension HubEngine {
     if peer.isHub { return removeHub(peer) }
     peers.removeUnidentified(peer)
     guard peers.deregister(peer), let app = peer.app else { return }
+    reportAbsence(of: app)
     if let offer = peer.offer { withdraw(offer) }
     failUnanswered(of: app.id)
     offers.unsubscribe(peer, app)

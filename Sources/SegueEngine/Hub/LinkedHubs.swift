@@ -119,7 +119,8 @@ extension HubEngine {
       streamAnswer(id, continuation, channel: channel, error, fromHub: peer)
     case .streamStatus(let id, let continuation, let to, let status):
       streamStatus(id, continuation, to: to, status, from: peer)
-    case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation:
+    case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation,
+      .accepts, .present, .absent, .deliver, .ask, .answer:
       break
     }
   }

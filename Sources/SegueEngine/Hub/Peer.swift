@@ -96,6 +96,8 @@ final class AppSession {
   var explanations = ExplanationQueue()
   /// Streams that others have requested from it.
   var unanswered = UnansweredStreams()
+  /// Whether it takes continuations that wait for it at the agent.
+  var acceptsDeliveries = false
 
   init(_ identity: AppIdentity) { self.identity = identity }
 }

@@ -15,7 +15,7 @@ public final class FleetProcess {
   /// The program outlives the process, which it leaves first. Nil before `begin`, and after the end.
   public private(set) unowned(unsafe) var program: (any FleetProgram)?
   /// Nil before `begin`, and after the end.
-  public private(set) var driver: AppDriver?
+  public private(set) var driver: AppDriver<AppEngine>?
   private let clock: DeviceClock
   /// Whether callbacks wait for the host to dispatch. No callback counts as late then.
   public var awaitsDispatch = false
@@ -304,7 +304,7 @@ public final class FleetProcess {
     program?.runCallbacks()
   }
 
-  private func setDeadline(_ driver: AppDriver, _ fleet: Fleet) {
+  private func setDeadline(_ driver: AppDriver<AppEngine>, _ fleet: Fleet) {
     guard let next = driver.nextDeadline, deadline.map({ next < $0 }) ?? true else { return }
     deadline = next
     fleet.push(.deadline(self, next), at: next)

@@ -57,6 +57,14 @@ public struct FlatReader {
     return String(decoding: text, as: UTF8.self)
   }
 
+  public mutating func data() -> [UInt8]? {
+    let head = head
+    guard head.major == Head.Major.data else { return nil }
+    let bytes = UnsafeRawBufferPointer(start: base + offset + head.size, count: head.count)
+    offset &+= head.size &+ head.count
+    return Array(bytes)
+  }
+
   /// How many elements follow.
   public mutating func array() -> Int? {
     let head = head

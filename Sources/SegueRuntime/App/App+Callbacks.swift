@@ -143,7 +143,7 @@ extension App: AppEngineOwner {
   // MARK: Continuations
 
   private func step(of id: Identifier) -> CallbackInvocation {
-    guard let engine, let continuation = pending.continuation(id) else { return Self.nothing }
+    guard let engine, let continuation = pending.continuation(id) ?? delivered(id, engine) else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
     guard let step = engine.step(id) else { return Self.nothing }
     environment.process?.noteCallback(step, of: id)
@@ -155,6 +155,14 @@ extension App: AppEngineOwner {
       let delegate = self.delegate
       return { Self.didFail(type, error, continuation, self, delegate) }
     }
+  }
+
+  /// A continuation that the agent delivers begins (R3.8).
+  private func delivered(_ id: Identifier, _ engine: AppEngine) -> Continuation? {
+    guard let offer = engine.deliveredOffer(of: id) else { return nil }
+    let continuation = Continuation(id: id, offer: offer, app: self)
+    pending.add(id, .continuation(continuation))
+    return continuation
   }
 
   private func willContinue(_ offer: Offer, _ continuation: Continuation) -> CallbackInvocation {

@@ -22,6 +22,7 @@ public final class App: Handled {
   public private(set) var settings: AppSettings
   private(set) var engine: AppEngine?
   private(set) var delegate: AppDelegate?
+  private var isReadyForWaiting = true
   var activities = ActivityTable()
   let environment: any AppEnvironment
 
@@ -87,9 +88,28 @@ public final class App: Handled {
     monitor.lock()
     let former = self.delegate
     self.delegate = delegate
-    monitor.unlock()
+    tellAcceptance()
+    unlockAndLog()
     // The host's functions destroy its contexts, so this happens without the lock.
     withExtendedLifetime(former) {}
+  }
+
+  /// Whether what waits for the app may come. It is true of a new app.
+  public func setAcceptsWaiting(_ accepts: Bool) {
+    monitor.lock()
+    isReadyForWaiting = accepts
+    tellAcceptance()
+    unlockAndLog()
+  }
+
+  /// What waits at the agent comes once there is a handler for it (R3.8). Called with the lock.
+  private var acceptsDeliveries: Bool {
+    isReadyForWaiting && delegate.map { $0.isAttached && $0.continues } ?? false
+  }
+
+  private func tellAcceptance() {
+    engine?.setAcceptsDeliveries(acceptsDeliveries)
+    drainEngine()
   }
 
   public func setActivityDelegate(_ delegate: ActivityDelegate?) {
@@ -111,6 +131,7 @@ public final class App: Handled {
       let engine = AppEngine(
         identity: settings.identity(try environment.drawIdentifier()), limits: ProcessLimits.current,
         savePolicy: settings.savePolicy, owner: self)
+      engine.setAcceptsDeliveries(acceptsDeliveries)
       try environment.open(self, engine)
       self.engine = engine
       state = .open

@@ -27,6 +27,12 @@ final class AppSocket: ByteConnection {
     self.isLent = isLent
   }
 
+  /// Gives the descriptor away, unless it is in a gate.
+  func take() -> Int32 {
+    defer { fd = -1 }
+    return fd
+  }
+
   private func show() { gate?.show(reading: !isLent, writing: isFull) }
 
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {

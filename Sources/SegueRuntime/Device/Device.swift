@@ -39,7 +39,7 @@ public final class Device {
   var folder: RuntimeFolder { directory.folder }
 
   /// From any thread.
-  func driver(of engine: AppEngine) -> AppDriver { AppDriver(engine, in: directory) }
+  func driver<Engine: HubParticipant>(of engine: Engine) -> AppDriver<Engine> { AppDriver(engine, in: directory) }
 
   /// From any thread: queues work for the library thread.
   func onLoop(_ job: @escaping (Device) -> Void) {
@@ -60,6 +60,10 @@ public final class Device {
   public var isHub: Bool { election.isHub }
 
   func add(_ app: LiveEnvironment) { election.add(app, Clock.uptime) }
+
+  /// Finds hubs for the agent's participant.
+  func add(_ participant: AgentParticipant) { election.add(participant, Clock.uptime) }
+  func remove(_ participant: AgentParticipant) { election.remove(participant) }
 
   func remove(_ app: LiveEnvironment) {
     election.remove(app)

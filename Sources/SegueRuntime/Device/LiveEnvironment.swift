@@ -14,7 +14,7 @@ final class LiveEnvironment: AppEnvironment {
   private var app: App?
   private(set) var offersFrontmostOnly = false
   private var device: Device?
-  private var driver: AppDriver?
+  private var driver: AppDriver<AppEngine>?
   private var poller: AppPoller?
   private var socket: AppSocket?
   /// Used on the library thread, while the device has the app.
@@ -99,7 +99,7 @@ final class LiveEnvironment: AppEnvironment {
   /// Sends the last messages of the app, if the hub reads. Not on the library thread, where a hub of this process
   /// reads. Called with the lock, which it releases while it waits.
   private func flushBeforeClose() {
-    let deadline = Clock.uptime + AppDriver.lastWordsTime
+    let deadline = Clock.uptime + AppDriver<AppEngine>.lastWordsTime
     while let app, let obstacle = driver?.obstacle {
       let uptime = Clock.uptime
       guard uptime < deadline else { return }

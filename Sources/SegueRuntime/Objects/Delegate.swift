@@ -84,6 +84,8 @@ open class ActivityDelegate: Delegate {
 open class AppDelegate: Delegate {
   open func offer(_ app: App, _ event: Int32, _ offer: HeldOffer) -> Bool { false }
   open func connection(_ app: App, isReady: Bool) -> Bool { false }
+  /// Whether `continue` does anything.
+  open var continues: Bool { false }
   open func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? { nil }
   open func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? { nil }
   open func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool { false }

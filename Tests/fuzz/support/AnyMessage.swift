@@ -4,7 +4,7 @@ import SegueWire
 /// Messages of all kinds, with identifiers that meet again. A new kind is a line here.
 extension Input {
   mutating func message() -> Message {
-    switch number(below: 36) {
+    switch number(below: 42) {
     case 0: .hello(app(identifier()), version: version(), minimum: version())
     case 1:
       .welcome(
@@ -57,6 +57,16 @@ extension Input {
     case 32: .listed(version(of: identifier()))
     case 33: .refresh
     case 34: .seek(identifier(), sequence: number())
+    case 35: .accepts(bool())
+    case 36: .present(app(identifier()), accepts: bool())
+    case 37: .absent(appIdentifier())
+    case 38:
+      .deliver(
+        Message.InboxDelivery(
+          continuation: identifier(), to: appIdentifier(), offer: offer(), timing: timing(),
+          milliseconds: milliseconds(), isRedelivered: bool()))
+    case 39: .ask(number(), [byte()])
+    case 40: .answer(number(), bool() ? error() : nil, [byte()])
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
   }

@@ -1,0 +1,164 @@
+import SegueEngine
+import SegueModel
+import SegueStore
+import SegueTransport
+
+/// What can be asked at the second socket (docs/protocol.md, "The second socket of the agent"). For the loop.
+final class ControlAsks {
+  /// Entries in one answer.
+  private static let page = 64
+  /// The longest time for a continuation, in milliseconds.
+  private static let longestTimeout: Int64 = 600_000
+
+  private let inbox: InboxService
+
+  init(_ inbox: InboxService) { self.inbox = inbox }
+
+  typealias Answer = (Result<Value, SegueError>) -> Void
+
+  /// - Parameter answer: called once, perhaps later.
+  func handle(_ ask: Value, _ answer: @escaping Answer) {
+    do throws(SegueError) {
+      let what = try Self.text(ask, "ask", atMost: Limits.identifier)
+      switch true {
+      case Text.isSame(what, "continue"): try `continue`(ask, answer)
+      case Text.isSame(what, "inbox"): try list(ask, answer)
+      case Text.isSame(what, "drop"): try drop(ask, answer)
+      case Text.isSame(what, "retry"): try retry(ask, answer)
+      default: throw SegueError(.unsupportedVersion, "ask: the agent does not know '\(what)'")
+      }
+    } catch {
+      answer(.failure(error))
+    }
+  }
+
+  // MARK: Continuing
+
+  private func `continue`(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let activity = try Self.identifier(ask, "activity")
+    let app = ask["app"] == nil ? nil : try Self.text(ask, "app", atMost: Limits.identifier)
+    var timeout: Int64?
+    if let value = ask["timeout"] {
+      guard let milliseconds = value.int64, 1...Self.longestTimeout ~= milliseconds else {
+        throw SegueError(.invalidArgument, "timeout: must be 1 to \(Self.longestTimeout) ms")
+      }
+      timeout = milliseconds
+    }
+    let environment = try Self.environment(ask)
+    inbox.continue(activity, app: app, timeout: timeout, environment: environment) { result in
+      answer(Self.map(result) { report throws(SegueError) in try Self.value(of: report) })
+    }
+  }
+
+  /// The variables that say where a program shows itself: others may not be set, and are refused by the launcher.
+  private static func environment(_ ask: Value) throws(SegueError) -> [LaunchRequest.Variable] {
+    guard let value = ask["environment"] else { return [] }
+    guard let entries = value.entries else {
+      throw SegueError(.invalidArgument, "environment: must be a dictionary")
+    }
+    var variables: [LaunchRequest.Variable] = []
+    for entry in entries {
+      guard let name = entry.key.string, let value = entry.value.string else {
+        throw SegueError(.invalidArgument, "environment: names and values must be strings")
+      }
+      guard LaunchRequest.variables.contains(where: { Text.isSame($0, name) }) else {
+        throw SegueError(.invalidArgument, "environment: \(name) may not be set")
+      }
+      variables.append(LaunchRequest.Variable(name: name, value: value))
+    }
+    return variables
+  }
+
+  private static func value(of report: ColdStartReport) throws(SegueError) -> Value {
+    let error = report.error
+    return try .dictionary([
+      (key: .string("continuation_id"), value: .uuid(report.continuation)),
+      (key: .string("bundle_identifier"), value: .string(report.app.bundleIdentifier)),
+      (key: .string("app_name"), value: .string(report.app.name)),
+      (key: .string("outcome"), value: .integer(Int64(report.outcome.rawValue))),
+      (key: .string("status"), value: .integer(Int64(error?.status.rawValue ?? Status.ok.rawValue))),
+      (key: .string("message"), value: .string(error?.message ?? "")),
+    ])
+  }
+
+  // MARK: The inbox
+
+  private func list(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let after = ask["after"] == nil ? nil : try Self.identifier(ask, "after")
+    inbox.useInbox({ inbox throws(SegueError) in try inbox.entries() }) { result in
+      answer(Self.map(result) { entries throws(SegueError) in try Self.page(of: entries, after: after) })
+    }
+  }
+
+  private static func page(of entries: [InboxEntry], after: Identifier?) throws(SegueError) -> Value {
+    let start = after.flatMap { after in entries.firstIndex { $0.continuation == after } }.map { $0 + 1 } ?? 0
+    let shown = entries[start...].prefix(page)
+    var list: [Value] = []
+    for entry in shown { list.append(try value(of: entry)) }
+    return try .dictionary([
+      (key: .string("entries"), value: .array(list)),
+      (key: .string("more"), value: .bool(start + shown.count < entries.count)),
+    ])
+  }
+
+  private static func value(of entry: InboxEntry) throws(SegueError) -> Value {
+    var entries: [(key: Value, value: Value)] = [
+      (key: .string("continuation_id"), value: .uuid(entry.continuation)),
+      (key: .string("activity_id"), value: .uuid(entry.offer.description.id)),
+      (key: .string("bundle_identifier"), value: .string(entry.app)),
+      (key: .string("type"), value: .string(entry.offer.description.type)),
+      (key: .string("app_name"), value: .string(entry.offer.appName)),
+      (key: .string("device_name"), value: .string(entry.offer.deviceName)),
+      (key: .string("size"), value: .integer(Int64(entry.payload.documentSize))),
+      (key: .string("delivered"), value: .bool(entry.state == .delivered)),
+      (key: .string("attempts"), value: .integer(Int64(entry.attempts))),
+      (key: .string("crashes"), value: .integer(Int64(entry.crashes))),
+      (key: .string("held"), value: .bool(entry.isHeld)),
+      (key: .string("received"), value: try .date(entry.receivedAt)),
+      (key: .string("expires"), value: try .date(entry.expiresAt)),
+    ]
+    if let title = entry.offer.description.title { entries.append((key: .string("title"), value: .string(title))) }
+    return try .dictionary(entries)
+  }
+
+  private func drop(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let id = try Self.identifier(ask, "continuation_id")
+    inbox.useInbox({ inbox throws(SegueError) in try inbox.drop(id, at: Clock.now.date) }) { result in
+      answer(Self.found(result))
+    }
+  }
+
+  private func retry(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let id = try Self.identifier(ask, "continuation_id")
+    inbox.useInbox({ inbox throws(SegueError) in try inbox.retry(id) }) { [inbox] result in
+      answer(Self.found(result))
+      inbox.retry(id)
+    }
+  }
+
+  private static func found(_ result: Result<Bool, SegueError>) -> Result<Value, SegueError> {
+    map(result) { isFound throws(SegueError) in
+      guard isFound else { throw SegueError(.notFound, "continuation_id: no such entry is in the inbox") }
+      return .emptyDictionary
+    }
+  }
+
+  // MARK: Elements
+
+  private static func map<Success>(
+    _ result: Result<Success, SegueError>, _ body: (Success) throws(SegueError) -> Value
+  ) -> Result<Value, SegueError> {
+    do throws(SegueError) { return .success(try body(try result.get())) } catch { return .failure(error) }
+  }
+
+  private static func text(_ ask: Value, _ key: String, atMost limit: Int) throws(SegueError) -> String {
+    guard let text = ask[key]?.string else { throw SegueError(.invalidArgument, "\(key): must be a string") }
+    try Text.check(text, key, atMost: limit)
+    return text
+  }
+
+  private static func identifier(_ ask: Value, _ key: String) throws(SegueError) -> Identifier {
+    guard let id = ask[key]?.uuid else { throw SegueError(.invalidArgument, "\(key): must be a UUID") }
+    return id
+  }
+}

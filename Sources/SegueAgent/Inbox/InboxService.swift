@@ -1,0 +1,192 @@
+import SegueEngine
+import SegueModel
+import SegueRouting
+import SegueRuntime
+import SegueStore
+import SegueTransport
+
+/// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and those who ask. For the loop.
+final class InboxService {
+  private let loop: Loop
+  private let launcher: Launcher
+  private let thread: InboxThread
+  private var participant: AgentParticipant?
+  private var asks: [Ask] = []
+  private var lastNumber: UInt64 = 0
+  private var isOpen = true
+  /// The apps that have a manifest.
+  var catalogue = Catalogue()
+  private var preferences = RoutingPreferences()
+
+  /// A continuation that somebody waits for.
+  private struct Ask {
+    let number: UInt64
+    /// Where a launched program shows itself.
+    let environment: [LaunchRequest.Variable]
+    let answer: (Result<ColdStartReport, SegueError>) -> Void
+  }
+
+  /// - Parameter thread: has been started.
+  init(_ thread: InboxThread, _ launcher: Launcher, on loop: Loop) {
+    self.thread = thread
+    self.launcher = launcher
+    self.loop = loop
+  }
+
+  /// Takes part at the device's hub, until `close`.
+  func open(_ identity: AppIdentity, on device: Device) throws(SegueError) {
+    // This object outlives the participant, which `close` ends.
+    participant = try AgentParticipant(
+      AgentEngine(identity: identity, limits: ProcessLimits.current, owner: self), on: device)
+    loadPreferences()
+  }
+
+  func close() {
+    isOpen = false
+    participant?.close()
+    participant = nil
+    asks = []
+  }
+
+  // MARK: For those who ask
+
+  /// Continues an offer in an app that need not run.
+  /// - Parameter answer: called once, at the end or at the deadline, unless the agent ends before.
+  func `continue`(
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchRequest.Variable],
+    _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+  ) {
+    lastNumber += 1
+    asks.append(Ask(number: lastNumber, environment: environment, answer: answer))
+    let request = ColdStartRequest(number: lastNumber, activity: activity, app: app, timeout: timeout)
+    perform { $0.continue(request, $1) }
+  }
+
+  /// Uses the inbox on its thread.
+  /// - Parameter answer: called on the loop, once.
+  func useInbox<Success>(
+    _ body: @escaping (Inbox) throws(SegueError) -> Success,
+    _ answer: @escaping (Result<Success, SegueError>) -> Void
+  ) {
+    do throws(SegueError) {
+      try thread.post { [loop] thread in
+        let result: Result<Success, SegueError>
+        do throws(SegueError) { result = .success(try thread.perform(body)) } catch { result = .failure(error) }
+        loop.post { answer(result) }
+      }
+    } catch {
+      answer(.failure(error))
+    }
+  }
+
+  /// An entry is to be delivered although its app has had it.
+  func retry(_ continuation: Identifier) { perform { engine, _ in engine.retry(continuation) } }
+
+  private func perform(_ body: (AgentEngine, Moment) -> Void) { participant?.perform(body) }
+
+  private func loadPreferences() {
+    useInbox({ inbox throws(SegueError) in
+      RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses())
+    }) { [self] result in
+      if case .success(let preferences) = result { self.preferences = preferences }
+    }
+  }
+}
+
+extension InboxService: AgentOwner {
+  func drawIdentifier() -> Identifier? { try? Randomness.identifier() }
+
+  func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
+    let offer = choice.offer
+    let router = Router(
+      catalogue: catalogue, preferences: preferences, running: RunningApps(choice.running))
+    let decision = router.route(
+      RoutingQuery(
+        type: offer.description.type, team: choice.team, bundleIdentifier: offer.bundleIdentifier,
+        payloadVersion: offer.description.payloadVersion, origin: offer.origin))
+    guard let wanted = choice.wanted else {
+      guard let chosen = decision.chosen else { throw Self.none(decision, offer) }
+      return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name)
+    }
+    guard let chosen = decision.candidates.first(where: { Text.isSame($0.bundleIdentifier, wanted) }) else {
+      throw SegueError(
+        .notFound, "continue: \(wanted) neither runs nor has a manifest that declares \(offer.description.type)")
+    }
+    if let obstacle = chosen.obstacles.first { throw Self.error(chosen, obstacle) }
+    return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name)
+  }
+
+  private static func none(_ decision: RoutingDecision, _ offer: Offer) -> SegueError {
+    if let best = decision.candidates.first, let obstacle = best.obstacles.first { return error(best, obstacle) }
+    return SegueError(.notFound, "continue: no app here declares \(offer.description.type)")
+  }
+
+  private static func error(_ app: RoutingCandidate, _ obstacle: RoutingCandidate.Obstacle) -> SegueError {
+    let reason: DiagnosticText =
+      switch obstacle {
+      case .isOrigin: "is the origin, and no other process of it is open"
+      case .teamDiffers: "is of another team"
+      case .typeNotDeclared: "does not declare the type"
+      case .versionDeclined: "does not take this payload version"
+      case .noManifest: "does not run, and no manifest says how it is started"
+      case .noLaunchCommand(let error): "\(error.message)"
+      }
+    return SegueError(.notFound, "continue: \(app.name) \(reason)")
+  }
+
+  func launch(_ app: ChosenApp, for number: UInt64) {
+    let environment = asks.first { $0.number == number }?.environment ?? []
+    do throws(SegueError) {
+      try launch(app, environment) { [self] error in perform { $0.launched(number, error, $1) } }
+    } catch {
+      // One is under way: the app will open.
+      let error = error.status == .busy ? nil : error
+      loop.post { [self] in perform { $0.launched(number, error, $1) } }
+    }
+  }
+
+  private func launch(
+    _ app: ChosenApp, _ environment: [LaunchRequest.Variable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    guard let declaration = catalogue[app.bundleIdentifier] else {
+      throw SegueError(
+        .notFound, "launch of \(app.bundleIdentifier): it was open, and no manifest says how to start it")
+    }
+    switch declaration.launch {
+    case .impossible(let error): throw error
+    case .command(let command):
+      let request = LaunchRequest(
+        app: app.bundleIdentifier, arguments: command.arguments, folder: command.folder, environment: environment,
+        isGraphical: command.isGraphical)
+      try launcher.launch(request) { result in
+        if case .failure(let error) = result { done(error) } else { done(nil) }
+      }
+    }
+  }
+
+  func opened(_ app: AppIdentity) { launcher.opened(app.bundleIdentifier) }
+
+  func perform(_ request: InboxRequest) {
+    do throws(SegueError) {
+      try thread.post(size: request.size) { [loop, self] thread in
+        guard let reply = InboxJobs.run(request, thread) else { return }
+        loop.post { self.stored(reply, of: request) }
+      }
+    } catch {
+      Log.write(.error, "\(error.message)")
+      guard let reply = InboxJobs.refusal(of: request, error) else { return }
+      loop.post { [self] in stored(reply, of: request) }
+    }
+  }
+
+  private func stored(_ reply: InboxReply, of request: InboxRequest) {
+    perform { $0.stored(reply, of: request, $1) }
+  }
+
+  func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
+    guard let index = asks.firstIndex(where: { $0.number == number }) else { return }
+    asks.remove(at: index).answer(result)
+  }
+
+  func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
+}

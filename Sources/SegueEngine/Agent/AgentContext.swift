@@ -1,0 +1,56 @@
+import SegueModel
+
+/// What the parts of an agent share.
+final class AgentContext {
+  let limits: Limits
+  /// The owner outlives its engine.
+  unowned(unsafe) let owner: any AgentOwner
+  /// For what agents and apps have in common.
+  let app: AppContext
+  private let events: Events
+
+  init(_ identity: AppIdentity, _ limits: Limits, _ owner: any AgentOwner) {
+    self.limits = limits
+    self.owner = owner
+    events = Events(owner)
+    app = AppContext(identity, limits, events)
+  }
+
+  var teams: Teams { events.teams }
+
+  /// The Team IDs of the offers that the agent sees.
+  final class Teams {
+    private var byActivity: [Identifier: String] = [:]
+
+    subscript(activity: Identifier) -> String? {
+      get { byActivity[activity] }
+      set { byActivity[activity] = newValue }
+    }
+  }
+
+  /// The agent has no activities, and needs only some of the events.
+  private final class Events: AppEngineOwner {
+    let teams = Teams()
+    /// The owner outlives its engine.
+    private unowned(unsafe) let owner: any AgentOwner
+
+    init(_ owner: any AgentOwner) { self.owner = owner }
+
+    func deliver(_ delivery: Delivery) {
+      switch delivery {
+      case .log(let severity, let message): owner.log(severity, message)
+      case .offer(.gone, let offer): teams[offer.description.id] = nil
+      default: break
+      }
+    }
+
+    func activity(_ id: Identifier) -> Activity? { nil }
+    func setNeedsSave(_ needsSave: Bool, of id: Identifier) {}
+    func lastChange(of id: Identifier) -> Int64 { 0 }
+    func answersWillSave(_ id: Identifier) -> Bool { false }
+    func continuation(of id: Identifier) -> Identifier? { nil }
+    func takesStreams(_ id: Identifier) -> Bool { false }
+    func takesRequests(_ id: Identifier) -> Bool { false }
+    func streamEnd(_ id: Identifier) -> StreamStatus { .broken }
+  }
+}

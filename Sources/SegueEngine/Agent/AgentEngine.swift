@@ -1,0 +1,185 @@
+import SegueModel
+import SegueWire
+
+/// The agent as a participant on the socket of a hub: it fetches what an app that does not run is to continue, keeps it
+/// until the app takes it, and reports to the origin (R3.8). No I/O, no clock, no randomness; what takes time is asked
+/// of its owner.
+///
+/// Use it on one thread at a time. Its owner calls `tick` at `nextDeadline`.
+public final class AgentEngine: HubParticipant {
+  private let agent: AgentContext
+  private let hub: HubConnection
+  private let seen: SeenOffers
+  private let outcomes: PendingOutcomes
+  private let deliveries: InboxDeliveries
+  private let starts: ColdStarts
+  /// All features. Invariant: each calls only those before it.
+  private let features: [any AppFeature]
+
+  /// - Parameter identity: a chooser, whose secret is the same after a restart, so that origins know it.
+  public init(identity: AppIdentity, limits: Limits, owner: any AgentOwner) {
+    agent = AgentContext(identity, limits, owner)
+    hub = HubConnection(agent.app)
+    seen = SeenOffers(agent.app)
+    outcomes = PendingOutcomes(hub)
+    deliveries = InboxDeliveries(agent, hub)
+    starts = ColdStarts(agent, hub, seen, outcomes, deliveries)
+    features = [seen, outcomes, deliveries, starts]
+    owner.perform(.open)
+  }
+
+  // MARK: For its owner
+
+  /// Continues an offer in an app that need not run. Answered once, by `AgentOwner.answer`.
+  public func `continue`(_ request: ColdStartRequest, _ now: Moment) { starts.begin(request, now) }
+
+  /// The launch that was asked for with this number has succeeded, or not.
+  public func launched(_ number: UInt64, _ error: SegueError?, _ now: Moment) { starts.launched(number, error, now) }
+
+  /// The user wants an entry to be delivered although its app has had it.
+  public func retry(_ continuation: Identifier) { deliveries.retry(continuation) }
+
+  /// The apps that are open on this device, as far as the hub of the agent says.
+  public var runningApps: [AppIdentity] { deliveries.identities }
+
+  /// The inbox has done what it was asked for.
+  public func stored(_ reply: InboxReply, of request: InboxRequest, _ now: Moment) {
+    switch reply {
+    case .opened(.success(let receipts)): for receipt in receipts { starts.report(receipt, now) }
+    case .opened(.failure(let error)): agent.app.log(.error, "no inbox: \(error.message)")
+    case .put(let id, let error): starts.put(id, error, now)
+    case .begun(let app, let result): deliveries.begun(app, result, now)
+    case .loaded(let id, let app, let result): deliveries.loaded(id, by: app, result, now)
+    case .acknowledged(let id, let app, .success(let owed)):
+      deliveries.acknowledged(id, by: app, now)
+      if let owed { starts.acknowledged(owed, now) }
+    case .acknowledged(_, _, .failure(let error)): deliveries.refusedToStore(request, error, now)
+    case .decided(let id, let result): starts.decided(id, result, now)
+    }
+  }
+
+  // MARK: Time
+
+  public var nextDeadline: Int64? { features.reduce(hub.nextDeadline) { earlier($0, $1.nextDeadline) } }
+
+  public func tick(_ now: Moment) {
+    hub.tick(now)
+    if hub.settle(now) { seen.becomeReady(now) }
+    for feature in features { feature.tick(now) }
+  }
+
+  public var leak: StaticString? {
+    for feature in features { if let leak = feature.leak { return leak } }
+    return nil
+  }
+
+  public var brokenInvariant: StaticString? {
+    for feature in features { if let broken = feature.brokenInvariant { return broken } }
+    return nil
+  }
+
+  // MARK: The hub
+
+  public var link: Link? { hub.link }
+  public var isReady: Bool { hub.isReady }
+  public var hubGeneration: UInt64? { hub.isWelcome ? hub.generation : nil }
+  public var hubAgent: AgentDescription? { hub.isWelcome ? hub.agent : nil }
+  public func takeFault() -> HubFault? { hub.takeFault() }
+  public func waitForHub(_ now: Moment) { hub.waitLonger(now) }
+  public func connected(_ now: Moment) { hub.open(now) }
+
+  public func disconnected(_ now: Moment) {
+    guard hub.link != nil else { return }
+    hub.reset()
+    for feature in features { feature.disconnected(now) }
+  }
+
+  public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
+    guard let link = hub.link else { return }
+    link.receive(bytes, descriptor)
+    do throws(SegueError) {
+      while let event = try link.nextEvent() {
+        hub.heard(now)
+        try handle(event, of: link, now)
+        guard hub.link === link, !hub.hasFault else { return }
+      }
+    } catch {
+      agent.app.log(.error, "the hub talks nonsense: \(error.message)")
+      hub.report(.nonsense)
+    }
+  }
+
+  private func handle(_ event: Link.Event, of link: Link, _ now: Moment) throws(SegueError) {
+    switch event {
+    case .message:
+      // Nobody sends a descriptor to the agent but for a stream, which is refused: it closes when it is released.
+      _ = link.takeDescriptor()
+      guard let message = try link.takeMessage(Message.decode) else { return }
+      if hub.isWelcome { try handle(message, link, now) } else { receiveWelcome(message, now) }
+    case .data(let channel, let bytes):
+      link.grant(bytes.count, to: channel)
+      starts.received(bytes, on: channel, now)
+    case .end(let channel, _): starts.receivedEnd(of: channel, now)
+    case .reset(let channel):
+      starts.receivedReset(of: channel, now)
+      deliveries.receivedReset(of: channel)
+    case .room(let channel, _): deliveries.pump(channel)
+    }
+  }
+
+  private func receiveWelcome(_ message: Message, _ now: Moment) {
+    switch message {
+    case .welcome(let version, let generation, _, let agent):
+      switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
+      case .spoken:
+        hub.welcomed(by: generation, agent)
+        for feature in features { feature.connected(now) }
+      case .older: hub.report(.older)
+      case .foreign: hub.report(.refused(SegueError(.unsupportedVersion, "the agent speaks protocol \(version)")))
+      }
+    case .goodbye(let error): hub.report(.refused(error))
+    default: break
+    }
+  }
+
+  private func handle(_ message: Message, _ link: Link, _ now: Moment) throws(SegueError) {
+    switch message {
+    case .goodbye(let error): hub.report(.refused(error))
+    case .ping(let number): hub.send(.pong(number), isUrgent: true)
+    case .pong: hub.answered(now)
+    case .offer(let offer, let timing, let origin):
+      agent.teams[offer.description.id] = origin?.team
+      seen.put(offer, timing, now)
+    case .gone(let id, _): seen.remove(id)
+    case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
+    case .present(let app, let accepts): deliveries.present(app, accepts: accepts, now)
+    case .absent(let id): deliveries.absent(id, now)
+    case .state(let id, _, let channel, let size, let isStale):
+      try starts.receiveState(id, channel: channel, size: size, isStale: isStale, now)
+    case .refused(let id, _, let error): starts.refused(id, error, now)
+    case .peerLost(let id):
+      if !deliveries.peerLost(id) {
+        starts.refused(id, SegueError(.connectionUnavailable, "the origin went away"), now)
+      }
+    case .outcomeAck(let id, _): if outcomes.acknowledged(id) { agent.owner.perform(.confirm(id)) }
+    case .fetch(let continuation, _, let receiver):
+      if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
+    case .outcome(let continuation, let outcome, let error, let receiver):
+      if let receiver { deliveries.answered(continuation.id, outcome, error, by: receiver, now) }
+    case .stream(let id, let continuation, _, _, _):
+      hub.send(.streamAnswer(id, continuation, channel: 0, Self.originOnly))
+    case .request(let number, let continuation, let app, _, let channel, _):
+      if channel != 0 {
+        try link.accept(channel)
+        link.reset(channel)
+      }
+      hub.send(.response(number, continuation, to: app, channel: 0, size: 0, Self.originOnly))
+    default: break
+    }
+  }
+
+  /// The agent has the activity, and nothing else of its origin.
+  private static var originOnly: SegueError {
+    SegueError(.connectionUnavailable, "the activity waited in the inbox: its origin is not connected to it any more")
+  }
+}

@@ -1,0 +1,71 @@
+import SegueModel
+
+/// An app that continues an offer, running or not.
+public struct ChosenApp: Sendable {
+  public let bundleIdentifier: String
+  /// For people.
+  public let name: String
+
+  public init(bundleIdentifier: String, name: String) {
+    self.bundleIdentifier = bundleIdentifier
+    self.name = name
+  }
+}
+
+/// The question which app continues an offer here (R6.2).
+public struct AppChoice: Sendable {
+  public let offer: Offer
+  /// The Team ID of the origin.
+  public let team: String
+  /// The bundle identifier of the app that somebody asks for; nil: whatever fits.
+  public let wanted: String?
+  /// The apps that are open, the origin included.
+  public let running: [AppIdentity]
+}
+
+/// What somebody asks the agent to continue.
+public struct ColdStartRequest: Sendable {
+  /// The asker's number, which the answer names.
+  public let number: UInt64
+  public let activity: Identifier
+  /// The bundle identifier of the app; nil: whatever fits.
+  public let app: String?
+  /// Milliseconds for the whole continuation; nil for the limit.
+  public let timeout: Int64?
+
+  public init(number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil) {
+    self.number = number
+    self.activity = activity
+    self.app = app
+    self.timeout = timeout
+  }
+}
+
+/// How a continuation that was asked for stands, at its end or its deadline.
+public struct ColdStartReport: Sendable {
+  public let continuation: Identifier
+  public let app: ChosenApp
+  /// `unknown`: the app has not answered yet, and the entry stays in the inbox.
+  public let outcome: Outcome
+  /// Nil if restored.
+  public let error: SegueError?
+}
+
+/// The owner of an `AgentEngine`. The engine calls these from inside its own calls. What takes time is answered later,
+/// by a call of the engine.
+public protocol AgentOwner: AnyObject {
+  /// Nil if the system has no random bytes.
+  func drawIdentifier() -> Identifier?
+  /// Throws NOT_FOUND if no app fits, which says why.
+  func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp
+  /// Starts an app that does not run. Answered by `AgentEngine.launched`.
+  /// - Parameter number: the asker's.
+  func launch(_ app: ChosenApp, for number: UInt64)
+  /// An app has opened, which may have been launched.
+  func opened(_ app: AppIdentity)
+  /// Uses the inbox, in the order of the requests. Answered by `AgentEngine.stored`.
+  func perform(_ request: InboxRequest)
+  /// Answers an asker, once.
+  func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>)
+  func log(_ severity: Severity, _ message: DiagnosticText)
+}

@@ -1,0 +1,326 @@
+import SegueModel
+import SegueWire
+
+/// A continuation that the agent has begun for an app.
+private struct ColdStart {
+  enum Phase {
+    /// The origin has the fetch.
+    case fetching
+    /// The document arrives on this channel.
+    case receiving(Link.Channel)
+    /// The document is whole, and on its way to the disk.
+    case storing
+    /// The entry is in the inbox.
+    case kept
+  }
+
+  let number: UInt64
+  let id: Identifier
+  let offer: Offer
+  let app: ChosenApp
+  /// The uptime by which the origin gets its receipt.
+  let deadline: Int64
+  var phase = Phase.fetching
+  /// The uptime by which there must be a hub (R3.14).
+  var hubBy: Int64?
+  var document: [UInt8] = []
+  /// The announced bytes of the document.
+  var size = 0
+  var isStale = false
+  /// Whether its asker has the answer.
+  var isAnswered = false
+  /// Whether its receipt is on its way to the disk, or decided.
+  var isDecided = false
+
+  var continuation: Message.Continuation {
+    Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
+  }
+
+  var nextDeadline: Int64? {
+    if isDecided { return nil }
+    return hubBy.map { min($0, deadline) } ?? deadline
+  }
+}
+
+/// Continuations of which the agent is the receiver, on behalf of apps that do not run: from the question to the
+/// origin's receipt (R3.8). Each is committed to the inbox before anything else happens.
+final class ColdStarts: AppFeature {
+  /// The most at a time, and the most bytes of their documents.
+  static let limit = 32
+  static let bytesLimit = 64 * 1024 * 1024
+
+  private let agent: AgentContext
+  private let hub: HubConnection
+  private let seen: SeenOffers
+  private let outcomes: PendingOutcomes
+  private let deliveries: InboxDeliveries
+  private var starts: [ColdStart] = []
+
+  init(
+    _ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers, _ outcomes: PendingOutcomes,
+    _ deliveries: InboxDeliveries
+  ) {
+    self.agent = agent
+    self.hub = hub
+    self.seen = seen
+    self.outcomes = outcomes
+    self.deliveries = deliveries
+  }
+
+  // MARK: Asking and choosing
+
+  func begin(_ request: ColdStartRequest, _ now: Moment) {
+    do throws(SegueError) {
+      try start(request, now)
+    } catch {
+      agent.owner.answer(request.number, .failure(error))
+    }
+  }
+
+  private func start(_ request: ColdStartRequest, _ now: Moment) throws(SegueError) {
+    guard let offer = seen.list[request.activity] else {
+      throw SegueError(.notFound, "continue: the activity is not offered")
+    }
+    if let date = offer.description.expirationDate, date <= now.date {
+      throw SegueError(.handoffFailed, "continue: the offer has expired")
+    }
+    guard starts.count < Self.limit else {
+      throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
+    }
+    guard let team = agent.teams[request.activity] else {
+      // Only the hub of the agent says it.
+      throw SegueError(.busy, "continue: the agent does not carry the hub at present")
+    }
+    let app = try agent.owner.choose(
+      AppChoice(offer: offer, team: team, wanted: request.app, running: deliveries.identities))
+    guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
+    let timeout = request.timeout ?? agent.limits.continuation
+    starts.append(
+      ColdStart(number: request.number, id: id, offer: offer, app: app, deadline: now.uptime + max(1, timeout)))
+    agent.app.log(.info, "\(offer.description.type) of \(offer.appName) is to be continued by \(app.name)")
+    if hub.isWelcome {
+      fetch(at: starts.count - 1, now)
+    } else {
+      starts[starts.count - 1].hubBy = now.uptime + HubConnection.reconnectTime
+    }
+  }
+
+  private func receiver(_ app: ChosenApp) -> Receiver {
+    Receiver(
+      id: agent.app.identity.id, deviceName: "", appName: app.name, bundleIdentifier: app.bundleIdentifier)
+  }
+
+  private func fetch(at index: Int, _ now: Moment) {
+    let start = starts[index]
+    let remaining = max(1, start.deadline - now.uptime)
+    hub.sendChecked(.fetch(start.continuation, milliseconds: remaining, receiver: receiver(start.app)), now)
+  }
+
+  // MARK: Fetching
+
+  /// The origin sends the document on a channel.
+  func receiveState(
+    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Moment
+  ) throws(SegueError) {
+    guard let link = hub.link else { return }
+    try link.accept(channel)
+    guard let index = index(of: id), case .fetching = starts[index].phase else { return link.reset(channel) }
+    guard let size = Int(exactly: size), size <= ActivityDocument.limit else {
+      link.reset(channel)
+      return fail(at: index, SegueError(.userInfoTooLarge, "the origin sends \(size) bytes"), now)
+    }
+    guard starts.reduce(size, { $0 + $1.size }) <= Self.bytesLimit else {
+      link.reset(channel)
+      return fail(at: index, SegueError(.limitExceeded, "the agent fetches too much at a time"), now)
+    }
+    starts[index].phase = .receiving(channel)
+    starts[index].size = size
+    starts[index].isStale = isStale
+  }
+
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
+    guard let index = receiving(on: channel) else { return }
+    starts[index].document.append(contentsOf: bytes)
+    guard starts[index].document.count > starts[index].size else { return }
+    fail(at: index, SegueError(.handoffFailed, "the origin sent more than it announced"), now)
+  }
+
+  func receivedEnd(of channel: Link.Channel, _ now: Moment) {
+    guard let index = receiving(on: channel) else { return }
+    let start = starts[index]
+    guard start.document.count == start.size else {
+      return fail(at: index, SegueError(.handoffFailed, "the origin sent less than it announced"), now)
+    }
+    do throws(SegueError) {
+      let activity = try ActivityDocument.decode(start.document, userInfoLimit: Limits.value)
+      starts[index].phase = .storing
+      starts[index].document = []
+      agent.owner.perform(
+        .put(
+          InboxRecord(
+            continuation: start.id, app: start.app.bundleIdentifier, offer: start.offer, isStale: start.isStale,
+            document: start.document, attachments: activity.attachments)))
+    } catch {
+      fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
+    }
+  }
+
+  func receivedReset(of channel: Link.Channel, _ now: Moment) {
+    guard let index = receiving(on: channel) else { return }
+    fail(at: index, SegueError(.handoffFailed, "the origin gave up sending"), now)
+  }
+
+  /// No document comes: the origin or the hub says so, or the origin is gone.
+  func refused(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+    guard let index = index(of: id) else { return }
+    switch starts[index].phase {
+    case .fetching, .receiving: fail(at: index, error, isReported: false, now)
+    // The origin is no longer needed.
+    case .storing, .kept: break
+    }
+  }
+
+  // MARK: The inbox, and the launch
+
+  /// The entry is in the inbox, or could not be stored.
+  func put(_ id: Identifier, _ error: SegueError?, _ now: Moment) {
+    guard let index = index(of: id) else { return }
+    if let error { return fail(at: index, error, now) }
+    starts[index].phase = .kept
+    starts[index].size = 0
+    let start = starts[index]
+    if !deliveries.deliver(to: start.app.bundleIdentifier, now) { agent.owner.launch(start.app, for: start.number) }
+  }
+
+  /// The program of the app runs, or could not be started: the entry stays.
+  func launched(_ number: UInt64, _ error: SegueError?, _ now: Moment) {
+    guard let error, let index = starts.firstIndex(where: { $0.number == number }) else { return }
+    agent.app.log(.error, "\(error.message); what it was to continue waits in the inbox")
+    answer(at: index, .failure(SegueError(error.status, "\(error.message); the activity waits in the inbox")))
+  }
+
+  // MARK: The end
+
+  /// The app has answered, and that is on the disk. Only the first receipt of a continuation goes to the origin.
+  func acknowledged(_ owed: OwedReceipt, _ now: Moment) {
+    report(owed, now)
+    guard let index = index(of: owed.receipt.continuation) else { return }
+    let receipt = owed.receipt
+    let error = receipt.outcome == .restored ? nil : SegueError(receipt.status, DiagnosticText(of: receipt.reason))
+    end(at: index, .success(report(of: starts[index], receipt.outcome, error)))
+  }
+
+  /// The receipt `unknown` is on the disk, or there was another before.
+  func decided(_ id: Identifier, _ result: Result<Bool, SegueError>, _ now: Moment) {
+    guard let index = index(of: id) else { return }
+    let start = starts[index]
+    // Without a disk the origin gets it all the same: it counts no second one.
+    if (try? result.get()) ?? true {
+      outcomes.report(
+        start.continuation, .unknown, Self.late, by: start.deadline, receiver: receiver(start.app), now)
+    }
+    end(at: index, .success(report(of: start, .unknown, Self.late)))
+  }
+
+  /// Sends a receipt that was decided.
+  func report(_ owed: OwedReceipt, _ now: Moment) {
+    let receipt = owed.receipt
+    let continuation = Message.Continuation(id: receipt.continuation, origin: owed.origin, activity: owed.activity)
+    let error = receipt.outcome == .restored ? nil : SegueError(receipt.status, DiagnosticText(of: receipt.reason))
+    outcomes.report(
+      continuation, receipt.outcome, error, by: now.uptime + agent.limits.continuation, receiver: receipt.receiver, now)
+  }
+
+  private static var late: SegueError {
+    SegueError(.remoteApplicationTimedOut, "the app has not answered yet; the activity waits for it")
+  }
+
+  private func report(of start: ColdStart, _ outcome: Outcome, _ error: SegueError?) -> ColdStartReport {
+    ColdStartReport(continuation: start.id, app: start.app, outcome: outcome, error: error)
+  }
+
+  /// Fails before the entry is in the inbox.
+  private func fail(at index: Int, _ error: SegueError, isReported: Bool = true, _ now: Moment) {
+    let start = starts[index]
+    if case .receiving(let channel) = start.phase { hub.link?.reset(channel) }
+    if isReported, !start.isDecided {
+      outcomes.report(start.continuation, .failed, error, by: start.deadline, receiver: receiver(start.app), now)
+    }
+    end(at: index, .failure(error))
+  }
+
+  private func end(at index: Int, _ result: Result<ColdStartReport, SegueError>) {
+    answer(at: index, result)
+    starts.remove(at: index)
+  }
+
+  private func answer(at index: Int, _ result: Result<ColdStartReport, SegueError>) {
+    guard !starts[index].isAnswered else { return }
+    starts[index].isAnswered = true
+    agent.owner.answer(starts[index].number, result)
+  }
+
+  // MARK: Life cycle
+
+  func connected(_ now: Moment) {
+    for index in starts.indices {
+      guard case .fetching = starts[index].phase else { continue }
+      starts[index].hubBy = nil
+      fetch(at: index, now)
+    }
+  }
+
+  /// Fetches again what was in progress, under the same name, from the next hub (R3.14).
+  func disconnected(_ now: Moment) {
+    for index in starts.indices {
+      switch starts[index].phase {
+      case .fetching, .receiving:
+        starts[index].phase = .fetching
+        starts[index].document = []
+        starts[index].hubBy = starts[index].hubBy ?? now.uptime + HubConnection.reconnectTime
+      case .storing, .kept: break
+      }
+    }
+  }
+
+  func tick(_ now: Moment) {
+    while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
+      let start = starts[index]
+      switch start.phase {
+      case .fetching where start.deadline > now.uptime:
+        let error = SegueError(.connectionUnavailable, "no hub for \(HubConnection.reconnectTime) ms")
+        fail(at: index, error, now)
+      case .fetching, .receiving:
+        fail(at: index, SegueError(.remoteApplicationTimedOut, "not continued within its time"), now)
+      case .storing, .kept: decideUnknown(at: index, now)
+      }
+    }
+  }
+
+  /// The app has not answered by the deadline.
+  private func decideUnknown(at index: Int, _ now: Moment) {
+    let start = starts[index]
+    starts[index].isDecided = true
+    agent.owner.perform(
+      .decide(
+        Receipt(
+          continuation: start.id, receiver: receiver(start.app), outcome: .unknown, status: Self.late.status,
+          reason: Self.late.message, isStale: start.isStale, date: now.date)))
+    // The disk may take longer.
+    answer(at: index, .success(report(of: start, .unknown, Self.late)))
+  }
+
+  var nextDeadline: Int64? {
+    var next: Int64?
+    for index in starts.indices { next = earlier(next, starts[index].nextDeadline) }
+    return next
+  }
+
+  var leak: StaticString? { starts.isEmpty ? nil : "agent: it keeps a continuation" }
+
+  private func index(of id: Identifier) -> Int? { starts.firstIndex { $0.id == id } }
+
+  private func receiving(on channel: Link.Channel) -> Int? {
+    starts.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
+  }
+}

@@ -1,0 +1,80 @@
+import SegueModel
+
+/// A continuation whose payload is whole, for the inbox.
+public struct InboxRecord: Sendable {
+  public let continuation: Identifier
+  /// The bundle identifier of the app that is to get it.
+  public let app: String
+  /// The origin's.
+  public let offer: Offer
+  public let isStale: Bool
+  /// An activity document.
+  public let document: [UInt8]
+  /// Of these the origin has the content.
+  public let attachments: [Attachment]
+}
+
+/// An entry of the inbox that an app is about to get.
+public struct InboxItem: Sendable {
+  public let continuation: Identifier
+  /// The origin's.
+  public let offer: Offer
+  public let isStale: Bool
+  /// Whether an app may have got it before.
+  public let isRedelivered: Bool
+
+  public init(continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool) {
+    self.continuation = continuation
+    self.offer = offer
+    self.isStale = isStale
+    self.isRedelivered = isRedelivered
+  }
+}
+
+/// A receipt that was decided before a restart, and whose arrival was not confirmed.
+public struct OwedReceipt: Sendable {
+  public let receipt: Receipt
+  public let origin: Identifier
+  public let activity: Identifier
+
+  public init(receipt: Receipt, origin: Identifier, activity: Identifier) {
+    self.receipt = receipt
+    self.origin = origin
+    self.activity = activity
+  }
+}
+
+/// What the agent wants of its inbox. What has a reply has exactly one.
+public enum InboxRequest: Sendable {
+  /// The first request. Reply: `opened`.
+  case open
+  /// Stores an entry. Reply: `put`.
+  case put(InboxRecord)
+  /// Begins to deliver the next entry for a bundle identifier, but none of these. Reply: `begun`.
+  case begin(app: Identifier, bundle: String, except: [Identifier])
+  /// Reads the document of an entry. Reply: `loaded`.
+  case load(Identifier, app: Identifier)
+  /// Ends a delivery without an acknowledgement. No reply.
+  case end(Identifier, isCrash: Bool)
+  /// Ends an entry for good, and decides its receipt unless there is one. Reply: `acknowledged`.
+  case acknowledge(Identifier, app: Identifier, Receipt)
+  /// Decides the receipt of an entry unless there is one. Reply: `decided`.
+  case decide(Receipt)
+  /// The origin has the receipt. No reply.
+  case confirm(Identifier)
+
+  /// The bytes that it holds.
+  public var size: Int { if case .put(let record) = self { record.document.count } else { 0 } }
+}
+
+public enum InboxReply: Sendable {
+  case opened(Result<[OwedReceipt], SegueError>)
+  case put(Identifier, SegueError?)
+  /// Nil: there is none, or another process of that app has one.
+  case begun(app: Identifier, Result<InboxItem?, SegueError>)
+  case loaded(Identifier, app: Identifier, Result<[UInt8], SegueError>)
+  /// The entry's receipt and where it goes if it was decided now; nil if it was before, or the entry had ended.
+  case acknowledged(Identifier, app: Identifier, Result<OwedReceipt?, SegueError>)
+  /// Whether it was decided now.
+  case decided(Identifier, Result<Bool, SegueError>)
+}

@@ -1,0 +1,28 @@
+import SegueModel
+import SegueWire
+
+/// What takes part on the socket of a hub: an app, or the agent. `AppDriver` connects it.
+public protocol HubParticipant: AnyObject {
+  /// The connection to the hub; nil while there is none.
+  var link: Link? { get }
+  var isReady: Bool { get }
+  /// The generation of the hub that has welcomed it.
+  var hubGeneration: UInt64? { get }
+  /// The agent that carries the hub; nil if an app does, or there is no hub.
+  var hubAgent: AgentDescription? { get }
+  /// The uptime in milliseconds at which its owner ticks it, or nil.
+  var nextDeadline: Int64? { get }
+
+  /// The connection to the hub is open: `link` has a hello for it.
+  func connected(_ now: Moment)
+  /// The connection is lost, or was closed.
+  func disconnected(_ now: Moment)
+  /// Takes in bytes from the hub.
+  /// - Parameter descriptor: came with these bytes of one read.
+  func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor?, _ now: Moment)
+  func takeFault() -> HubFault?
+  /// Waits again for a hub that does not answer, but shows a heartbeat.
+  func waitForHub(_ now: Moment)
+}
+
+extension AppEngine: HubParticipant {}

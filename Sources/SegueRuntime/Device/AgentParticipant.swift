@@ -1,0 +1,96 @@
+import SegueDriver
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// The agent as a participant on the socket of the device's hub, which usually runs in the same process. For the
+/// loop's thread.
+public final class AgentParticipant {
+  private let device: Device
+  private let driver: AppDriver<AgentEngine>
+  private let timer: LoopTimer
+  private var connection: UnixConnection?
+  private var isOpen = true
+
+  /// Starts to look for a hub, until `close`. Throws SYSTEM.
+  public convenience init(_ engine: AgentEngine, on device: Device) throws(SegueError) {
+    self.init(engine, device, try LoopTimer())
+    // `close` is called before this object is released.
+    try timer.start(on: device.loop) { [unowned(unsafe) self] in self.pump(isReadable: false) }
+    device.add(self)
+  }
+
+  private init(_ engine: AgentEngine, _ device: Device, _ timer: LoopTimer) {
+    self.device = device
+    self.timer = timer
+    driver = device.driver(of: engine)
+  }
+
+  /// Calls the engine, and handles the results.
+  public func perform(_ body: (AgentEngine, Moment) -> Void) {
+    guard isOpen else { return }
+    body(driver.engine, Clock.now)
+    drain()
+  }
+
+  /// Leaves the hub.
+  public func close() {
+    guard isOpen else { return }
+    isOpen = false
+    device.remove(self)
+    driver.flush(Clock.now)
+    driver.disconnect(Clock.now)
+    connection = nil
+    timer.close()
+  }
+
+  private func pump(isReadable: Bool) {
+    if isReadable { driver.receive(Clock.now) }
+    let now = Clock.now
+    if let deadline = driver.engine.nextDeadline, deadline <= now.uptime { driver.engine.tick(now) }
+    drain()
+  }
+
+  private func drain() {
+    if let departure = driver.drain(Clock.now) {
+      if let problem = departure.problem { Log.write(.info, DiagnosticText(of: problem.message)) }
+      // The hub may be in the middle of a call.
+      device.onLoop { [self] device in
+        if isOpen { device.election.follow(departure.search, for: self, Clock.uptime) }
+      }
+    }
+    timer.set(driver.nextDeadline)
+  }
+}
+
+extension AgentParticipant: HubSeeker {
+  public var hubGeneration: UInt64? { driver.generation }
+  public var offersFrontmostOnly: Bool { false }
+  public func prepare() throws(SegueError) {}
+
+  public func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
+    // The directory of this process creates no other kind.
+    let fd = unsafeDowncast(hub, to: AppSocket.self).take()
+    driver.disconnect(Clock.now)
+    do throws(SegueError) {
+      // The connection closes its watch before this object is released.
+      let connection = try UnixConnection(fd, as: 0, on: device.loop) { [unowned(unsafe) self] isReadable, _ in
+        self.pump(isReadable: isReadable)
+      }
+      self.connection = connection
+      driver.connected(connection, generation: generation, Clock.now)
+      drain()
+    } catch {
+      Descriptors.close(fd)
+      throw error
+    }
+  }
+
+  public func disconnect() {
+    driver.disconnect(Clock.now)
+    drain()
+  }
+
+  public func backlogFull(at generation: UInt64) -> HubSearch { driver.backlogFull(at: generation, Clock.now) }
+  public func couldNotConnect(_ error: SegueError) -> Int64 { driver.couldNotConnect(error) }
+}

@@ -1,0 +1,267 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+import Testing
+
+/// R3.8: a receiver whose app is not running.
+@Suite struct InboxTests {
+  private let world = World()
+  private let agent: TestAgent
+  private let editor: TestApp
+  private let activity: Identifier
+
+  init() throws {
+    agent = world.startAgent()
+    editor = world.open("editor")
+    activity = try world.offer("one", by: editor)
+  }
+
+  /// The app that the agent has launched opens, and sets its handler.
+  private func openViewer(accepts: Bool = true) -> TestApp {
+    let viewer = world.open("viewer")
+    if accepts { accept(viewer) }
+    return viewer
+  }
+
+  private func accept(_ viewer: TestApp, _ accepts: Bool = true) {
+    viewer.acceptDeliveries(accepts)
+    world.settle()
+  }
+
+  @Test func `R3.8: it is stored, then launched, then delivered, then acknowledged`() throws {
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.open.count == 1 && agent.launches == ["com.example.viewer"] && agent.answers.isEmpty)
+    let viewer = openViewer()
+    #expect(viewer.continued.first?.activity.title == "one")
+    #expect(viewer.events.filter { $0 == "will_continue" || $0 == "continue" } == ["will_continue", "continue"])
+    let from = try #require(viewer.continued.first?.from)
+    #expect(!from.isRedelivered && from.offer.appName == "editor")
+    #expect(agent.inbox.open.isEmpty && agent.outcomes == [.restored])
+    #expect(editor.receipts.map { $0.outcome } == [.restored])
+    let receipt = try #require(editor.receipts.first)
+    #expect(receipt.continuation == from.continuation, "the app and the origin know it by one name")
+    #expect(receipt.receiver.appName == "viewer" && receipt.receiver.bundleIdentifier == "com.example.viewer")
+    #expect(editor.events.contains("was_continued"))
+  }
+
+  @Test func `the agent knows the team of the offer and the apps that are open`() throws {
+    _ = world.open("other")
+    world.ask(agent, for: activity)
+    let choice = try #require(agent.choices.first)
+    #expect(choice.team == "TEAM" && choice.running.map { $0.name } == ["editor", "other"])
+    #expect(choice.running.allSatisfy { $0.declares("com.example.note") })
+  }
+
+  @Test func `R3.8: an entry waits for the handler, not for the open`() {
+    world.ask(agent, for: activity)
+    let viewer = openViewer(accepts: false)
+    world.wait(5_000)
+    #expect(viewer.continued.isEmpty && agent.inbox.open.count == 1)
+    accept(viewer)
+    #expect(viewer.continued.count == 1 && agent.inbox.open.isEmpty)
+  }
+
+  @Test func `an app that is open is not launched`() {
+    let viewer = openViewer()
+    world.ask(agent, for: activity)
+    #expect(agent.launches.isEmpty && viewer.continued.count == 1 && agent.outcomes == [.restored])
+  }
+
+  @Test func `R3.8: an answer after the deadline leaves the origin with unknown, and ends the entry`() {
+    world.ask(agent, for: activity)
+    let viewer = openViewer(accepts: false)
+    viewer.answersContinue = false
+    accept(viewer)
+    world.wait(20_000)
+    #expect(editor.receipts.map { $0.outcome } == [.unknown] && agent.outcomes == [.unknown])
+    #expect(agent.inbox.open.count == 1)
+    world.wait(60_000)
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
+    #expect(agent.inbox.open.isEmpty, "a late answer counts")
+    #expect(editor.receipts.count == 1, "the origin gets one receipt")
+  }
+
+  @Test func `R3.8: a crash of the app delivers again, under the same name, marked`() throws {
+    world.ask(agent, for: activity)
+    let first = openViewer(accepts: false)
+    first.answersContinue = false
+    accept(first)
+    world.kill(first)
+    #expect(agent.inbox.open.map { $0.crashes } == [1])
+    let second = openViewer()
+    let (one, two) = (try #require(first.continued.first), try #require(second.continued.first))
+    #expect(one.from.continuation == two.from.continuation)
+    #expect(!one.from.isRedelivered && two.from.isRedelivered)
+    #expect(agent.inbox.open.isEmpty && editor.receipts.map { $0.outcome } == [.restored])
+    #expect(openViewer().continued.isEmpty, "never after its acknowledgement")
+  }
+
+  @Test func `R3.8: after three crashes an app gets an entry only when the user asks`() {
+    world.ask(agent, for: activity)
+    for _ in 0..<3 {
+      let viewer = openViewer(accepts: false)
+      viewer.answersContinue = false
+      accept(viewer)
+      world.kill(viewer)
+    }
+    let viewer = openViewer()
+    #expect(viewer.continued.isEmpty && agent.inbox.open.count == 1)
+    agent.inbox.entries[0].crashes = 0
+    agent.engine.retry(agent.inbox.entries[0].record.continuation)
+    world.settle()
+    #expect(viewer.continued.count == 1)
+  }
+
+  @Test func `R3.8: a crash of the agent loses nothing, and delivers nothing twice to one process`() throws {
+    world.ask(agent, for: activity)
+    world.killAgent()
+    let second = world.startAgent(agent.inbox)
+    let viewer = openViewer(accepts: false)
+    viewer.answersContinue = false
+    accept(viewer)
+    #expect(viewer.continued.map { $0.from.isRedelivered } == [false], "it is the first delivery")
+    world.killAgent()
+    let third = world.startAgent(second.inbox)
+    #expect(viewer.continued.count == 1, "the app has it")
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
+    #expect(third.inbox.open.isEmpty)
+    world.wait(60_000)
+    #expect(editor.receipts.map { $0.outcome } == [.restored], "the origin knows the agent after a restart, too")
+  }
+
+  @Test func `an answer while there is no agent reaches the next one`() {
+    world.ask(agent, for: activity)
+    let viewer = openViewer(accepts: false)
+    viewer.answersContinue = false
+    accept(viewer)
+    world.killAgent()
+    world.wait(60_000)
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
+    world.wait(60_000)
+    let next = world.startAgent(agent.inbox)
+    #expect(next.inbox.open.isEmpty && viewer.continued.count == 1)
+  }
+
+  @Test func `R3.3: a cancel of the user acknowledges nothing`() {
+    world.ask(agent, for: activity)
+    let viewer = world.open("viewer")
+    viewer.holdsAnnouncement = true
+    accept(viewer)
+    let id = agent.inbox.entries[0].record.continuation
+    world.tell(viewer) { $0.cancel(id, SegueError(.userCancelled, "the user cancelled"), $1) }
+    world.tell(viewer) { $0.announced(id, decline: nil, $1) }
+    #expect(viewer.events.contains("did_fail userCancelled") && viewer.continued.isEmpty)
+    #expect(agent.inbox.open.map { $0.crashes } == [0] && !agent.inbox.open[0].isDelivered)
+    world.close(viewer)
+    #expect(openViewer().continued.map { $0.from.isRedelivered } == [true])
+  }
+
+  @Test func `an app that closes has not crashed`() {
+    world.ask(agent, for: activity)
+    let viewer = openViewer(accepts: false)
+    viewer.answersContinue = false
+    accept(viewer)
+    world.close(viewer)
+    #expect(agent.inbox.open.map { $0.crashes } == [0])
+    #expect(openViewer().continued.count == 1)
+  }
+
+  @Test func `R3.8: an app gets one entry at a time`() throws {
+    world.ask(agent, for: activity)
+    let other = world.open("other")
+    let second = try world.offer("two", by: other)
+    world.ask(agent, for: second)
+    let viewer = openViewer(accepts: false)
+    viewer.answersContinue = false
+    accept(viewer)
+    #expect(viewer.continued.map { $0.activity.title } == ["one"])
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
+    #expect(viewer.continued.map { $0.activity.title } == ["one", "two"])
+  }
+
+  @Test func `what the app declines ends the entry, and the origin hears why`() {
+    world.ask(agent, for: activity)
+    let viewer = world.open("viewer")
+    viewer.declineReason = "too new"
+    accept(viewer)
+    #expect(agent.inbox.open.isEmpty && agent.outcomes == [.declined])
+    #expect(editor.receipts.map { $0.outcome } == [.declined] && editor.receipts.first?.reason == "too new")
+  }
+
+  @Test func `a full disk is an error before anything is acknowledged`() {
+    agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.entries.isEmpty && agent.launches.isEmpty)
+    #expect(agent.outcomes == [nil] && editor.receipts.map { $0.outcome } == [.failed])
+    #expect(editor.receipts.first?.reason == "inbox.db: the disk is full")
+  }
+
+  @Test func `an answer that the disk refuses is stored later`() {
+    world.ask(agent, for: activity)
+    agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
+    let viewer = openViewer()
+    #expect(viewer.continued.count == 1 && agent.inbox.open.count == 1 && agent.outcomes.isEmpty)
+    world.wait(10_000)
+    #expect(agent.inbox.open.count == 1)
+    agent.inbox.failure = nil
+    world.wait(9_000)
+    #expect(agent.inbox.open.isEmpty && editor.receipts.map { $0.outcome } == [.restored])
+  }
+
+  @Test func `a disk that hangs delays nothing but the entry`() {
+    agent.isStuck = true
+    world.ask(agent, for: activity)
+    world.wait(25_000)
+    #expect(editor.receipts.map { $0.outcome } == [.unknown] && agent.outcomes == [.unknown])
+    agent.isStuck = false
+    world.settle()
+    #expect(agent.inbox.open.count == 1 && agent.launches.count == 1)
+    #expect(openViewer().continued.count == 1)
+    #expect(editor.receipts.count == 1)
+  }
+
+  @Test func `without an app that fits nothing is fetched`() {
+    agent.app = nil
+    world.ask(agent, for: activity)
+    #expect(agent.outcomes == [nil] && agent.inbox.entries.isEmpty && editor.receipts.isEmpty)
+  }
+
+  @Test func `what is not offered cannot be continued`() {
+    world.ask(agent, for: world.identifier())
+    #expect(throws: SegueError.self) { try agent.answers[0].get() }
+  }
+
+  @Test func `the origin may end: what is stored is delivered`() {
+    world.ask(agent, for: activity)
+    world.kill(editor)
+    let viewer = openViewer()
+    #expect(viewer.continued.count == 1 && agent.inbox.open.isEmpty && agent.outcomes == [.restored])
+  }
+
+  @Test func `an app cannot deliver to another`() throws {
+    let viewer = openViewer()
+    let peer = try RawPeer(app: "evil", in: world)
+    let offer = Offer(
+      description: OfferDescription(world.identifier(), "bad"), origin: Identifier(ofSecret: peer.secret),
+      appName: "evil", bundleIdentifier: "evil", deviceName: "here", rank: 0, activatedAt: 0)
+    try peer.say(
+      .deliver(
+        .init(
+          continuation: world.identifier(), to: viewer.engine.identity.id, offer: offer,
+          timing: OfferTiming(age: 0, remaining: nil), milliseconds: 1_000, isRedelivered: false)))
+    world.settle()
+    #expect(!viewer.events.contains("will_continue"))
+  }
+
+  @Test func `a delivery waits for what the user has begun`() throws {
+    let viewer = world.open("viewer")
+    viewer.holdsAnnouncement = true
+    let own = try world.continue(in: viewer)
+    world.ask(agent, for: activity)
+    accept(viewer)
+    #expect(viewer.events.count(where: { $0 == "will_continue" }) == 1)
+    viewer.holdsAnnouncement = false
+    world.tell(viewer) { $0.announced(own, decline: nil, $1) }
+    #expect(viewer.continued.count == 2 && agent.inbox.open.isEmpty)
+  }
+}

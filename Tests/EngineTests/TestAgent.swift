@@ -1,0 +1,152 @@
+import SegueEngine
+import SegueModel
+
+/// What an agent has on its disk, as plain as possible: it outlives the agents that use it.
+final class TestInbox {
+  struct Entry {
+    let record: InboxRecord
+    var isDelivered = false
+    var isAcknowledged = false
+    var attempts = 0
+    var crashes = 0
+  }
+
+  var entries: [Entry] = []
+  private(set) var receipts: [Receipt] = []
+  private var confirmed: Set<Identifier> = []
+  /// What the disk answers to each change.
+  var failure: SegueError?
+
+  /// Those that wait, or are being delivered.
+  var open: [Entry] { entries.filter { !$0.isAcknowledged } }
+
+  /// As after a restart.
+  func restart() { for index in entries.indices { entries[index].isDelivered = false } }
+
+  private func index(_ id: Identifier) -> Int? { entries.firstIndex { $0.record.continuation == id } }
+
+  private func decide(_ receipt: Receipt) -> Bool {
+    guard !receipts.contains(where: { $0.continuation == receipt.continuation }) else { return false }
+    receipts.append(receipt)
+    return true
+  }
+
+  func perform(_ request: InboxRequest) -> InboxReply? {
+    switch request {
+    case .open:
+      return .opened(
+        .success(
+          receipts.compactMap { receipt in
+            guard !confirmed.contains(receipt.continuation), let index = index(receipt.continuation) else { return nil }
+            let offer = entries[index].record.offer
+            return OwedReceipt(receipt: receipt, origin: offer.origin, activity: offer.description.id)
+          }))
+    case .put(let record):
+      if let failure { return .put(record.continuation, failure) }
+      entries.append(Entry(record: record))
+      return .put(record.continuation, nil)
+    case .begin(let app, let bundle, let tried):
+      let own = entries.indices.filter { entries[$0].record.app == bundle && !entries[$0].isAcknowledged }
+      guard !own.contains(where: { entries[$0].isDelivered }),
+        let next = own.first(where: { entries[$0].crashes < 3 && !tried.contains(entries[$0].record.continuation) })
+      else { return .begun(app: app, .success(nil)) }
+      entries[next].isDelivered = true
+      entries[next].attempts += 1
+      let record = entries[next].record
+      return .begun(
+        app: app,
+        .success(
+          InboxItem(
+            continuation: record.continuation, offer: record.offer, isStale: record.isStale,
+            isRedelivered: entries[next].attempts > 1)))
+    case .load(let id, let app):
+      guard let index = index(id), !entries[index].isAcknowledged else {
+        return .loaded(id, app: app, .failure(SegueError(.notFound, "dropped")))
+      }
+      return .loaded(id, app: app, .success(entries[index].record.document))
+    case .end(let id, let isCrash):
+      guard let index = index(id), entries[index].isDelivered else { return nil }
+      entries[index].isDelivered = false
+      if isCrash { entries[index].crashes += 1 }
+      return nil
+    case .acknowledge(let id, let app, let receipt):
+      if let failure { return .acknowledged(id, app: app, .failure(failure)) }
+      guard let index = index(id), !entries[index].isAcknowledged else {
+        return .acknowledged(id, app: app, .success(nil))
+      }
+      entries[index].isAcknowledged = true
+      let offer = entries[index].record.offer
+      let owed = OwedReceipt(receipt: receipt, origin: offer.origin, activity: offer.description.id)
+      return .acknowledged(id, app: app, .success(decide(receipt) ? owed : nil))
+    case .decide(let receipt): return .decided(receipt.continuation, .success(decide(receipt)))
+    case .confirm(let id):
+      confirmed.insert(id)
+      return nil
+    }
+  }
+}
+
+/// The agent of a `World`.
+final class TestAgent: AgentOwner {
+  private(set) var engine: AgentEngine!
+  var number: UInt64?
+  let inbox: TestInbox
+  private unowned let world: World
+  private let identity: AppIdentity
+  /// The requests that the disk has not done yet.
+  private var requests: [InboxRequest] = []
+  /// Whether the disk does nothing for now.
+  var isStuck = false
+  private(set) var launches: [String] = []
+  private(set) var answers: [Result<ColdStartReport, SegueError>] = []
+  /// The app that fits.
+  var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer")
+  private(set) var choices: [AppChoice] = []
+
+  init(_ inbox: TestInbox, in world: World) {
+    self.inbox = inbox
+    self.world = world
+    identity = AppIdentity(
+      secret: Identifier(high: 0xa6e, low: 1), bundleIdentifier: "org.segue.agent", name: "agent", team: "", types: [],
+      isChooser: true)
+    inbox.restart()
+    engine = AgentEngine(identity: identity, limits: Limits(), owner: self)
+  }
+
+  var description: AgentDescription {
+    AgentDescription(version: "1.2.3", capabilities: 0, participant: identity.id)
+  }
+
+  /// False: there was nothing to do.
+  func run(_ now: Moment) -> Bool {
+    guard !isStuck, !requests.isEmpty else { return false }
+    let request = requests.removeFirst()
+    if let reply = inbox.perform(request) { engine.stored(reply, of: request, now) }
+    return true
+  }
+
+  func drawIdentifier() -> Identifier? { world.identifier() }
+
+  func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
+    choices.append(choice)
+    guard let app else { throw SegueError(.notFound, "no app fits") }
+    return app
+  }
+
+  func launch(_ app: ChosenApp, for number: UInt64) { launches.append(app.bundleIdentifier) }
+  func opened(_ app: AppIdentity) {}
+  func perform(_ request: InboxRequest) { requests.append(request) }
+  func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) { answers.append(result) }
+  func log(_ severity: Severity, _ message: DiagnosticText) {}
+
+  var outcomes: [Outcome?] { answers.map { try? $0.get().outcome } }
+}
+
+extension World {
+  /// Somebody asks the agent to continue the frontmost offer that it sees.
+  func ask(_ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil) {
+    let request = ColdStartRequest(number: UInt64(agent.answers.count), activity: activity, timeout: timeout)
+    agent.engine.continue(request, now)
+    settle()
+  }
+}
