@@ -661,7 +661,8 @@ segue_status segue_activity_get_eligible(const segue_activity *activity, segue_e
  * Tells where a continued activity came from (R3.12).
  *   origin  out, owned: release with segue_value_release; NULL if this app created it; else a dictionary
  *           {"continuation_id": UUID, "activity_id": UUID, "device_name": string, "app_name": string,
- *           "bundle_identifier": string, "stale": bool}
+ *           "bundle_identifier": string, "stale": bool,
+ *           "redelivered": bool (the agent delivers it once more: R3.8)}
  */
 segue_status segue_activity_get_continued_from(const segue_activity *activity, segue_value **origin);
 
@@ -1385,7 +1386,57 @@ segue_status segue_transfer_retain(segue_transfer *transfer);
 segue_status segue_transfer_release(segue_transfer *transfer);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * 11. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
+ * 11. The agent: apps that are not running (R3.8)
+ *
+ * If segue-agent runs (docs/agent.md), an offer can be continued in an app that does not: the agent fetches the
+ * activity, keeps it on the disk, starts the app, and delivers it once that app has a delegate with on_continue. What
+ * waits survives crashes of all involved. It is delivered at least once, always under the same continuation_id; later
+ * deliveries have "redelivered" in segue_activity_get_continued_from, and there is none after the app has answered.
+ * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout; not inside a callback, if
+ * the app is to go on. Errors of all: CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not
+ * answer), INVALID_STATE (not open, or in a virtual fleet; the state folder belongs to another machine), SYSTEM (its
+ * disk), UNSUPPORTED_VERSION (the inbox is of a newer agent).
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Sets whether the app takes what waits for it; true by default. Set it to false while the delegate's on_continue is
+ * not ready, as a binding of another language may need. Can be set at any time; needs no agent.
+ */
+segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
+/**
+ * Continues an offer in another app of this device, which need not run, and waits for the end.
+ *   bundle_identifier  copied; of that app; NULL: whichever fits best (R6.2)
+ *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
+ *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
+ *                      "bundle_identifier": string, "app_name": string, "outcome": segue_outcome, "status":
+ *                      segue_status, "message": string}. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time; the
+ *                      activity waits for it
+ * Errors: NOT_FOUND (not offered; no app fits, and why; how the app is started is not known), HANDOFF_FAILED (expired),
+ * LIMIT_EXCEEDED, BUSY (the agent is about to take the place of the hub), SYSTEM and INVALID_STATE (the program could
+ * not be started, or has no display: then the activity waits in the inbox); errors of the origin.
+ */
+segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const char *bundle_identifier, size_t length,
+                              uint32_t timeout_ms, segue_value **result);
+/**
+ * Lists what waits for apps of this device, the oldest first.
+ *   entries  out, required, owned: release with segue_value_release; an array of dictionaries {"continuation_id": UUID,
+ *            "activity_id": UUID, "bundle_identifier": string (the app that is to get it), "type": string, "title":
+ *            string, absent if there is none, "app_name": string, "device_name": string (the origin's), "size": bytes,
+ *            "delivered": bool (the app has it, and has not answered), "attempts": integer, "crashes": integer, "held":
+ *            bool (after three crashes; see segue_app_retry_entry), "received": date, "expires": date}
+ */
+segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
+/** Forgets an entry. continuation_id  copied: SEGUE_ID_SIZE bytes. Errors: NOT_FOUND (there is none, or no longer). */
+segue_status segue_app_drop_entry(segue_app *app, const uint8_t *continuation_id);
+/**
+ * Lets the app of an entry get it again: it has crashed on it three times, or the user has cancelled.
+ *   continuation_id  copied: SEGUE_ID_SIZE bytes
+ * Errors: NOT_FOUND (there is none, or no longer).
+ */
+segue_status segue_app_retry_entry(segue_app *app, const uint8_t *continuation_id);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 12. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
  *
  * A fleet has its own clock and network, and advances only when you call it: no socket, no thread, no waiting. An app
  * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of

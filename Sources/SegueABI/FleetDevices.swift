@@ -1,4 +1,4 @@
-// Section 11 of segue.h: the devices of a virtual fleet.
+// Section 12 of segue.h: the devices of a virtual fleet.
 import CSegue
 import SegueModel
 import SegueRuntime

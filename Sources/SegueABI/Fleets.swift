@@ -1,4 +1,4 @@
-// Section 11 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
+// Section 12 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
 import CSegue
 import SegueModel
 import SegueRuntime

@@ -156,6 +156,9 @@ static void cancel(const char *unused) {
   CHECK(segue_continuation_cancel(continuation));
 }
 
+/* What waits at the agent comes from now on, or no more. */
+static void accept_waiting(const char *word) { CHECK(segue_app_set_accepts_waiting(app, strcmp(word, "no") != 0)); }
+
 static segue_reply reply_named(const char *word) {
   return strcmp(word, "later") == 0 ? SEGUE_REPLY_LATER : strcmp(word, "no") == 0 ? SEGUE_REPLY_NO : SEGUE_REPLY_YES;
 }
@@ -273,6 +276,7 @@ static const struct {
     {"list", list},
     {"continue", continue_offer},
     {"cancel", cancel},
+    {"accept", accept_waiting},
     {"on_save", on_save},
     {"on_continue", on_arrival},
     {"decline", decline},
@@ -345,6 +349,10 @@ static bool configure(int count, char **arguments) {
       CHECK(segue_app_add_activity_type(app, arguments[++i], NUL));
     else if (strcmp(arguments[i], "--chooser") == 0)
       CHECK(segue_app_set_chooser(app, true));
+    else if (strcmp(arguments[i], "--unready") == 0)
+      CHECK(segue_app_set_accepts_waiting(app, false));
+    else if (strcmp(arguments[i], "--later") == 0)
+      continue_reply = SEGUE_REPLY_LATER;
     else if (strcmp(arguments[i], "--frontmost") == 0)
       CHECK(segue_app_set_offers_frontmost_only(app, true));
     else if (strcmp(arguments[i], "--thread") == 0)

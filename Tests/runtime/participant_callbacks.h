@@ -103,6 +103,17 @@ static void hand_over(segue_continuation *one) {
     CHECK(segue_restorable_release(objects[i]));
 }
 
+static bool is_redelivered(segue_activity *arrived) {
+  segue_value *origin = NULL;
+  char *text = NULL;
+  CHECK(segue_activity_get_continued_from(arrived, &origin));
+  CHECK(segue_value_describe(origin, &text, NULL));
+  bool redelivered = text && strstr(text, "\"redelivered\": true");
+  segue_free(text);
+  segue_value_release(origin);
+  return redelivered;
+}
+
 static segue_reply on_continue(void *context, segue_app *self, segue_activity *arrived, segue_continuation *one) {
   (void)context, (void)self;
   uint8_t *cbor = NULL;
@@ -110,7 +121,8 @@ static segue_reply on_continue(void *context, segue_app *self, segue_activity *a
   char *title = NULL;
   CHECK(segue_activity_get_user_info_cbor(arrived, &cbor, &length));
   CHECK(segue_activity_get_title(arrived, &title, NULL));
-  say("continue %s %zu %s", name_of(one), length, title ? title : "");
+  say("continue %s %zu %s%s", name_of(one), length, title ? title : "",
+      is_redelivered(arrived) ? " redelivered" : "");
   segue_free(title);
   segue_free(cbor);
   segue_activity_release(continued);

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from . import errors
 from ._activity import Activity, Origin, Problem, Reason
+from ._agent import InboxEntry, Launch
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
@@ -84,11 +85,13 @@ __all__ = [
     "FleetDevice",
     "ForkedError",
     "HandoffFailedError",
+    "InboxEntry",
     "InvalidArgumentError",
     "InvalidHandleError",
     "InvalidStateError",
     "InvalidURLError",
     "InvalidatedError",
+    "Launch",
     "LibraryError",
     "LimitExceededError",
     "Limits",

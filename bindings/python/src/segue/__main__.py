@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is offered on this machine: `python -m segue list | watch | continue | link | describe | doctor`."""
+"""What is offered on this machine: `python -m segue list | watch | continue | inbox | link | describe | doctor`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ from typing import Any
 from . import (
     App,
     Error,
+    InboxEntry,
     InvalidStateError,
     LibraryError,
+    NotFoundError,
     Offer,
     OfferEventKind,
+    Outcome,
     __version__,
     describe_value,
     library_path,
@@ -71,6 +74,8 @@ async def take(options: argparse.Namespace) -> int:
         offer = await asyncio.wait_for(first(app, options), options.wait)
         names = (shown(name) for name in (offer.type, offer.app_name, offer.device_name))
         print("continuing {} from {} on {}".format(*names), file=sys.stderr)
+        if options.launch or options.app:
+            return await launch(app, offer, options)
         async with app.continue_(offer, options.timeout) as activity:
             print("type:", shown(activity.type, None))
             if activity.continued_from and activity.continued_from.stale:
@@ -83,6 +88,65 @@ async def take(options: argparse.Namespace) -> int:
             if options.document:
                 print("document:", shown_lines(activity.describe()))
     return 0
+
+
+async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
+    """Has the agent continue it in an app that need not run."""
+    result = await asyncio.to_thread(app.launch, offer, options.app, options.timeout)
+    said = f": {shown(result.message, None)}" if result.message else ""
+    print(f"{shown(result.app_name)}: {result.outcome.name.lower()}{said}")
+    return 0 if result.outcome == Outcome.RESTORED else 1
+
+
+async def inbox(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        # The agent starts on demand, as the hub.
+        await asyncio.wait_for(app.ready(), PATIENCE)
+        entries = await asyncio.to_thread(app.inbox)
+        changes = ((options.drop, app.drop, "dropped"), (options.retry, app.retry, "delivered again"))
+        for prefix, change, done in changes:
+            if prefix is not None:
+                entry = chosen(entries, prefix)
+                await asyncio.to_thread(change, entry.continuation_id)
+                print(f"{str(entry.continuation_id)[:8]}: {done}")
+                return 0
+        if not entries:
+            print("nothing waits", file=sys.stderr)
+            return 0
+        heads = ("ID", "FOR", "TYPE", "TITLE", "FROM", "DEVICE", "STATE")
+        for line in table([waiting_row(entry) for entry in entries], heads):
+            print(line)
+    return 0
+
+
+def waiting_row(entry: InboxEntry) -> tuple[str, ...]:
+    state = "held after crashes" if entry.held else "delivered" if entry.delivered else "waits"
+    return (
+        str(entry.continuation_id)[:8],
+        shown(entry.bundle_identifier),
+        shown(entry.type),
+        f"'{shown(entry.title or '')}'",
+        shown(entry.app_name),
+        shown(entry.device_name),
+        state,
+    )
+
+
+def chosen(entries: list[InboxEntry], prefix: str) -> InboxEntry:
+    """Returns the only entry whose identifier begins so. Raises: NotFoundError, AmbiguousEntryError."""
+    found = [entry for entry in entries if str(entry.continuation_id).startswith(prefix)]
+    if not found:
+        raise NotFoundError(f"nothing that waits has an identifier that begins with '{prefix}'")
+    if len(found) > 1:
+        raise AmbiguousEntryError(prefix, len(found))
+    return found[0]
+
+
+class AmbiguousEntryError(Exception):
+    """Several entries have an identifier that begins so."""
+
+    def __init__(self, prefix: str, count: int):
+        super().__init__(f"'{prefix}' begins the identifiers of {count} entries: `inbox` lists them")
 
 
 async def first(app: App, options: argparse.Namespace) -> Offer:
@@ -282,8 +346,11 @@ def ago(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def table(rows: list[tuple[str, ...]]) -> list[str]:
-    rows = [("ID", "TYPE", "TITLE", "APP", "DEVICE", "AGE"), *rows]
+OFFER_HEADS = ("ID", "TYPE", "TITLE", "APP", "DEVICE", "AGE")
+
+
+def table(rows: list[tuple[str, ...]], heads: tuple[str, ...] = OFFER_HEADS) -> list[str]:
+    rows = [heads, *rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths)).rstrip() for each in rows]
 
@@ -318,6 +385,15 @@ def arguments() -> argparse.ArgumentParser:
     continuing.add_argument("--wait", type=float, default=PATIENCE, help="seconds to wait for an offer (default: 10)")
     continuing.add_argument("--timeout", type=float, help="seconds for the continuation")
     continuing.add_argument("--document", action="store_true", help="print the whole document too")
+    continuing.add_argument(
+        "--launch", action="store_true", help="in the app that fits, which need not run: the agent starts it"
+    )
+    continuing.add_argument("--app", metavar="BUNDLE", help="the same, in this app")
+    waiting = command("inbox", inbox, "what waits at the agent for apps that were not running")
+    act = waiting.add_mutually_exclusive_group()
+    prefix: dict[str, Any] = {"type": identifier, "metavar": "ID"}
+    act.add_argument("--drop", **prefix, help="forget the entry whose identifier begins so")
+    act.add_argument("--retry", **prefix, help="deliver it again, although its app has crashed on it")
     return parser
 
 
@@ -341,7 +417,7 @@ def main() -> int:
         return result
     except BrokenPipeError:
         sys.stderr.close()
-    except AmbiguousError as error:
+    except (AmbiguousError, AmbiguousEntryError) as error:
         print(f"segue: {shown_lines(str(error))}", file=sys.stderr)
     except Error as error:  # of which some are timeouts
         print(f"segue: {said(error)}", file=sys.stderr)

@@ -40,6 +40,8 @@ class Origin:
     bundle_identifier: str
     stale: bool
     """An older snapshot was handed over, because the origin did not answer (R2.4)."""
+    redelivered: bool
+    """The agent delivers it once more: the app may have restored it already (R3.8)."""
 
 
 @dataclass(frozen=True)

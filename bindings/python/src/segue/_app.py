@@ -11,10 +11,12 @@ from collections.abc import AsyncIterator, Iterable
 from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
+from uuid import UUID
 
 from . import _arguments, _native, _table
 from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
+from ._agent import InboxEntry, Launch, entry_of, launch_of
 from ._app_callbacks import AppCallbacks
 from ._app_delegate import make_app_delegate
 from ._connection import Connection, state_of
@@ -29,6 +31,7 @@ from ._offer import Offer, OfferEvent
 from ._offer_events import OfferEvents
 from ._pending import Pending, Readiness
 from ._unique import shown
+from ._values import taken
 from .errors import CancelledError, Error, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -247,6 +250,33 @@ class App(Dispatcher, AppCallbacks):
             self._continuations.add(continuation)
         return continuation
 
+    # ---- apps that are not running ----
+
+    def launch(self, offer: Offer, bundle_identifier: str | None = None, timeout: float | None = None) -> Launch:
+        """Continues an offer in another app of this device, which need not run: the agent keeps the activity, starts
+        the app, and delivers it (R3.8). Blocks until that has ended; under asyncio: `await asyncio.to_thread(...)`.
+
+        bundle_identifier: of that app; None: whichever fits best (R6.2)
+        timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
+        """
+        asked = _arguments.instance(offer, Offer, "offer")._handle
+        most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
+        result = _native.created(library.segue_app_launch, self._handle, asked, app, len(app or b""), most)
+        return launch_of(taken(result))
+
+    def inbox(self) -> list[InboxEntry]:
+        """Lists what waits at the agent for apps of this device, the oldest first. Blocks until the agent answers."""
+        return [entry_of(each) for each in taken(_native.created(library.segue_app_get_inbox, self._handle))]
+
+    def drop(self, continuation_id: UUID) -> None:
+        """Forgets an entry of the inbox. Blocks until the agent has."""
+        library.segue_app_drop_entry(self._handle, _arguments.instance(continuation_id, UUID, "continuation_id").bytes)
+
+    def retry(self, continuation_id: UUID) -> None:
+        """Lets the app of an entry of the inbox get it again, after three crashes or a cancel of the user."""
+        library.segue_app_retry_entry(self._handle, _arguments.instance(continuation_id, UUID, "continuation_id").bytes)
+
     def link(self, connection: socket.socket, *, any_user: bool = False) -> Link:
         """Links this device with the one at the other end of a connected socket, which becomes the library's.
 
@@ -272,6 +302,8 @@ class App(Dispatcher, AppCallbacks):
 
     def _hooked(self) -> None:
         """Sets a delegate for its activities once there is a handler; another one once there are more."""
+        # What waits for the app comes once it has a handler for it (R3.8).
+        library.segue_app_set_accepts_waiting(self._handle, self._handler("on_continue") is not None)
         takes = takes_of(self)
         receipts = self._handler("on_was_continued") or self._handler("on_continuation_ended")
         former = self._activity_delegate

@@ -1,0 +1,47 @@
+// Section 11 of segue.h: the agent.
+import CSegue
+import SegueModel
+import SegueRuntime
+
+@_cdecl("segue_app_set_accepts_waiting") @implementation
+public func segue_app_set_accepts_waiting(_ app: OpaquePointer?, _ accepts: Bool) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in app.setAcceptsWaiting(accepts) }
+}
+
+@_cdecl("segue_app_launch") @implementation
+public func segue_app_launch(
+  _ app: OpaquePointer?, _ offer: OpaquePointer?, _ bundle: UnsafePointer<CChar>?, _ length: Int,
+  _ timeout: UInt32, _ result: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try handles.use(offer, .offer) { (offer) throws(SegueError) in
+      let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
+      let report = try app.launch(offer.offer, in: bundle, timeout: try Arguments.timeout(timeout))
+      try handles.give(report, to: result)
+    }
+  }
+}
+
+@_cdecl("segue_app_get_inbox") @implementation
+public func segue_app_get_inbox(
+  _ app: OpaquePointer?, _ entries: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let out = try Arguments.required(entries, "entries")
+    try handles.give(try app.inbox(), to: out)
+  }
+}
+
+@_cdecl("segue_app_drop_entry") @implementation
+public func segue_app_drop_entry(_ app: OpaquePointer?, _ continuation: UnsafePointer<UInt8>?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try app.dropEntry(try Arguments.identifier(continuation, "continuation_id"))
+  }
+}
+
+@_cdecl("segue_app_retry_entry") @implementation
+public func segue_app_retry_entry(_ app: OpaquePointer?, _ continuation: UnsafePointer<UInt8>?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try app.retryEntry(try Arguments.identifier(continuation, "continuation_id"))
+  }
+}

@@ -1,0 +1,75 @@
+import CLinux
+import SegueModel
+import SegueTransport
+import SegueWire
+
+/// Asks the agent of this user something at its second socket, and waits on the calling thread (docs/protocol.md).
+enum AgentClient {
+  /// Milliseconds for an answer that needs nobody but the agent and its disk.
+  static let answerTime: Int64 = 30_000
+  /// Where a program that the agent launches shows itself, and in which language.
+  private static let variables: [StaticString] = [
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "LANG",
+    "XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID",
+  ]
+
+  /// - Parameters:
+  ///   - runtime: the runtime folder, beside which the socket is.
+  ///   - timeout: milliseconds.
+  /// Throws CONNECTION_UNAVAILABLE if no agent runs, or it ends; REMOTE_APPLICATION_TIMED_OUT; what it answers.
+  static func ask(
+    _ entries: [(key: Value, value: Value)], beside runtime: String, timeout: Int64 = answerTime
+  ) throws(SegueError) -> Value {
+    let question = try Value.dictionary(entries)
+    let socket = try AgentSocket.connect(beside: runtime)
+    defer { Descriptors.close(socket) }
+    let link = Link(side: .connecting)
+    var writer = MessageWriter()
+    try writer.send(.ask(1, question.encoding), over: link)
+    let deadline = Clock.uptime + timeout
+    while true {
+      while link.takeOutput({ bytes in
+        if case .bytes(let count) = Socket.write(bytes, -1, to: socket) { count } else { 0 }
+      }) {}
+      try wait(for: socket, toWrite: link.hasOutput, until: deadline)
+      let result = Socket.read(socket, atMost: link.readSize) { bytes, came in
+        if case .one(let descriptor) = came { Descriptors.closeUntrusted(descriptor) }
+        link.receive(bytes)
+      }
+      if let answer = try answer(link) { return answer }
+      if result == .closed { throw SegueError(.connectionUnavailable, "the agent has ended") }
+    }
+  }
+
+  private static func wait(for socket: Int32, toWrite: Bool, until deadline: Int64) throws(SegueError) {
+    let left = deadline - Clock.uptime
+    guard left > 0 else { throw SegueError(.remoteApplicationTimedOut, "the agent does not answer") }
+    var descriptor = pollfd(fd: socket, events: Int16(POLLIN) | (toWrite ? Int16(POLLOUT) : 0), revents: 0)
+    guard poll(&descriptor, 1, Int32(clamping: left)) >= 0 || linux_errno() == EINTR else { throw .system("agent") }
+  }
+
+  private static func answer(_ link: Link) throws(SegueError) -> Value? {
+    while let event = try link.nextEvent() {
+      guard case .message = event, let message = try link.takeMessage(Message.decode) else { continue }
+      switch message {
+      case .answer(1, let error, let bytes):
+        if let error { throw error }
+        return try Value(cbor: bytes)
+      case .goodbye(let error): throw error
+      default: break
+      }
+    }
+    return nil
+  }
+
+  /// The variables of this process that a launched program gets.
+  static func environment() throws(SegueError) -> Value {
+    var entries: [(key: Value, value: Value)] = []
+    for variable in variables {
+      let name = String(joining: "\(variable)")
+      // A program with more rights than its user must not follow its user's environment.
+      if let value = Environment.path(name) { entries.append((key: .string(name), value: .string(value))) }
+    }
+    return try .dictionary(entries)
+  }
+}

@@ -1,0 +1,58 @@
+import SegueModel
+import SegueTransport
+
+/// What an app asks of the agent of its user. Each call waits on its thread.
+extension App {
+  /// Continues an offer in an app that need not run (R3.8).
+  /// - Parameters:
+  ///   - bundle: the bundle identifier of that app; nil: whichever fits (R6.2).
+  ///   - timeout: milliseconds; nil for the limit.
+  /// - Returns: a dictionary, as `segue_app_launch` describes it.
+  public func launch(_ offer: Offer, in bundle: String?, timeout: Int64?) throws(SegueError) -> Value {
+    let timeout = timeout ?? Limits().continuation
+    var entries: [(key: Value, value: Value)] = [
+      (key: .string("activity"), value: .uuid(offer.description.id)),
+      (key: .string("timeout"), value: .integer(timeout)),
+      (key: .string("environment"), value: try AgentClient.environment()),
+    ]
+    if let bundle { entries.append((key: .string("app"), value: .string(bundle))) }
+    return try askAgent("continue", entries, timeout: timeout + AgentClient.answerTime)
+  }
+
+  /// What waits for apps: an array of dictionaries, the oldest first.
+  public func inbox() throws(SegueError) -> Value {
+    var found: [Value] = []
+    var after: Value?
+    while true {
+      let answer = try askAgent("inbox", after.map { [(key: .string("after"), value: $0)] } ?? [])
+      guard let entries = answer["entries"]?.elements, let hasMore = answer["more"]?.bool else {
+        throw SegueError(.malformed, "the agent's answer is no list of entries")
+      }
+      found += entries
+      guard hasMore, let last = entries.last?["continuation_id"] else { return try .array(found) }
+      after = last
+    }
+  }
+
+  /// Forgets an entry. Throws NOT_FOUND.
+  public func dropEntry(_ continuation: Identifier) throws(SegueError) { try change("drop", continuation) }
+
+  /// Lets the app of an entry get it again. Throws NOT_FOUND.
+  public func retryEntry(_ continuation: Identifier) throws(SegueError) { try change("retry", continuation) }
+
+  private func change(_ what: StaticString, _ continuation: Identifier) throws(SegueError) {
+    _ = try askAgent(what, [(key: .string("continuation_id"), value: .uuid(continuation))])
+  }
+
+  private func askAgent(
+    _ what: StaticString, _ entries: [(key: Value, value: Value)], timeout: Int64 = AgentClient.answerTime
+  ) throws(SegueError) -> Value {
+    monitor.lock()
+    let (error, folder) = (isOpen ? nil : notOpen, environment.runtimeFolder)
+    monitor.unlock()
+    if let error { throw error }
+    guard let folder else { throw SegueError(.invalidState, "app: a virtual fleet has no agent that can be asked") }
+    let entry = (key: Value.string("ask"), value: Value.string(String(joining: "\(what)")))
+    return try AgentClient.ask([entry] + entries, beside: folder, timeout: timeout)
+  }
+}

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A receiver whose app is not running (R3.8): what the agent fetches is on the disk before anything else happens, and
+is delivered at least once, under one name, whoever is killed on the way."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import CARRIES
+from programs import Program, programs
+
+NAME = r"[0-9a-f]{32}"
+
+
+def command_line(folder: Path, *words: str) -> list[str]:
+    return ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-m", "segue", *words]
+
+
+@pytest.fixture
+def segue(folder: Path) -> Iterator[Callable[..., Program]]:
+    """segue("continue"): the command line, which runs beside the test."""
+    with programs() as run:
+        yield lambda *words: run("segue", command_line(folder, *words))
+
+
+@pytest.fixture
+def output(folder: Path) -> Callable[..., list[str]]:
+    """output("inbox"): what the command says, once it has ended."""
+
+    def run(*words: str, status: int = 0) -> list[str]:
+        done = subprocess.run(command_line(folder, *words), capture_output=True, text=True, timeout=60)
+        assert done.returncode == status, done.stdout + done.stderr
+        return (done.stdout + done.stderr).splitlines()
+
+    return run
+
+
+def waiting(output) -> list[list[str]]:
+    """The entries of the inbox, in words, without the heads."""
+    return [re.split(r"\s{2,}", line) for line in output("inbox") if line != "nothing waits"][1:]
+
+
+@pytest.fixture
+def editor(agent, start):
+    """An origin that offers "one" at an agent's hub."""
+    agent()
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    return editor
+
+
+def test_an_app_that_is_not_ready_gets_it_later(editor, start, segue, output):
+    """R3.8: entries wait for the handler, not for the open."""
+    viewer = start("viewer", "--unready").ready()
+    asking = segue("continue", "--app", "com.example.viewer")
+    asking.wait_for("^continuing com.example.editing from com.example.editor on ")
+    while not (entries := waiting(output)):
+        pass
+    assert entries[0][1:4] == ["com.example.viewer", "com.example.editing", "'one'"]
+    assert not [line for line in viewer.events() if "continue" in line]
+    viewer.tell("accept yes")
+    name = viewer.hears(rf"continue ({NAME}) \d+ one")[2]
+    asking.wait_for("^com.example.viewer: restored$")
+    assert asking.wait() == 0
+    editor.hears(rf"was_continued {name} restored OK fresh ")
+    editor.hears(rf"ended {name} restored OK fresh ")
+    assert waiting(output) == []
+
+
+def ask(segue, output, *words: str) -> Program:
+    """Somebody asks for the viewer; returns once the entry is on the disk."""
+    asking = segue("continue", "--app", "com.example.viewer", *words)
+    while not waiting(output):
+        pass
+    return asking
+
+
+@pytest.mark.parametrize("when", ["waiting", "delivered"])
+def test_a_killed_agent_loses_nothing(begin, start, segue, output, when):
+    """The next agent delivers what waited, and leaves with its app what that has already."""
+    first = begin()
+    first.wait_for(CARRIES)
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, output)
+    if when == "delivered":
+        name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one")[2]
+    first.kill()
+    begin().wait_for(CARRIES)
+    if when == "waiting":
+        name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one( redelivered)?")[2]
+    viewer.tell("complete yes")
+    editor.hears(rf"ended {name} restored OK fresh ")
+    while waiting(output):
+        pass
+    assert not [line for line in viewer.events() if line.startswith("continue")], "once for each process"
+
+
+def test_a_killed_receiver_gets_it_again(editor, start, segue, output):
+    """At least once, under the same name, marked; never after the answer."""
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, output)
+    name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one")[2]
+    viewer.kill()
+    again = start("viewer")
+    again.hears(rf"continue {name} \d+ one redelivered")
+    editor.hears(rf"ended {name} restored OK fresh ")
+    assert waiting(output) == []
+    third = start("viewer").ready()
+    assert not [line for line in third.events() if "continue" in line]
+
+
+def test_after_three_crashes_only_the_user_has_it_delivered(editor, start, segue, output):
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, output)
+    for _ in range(3):
+        viewer.ask("accept yes", rf"continue {NAME} \d+ one.*")
+        viewer.kill()
+        viewer = start("viewer", "--unready", "--later").ready()
+    viewer.tell("accept yes")
+    while (entry := waiting(output)[0])[6] != "held after crashes":
+        pass
+    assert not [line for line in viewer.events() if "continue" in line]
+    output("inbox", "--retry", entry[0])
+    viewer.hears(rf"continue {NAME} \d+ one redelivered")
+    viewer.tell("complete yes")
+    while waiting(output):
+        pass
+
+
+def test_what_is_dropped_is_not_delivered(editor, start, segue, output):
+    viewer = start("viewer", "--unready").ready()
+    ask(segue, output)
+    assert output("inbox", "--drop", waiting(output)[0][0])[0].endswith(": dropped")
+    assert waiting(output) == []
+    assert "nothing that waits has an identifier" in output("inbox", "--drop", "00", status=1)[-1]
+    viewer.tell("accept yes")
+    assert not [line for line in viewer.events() if "continue" in line]
+
+
+def test_a_killed_origin_is_not_needed_any_more(agent, start, segue, output):
+    agent()
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    viewer = start("viewer", "--unready").ready()
+    ask(segue, output)
+    editor.kill()
+    viewer.ask("accept yes", rf"continue {NAME} \d+ one")
+    while waiting(output):
+        pass
+
+
+def test_a_late_answer_ends_the_entry_and_the_origin_has_one_receipt(editor, start, segue, output):
+    viewer = start("viewer", "--later").ready()
+    asking = segue("continue", "--app", "com.example.viewer", "--timeout", "1")
+    name = viewer.hears(rf"continue ({NAME}) \d+ one")[2]
+    editor.hears(rf"ended {name} unknown REMOTE_APPLICATION_TIMED_OUT fresh .*")
+    asking.wait_for("^com.example.viewer: unknown: the app has not answered yet")
+    assert asking.wait() == 1
+    viewer.tell("complete yes")
+    while waiting(output):
+        pass
+    assert not [line for line in editor.events() if "ended" in line or "was_continued" in line]
+
+
+def test_a_stopped_agent_is_an_error_that_says_what_to_do(start, output):
+    """Without an agent nothing waits."""
+    start("editor").ready()
+    assert output("inbox", status=1)[-1].endswith("no agent runs; start segue-agent")
+
+
+def test_what_no_app_can_continue_says_why(editor, output):
+    assert "neither runs nor has a manifest" in output("continue", "--app", "com.example.none", status=1)[-1]
+
+
+def test_an_app_of_another_team_does_not_get_it(editor, start, output):
+    start("viewer", "--team", "U").ready()
+    assert output("continue", "--app", "com.example.viewer", status=1)[-1].endswith("is of another team")
+
+
+def test_an_inbox_of_another_machine_is_not_used(begin, state, output, start):
+    """Its entries are delivered there: the hub works, and the inbox says why it does not."""
+    first = begin()
+    first.wait_for(CARRIES)
+    first.signal(signal.SIGTERM)
+    assert first.wait() == 0
+    machine = state / "segue" / "machine"
+    machine.write_text("0" * 64 + "\n")
+    begin().wait_for(CARRIES)
+    assert "belongs to another machine" in output("inbox", status=1)[-1]
