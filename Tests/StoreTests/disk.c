@@ -7,9 +7,11 @@
  *     DISK_FAIL=N:ERRNO:COUNT  COUNT calls that change something fail, from the N-th on
  *     DISK_KILL=N        the process is killed (SIGKILL) at the N-th such call, before it
  *     DISK_TYPE=NUMBER   fstatfs says that the file system is of this type
+ *     DISK_FULL=FILE     while this file exists, what makes files larger fails with ENOSPC
+ *     DISK_HANG=FILE     while this file exists, fsync and fdatasync do not return
  *
  * A record is a letter, three numbers (file, offset, size) of eight bytes, and as many bytes as the last one says.
- * The process has one thread. */
+ * Files below the root are used by one thread at a time. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -89,6 +91,19 @@ static void record(char kind, uint64_t file, uint64_t offset, const void *bytes,
     abort();
 }
 
+static int exists(const char *variable) {
+  const char *path = getenv(variable);
+  return path && access(path, F_OK) == 0;
+}
+
+/** Whether a write has to fail because the disk is full. */
+static int is_full(void) {
+  if (!exists("DISK_FULL"))
+    return 0;
+  errno = ENOSPC;
+  return 1;
+}
+
 /** Counts a call that changes something. Returns 1 if it has to fail. */
 static int fails(void) {
   calls++;
@@ -147,7 +162,7 @@ ssize_t write(int fd, const void *bytes, size_t size) {
     record('M', 0, 0, bytes, size);
   if (fd == 1 || !is_meant(fd, &status))
     return NEXT(write)(fd, bytes, size);
-  if (fails())
+  if (fails() || is_full())
     return -1;
   off_t offset = lseek(fd, 0, SEEK_CUR);
   ssize_t result = NEXT(write)(fd, bytes, size);
@@ -160,7 +175,7 @@ static ssize_t write_at(int fd, const void *bytes, size_t size, off_t offset) {
   struct stat status;
   if (!is_meant(fd, &status))
     return NEXT(pwrite)(fd, bytes, size, offset);
-  if (fails())
+  if (fails() || is_full())
     return -1;
   ssize_t result = NEXT(pwrite)(fd, bytes, size, offset);
   if (result > 0)
@@ -190,6 +205,8 @@ static int synchronise(int fd, int (*next)(int)) {
     return next(fd);
   if (fails())
     return -1;
+  while (exists("DISK_HANG"))
+    usleep(10000);
   record(S_ISDIR(status.st_mode) ? 'F' : 'S', status.st_ino, 0, "", 0);
   return 0;
 }

@@ -53,6 +53,7 @@ struct MessageGrammar {
     case .name("uint"): values.first?.uint64.map { _ in 1 }
     case .name("id"): values.first?.uuid.map { _ in 1 }
     case .name("tstr"): values.first?.string.map { _ in 1 }
+    case .name("bstr"): values.first?.data.map { _ in 1 }
     case .name("bool"): values.first?.bool.map { _ in 1 }
     case .name("nil"): values.first?.kind == .null ? 1 : nil
     case .name(let name): rules[name].flatMap { match(values, $0) }

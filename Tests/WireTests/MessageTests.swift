@@ -35,7 +35,16 @@ import Testing
     .route(to: id, nil, isSought: true),
     .route(to: id, nil, isSought: false), .follow(id, list: 3),
     .seek(id, sequence: 6), .unfollow(id),
-    .list(id, 3), .listed(OffersVersion(hub: id, number: .max)), .refresh,
+    .list(id, 3), .listed(OffersVersion(hub: id, number: .max)), .refresh, .accepts(true),
+    .present(AppIdentity(known: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"]), accepts: true),
+    .absent(id),
+    .deliver(
+      Message.InboxDelivery(
+        continuation: id, to: id,
+        offer: Offer(
+          description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,
+          activatedAt: 0), timing: timing, milliseconds: 20_000, isRedelivered: true)),
+    .ask(3, [1, 2]), .answer(3, nil, [3]), .answer(4, SegueError(.notFound, "why"), []),
     .link(HubIdentity(id: id, deviceName: "vm"), version: 1, minimum: 1),
     .resume(secret: id, sessions: [Message.SharedSession(secret: id, isConnected: true)]),
     .proceed(session: id, received: .max), .proceed(session: nil, received: 0),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cbor2
 import pytest
 import wire
 
@@ -113,8 +114,9 @@ def test_a_descriptor_that_comes_is_closed(agent, control):
     program = agent()
     peer = wire.Connection.to(control)
     descriptors = Path(f"/proc/{program.pid}/fd")
-    peer.send_message("ping", 1)
-    peer.next_message()
+    # The answer comes once the inbox is open.
+    peer.send_message("ask", 1, cbor2.dumps({"ask": "inbox"}))
+    assert peer.next_message()[0] == "answer"
     before = len(list(descriptors.iterdir()))
     with socket.socket(socket.AF_UNIX) as other:
         socket.send_fds(peer.socket, [wire.message("ping", 2)], [other.fileno()])

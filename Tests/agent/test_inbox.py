@@ -4,22 +4,16 @@ is delivered at least once, under one name, whoever is killed on the way."""
 
 from __future__ import annotations
 
-import re
+import functools
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import inbox
 import pytest
 from conftest import CARRIES
+from inbox import NAME, command_line
 from programs import Program, programs
-
-NAME = r"[0-9a-f]{32}"
-
-
-def command_line(folder: Path, *words: str) -> list[str]:
-    return ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-m", "segue", *words]
 
 
 @pytest.fixture
@@ -32,18 +26,13 @@ def segue(folder: Path) -> Iterator[Callable[..., Program]]:
 @pytest.fixture
 def output(folder: Path) -> Callable[..., list[str]]:
     """output("inbox"): what the command says, once it has ended."""
-
-    def run(*words: str, status: int = 0) -> list[str]:
-        done = subprocess.run(command_line(folder, *words), capture_output=True, text=True, timeout=60)
-        assert done.returncode == status, done.stdout + done.stderr
-        return (done.stdout + done.stderr).splitlines()
-
-    return run
+    return functools.partial(inbox.output, folder)
 
 
-def waiting(output) -> list[list[str]]:
-    """The entries of the inbox, in words, without the heads."""
-    return [re.split(r"\s{2,}", line) for line in output("inbox") if line != "nothing waits"][1:]
+@pytest.fixture
+def entries(folder: Path) -> Callable[[], list[list[str]]]:
+    """The entries of the inbox, in words."""
+    return functools.partial(inbox.waiting, folder)
 
 
 @pytest.fixture
@@ -55,14 +44,14 @@ def editor(agent, start):
     return editor
 
 
-def test_an_app_that_is_not_ready_gets_it_later(editor, start, segue, output):
+def test_an_app_that_is_not_ready_gets_it_later(editor, start, segue, output, entries):
     """R3.8: entries wait for the handler, not for the open."""
     viewer = start("viewer", "--unready").ready()
     asking = segue("continue", "--app", "com.example.viewer")
     asking.wait_for("^continuing com.example.editing from com.example.editor on ")
-    while not (entries := waiting(output)):
+    while not (listed := entries()):
         pass
-    assert entries[0][1:4] == ["com.example.viewer", "com.example.editing", "'one'"]
+    assert listed[0][1:4] == ["com.example.viewer", "com.example.editing", "'one'"]
     assert not [line for line in viewer.events() if "continue" in line]
     viewer.tell("accept yes")
     name = viewer.hears(rf"continue ({NAME}) \d+ one")[2]
@@ -70,26 +59,26 @@ def test_an_app_that_is_not_ready_gets_it_later(editor, start, segue, output):
     assert asking.wait() == 0
     editor.hears(rf"was_continued {name} restored OK fresh ")
     editor.hears(rf"ended {name} restored OK fresh ")
-    assert waiting(output) == []
+    assert entries() == []
 
 
-def ask(segue, output, *words: str) -> Program:
+def ask(segue, entries, *words: str) -> Program:
     """Somebody asks for the viewer; returns once the entry is on the disk."""
     asking = segue("continue", "--app", "com.example.viewer", *words)
-    while not waiting(output):
+    while not entries():
         pass
     return asking
 
 
 @pytest.mark.parametrize("when", ["waiting", "delivered"])
-def test_a_killed_agent_loses_nothing(begin, start, segue, output, when):
+def test_a_killed_agent_loses_nothing(begin, start, segue, output, entries, when):
     """The next agent delivers what waited, and leaves with its app what that has already."""
     first = begin()
     first.wait_for(CARRIES)
     editor = start("editor").ready()
     editor.ask("offer one", "offered")
     viewer = start("viewer", "--unready", "--later").ready()
-    ask(segue, output)
+    ask(segue, entries)
     if when == "delivered":
         name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one")[2]
     first.kill()
@@ -98,66 +87,66 @@ def test_a_killed_agent_loses_nothing(begin, start, segue, output, when):
         name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one( redelivered)?")[2]
     viewer.tell("complete yes")
     editor.hears(rf"ended {name} restored OK fresh ")
-    while waiting(output):
+    while entries():
         pass
     assert not [line for line in viewer.events() if line.startswith("continue")], "once for each process"
 
 
-def test_a_killed_receiver_gets_it_again(editor, start, segue, output):
+def test_a_killed_receiver_gets_it_again(editor, start, segue, output, entries):
     """At least once, under the same name, marked; never after the answer."""
     viewer = start("viewer", "--unready", "--later").ready()
-    ask(segue, output)
+    ask(segue, entries)
     name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one")[2]
     viewer.kill()
     again = start("viewer")
     again.hears(rf"continue {name} \d+ one redelivered")
     editor.hears(rf"ended {name} restored OK fresh ")
-    assert waiting(output) == []
+    assert entries() == []
     third = start("viewer").ready()
     assert not [line for line in third.events() if "continue" in line]
 
 
-def test_after_three_crashes_only_the_user_has_it_delivered(editor, start, segue, output):
+def test_after_three_crashes_only_the_user_has_it_delivered(editor, start, segue, output, entries):
     viewer = start("viewer", "--unready", "--later").ready()
-    ask(segue, output)
+    ask(segue, entries)
     for _ in range(3):
         viewer.ask("accept yes", rf"continue {NAME} \d+ one.*")
         viewer.kill()
         viewer = start("viewer", "--unready", "--later").ready()
     viewer.tell("accept yes")
-    while (entry := waiting(output)[0])[6] != "held after crashes":
+    while (entry := entries()[0])[6] != "held after crashes":
         pass
     assert not [line for line in viewer.events() if "continue" in line]
     output("inbox", "--retry", entry[0])
     viewer.hears(rf"continue {NAME} \d+ one redelivered")
     viewer.tell("complete yes")
-    while waiting(output):
+    while entries():
         pass
 
 
-def test_what_is_dropped_is_not_delivered(editor, start, segue, output):
+def test_what_is_dropped_is_not_delivered(editor, start, segue, output, entries):
     viewer = start("viewer", "--unready").ready()
-    ask(segue, output)
-    assert output("inbox", "--drop", waiting(output)[0][0])[0].endswith(": dropped")
-    assert waiting(output) == []
+    ask(segue, entries)
+    assert output("inbox", "--drop", entries()[0][0])[0].endswith(": dropped")
+    assert entries() == []
     assert "nothing that waits has an identifier" in output("inbox", "--drop", "00", status=1)[-1]
     viewer.tell("accept yes")
     assert not [line for line in viewer.events() if "continue" in line]
 
 
-def test_a_killed_origin_is_not_needed_any_more(agent, start, segue, output):
+def test_a_killed_origin_is_not_needed_any_more(agent, start, segue, output, entries):
     agent()
     editor = start("editor").ready()
     editor.ask("offer one", "offered")
     viewer = start("viewer", "--unready").ready()
-    ask(segue, output)
+    ask(segue, entries)
     editor.kill()
     viewer.ask("accept yes", rf"continue {NAME} \d+ one")
-    while waiting(output):
+    while entries():
         pass
 
 
-def test_a_late_answer_ends_the_entry_and_the_origin_has_one_receipt(editor, start, segue, output):
+def test_a_late_answer_ends_the_entry_and_the_origin_has_one_receipt(editor, start, segue, output, entries):
     viewer = start("viewer", "--later").ready()
     asking = segue("continue", "--app", "com.example.viewer", "--timeout", "1")
     name = viewer.hears(rf"continue ({NAME}) \d+ one")[2]
@@ -165,7 +154,7 @@ def test_a_late_answer_ends_the_entry_and_the_origin_has_one_receipt(editor, sta
     asking.wait_for("^com.example.viewer: unknown: the app has not answered yet")
     assert asking.wait() == 1
     viewer.tell("complete yes")
-    while waiting(output):
+    while entries():
         pass
     assert not [line for line in editor.events() if "ended" in line or "was_continued" in line]
 

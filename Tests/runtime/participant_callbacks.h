@@ -121,8 +121,7 @@ static segue_reply on_continue(void *context, segue_app *self, segue_activity *a
   char *title = NULL;
   CHECK(segue_activity_get_user_info_cbor(arrived, &cbor, &length));
   CHECK(segue_activity_get_title(arrived, &title, NULL));
-  say("continue %s %zu %s%s", name_of(one), length, title ? title : "",
-      is_redelivered(arrived) ? " redelivered" : "");
+  say("continue %s %zu %s%s", name_of(one), length, title ? title : "", is_redelivered(arrived) ? " redelivered" : "");
   segue_free(title);
   segue_free(cbor);
   segue_activity_release(continued);

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent with a disk that is full, hangs, or on which it dies at any call: a hub does not wait for a disk, and what
+was told to anybody is on it (R3.8)."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import CARRIES
+from inbox import NAME, command_line, output, waiting
+from programs import Program, programs
+from project import ROOT, run
+
+KILLS = int(os.environ.get("SEGUE_INBOX_KILLS", "6"))
+SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))
+LAST_CALL = 70
+"""Calls that change something on the disk, from the start of an agent to the end of one entry."""
+
+
+@pytest.fixture(scope="session")
+def shim() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="segue-disk-") as folder:
+        library = Path(folder) / "disk.so"
+        run("cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", ROOT / "Tests/StoreTests/disk.c", "-o", library, "-ldl")
+        yield library
+
+
+@pytest.fixture
+def disk(shim: Path, state: Path, tmp_path: Path) -> dict[str, str]:
+    """What makes an agent's disk full or hang while these files exist."""
+    return {
+        "LD_PRELOAD": str(shim),
+        "DISK_ROOT": str(state),
+        "DISK_FULL": str(tmp_path / "full"),
+        "DISK_HANG": str(tmp_path / "hang"),
+    }
+
+
+@pytest.fixture
+def segue(folder: Path) -> Iterator[Callable[..., Program]]:
+    with programs() as begin:
+        yield lambda *words: begin("segue", command_line(folder, *words))
+
+
+def test_a_disk_that_hangs_for_10_s_changes_no_generation(agent, start, disk, folder, segue):
+    """What is slow runs beside the hub: offers and continuations go on, and the entry is kept afterwards."""
+    running = agent(**disk)
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    viewer = start("viewer", "--unready").ready()
+    hang = Path(disk["DISK_HANG"])
+    hang.touch()
+    asking = segue("continue", "--app", "com.example.viewer", "--timeout", "30")
+    editor.hears("will_save")
+    began = time.monotonic()
+    for number in range(10):
+        editor.tell(f"title {number}")
+        viewer.hears(f"changed {number}")
+        time.sleep(1)  # the time in which the disk hangs
+    name = viewer.ask("continue 9", "continuation (.*)")[2]
+    viewer.hears(rf"continue {name} \d+ 9")
+    assert time.monotonic() - began >= 10
+    hang.unlink()
+    viewer.ask("accept yes", rf"continue {NAME} \d+ .*")
+    assert asking.wait() == 0
+    assert not [line for line in viewer.events() + editor.events() if line.startswith("connection")]
+    running.signal(signal.SIGTERM)
+    assert running.wait() == 0
+
+
+def test_on_a_full_disk_it_is_an_error_before_anything_is_acknowledged(agent, start, disk, folder):
+    """The origin hears that it failed, and why; with room again it works."""
+    agent(**disk)
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    viewer = start("viewer").ready()
+    Path(disk["DISK_FULL"]).touch()
+    said = output(folder, "continue", "--app", "com.example.viewer", status=1)
+    assert "full" in said[-1], said
+    editor.hears(rf"ended {NAME} failed SYSTEM fresh .*full.*")
+    assert not [line for line in viewer.events() if "continue" in line]
+    Path(disk["DISK_FULL"]).unlink()
+    assert output(folder, "continue", "--app", "com.example.viewer")[0].endswith("restored")
+
+
+def test_an_answer_is_acknowledged_once_the_full_disk_has_room(agent, start, disk, folder):
+    agent(**disk)
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    viewer = start("viewer", "--later").ready()
+    output(folder, "continue", "--app", "com.example.viewer", "--timeout", "1", status=1)
+    Path(disk["DISK_FULL"]).touch()
+    viewer.tell("complete yes")
+    assert len(waiting(folder)) == 1
+    Path(disk["DISK_FULL"]).unlink()
+    deadline = time.monotonic() + 30
+    while waiting(folder):
+        assert time.monotonic() < deadline
+
+
+def moments() -> list[int]:
+    """Calls of the disk at which the agent dies, each printed with its test."""
+    return sorted(random.Random(SEED).sample(range(1, LAST_CALL + 1), min(KILLS, LAST_CALL)))
+
+
+@pytest.mark.parametrize("call", moments(), ids=lambda call: f"seed{SEED}-call{call}")
+def test_an_agent_that_dies_at_a_call_of_the_disk_loses_nothing(begin, start, disk, folder, segue, call):
+    """What the origin was told to be restored was; what was stored once is delivered, and twice only if marked."""
+    first = begin(**disk, DISK_KILL=str(call))
+    editor = start("editor", "--limit", "10", "0").ready()
+    editor.ask("offer one", "offered")
+    viewer = start("viewer").ready()
+    asking = segue("continue", "--app", "com.example.viewer", "--timeout", "5")
+    asked = asking.wait()
+    if asked != 0:
+        first.kill()
+    begin().wait_for(CARRIES)
+    editor.ready() if "connection searching" in editor.events() else None
+    deadline = time.monotonic() + 30
+    while waiting(folder):
+        assert time.monotonic() < deadline, "what waits is not delivered"
+    continued = [line for line in viewer.events() if line.startswith("continue ")]
+    receipts = [line.split() for line in editor.events() if line.startswith("ended ")]
+    assert len({line.split()[1] for line in continued}) <= 1, continued
+    assert len(continued) <= 1, "an app that lives gets it once"
+    if asked == 0:
+        assert continued, "the asker was told that it is restored"
+    for receipt in receipts:
+        assert receipt[2] != "restored" or continued, "the origin was told that it is restored"
