@@ -8,8 +8,8 @@ final class InvariantChecker {
   static let agreementTime: Int64 = 2_000
   /// The same after a silent fault: 30 s until the silent side counts as gone, and 2 s.
   static let silenceTime: Int64 = 32_000
-  /// The most hubs that a message passes, for the time of the network.
-  private static let hops: Int64 = 4
+  /// The most links that a message usually passes, for the time of the network: more in a long row of devices.
+  private static let usualHops = 4
   /// The most bytes of pending messages for a peer: the hub disconnects it at a megabyte.
   private static let queueLimit = 1024 * 1024 + 128 * 1024
   /// Steps of a hub between two checks of all its state, not only of changes. More for a hub with more peers.
@@ -92,11 +92,13 @@ final class InvariantChecker {
 
   /// Allows devices to differ for that long from now on.
   func disturb(for milliseconds: Int64) {
-    disturbedUntil = max(disturbedUntil, fleet.clock.uptime + milliseconds + Self.hops * fleet.network.longestDelay)
+    disturbedUntil = max(disturbedUntil, fleet.clock.uptime + milliseconds + hops * fleet.network.longestDelay)
     guard !isAuditQueued else { return }
     isAuditQueued = true
     fleet.push(.auditAll, at: disturbedUntil)
   }
+
+  private var hops: Int64 { Int64(max(Self.usualHops, min(fleet.devices.count - 1, Self.linkLimit))) }
 
   private func queueAudit(of process: FleetProcess) {
     guard !process.offered.isAuditQueued else { return }
@@ -105,7 +107,7 @@ final class InvariantChecker {
   }
 
   private func auditTime(of process: FleetProcess) -> Int64 {
-    max(disturbedUntil, process.offered.since + Self.agreementTime + Self.hops * fleet.network.longestDelay)
+    max(disturbedUntil, process.offered.since + Self.agreementTime + hops * fleet.network.longestDelay)
   }
 
   // MARK: Timed checks
