@@ -147,6 +147,8 @@ public final class AppDriver<Engine: HubParticipant> {
     let hub: DiagnosticText = "the hub of generation \(generation)"
     switch fault {
     case .silent: return SegueError(.connectionUnavailable, "\(hub) does not answer")
+    case .unready:
+      return SegueError(.connectionUnavailable, "\(hub) does not say which activities are offered")
     case .nonsense: return SegueError(.malformed, "\(hub) talks nonsense")
     case .refused(let error): return SegueError(error.status, "\(hub) says goodbye: \(error.message)")
     case .older: return nil

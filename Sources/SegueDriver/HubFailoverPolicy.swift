@@ -96,9 +96,9 @@ struct HubFailoverPolicy {
         return .keep
       }
       return .leave(seek(minimum: generation + 1, now))
-    case .nonsense where isAgent:
+    case .nonsense where isAgent, .unready where isAgent:
       return .leave(lost(generation, wasWelcome: wasWelcome, isAgent: true, now, hubLives: hubLives))
-    case .nonsense, .older: return .leave(seek(minimum: generation + 1, now))
+    case .unready, .nonsense, .older: return .leave(seek(minimum: generation + 1, now))
     case .refused(let error):
       if error.status == .unsupportedVersion { return .leave(.retry(generation, after: Self.versionTime)) }
       if error.status == .limitExceeded, !wasWelcome { return .leave(.retry(generation, after: Self.crowdedTime)) }

@@ -290,6 +290,53 @@ import Testing
     }
   }
 
+  /// An app that a hub without an engine has welcomed.
+  private func welcomed() throws -> (World, TestApp, (Message) throws -> Void) {
+    let world = World()
+    let app = world.open("viewer")
+    app.engine.connected(world.now)
+    let link = Link(side: .accepting)
+    func say(_ message: Message) throws {
+      link.send(try message.encoded())
+      while link.takeOutput({
+        app.engine.receive(Array($0), world.now)
+        return $0.count
+      }) {}
+    }
+    return (world, app, say)
+  }
+
+  @Test func `a hub that sends neither offers nor ready is left, one that still sends offers is not (R3.14)`() throws {
+    let (world, app, say) = try welcomed()
+    try say(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))
+    func isLeft() -> Bool { if case .unready = app.engine.takeFault() { true } else { false } }
+    let offer = Offer(
+      description: OfferDescription(
+        id: world.identifier(), type: "com.example.note", title: "Draft", payloadVersion: 0, sizeHint: 0,
+        expirationDate: nil, supportsContinuationStreams: false),
+      origin: world.identifier(), appName: "editor", bundleIdentifier: "com.example.editor", deviceName: "here",
+      rank: 1, activatedAt: 0)
+    for _ in 0..<4 {
+      world.wait(9_000)
+      #expect(!isLeft(), "it is slow")
+      try say(.offer(offer, OfferTiming(age: 0, remaining: nil), nil))
+    }
+    world.wait(9_999)
+    try say(.pong(1))
+    #expect(!isLeft())
+    world.wait(1)
+    #expect(isLeft())
+  }
+
+  @Test func `a hub that is ready may be silent about offers (R3.14)`() throws {
+    let (world, app, say) = try welcomed()
+    try say(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))
+    try say(.ready)
+    #expect(app.engine.nextDeadline.map { $0 > world.now.uptime + 60_000 } ?? true || app.engine.isReady)
+    world.wait(60_000)
+    #expect(app.engine.takeFault() == nil)
+  }
+
   @Test func `an app that connects again is known once, and its former connection ends`() throws {
     let world = World()
     world.startHub()

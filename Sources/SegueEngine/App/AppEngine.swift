@@ -338,7 +338,9 @@ public final class AppEngine {
     case .goodbye(let error): hub.report(.refused(error))
     case .ping(let number): hub.send(.pong(number), isUrgent: true)
     case .pong: hub.answered(now)
-    case .offer(let offer, let timing, _): askingOrigins(now) { seen.put(offer, timing, now) }
+    case .offer(let offer, let timing, _):
+      hub.heardOffer(now)
+      askingOrigins(now) { seen.put(offer, timing, now) }
     case .gone(let id, _): askingOrigins(now) { seen.remove(id) }
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
     case .fetch(let continuation, let milliseconds, let receiver):
@@ -382,7 +384,7 @@ public final class AppEngine {
     case .welcome(let version, let generation, _, let agent):
       switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
       case .spoken:
-        hub.welcomed(by: generation, agent)
+        hub.welcomed(by: generation, agent, now)
         for feature in features { feature.connected(now) }
       case .older:
         app.log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")

@@ -5,6 +5,8 @@ import SegueWire
 public enum HubFault: Sendable {
   /// The hub does not answer: needs a higher generation, unless it shows a heartbeat (`AppEngine.waitForHub`).
   case silent
+  /// The hub answers, but sends neither offers nor `ready`: needs a higher generation.
+  case unready
   /// The hub violates the protocol: needs a higher generation.
   case nonsense
   /// The hub has an older protocol than this app, which should be the hub.
@@ -19,6 +21,9 @@ final class HubConnection {
   private static let welcomeTime: Int64 = 500
   /// Milliseconds of silence after which a hub gets a ping, and then as long again to answer.
   private static let answerTime: Int64 = 500
+  /// Milliseconds for a hub to send the next offer, or that all have been sent. One that does not gets as long again:
+  /// perhaps this process was stopped.
+  private static let readyTime: Int64 = 5_000
   /// Pending bytes of messages above which the app leaves a hub that does not read.
   static let backlogLimit = 1024 * 1024
   /// Milliseconds that a continuation waits for the next hub (R3.14).
@@ -42,6 +47,9 @@ final class HubConnection {
   /// The uptimes of the next ping, and at which the hub counts as silent.
   private var pingAt: Int64?
   private var answerBy: Int64?
+  /// The uptime by which the hub sends an offer or `ready`; nil before welcome and after ready. Whether it has been late.
+  private var readyBy: Int64?
+  private var isLate = false
   /// Whether a message that needs a live hub was sent after the unanswered ping.
   private var isToBeAskedAgain = false
   /// Why the app leaves this hub.
@@ -67,15 +75,25 @@ final class HubConnection {
     settlesAt = nil
     pingAt = nil
     answerBy = nil
+    readyBy = nil
     isToBeAskedAgain = false
     fault = nil
   }
 
-  func welcomed(by generation: UInt64, _ agent: AgentDescription?) {
+  func welcomed(by generation: UInt64, _ agent: AgentDescription?, _ now: Moment) {
     self.agent = agent
     answerBy = nil
+    awaitOffers(now)
     isWelcome = true
     self.generation = generation
+  }
+
+  /// The hub has sent an offer: others may follow.
+  func heardOffer(_ now: Moment) { if readyBy != nil { awaitOffers(now) } }
+
+  private func awaitOffers(_ now: Moment) {
+    readyBy = now.uptime + Self.readyTime
+    isLate = false
   }
 
   /// All offers that the hub knows have arrived. An app that was never ready knows no offers of a former hub. So it
@@ -83,6 +101,7 @@ final class HubConnection {
   /// - Parameter settling: milliseconds that these apps have.
   /// - Returns: whether it is ready.
   func receiveReady(settling: Int64, _ now: Moment) -> Bool {
+    readyBy = nil
     guard !hasBeenReady, settling > 0 else { return becomeReady() }
     settlesAt = now.uptime + min(settling, Self.settlingLimit)
     return false
@@ -157,10 +176,15 @@ final class HubConnection {
       answerBy = now.uptime + Self.answerTime
       send(.ping(UInt64(clamping: now.uptime)), isUrgent: true)
     }
+    if let by = readyBy, by <= now.uptime {
+      readyBy = isLate ? nil : now.uptime + Self.readyTime
+      if isLate { fault = .unready }
+      isLate = true
+    }
     guard let answerBy, answerBy <= now.uptime else { return }
     self.answerBy = nil
     fault = .silent
   }
 
-  var nextDeadline: Int64? { earlier(earlier(pingAt, answerBy), settlesAt) }
+  var nextDeadline: Int64? { earlier(earlier(earlier(pingAt, answerBy), readyBy), settlesAt) }
 }
