@@ -233,6 +233,8 @@ public enum ProtocolVersion {
     case spoken
     /// An app carries the hub: the reader's process takes over.
     case older
+    /// The app does not speak it, so no hub may choose it.
+    case newer
     /// An agent carries the hub, which the app neither understands nor supersedes.
     case foreign
   }
@@ -241,7 +243,8 @@ public enum ProtocolVersion {
   public static func fit(
     of version: UInt64, isAgent: Bool, supported: ClosedRange<UInt64> = minimum...current
   ) -> Fit {
-    if version >= supported.upperBound { return .spoken }
+    if version == supported.upperBound { return .spoken }
+    guard version < supported.upperBound else { return .newer }
     guard isAgent else { return .older }
     return version >= supported.lowerBound ? .spoken : .foreign
   }

@@ -306,6 +306,14 @@ import Testing
     return (world, app, say)
   }
 
+  @Test(arguments: [ProtocolVersion.current + 1, 1 << 63, .max])
+  func `a hub that chooses a version which the app does not speak is left (A14)`(version: UInt64) throws {
+    let (_, app, say) = try welcomed()
+    try say(.welcome(version: version, generation: 1, deviceName: "here"))
+    guard case .nonsense = app.engine.takeFault() else { return #expect(Bool(false), "it is believed") }
+    #expect(app.engine.hubGeneration == nil)
+  }
+
   @Test func `a hub that sends neither offers nor ready is left, one that still sends offers is not (R3.14)`() throws {
     let (world, app, say) = try welcomed()
     try say(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))

@@ -389,6 +389,9 @@ public final class AppEngine {
       case .older:
         app.log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")
         hub.report(.older)
+      case .newer:
+        app.log(.error, "the hub of generation \(generation) chose protocol \(version), which this app does not speak")
+        hub.report(.nonsense)
       case .foreign:
         hub.report(.refused(SegueError(.unsupportedVersion, "the agent speaks protocol \(version)")))
       }

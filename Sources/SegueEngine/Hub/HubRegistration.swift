@@ -17,7 +17,8 @@ extension HubEngine {
     peers.register(peer, app)
     send(
       .welcome(
-        version: ProtocolVersion.current, generation: generation, deviceName: identity.deviceName, agent: agent),
+        version: min(version, ProtocolVersion.current), generation: generation, deviceName: identity.deviceName,
+        agent: agent),
       to: peer)
     subscribe(peer, app)
     peer.isReadyDue = true
