@@ -938,7 +938,7 @@ typedef struct segue_link segue_link;
  * Errors: CONNECTION_UNAVAILABLE (the connection broke, or a hub or the other side's app ended),
  * REMOTE_APPLICATION_TIMED_OUT (the other end sends nothing, or is not a hub), UNSUPPORTED_VERSION, INVALID_STATE (both
  * ends are the same device, or another connection links the two devices: retry later, in case that one ends),
- * LIMIT_EXCEEDED (this app has 64 links), MALFORMED, USER_CANCELLED (segue_link_cancel), CANCELLED (this app was
+ * LIMIT_EXCEEDED (this process has 64 links), MALFORMED, USER_CANCELLED (segue_link_cancel), CANCELLED (this app was
  * closed).
  */
 typedef void (*segue_link_function)(void *context, segue_app *app, const char *device_name, size_t length,
@@ -1241,7 +1241,7 @@ segue_status segue_stream_release(segue_stream *stream);
  * HANDOFF_FAILED (the activity was invalidated; the origin released the request unanswered), CONNECTION_UNAVAILABLE
  * (the origin, or a hub, is gone; the origin may have acted on the request), REMOTE_APPLICATION_TIMED_OUT,
  * LIMIT_EXCEEDED (the request is larger than the origin accepts, the answer larger than this app accepts, this app has
- * 128 requests in progress, or the origin holds 16 requests of the largest size from this app, or 64 from all),
+ * 128 requests in progress, or the origin holds 16 requests of the largest size from this process, or 64 from all),
  * USER_CANCELLED (segue_request_cancel), CANCELLED (this app was closed).
  */
 typedef void (*segue_response_function)(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
@@ -1344,7 +1344,7 @@ typedef void (*segue_progress_function)(void *context, segue_activity *activity,
  *   error     borrowed, or NULL: the attachment is complete
  * Errors: NOT_FOUND (no longer attached), HANDOFF_FAILED (the file was changed after it had been attached; the origin
  * cannot read it; the activity was invalidated), MALFORMED (the digests differ), SYSTEM (disk full, file too large,
- * ...), LIMIT_EXCEEDED (the origin sends 64 to this app, or 128 in all), CONNECTION_UNAVAILABLE (the origin, or the
+ * ...), LIMIT_EXCEEDED (the origin sends 64 to this process, or 256 in all), CONNECTION_UNAVAILABLE (the origin, or the
  * connection to it, is gone), USER_CANCELLED (segue_transfer_cancel), CANCELLED (this app was closed).
  */
 typedef void (*segue_fetched_function)(void *context, segue_activity *activity, const segue_error *error);

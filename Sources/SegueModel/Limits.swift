@@ -22,10 +22,11 @@ public struct Limits: Sendable {
   public static let attachments = 64
   /// Bytes of an attachment from memory; use files for more.
   public static let attachedBytes = 1 << 30
-  /// Attachments that an app fetches at a time, and those that it sends to one other app.
+  /// Attachments that an app fetches at a time, and those that it sends to the apps of one process, or over the links
+  /// of one process.
   public static let transfers = 64
-  /// Attachments that an app sends at a time, so that one receiver does not shut others out.
-  public static let sentTransfers = 2 * transfers
+  /// Attachments that an app sends at a time, so that one process does not shut others out.
+  public static let sentTransfers = 4 * transfers
   /// Milliseconds after which the idle side of an attachment transfer sends a keep-alive.
   public static let attachmentSign: Int64 = 2_000
   /// Milliseconds of silence of the other side of an attachment transfer after which the stream counts as broken; at

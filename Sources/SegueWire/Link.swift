@@ -29,7 +29,7 @@ public final class Link {
   /// The initial credit of a channel, in bytes.
   public static let window = 256 * 1024
   /// The most channels that a peer may have open.
-  public static let channelLimit = 256
+  public static let channelLimit = 512
 
   var input = FrameReader()
   /// The next whole frames to send, in order, after the sent ones that are kept: only a few, so that urgent messages

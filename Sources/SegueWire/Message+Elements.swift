@@ -71,9 +71,10 @@ extension Message {
     case .listed(let version): self = .listed(coder.code(version))
     case .ready(let settling): self = .ready(settling: coder.code(last: settling))
     case .refresh: break
-    case .fetch(let continuation, let milliseconds, let receiver):
+    case .fetch(let continuation, let milliseconds, let receiver, let account):
       self = .fetch(
-        coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver))
+        coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver),
+        account: coder.code(orNull: account))
     case .state(let id, let to, let channel, let size, let isStale):
       self = .state(
         coder.code(id), to: coder.code(to), channel: coder.code(channel), size: coder.code(size),

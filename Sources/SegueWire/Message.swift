@@ -54,8 +54,8 @@ public enum Message: Sendable {
   case refresh
 
   // Continuations. Between the hub of the receiver and that of the origin there may be others. `to` is an app.
-  /// Receiver → hub → origin. The receiver's hub fills in the receiver.
-  case fetch(Continuation, milliseconds: Int64, receiver: Receiver?)
+  /// Receiver → hub → origin. The receiver's hub fills in the receiver, and the origin's hub who is charged.
+  case fetch(Continuation, milliseconds: Int64, receiver: Receiver?, account: Identifier? = nil)
   /// Origin → hub → receiver: the activity document comes on this channel.
   case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool)
   /// Origin or hub → receiver: no document will come.

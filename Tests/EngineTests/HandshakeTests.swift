@@ -196,7 +196,7 @@ import Testing
       let one = try RawPeer(hubIn: world, for: try world.openLink(other))
       one.disconnect()
     }
-    let most = HubEngine.cutLinksOfApp / HubEngine.cutLinkLeast
+    let most = HubEngine.cutLinksOfAccount / HubEngine.cutLinkLeast
     #expect(world.hub?.peers.hubs.count == most + 1)
     let again = try RawPeer(hubIn: world, as: identity)
     try again.resume((secret, isConnected: false))
@@ -208,7 +208,7 @@ import Testing
   @Test func `of many apps the one whose links hold most gives up its oldest`() throws {
     let world = World()
     world.startHub()
-    let perApp = HubEngine.cutLinksOfApp / HubEngine.cutLinkLeast
+    let perApp = HubEngine.cutLinksOfAccount / HubEngine.cutLinkLeast
     for number in 0..<4 {
       let app = world.open("app \(number)")
       for _ in 0..<perApp { try RawPeer(hubIn: world, for: try world.openLink(app)).disconnect() }
@@ -216,7 +216,7 @@ import Testing
     let most = HubEngine.cutLinksOfHub / HubEngine.cutLinkLeast
     let hubs = try #require(world.hub?.peers.hubs)
     #expect(hubs.count == most)
-    let owners = Dictionary(grouping: hubs) { $0.linkOwnerID! }.mapValues { $0.count }
+    let owners = Dictionary(grouping: hubs) { $0.account }.mapValues { $0.count }
     #expect(owners.values.allSatisfy { abs($0 - most / 4) <= 1 })
   }
 

@@ -34,7 +34,8 @@ import Testing
 
   @Test func `what is taken slowly is not ended for what comes (section 9)`() throws {
     let scene = try Scene(size: 2 * Link.window)
-    _ = try takeAll(scene, peers: 8, each: 8)
+    let each = OutgoingContinuations.receiverLimit
+    _ = try takeAll(scene, peers: OutgoingContinuations.sendingLimit / each, each: each)
     // All of them have just been sent something.
     _ = try scene.world.continue(in: scene.viewer)
     #expect(scene.viewer.takeEvents() == ["will_continue", "did_fail limitExceeded"])
@@ -145,7 +146,7 @@ import Testing
     func grant(_ number: Int, of app: UInt64) -> ActivityGrant {
       ActivityGrant(
         continuation: Identifier(high: app, low: UInt64(number)), activity: Identifier(high: 0, low: 0),
-        app: Identifier(high: 0, low: app))
+        app: Identifier(high: 0, low: app), account: Identifier(high: 1, low: app))
     }
     let grants = ActivityGrants()
     grants.insert(grant(0, of: 1))

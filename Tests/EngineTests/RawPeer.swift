@@ -6,7 +6,7 @@ import Testing
 /// An app or a hub without an engine: it sends arbitrary messages.
 final class RawPeer {
   private let world: World
-  private let number: HubEngine.PeerNumber
+  let number: HubEngine.PeerNumber
   private let link = Link(side: .connecting)
   /// Why the hub has said that it closes the connection.
   private(set) var goodbye: SegueError?
@@ -74,12 +74,14 @@ final class RawPeer {
   }
 
   /// An app that registers.
-  /// - Parameter secret: nil: it is a new one.
+  /// - Parameters:
+  ///   - secret: nil: it is a new one.
+  ///   - account: nil: it has a process of its own.
   convenience init(
-    app name: String, as secret: Identifier? = nil, team: String = "TEAM", in world: World
+    app name: String, as secret: Identifier? = nil, team: String = "TEAM", of account: Account? = nil, in world: World
   ) throws {
     self.init(world)
-    world.hub?.connected(number, world.now)
+    world.hub?.connected(number, of: account, world.now)
     let identity = AppIdentity(
       secret: secret ?? world.identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team,
       types: ["com.example.note"], isChooser: false)
@@ -143,6 +145,9 @@ final class RawPeer {
     link.finish(channel, total: total)
     flush()
   }
+
+  /// Opens the channel that `message` names; no byte of it follows.
+  func open(_ message: (Link.Channel) -> Message) throws { try say(message(link.open())) }
 
   private func flush(_ descriptor: PassedDescriptor? = nil) {
     var bytes: [UInt8] = []

@@ -211,20 +211,26 @@ import Testing
     let offered = scene.world.identifier()
     hub.app.add(try Activity(type: "com.example.note"), as: offered)
     hub.tell { $0.becomeCurrent(offered, $1) }
-    let asker = Receiver(
-      id: scene.world.identifier(), deviceName: "here", appName: "asker", bundleIdentifier: "com.example.asker")
-    func fetch() throws -> Message.Continuation {
+    let askers = (0..<4).map { _ in
+      Receiver(
+        id: scene.world.identifier(), deviceName: "here", appName: "asker", bundleIdentifier: "com.example.asker")
+    }
+    func fetch(by asker: Receiver) throws -> Message.Continuation {
       let continuation = Message.Continuation(
         id: scene.world.identifier(), origin: hub.app.engine.identity.id, activity: offered)
       try hub.say(.fetch(continuation, milliseconds: 10_000, receiver: asker))
       return continuation
     }
-    let continuation = try fetch()
+    let continuations = try askers.map { try fetch(by: $0) }
     let large = Self.bytes(Link.window + 1)
     let room = Link.channelLimit - OutgoingContinuations.sendingLimit - (hub.app.engine.link?.openCount ?? 0)
     let answers = room - AppRequests.limit + 1
     for number in 1...UInt64(answers) {
-      try hub.say([1]) { .request(number, continuation, from: asker.id, milliseconds: 10_000, channel: $0, size: 1) }
+      let turn = Int(number) % askers.count
+      try hub.say([1]) {
+        .request(
+          number, continuations[turn], from: askers[turn].id, milliseconds: 10_000, channel: $0, size: 1)
+      }
     }
     #expect(hub.app.asked.count == answers)
     for (number, _) in hub.app.asked { hub.tell { $0.respond(to: number, large, $1) } }
@@ -233,7 +239,7 @@ import Testing
     _ = hub.tell { $0.request(large, scene.from, timeout: nil, $1) }
     #expect(hub.app.answers.map { $0.error?.status } == [.limitExceeded])
     let openCount = hub.app.engine.link?.openCount
-    _ = try fetch()
+    _ = try fetch(by: askers[0])
     #expect(hub.app.engine.link?.openCount == openCount.map { $0 + 1 })
   }
 

@@ -16,6 +16,8 @@ final class TestApp: AppEngineOwner {
   /// How its own requests ended, and those of others.
   private(set) var answers: [(number: UInt64, bytes: [UInt8], error: SegueError?)] = []
   private(set) var asked: [(number: UInt64, bytes: [UInt8])] = []
+  /// Who is charged for the streams that it was asked for.
+  private(set) var accountsAsking: [Identifier] = []
   private(set) var attachmentsAsked: [Message.AttachmentPart] = []
   private(set) var streamAnswers: [(id: Identifier, error: SegueError?)] = []
   private(set) var streamsThatCame: [Identifier] = []
@@ -75,6 +77,7 @@ final class TestApp: AppEngineOwner {
   /// False: there was nothing.
   func runDeliveries(_ now: Moment) -> Bool {
     for request in engine.takeStreamRequests() where engine.take(request) {
+      accountsAsking.append(request.account)
       if let part = request.attachment { attachmentsAsked.append(part) }
     }
     let due = self.due

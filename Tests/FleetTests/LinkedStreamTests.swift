@@ -312,14 +312,14 @@ import Testing
     #expect(scene.viewer.streamEnds == [.broken] && scene.editor.streamEnds == [.broken])
   }
 
-  @Test func `there are as many as a link has channels, and the next is refused (R7.1)`() throws {
+  @Test func `one process has as many as its share of a link's channels, and the next is refused (R7.1)`() throws {
     let scene = try Scene()
     let before = scene.viewer.streamAnswers.count
-    for _ in 1..<Link.channelLimit { try scene.openStream() }
+    for _ in 1..<HubEngine.channelLimit { try scene.openStream() }
     _ = scene.viewer.askRawStream(scene.devices.fleet.drawIdentifier(), scene.from)
     scene.run(1_000)
     let answers = scene.viewer.streamAnswers[before...]
-    #expect(answers.count { $0 == nil } == Link.channelLimit - 1)
+    #expect(answers.count { $0 == nil } == HubEngine.channelLimit - 1)
     #expect(answers.compactMap { $0?.status } == [.limitExceeded])
   }
 

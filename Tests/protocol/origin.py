@@ -39,7 +39,7 @@ class Origin:
         """The library fetches what is sent so, on one stream after the other, of an attachment that has `size` bytes
         by its activity. Returns its app, and the offsets that it has asked for."""
         app, peer, id, activity = self.continued()
-        continuation, _, _, _, receiver = peer.expect("fetch")
+        continuation, _, _, _, receiver, _ = peer.expect("fetch")
         state = of(attachments={"a": size})
         peer.send_state(continuation, receiver[0], state)
         app.until(state)

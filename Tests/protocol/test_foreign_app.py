@@ -17,8 +17,9 @@ TEAM_HELLO = (PROTOCOL, PROTOCOL, uuid.uuid4(), "com.example.foreign", "Foreign"
 
 def test_a_put_is_seen_and_continued_by_an_app_of_the_library(origin):
     app, peer, id, activity = origin.continued()
-    continuation, asked_of, asked, milliseconds, receiver = peer.expect("fetch")
+    continuation, asked_of, asked, milliseconds, receiver, account = peer.expect("fetch")
     assert (asked_of, asked, receiver[3]) == (id, activity, "com.example.native")
+    assert isinstance(account, type(receiver[0])) and account != receiver[0]
     assert 0 < milliseconds <= 20_000
     state = document("From Python", line=7)
     peer.send_state(continuation, receiver[0], state)

@@ -6,10 +6,12 @@ struct ActivityGrant {
   let continuation: Identifier
   let activity: Identifier
   let app: Identifier
+  /// Who is charged.
+  let account: Identifier
 }
 
-/// The latest grants of each app; older ones are dropped. If there are too many in all, the oldest of the app with the
-/// most is dropped.
+/// The latest grants of each app; older ones are dropped. If there are too many in all, the oldest of the account with
+/// the most is dropped.
 final class ActivityGrants {
   static let capacity = 1_024
   /// The limit for one app.
@@ -28,6 +30,10 @@ final class ActivityGrants {
 
   func app(_ continuation: Identifier) -> Identifier? { grants.first { $0.continuation == continuation }?.app }
 
+  func account(_ continuation: Identifier) -> Identifier? {
+    grants.first { $0.continuation == continuation }?.account
+  }
+
   func insert(_ grant: ActivityGrant) {
     var theirs = 0
     for index in grants.indices {
@@ -35,22 +41,22 @@ final class ActivityGrants {
       if grants[index].app == grant.app { theirs += 1 }
     }
     if theirs >= Self.appLimit {
-      removeOldest(of: grant.app)
-    } else if grants.count >= Self.capacity {
-      removeOldest(of: greediest)
+      removeOldest { $0.app == grant.app }
+    } else if grants.count >= Self.capacity, let greediest {
+      removeOldest { $0.account == greediest }
     }
     grants.append(grant)
   }
 
-  private func removeOldest(of app: Identifier?) {
-    if let index = grants.firstIndex(where: { $0.app == app }) { grants.remove(at: index) }
+  private func removeOldest(where isMeant: (ActivityGrant) -> Bool) {
+    if let index = grants.firstIndex(where: isMeant) { grants.remove(at: index) }
   }
 
-  /// The app with the most; of equals the one with the oldest.
+  /// The account with the most; of equals the one with the oldest.
   private var greediest: Identifier? {
     var counts: [Identifier: Int] = [:]
-    for grant in grants { counts[grant.app, default: 0] += 1 }
-    return grants.max { counts[$0.app, default: 0] < counts[$1.app, default: 0] }?.app
+    for grant in grants { counts[grant.account, default: 0] += 1 }
+    return grants.max { counts[$0.account, default: 0] < counts[$1.account, default: 0] }?.account
   }
 
   func remove(continuation: Identifier) { grants.removeAll { $0.continuation == continuation } }

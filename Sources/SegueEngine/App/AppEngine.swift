@@ -343,8 +343,8 @@ public final class AppEngine {
       askingOrigins(now) { seen.put(offer, timing, now) }
     case .gone(let id, _): askingOrigins(now) { seen.remove(id) }
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
-    case .fetch(let continuation, let milliseconds, let receiver):
-      outgoing.fetched(continuation, milliseconds: milliseconds, receiver: receiver, now)
+    case .fetch(let continuation, let milliseconds, let receiver, let account):
+      outgoing.fetched(continuation, milliseconds: milliseconds, receiver: receiver, of: account, now)
     case .state(let id, _, let channel, let size, let isStale):
       try incoming.receiveState(id, channel: channel, size: size, isStale: isStale, now)
     case .refused(let id, _, let error): incoming.refused(id, error, now)
@@ -358,8 +358,10 @@ public final class AppEngine {
     case .stream(let id, let continuation, let app, let channel, let attachment):
       streams.receive(
         StreamRequest(
-          id: id, continuation: continuation, app: app, crossesLink: channel != 0, attachment: attachment,
-          descriptor: descriptor ?? PassedDescriptor(isLost: true)), hasDescriptor: descriptor != nil)
+          id: id, continuation: continuation, app: app, account: grants.account(continuation.id) ?? app,
+          crossesLink: channel != 0,
+          attachment: attachment, descriptor: descriptor ?? PassedDescriptor(isLost: true)),
+        hasDescriptor: descriptor != nil)
     case .streamAnswer(let id, _, let channel, let error):
       streams.receiveAnswer(id, crossesLink: channel != 0, error, now)
     case .streamStatus(let id, let continuation, _, let status): streams.receiveStatus(status, of: id, continuation)

@@ -21,6 +21,8 @@ private final class AppRequest {
   let continuation: Message.Continuation
   /// The other app.
   let other: Identifier
+  /// Who is charged for it.
+  let account: Identifier
   let isOurs: Bool
   /// The uptime after which the answer is of no use.
   let deadline: Int64
@@ -33,13 +35,15 @@ private final class AppRequest {
   var bytes: [UInt8]
 
   init(
-    number: UInt64, askersNumber: UInt64, _ continuation: Message.Continuation, other: Identifier, isOurs: Bool,
-    deadline: Int64, _ phase: Phase, _ bytes: [UInt8] = [], size: Int = 0, movedAt: Int64 = 0
+    number: UInt64, askersNumber: UInt64, _ continuation: Message.Continuation, other: Identifier,
+    of account: Identifier, isOurs: Bool, deadline: Int64, _ phase: Phase, _ bytes: [UInt8] = [], size: Int = 0,
+    movedAt: Int64 = 0
   ) {
     self.number = number
     self.askersNumber = askersNumber
     self.continuation = continuation
     self.other = other
+    self.account = account
     self.isOurs = isOurs
     self.deadline = deadline
     self.phase = phase
@@ -65,13 +69,12 @@ private final class AppRequest {
 
 /// The requests of an app, and those of receivers to it.
 final class AppRequests: AppFeature, ChannelReader {
-  /// The most requests of an app in progress, and of one receiver to it.
+  /// The most requests of an app in progress.
   static let limit = 128
   /// The most requests of all receivers to it.
-  private static let othersLimit = 512
-  /// The memory for requests, in requests of the largest size, for one receiver and for all.
-  private static let largestOfOne = 16
-  private static let largestOfAll = 64
+  static let othersLimit = 512
+  /// The memory for requests of all receivers, in requests of the largest size.
+  static let largestOfAll = 64
 
   private let app: AppContext
   private let hub: HubConnection
@@ -98,7 +101,8 @@ final class AppRequests: AppFeature, ChannelReader {
       id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
     requests.append(
       AppRequest(
-        number: number, askersNumber: number, continuation, other: continuation.origin, isOurs: true,
+        number: number, askersNumber: number, continuation, other: continuation.origin, of: app.identity.id,
+        isOurs: true,
         deadline: now.uptime + (timeout ?? app.limits.continuation), .unsent, bytes))
     if hub.isWelcome { sendWaiting(now) }
     return number
@@ -154,39 +158,43 @@ final class AppRequests: AppFeature, ChannelReader {
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     try link.accept(channel)
+    let account = grants.account(continuation.id) ?? peer
     if let error = grants.objection(to: continuation, of: peer)
-      ?? objection(toRequestOf: continuation.activity, by: peer, size: size, now)
+      ?? objection(toRequestOf: continuation.activity, for: account, size: size, now)
     {
       link.reset(channel)
       return hub.send(.response(number, continuation, to: peer, channel: 0, size: 0, error))
     }
     requests.append(
       AppRequest(
-        number: app.takeNumber(), askersNumber: number, continuation, other: peer, isOurs: false,
+        number: app.takeNumber(), askersNumber: number, continuation, other: peer, of: account, isOurs: false,
         deadline: now.uptime + milliseconds, .receiving(channel, size: Int(truncatingIfNeeded: size)),
         size: Int(truncatingIfNeeded: size), movedAt: now.uptime))
   }
 
   private func objection(
-    toRequestOf activity: Identifier, by peer: Identifier, size: UInt64, _ now: Moment
+    toRequestOf activity: Identifier, for account: Identifier, size: UInt64, _ now: Moment
   ) -> SegueError? {
     guard app.owner.takesRequests(activity) else {
       return SegueError(.invalidState, "the app where the activity lives answers no requests")
     }
     if let error = objection(toSize: size, of: "the request") { return error }
-    guard makeRoomForRequest(of: peer, Int(clamping: size), now) else {
+    guard makeRoomForRequest(for: account, Int(clamping: size), now) else {
       return SegueError(.limitExceeded, "the app where the activity lives has too many requests to answer")
     }
     return nil
   }
 
+  /// Whether there is room for another request within the share of the account, and within the limit of all.
+  private func makeRoomForRequest(for account: Identifier, _ size: Int, _ now: Moment) -> Bool {
+    makeRoom(size, share: Account.share, now) { $0.account == account } && makeRoom(size, share: 1, now) { _ in true }
+  }
+
   /// A new request displaces a stalled one: the one that has stalled for longest.
-  private func makeRoomForRequest(of peer: Identifier, _ size: Int, _ now: Moment) -> Bool {
-    let theirs = requests.filter { !$0.isOurs && $0.other == peer }
-    guard theirs.count < Self.limit, fits(theirs, size, Self.largestOfOne) else { return false }
+  private func makeRoom(_ size: Int, share: Int, _ now: Moment, among isMeant: (AppRequest) -> Bool) -> Bool {
     while true {
-      let others = requests.filter { !$0.isOurs }
-      if others.count < Self.othersLimit, fits(others, size, Self.largestOfAll) { return true }
+      let others = requests.filter { !$0.isOurs && isMeant($0) }
+      if others.count < Self.othersLimit / share, fits(others, size, Self.largestOfAll / share) { return true }
       let unfinished = others.filter { if case .receiving = $0.phase { true } else { false } }
       guard let slowest = unfinished.min(by: { $0.movedAt < $1.movedAt }),
         slowest.movedAt + OutgoingContinuations.stallTime <= now.uptime

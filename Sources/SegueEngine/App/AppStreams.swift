@@ -20,6 +20,8 @@ private struct AppStream {
   /// Whether hubs forward its bytes. If so, the status of the other end counts once the hub has forwarded all of them,
   /// and the loss of the hub breaks the stream.
   var crossesLink = false
+  /// Who is charged for it; nil for one that this app has asked for.
+  var account: Identifier?
   /// The status of the local end, and of the other.
   var said: StreamStatus?
   var heard: StreamStatus?
@@ -40,6 +42,8 @@ public struct StreamRequest {
   let continuation: Message.Continuation
   /// The receiver.
   public let app: Identifier
+  /// Who is charged.
+  public let account: Identifier
   /// Whether hubs forward its bytes: then no descriptor can travel with them.
   public let crossesLink: Bool
   /// The attachment that the library sends on it (R7.6); nil if it is for the app.
@@ -52,8 +56,10 @@ public struct StreamRequest {
 
 /// The streams of an app: requests, answers, and how they end.
 final class AppStreams: AppFeature {
-  /// The most streams of an app, and the most unanswered requests of others.
+  /// The most streams that an app has asked for, and those of one account to it.
   private static let limit = 1_024
+  /// The most streams of all receivers to it.
+  private static let othersLimit = limit * Account.share
   /// The most unanswered streams at one origin: further ones wait here, at no cost for the hub.
   static let unansweredLimit = 32
   private static let firstPatience: Int64 = 50
@@ -83,7 +89,7 @@ final class AppStreams: AppFeature {
   ) {
     let continuation = Message.Continuation(
       id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
-    guard streams.count < Self.limit else {
+    guard streams.count(where: { $0.account == nil }) < Self.limit else {
       let error = SegueError(.limitExceeded, "app: has \(Self.limit) streams")
       return app.deliver(.streamAnswered(id, error))
     }
@@ -171,7 +177,7 @@ final class AppStreams: AppFeature {
     streams.append(
       AppStream(
         id: request.id, continuation: request.continuation, other: request.app, phase: .there,
-        crossesLink: request.crossesLink))
+        crossesLink: request.crossesLink, account: request.account))
     app.deliver(.streamCame(request.id, activity: request.continuation.activity))
     return true
   }
@@ -190,8 +196,10 @@ final class AppStreams: AppFeature {
     guard app.owner.takesStreams(activity) else {
       return SegueError(.invalidState, "the app where the activity lives takes no streams")
     }
-    guard streams.count < Self.limit else {
-      return SegueError(.limitExceeded, "the app where the activity lives has \(Self.limit) streams")
+    guard streams.count(where: { $0.account != nil }) < Self.othersLimit,
+      streams.count(where: { $0.account == request.account }) < Self.limit
+    else {
+      return SegueError(.limitExceeded, "the app where the activity lives has too many streams")
     }
     guard !streams.contains(where: { $0.id == request.id }) else {
       return SegueError(.handoffFailed, "the name is taken")
@@ -332,7 +340,7 @@ final class AppStreams: AppFeature {
 
   var leak: StaticString? { streams.isEmpty && unanswered.isEmpty ? nil : "app: it keeps a stream" }
 
-  var brokenInvariant: StaticString? { streams.count > Self.limit ? "app: too many streams" : nil }
+  var brokenInvariant: StaticString? { streams.count > Self.limit + Self.othersLimit ? "app: too many streams" : nil }
 
   private func endAsking(_ error: SegueError, where isDue: (_ deadline: Int64, _ isSent: Bool) -> Bool) {
     while let index = streams.firstIndex(where: { stream in

@@ -15,6 +15,8 @@ private struct OutgoingContinuation {
   let id: Identifier
   let activity: Identifier
   let receiver: Receiver
+  /// Who is charged.
+  let account: Identifier
   /// The uptime at which it ends without an outcome.
   let deadline: Int64
   var phase = Phase.saving
@@ -35,7 +37,7 @@ final class OutgoingContinuations: AppFeature {
   static let limit = 1_024
   static let receiverLimit = 8
   /// The most documents being sent at a time.
-  static let sendingLimit = 64
+  static let sendingLimit = 128
   /// The most bytes of sent documents that are kept, in case the hub dies before their receivers have them.
   static let sentBytesLimit = 32 * 1024 * 1024
   /// Milliseconds without progress after which a new document may displace one at the limit.
@@ -66,8 +68,12 @@ final class OutgoingContinuations: AppFeature {
 
   // MARK: Being asked
 
-  func fetched(_ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, _ now: Moment) {
+  func fetched(
+    _ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, of account: Identifier?,
+    _ now: Moment
+  ) {
     guard let receiver else { return }
+    let account = account ?? receiver.id
     func refuse(_ status: Status, _ message: DiagnosticText) {
       hub.send(.refused(continuation.id, to: receiver.id, SegueError(status, message)))
     }
@@ -82,11 +88,12 @@ final class OutgoingContinuations: AppFeature {
     else { return refuse(.handoffFailed, "the activity is no longer offered") }
     guard !app.owner.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
     guard continuations.count < Self.limit,
+      continuations.count(where: { $0.account == account }) < Self.limit / Account.share,
       continuations.count(where: { $0.receiver.id == receiver.id }) < Self.receiverLimit
     else { return refuse(.limitExceeded, "too many continuations of this app are under way") }
     continuations.append(
       OutgoingContinuation(
-        id: continuation.id, activity: continuation.activity, receiver: receiver,
+        id: continuation.id, activity: continuation.activity, receiver: receiver, account: account,
         deadline: now.uptime + milliseconds + Self.grace))
     app.log(.debug, "\(receiver.appName) continues \(activity.type)")
     current.save(continuation.activity, .pulled(continuation.id), now)
@@ -136,7 +143,7 @@ final class OutgoingContinuations: AppFeature {
     link.reset(continuations[index].channel)
     continuations[index].channel = 0
     let id = continuations[index].id
-    guard makeRoomToSend(now), link.openCount < Link.channelLimit else {
+    guard makeRoomToSend(for: continuations[index].account, now), link.openCount < Link.channelLimit else {
       return refuse(id, SegueError(.limitExceeded, "too many continuations of this app are under way"), now)
     }
     // Others may have ended.
@@ -147,7 +154,9 @@ final class OutgoingContinuations: AppFeature {
     continuations[index].movedAt = now.uptime
     let continuation = continuations[index]
     grants.insert(
-      ActivityGrant(continuation: id, activity: continuation.activity, app: continuation.receiver.id))
+      ActivityGrant(
+        continuation: id, activity: continuation.activity, app: continuation.receiver.id, account: continuation.account)
+    )
     hub.send(
       .state(
         id, to: continuation.receiver.id, channel: channel, size: UInt64(continuation.document.count),
@@ -155,11 +164,18 @@ final class OutgoingContinuations: AppFeature {
     pump(channel, now)
   }
 
+  /// Whether there is room for another document within the share of the account, and within the limit of all.
+  private func makeRoomToSend(for account: Identifier, _ now: Moment) -> Bool {
+    makeRoomToSend(share: Account.share, now) { $0.account == account } && makeRoomToSend(share: 1, now) { _ in true }
+  }
+
   /// A new document displaces a stalled one: the one that has stalled for longest.
-  private func makeRoomToSend(_ now: Moment) -> Bool {
-    guard continuations.count >= Self.sendingLimit else { return true }
-    let sending = continuations.filter { if case .sending = $0.phase { $0.channel != 0 } else { false } }
-    guard sending.count >= Self.sendingLimit else { return true }
+  private func makeRoomToSend(share: Int, _ now: Moment, among isMeant: (OutgoingContinuation) -> Bool) -> Bool {
+    guard continuations.count >= Self.sendingLimit / share else { return true }
+    let sending = continuations.filter {
+      if case .sending = $0.phase { $0.channel != 0 && isMeant($0) } else { false }
+    }
+    guard sending.count >= Self.sendingLimit / share else { return true }
     guard let slowest = sending.min(by: { $0.movedAt < $1.movedAt }), slowest.movedAt + Self.stallTime <= now.uptime
     else { return false }
     refuse(slowest.id, SegueError(.remoteApplicationTimedOut, "the receiver does not take what it has asked for"), now)
@@ -219,7 +235,8 @@ final class OutgoingContinuations: AppFeature {
     else { return }
     endedUnasked.insert(continuation.id)
     let attempt = OutgoingContinuation(
-      id: continuation.id, activity: continuation.activity, receiver: receiver, deadline: now.uptime)
+      id: continuation.id, activity: continuation.activity, receiver: receiver, account: receiver.id,
+      deadline: now.uptime)
     deliverReceipt(of: attempt, outcome, error, now)
   }
 

@@ -4,6 +4,28 @@ import SegueWire
 enum ChannelOwner {
   case relay(Relay)
   case stream(LinkedStream)
+
+  var account: Account {
+    switch self {
+    case .relay(let relay): relay.account
+    case .stream(let stream): stream.account
+    }
+  }
+
+  /// Whether the hub has opened that channel to that peer.
+  func isOpened(_ channel: Link.Channel, to peer: Peer) -> Bool {
+    switch self {
+    case .relay(let relay): relay.to === peer && relay.outChannel == channel
+    case .stream(let stream): stream.outgoing == .open(channel)
+    }
+  }
+}
+
+extension Peer {
+  /// The channels that the hub has opened to it for an account.
+  func openCount(for account: Account) -> Int {
+    channels.count { $1.account == account && $1.isOpened($0, to: self) }
+  }
 }
 
 /// The channels of a link and their owners. Invariant: each has one owner.
@@ -35,6 +57,10 @@ struct ChannelTable {
       if entries[middle].channel < channel { low = middle + 1 } else { high = middle }
     }
     return low
+  }
+
+  func count(where isCounted: (Link.Channel, ChannelOwner) -> Bool) -> Int {
+    entries.count { isCounted($0.channel, $0.owner) }
   }
 
   var relays: [Relay] { entries.compactMap { if case .relay(let relay) = $0.owner { relay } else { nil } } }

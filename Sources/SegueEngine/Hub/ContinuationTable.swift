@@ -80,40 +80,30 @@ final class ContinuationRoute {
 struct PeerRoutes {
   /// Routes for which the peer leads to the receiver, oldest first.
   fileprivate var receiving: [ContinuationRoute] = []
-  /// How many of them have an attempt in progress.
-  fileprivate(set) var attempts = 0
   /// Routes for which the peer leads to the origin.
   fileprivate var origin = UnorderedList<ContinuationRoute>()
 
   var last: ContinuationRoute? { receiving.last ?? origin.all.last }
   var hasAttempts: Bool { receiving.contains { $0.attempt != nil } || origin.all.contains { $0.attempt != nil } }
 
-  /// Whether fewer than `limit` attempts are for activities of this origin.
-  func hasFewer(than limit: Int, to origin: Peer) -> Bool {
-    attempts < limit || receiving.count { $0.attempt != nil && $0.originPeer === origin } < limit
+  /// The attempts of that account for which the peer leads to the origin.
+  func attempts(of account: Account) -> Int {
+    origin.all.count { $0.attempt != nil && $0.receiverPeer.account == account }
   }
-
-  func held(_ held: ContinuationRoute.Held) -> Int { receiving.count { $0.held?.isFetch == held.isFetch } }
-
-  var isConsistent: Bool { attempts == receiving.count { $0.attempt != nil } }
 
   /// Usually it is among the oldest.
   fileprivate mutating func removeReceiving(_ route: ContinuationRoute) {
     guard let place = receiving.firstIndex(where: { $0 === route }) else { return }
     receiving.remove(at: place)
-    if route.attempt != nil { attempts -= 1 }
   }
 
-  fileprivate mutating func appendReceiving(_ route: ContinuationRoute) {
-    receiving.append(route)
-    if route.attempt != nil { attempts += 1 }
-  }
+  fileprivate mutating func appendReceiving(_ route: ContinuationRoute) { receiving.append(route) }
 }
 
-/// The continuations at a hub. Each peer has a quota as the receiver, so that it cannot displace routes of others. No
-/// route with an outstanding answer is removed.
+/// The continuations at a hub. Each account has a quota of attempts as the receiver, and each peer one of routes, so
+/// that it cannot displace routes of others. No route with an outstanding answer is removed.
 struct ContinuationTable {
-  /// The quota of an app, and of a hub.
+  /// The routes of an app, and of a hub.
   static let appLimit = 256
   static let hubLimit = 1_024
   private var routes: [Identifier: ContinuationRoute] = [:]
@@ -186,11 +176,11 @@ struct ContinuationTable {
 
   // MARK: Attempts
 
+  /// The attempts of an account as the receiver.
+  func attempts(of account: Account) -> Int { attempts.all.count { $0.receiverPeer.account == account } }
+
   mutating func begin(_ route: ContinuationRoute, until expiresAt: Int64) {
-    if route.attempt == nil {
-      route.attemptPlace = attempts.append(route)
-      route.receiverPeer.routes.attempts += 1
-    }
+    if route.attempt == nil { route.attemptPlace = attempts.append(route) }
     route.attempt = ContinuationRoute.Attempt(expiresAt: expiresAt)
   }
 
@@ -198,7 +188,6 @@ struct ContinuationTable {
   mutating func end(_ route: ContinuationRoute) {
     guard route.attempt != nil else { return }
     route.attempt = nil
-    route.receiverPeer.routes.attempts -= 1
     if let moved = attempts.remove(at: route.attemptPlace) { moved.attemptPlace = route.attemptPlace }
   }
 
@@ -218,7 +207,8 @@ struct ContinuationTable {
       guard known.receiverPeer === peer, known.receiver == message.receiver.id else { return false }
       release(known)
     }
-    guard peer.routes.held(message) < limit, let route = route(of: continuation, message.receiver.id, from: peer, now)
+    let others = held.count { $0.held?.isFetch == message.isFetch && $0.receiverPeer.account == peer.account }
+    guard others < limit, let route = route(of: continuation, message.receiver.id, from: peer, now)
     else { return false }
     route.held = message
     held.append(route)

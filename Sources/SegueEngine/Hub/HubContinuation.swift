@@ -2,16 +2,17 @@ import SegueModel
 import SegueWire
 
 extension Peer {
+  /// The limit for its account.
   fileprivate var continuationLimit: Int { isHub ? HubEngine.hubContinuationLimit : HubEngine.continuationLimit }
 }
 
 /// Continuations (section 3): from the receiver's fetch to the origin's acknowledgement of the outcome.
 extension HubEngine {
-  /// The most attempts of one app as the receiver, and through one hub.
+  /// The most attempts of one process as the receiver, and through the links that one process maintains.
   static let continuationLimit = 32
   static let hubContinuationLimit = 1_024
-  /// The most attempts for activities of one app: the origin itself has a higher limit.
-  static let continuationsOfOriginLimit = 256
+  /// The most attempts of one account for activities of one app.
+  static let continuationsOfOriginLimit = OutgoingContinuations.limit / Account.share
   /// Milliseconds for the origin to answer a request for a stream.
   static let streamAnswerTime: Int64 = 60_000
 
@@ -58,7 +59,8 @@ extension HubEngine {
     {
       return refuse(SegueError(.limitExceeded, "too many continuations are under way"))
     }
-    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver), to: offer.peer)
+    let account = offer.peer.isHub ? nil : peer.account.id
+    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver, account: account), to: offer.peer)
     return true
   }
 
@@ -66,8 +68,10 @@ extension HubEngine {
   private func begin(
     _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, milliseconds: Int64
   ) -> ContinuationRoute? {
-    guard peer.routes.attempts < peer.continuationLimit,
-      peer.routes.hasFewer(than: Self.continuationsOfOriginLimit, to: origin),
+    let attempts = continuations.attempts(of: peer.account)
+    guard attempts < peer.continuationLimit,
+      attempts < Self.continuationsOfOriginLimit
+        || origin.routes.attempts(of: peer.account) < Self.continuationsOfOriginLimit,
       let route = continuations.connect(continuation, receiver.id, from: peer, to: origin, now.uptime)
     else { return nil }
     continuations.begin(route, until: now.uptime + milliseconds + Self.continuationGrace)
@@ -155,7 +159,7 @@ extension HubEngine {
       return origin.link.reset(channel)
     }
     let peer = route.receiverPeer
-    guard let outChannel = relay(from: origin, channel, to: peer) else {
+    guard let outChannel = relay(from: origin, channel, to: peer, of: peer.account) else {
       origin.link.reset(channel)
       send(.refused(id, to: route.receiver, Self.tooManyTransfers), to: peer)
       return peerLost(id, beyond: peer)

@@ -45,6 +45,10 @@ public final class HubEngine {
   /// Streams between apps of this device and others.
   var linkedStreams = LinkedStreams()
   var explainedPeers = ExplainedPeers()
+  /// Transfers that are forwarded: relays, and streams over links.
+  var transfers = AccountTally()
+  /// The number of messages and frames that were received and sent so far, modulo 2^64.
+  public private(set) var work: UInt64 = 0
   var outbox = Outbox()
   /// The next deadline of links with other hubs.
   var linksDue = EarliestDeadline()
@@ -71,14 +75,15 @@ public final class HubEngine {
   // MARK: Connections
 
   /// If too many connections have not sent `hello`, closes the oldest of them and keeps the new one.
-  public func connected(_ number: PeerNumber, _ now: Moment) {
+  /// - Parameter account: nil: the connection has its own.
+  public func connected(_ number: PeerNumber, of account: Account? = nil, _ now: Moment) {
     self.now = now
     defer { removeDisconnected() }
     if peers.unidentified.count >= Self.unidentifiedLimit {
       let silent = peers.popLongestUnidentified()
       disconnect(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.unidentifiedLimit) others came"))
     }
-    let peer = Peer(number: number, helloBy: now.uptime + Self.helloTime)
+    let peer = Peer(number: number, of: account, helloBy: now.uptime + Self.helloTime)
     peers.connect(peer)
     peers.addUnidentified(peer)
   }
@@ -112,6 +117,7 @@ public final class HubEngine {
     peer.hub?.heard(at: now.uptime)
     do throws(SegueError) {
       while let event = try peer.link.nextEvent() {
+        work &+= 1
         try handle(event, from: peer)
         guard !peer.isClosing else { break }
       }
@@ -165,6 +171,9 @@ public final class HubEngine {
   public func takeTransfers() -> [DescriptorTransfer] { outbox.takeTransfers() }
 
   public func link(of number: PeerNumber) -> Link? { peers[number]?.link }
+
+  /// Who is charged for a connection; nil once it is gone.
+  public func account(of number: PeerNumber) -> Account? { peers[number]?.account }
 
   /// Another hub takes over: sends goodbye to all apps, and ends links.
   public func stepDown() {
@@ -222,6 +231,7 @@ public final class HubEngine {
   }
 
   private func sent(to peer: Peer) {
+    work &+= 1
     if peer.link.heldBytes > Self.backlogLimit {
       // The app registers again when it continues.
       disconnect(peer, SegueError(.connectionUnavailable, "the app does not read"))
@@ -286,7 +296,7 @@ public final class HubEngine {
     case .publish(let description, let timing, let activation):
       put(description, timing, activation: activation, by: peer, app)
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { withdraw(offer) }
-    case .fetch(let continuation, let milliseconds, let named):
+    case .fetch(let continuation, let milliseconds, let named, _):
       fetch(continuation, milliseconds: milliseconds, receiver(app, named: named), by: peer)
     case .state(let id, _, let channel, let size, let isStale):
       try state(id, channel: channel, size: size, isStale: isStale, from: peer)

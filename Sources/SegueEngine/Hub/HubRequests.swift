@@ -34,7 +34,7 @@ extension HubEngine {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
     guard expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds),
-      let outChannel = relay(from: peer, channel, to: origin)
+      let outChannel = relay(from: peer, channel, to: origin, of: peer.account)
     else { return refuse(Self.tooManyTransfers) }
     send(
       .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin
@@ -53,7 +53,7 @@ extension HubEngine {
     route.answered()
     var (outChannel, size, error) = (Link.Channel(0), size, error)
     if channel != 0 {
-      if let relayed = relay(from: peer, channel, to: asker) {
+      if let relayed = relay(from: peer, channel, to: asker, of: asker.account) {
         outChannel = relayed
       } else {
         peer.link.reset(channel)

@@ -13,20 +13,20 @@ public enum DescriptorTransfer {
 
 /// Requests for streams that an app has not answered. Each holds a descriptor.
 struct UnansweredStreams {
-  /// The limit for one app, and for the requests of one other app to it.
+  /// The limit for one app, and for the requests of one account to it.
   static let limit = 256
-  static let limitOfAsker = 64
-  private var streams: [(id: Identifier, asker: Identifier)] = []
+  static let limitOfAsker = limit / Account.share
+  private var streams: [(id: Identifier, asker: Account)] = []
 
   var count: Int { streams.count }
   var isEmpty: Bool { streams.isEmpty }
 
-  func hasRoom(for asker: Identifier) -> Bool {
+  func hasRoom(for asker: Account) -> Bool {
     streams.count < Self.limit
       && streams.count(where: { $0.asker == asker }) < Self.limitOfAsker
   }
 
-  mutating func append(_ id: Identifier, by asker: Identifier) { streams.append((id, asker)) }
+  mutating func append(_ id: Identifier, by asker: Account) { streams.append((id, asker)) }
   mutating func remove(_ id: Identifier) { streams.removeAll { $0.id == id } }
 }
 
@@ -51,7 +51,7 @@ extension HubEngine {
     guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
-    guard origin.appSession?.unanswered.hasRoom(for: app) ?? true else {
+    guard origin.appSession?.unanswered.hasRoom(for: peer.account) ?? true else {
       return refuse(
         SegueError(.remoteApplicationTimedOut, "the app where the activity lives has too many streams to answer"))
     }
@@ -61,24 +61,27 @@ extension HubEngine {
     // For an app: whether it is over a link.
     var outChannel: Link.Channel = peer.isHub ? 1 : 0
     if peer.isHub, origin.isHub {
-      guard let relayed = relay(from: peer, channel, to: origin) else { return refuse(Self.tooManyTransfers) }
+      guard let relayed = relay(from: peer, channel, to: origin, of: peer.account) else {
+        return refuse(Self.tooManyTransfers)
+      }
       outChannel = relayed
     } else if peer.isHub {
-      guard let stream = open(id, continuation, app: continuation.origin, isAsker: false, far: peer) else {
+      guard let stream = open(id, continuation, app: continuation.origin, isAsker: false, far: peer, of: peer.account)
+      else {
         return refuse(Self.tooManyTransfers)
       }
       stream.openIncoming(channel)
       stream.ask(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment))
       outbox.transfer(.incoming(stream))
     } else if let descriptor, origin.isHub {
-      guard let stream = open(id, continuation, app: app, isAsker: true, far: origin) else {
+      guard let stream = open(id, continuation, app: app, isAsker: true, far: origin, of: peer.account) else {
         return refuse(Self.tooManyTransfers)
       }
       outChannel = origin.link.open()
       stream.openOutgoing(outChannel)
       outbox.transfer(.outgoing(stream, descriptor))
     }
-    origin.appSession?.unanswered.append(id, by: app)
+    origin.appSession?.unanswered.append(id, by: peer.account)
     // The app gets the request once its end exists.
     guard origin.isHub || !peer.isHub else { return }
     send(
@@ -145,7 +148,7 @@ extension HubEngine {
     var (outChannel, error) = (Link.Channel(0), error)
     if error == nil {
       guard isFromOrigin, next.isHub, channel != 0 else { return peer.link.reset(channel) }
-      if let relayed = relay(from: peer, channel, to: next) {
+      if let relayed = relay(from: peer, channel, to: next, of: next.account) {
         outChannel = relayed
       } else {
         error = Self.tooManyTransfers

@@ -3,25 +3,24 @@ import SegueWire
 
 /// The quotas of links: a hub serves all apps of its device.
 extension HubEngine {
-  /// The most links of one app.
+  /// The most links that one process maintains.
   static let linkLimit = 64
-  /// The most bytes held by a link without a connection, by those of one app together, and by all (R7.4).
+  /// The most bytes held by a link without a connection, by those of one account together, and by all (R7.4).
   static let cutLinkSize = 16 * 1024 * 1024
-  static let cutLinksOfApp = 32 * 1024 * 1024
+  static let cutLinksOfAccount = 32 * 1024 * 1024
   static let cutLinksOfHub = 64 * 1024 * 1024
   /// The minimum that each counts as.
   static let cutLinkLeast = 256 * 1024
 
   /// Why another link is refused, or nil.
   func tooManyLinks(like peer: Peer) -> SegueError? {
-    guard let owner = peer.linkOwnerID else { return nil }
-    let count = peers.hubs.count { $0.linkOwnerID == owner && !$0.isSuspended && !$0.isClosing }
+    let count = peers.hubs.count { $0.account == peer.account && !$0.isSuspended && !$0.isClosing }
     return count <= Self.linkLimit
-      ? nil : SegueError(.limitExceeded, "the app has too many links")
+      ? nil : SegueError(.limitExceeded, "the process has too many links")
   }
 
   /// Gives up links without a connection until the others are within their quotas: one that holds too much, else the
-  /// oldest of the app whose links hold most. It ends as if its time had passed.
+  /// oldest of the account whose links hold most. It ends as if its time had passed.
   @inline(never)
   func boundSuspended() {
     while let peer = suspendedTooMuch() {
@@ -36,20 +35,20 @@ extension HubEngine {
       let size = suspendedSize(peer)
       if size > Self.cutLinkSize { return peer }
       total += size
-      // Once per owner, at its oldest link.
-      guard let all = suspendedSize(ofOwnerOf: peer), all > most?.size ?? 0 else { continue }
+      // Once per account, at its oldest link.
+      guard let all = suspendedSize(ofAccountOf: peer), all > most?.size ?? 0 else { continue }
       most = (all, peer)
     }
     guard let most else { return nil }
-    return most.size > Self.cutLinksOfApp || total > Self.cutLinksOfHub ? most.oldest : nil
+    return most.size > Self.cutLinksOfAccount || total > Self.cutLinksOfHub ? most.oldest : nil
   }
 
   private func isSuspended(_ peer: Peer) -> Bool { !peer.isClosing && peer.isSuspended }
 
-  /// The sum over all links of the app that made this one; nil if this is not the oldest of them.
-  private func suspendedSize(ofOwnerOf peer: Peer) -> Int? {
+  /// The sum over all links of the same account; nil if this is not the oldest of them.
+  private func suspendedSize(ofAccountOf peer: Peer) -> Int? {
     var size = 0
-    for other in peers.hubs where other.linkOwnerID == peer.linkOwnerID && isSuspended(other) {
+    for other in peers.hubs where other.account == peer.account && isSuspended(other) {
       guard other === peer || !isOlder(other, than: peer) else { return nil }
       size += suspendedSize(other)
     }

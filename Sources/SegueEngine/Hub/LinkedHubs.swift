@@ -87,7 +87,7 @@ extension HubEngine {
     case .ping(let number): send(.pong(number), to: peer)
     case .offer(let offer, let timing, let origin):
       guard let origin else { throw SegueError(.malformed, "an offer between hubs must say where it comes from") }
-      receivedOffer(offer, timing, origin, by: peer, hub)
+      receivedOffer(offer, timing, origin, by: peer)
     case .gone(let id, let version):
       guard let version else { throw SegueError(.malformed, "between hubs it must be said whose offer is gone") }
       receivedGone(id, version, by: peer)
@@ -98,7 +98,7 @@ extension HubEngine {
     case .list(let id, let list): receivedList(of: id, list, by: peer)
     case .listed(let version): receivedListed(version, by: peer)
     case .refresh: dropRoutes(by: peer, hub)
-    case .fetch(let continuation, let milliseconds, let receiver):
+    case .fetch(let continuation, let milliseconds, let receiver, _):
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
       fetch(continuation, milliseconds: milliseconds, receiver, by: peer)
     case .state(let id, _, let channel, let size, let isStale):

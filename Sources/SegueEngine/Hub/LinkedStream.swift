@@ -12,6 +12,8 @@ public final class LinkedStream {
   let isAsker: Bool
   /// The linked hub. Outlives the stream.
   unowned(unsafe) let far: Peer
+  /// That of the receiver.
+  let account: Account
 
   /// The bytes from the app, and to it.
   private(set) var outgoing = Direction.unopened
@@ -41,12 +43,16 @@ public final class LinkedStream {
     case over
   }
 
-  fileprivate init(_ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer) {
+  fileprivate init(
+    _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer,
+    of account: Account
+  ) {
     self.id = id
     self.continuation = continuation
     self.app = app
     self.isAsker = isAsker
     self.far = far
+    self.account = account
   }
 
   /// Sends the request to the app once its end exists.
@@ -165,13 +171,15 @@ struct LinkedStreams {
 
   fileprivate mutating func insert(_ stream: LinkedStream) { stream.place = streams.append(stream) }
 
-  /// Removes a stream that is over. Idempotent.
-  fileprivate mutating func remove(_ stream: LinkedStream) {
-    guard streams.has(stream, at: stream.place) else { return }
+  /// Removes a stream that is over.
+  /// - Returns: false if it was removed before.
+  fileprivate mutating func remove(_ stream: LinkedStream) -> Bool {
+    guard streams.has(stream, at: stream.place) else { return false }
     if let moved = streams.remove(at: stream.place) { moved.place = stream.place }
     // If the other side has stopped reading, the outgoing channel may still be open.
     stream.closeOutgoing()
     stream.closeIncoming()
+    return true
   }
 
   fileprivate mutating func change(_ stream: LinkedStream) {
@@ -195,11 +203,13 @@ extension HubEngine {
 
   /// Creates a stream; nil if there are too many, or it exists already.
   func open(
-    _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer
+    _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer,
+    of account: Account
   ) -> LinkedStream? {
-    guard far.link.openCount < Link.channelLimit, linkedStreams[id] == nil else { return nil }
-    let stream = LinkedStream(id, continuation, app: app, isAsker: isAsker, far: far)
+    guard hasRoom(for: account, to: far), linkedStreams[id] == nil else { return nil }
+    let stream = LinkedStream(id, continuation, app: app, isAsker: isAsker, far: far, of: account)
     linkedStreams.insert(stream)
+    transfers.add(account)
     return stream
   }
 
@@ -343,7 +353,9 @@ extension HubEngine {
     send(.streamStatus(stream.id, stream.continuation, to: stream.app, status), to: app)
   }
 
-  private func removeIfOver(_ stream: LinkedStream) { if stream.isOver { linkedStreams.remove(stream) } }
+  private func removeIfOver(_ stream: LinkedStream) {
+    if stream.isOver, linkedStreams.remove(stream) { transfers.remove(stream.account) }
+  }
 
   func changed(_ stream: LinkedStream) {
     removeIfOver(stream)

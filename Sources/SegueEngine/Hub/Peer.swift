@@ -21,10 +21,10 @@ final class Peer {
     case hub(HubSession)
   }
 
+  /// Who is charged for it.
+  private(set) var account: Account
   /// The app that made the link; nil if it knows the end of the link, or no app made it.
   private(set) var linkOwner: LinkOwner?
-  /// The identifier of the app that made the link, even if it is gone. Nil if no app made it.
-  private(set) var linkOwnerID: Identifier?
   /// Its position in the hub's list of apps, or of hubs.
   var index = 0
   /// Pending offer updates, which send the state at that time.
@@ -37,8 +37,11 @@ final class Peer {
   /// The owners of its channels.
   var channels = ChannelTable()
 
-  init(number: HubEngine.PeerNumber, _ role: Role = .unidentified, helloBy: Int64) {
+  init(
+    number: HubEngine.PeerNumber, _ role: Role = .unidentified, of account: Account? = nil, helloBy: Int64
+  ) {
     self.number = number
+    self.account = account ?? .connection(number)
     self.helloBy = helloBy
     self.role = role
   }
@@ -51,7 +54,7 @@ final class Peer {
 
   func setLinkOwner(_ owner: LinkOwner) {
     linkOwner = owner
-    linkOwnerID = owner.app.app?.id
+    account = owner.app.account.ofLinks
   }
 
   /// Returns the app that made the link, which then knows its end.
@@ -65,7 +68,7 @@ final class Peer {
     peer.isClosing = true
     number = peer.number
     linkOwner = peer.linkOwner
-    linkOwnerID = peer.linkOwnerID
+    account = peer.account
   }
 
   var appSession: AppSession? { if case .app(let session) = role { session } else { nil } }

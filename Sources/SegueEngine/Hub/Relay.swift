@@ -9,8 +9,11 @@ final class Relay {
   unowned(unsafe) let to: Peer
   let channel: Link.Channel
   let outChannel: Link.Channel
+  /// That of the receiver, whichever way the bytes go.
+  let account: Account
 
-  fileprivate init(from: Peer, channel: Link.Channel, to: Peer, outChannel: Link.Channel) {
+  fileprivate init(from: Peer, channel: Link.Channel, to: Peer, outChannel: Link.Channel, of account: Account) {
+    self.account = account
     self.from = from
     self.channel = channel
     self.to = to
@@ -20,15 +23,24 @@ final class Relay {
 
 /// Passes events of channels to the owners of the channels.
 extension HubEngine {
-  /// The most channels from one app to one other.
-  static let relaysOfPairLimit = Link.channelLimit / 2
+  /// The most transfers of an account, each of which keeps up to a window of bytes here for each direction.
+  static let transferLimit = Link.channelLimit
+  /// The most channels that are open to one peer for an account, and to a peer of the account itself.
+  static let channelLimit = Link.channelLimit / Account.share
+  static let ownChannelLimit = Link.channelLimit / 2
 
-  /// Forwards a channel to a new one of the other peer; nil if that has too many.
-  func relay(from: Peer, _ channel: Link.Channel, to: Peer) -> Link.Channel? {
-    guard to.link.openCount < Link.channelLimit, to.channels.relays.count < Link.channelLimit,
-      from.isHub || from.channels.relays.count(where: { $0.from === from && $0.to === to }) < Self.relaysOfPairLimit
-    else { return nil }
-    let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open())
+  /// Whether the hub may open another channel to a peer for an account.
+  func hasRoom(for account: Account, to peer: Peer) -> Bool {
+    peer.link.openCount < Link.channelLimit && transfers[account] < Self.transferLimit
+      && peer.openCount(for: account) < (peer.account == account ? Self.ownChannelLimit : Self.channelLimit)
+  }
+
+  /// Forwards a channel to a new one of the other peer; nil if there are too many.
+  /// - Parameter account: that of the receiver.
+  func relay(from: Peer, _ channel: Link.Channel, to: Peer, of account: Account) -> Link.Channel? {
+    guard hasRoom(for: account, to: to) else { return nil }
+    let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open(), of: account)
+    transfers.add(account)
     from.channels.insert(.relay(relay), channel)
     to.channels.insert(.relay(relay), relay.outChannel)
     return relay.outChannel
@@ -85,5 +97,6 @@ extension HubEngine {
   private func remove(_ relay: Relay) {
     relay.from.channels.remove(relay.channel)
     relay.to.channels.remove(relay.outChannel)
+    transfers.remove(relay.account)
   }
 }

@@ -12,7 +12,7 @@ extension HubEngine {
     return (remote, isNew)
   }
 
-  func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer, _ hub: HubSession) {
+  func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer) {
     guard let (remote, isNew) = remoteHub(origin.version, by: peer) else { return }
     let former = offers.known(told.description.id)?.remoteOffer(of: remote)
     // It exists, though it may have changed since.
@@ -30,7 +30,7 @@ extension HubEngine {
       activatedAt: isKnown ? present!.activatedAt : now.uptime - timing.age, activation: origin.activation,
       sequence: isKnown ? present!.sequence : offers.takeSequence(), remote: HubOffer.Remote(told, origin.team, remote))
     // Ignores offers beyond the quota.
-    if hasRoom(offer.cost, hub) {
+    if hasRoom(offer.cost, by: peer) {
       offer.noteListed(in: remote.list)
       offers.addRemote(offer)
     }

@@ -5,7 +5,7 @@ import SegueWire
 /// A hub ignores routes that pass it, so there are no cycles. The shortest route is chosen, and offers of a hub come
 /// through it.
 extension HubEngine {
-  /// The most bytes of routes and offers through one linked hub, and through all. Further ones are ignored.
+  /// The most bytes of routes and offers through the links of one process, and through all. Further ones are ignored.
   static let linkedBytesLimit = 8 * 1024 * 1024
   static let allLinkedBytesLimit = 32 * 1024 * 1024
   /// Milliseconds from the loss of a route until `seek`: by then others have announced losses for the same reason.
@@ -31,7 +31,7 @@ extension HubEngine {
     if let route {
       remote.set(nil, by: peer)
       let known = HubRoute(to: remote, by: peer, route)
-      if hasRoom(known.cost, hub) { remote.set(known, by: peer) }
+      if hasRoom(known.cost, by: peer) { remote.set(known, by: peer) }
     } else if isSought {
       remote.route(by: peer)?.isSought = true
     } else {
@@ -52,8 +52,9 @@ extension HubEngine {
     send(.seek(id, sequence: sequence), to: route.peer)
   }
 
-  func hasRoom(_ cost: Int, _ hub: HubSession) -> Bool {
-    hub.bytes + cost <= Self.linkedBytesLimit && remoteHubs.bytes.count + cost <= Self.allLinkedBytesLimit
+  func hasRoom(_ cost: Int, by peer: Peer) -> Bool {
+    let bytes = peers.hubs.reduce(0) { $0 + ($1.account == peer.account ? $1.hub?.bytes ?? 0 : 0) }
+    return bytes + cost <= Self.linkedBytesLimit && remoteHubs.bytes.count + cost <= Self.allLinkedBytesLimit
   }
 
   private func addRemoteHub(_ id: Identifier) -> RemoteHub {

@@ -63,15 +63,15 @@ extension App {
   // MARK: Sending
 
   /// The cause for refusing to send an attachment; nil if the app sends it.
-  /// - Parameter receivers: the receivers of the current uploads.
+  /// - Parameter accounts: those that are charged for the current uploads.
   func objection(
-    to part: Message.AttachmentPart, _ request: StreamRequest, _ receivers: [Identifier]
+    to part: Message.AttachmentPart, _ request: StreamRequest, _ accounts: [Identifier]
   ) -> SegueError? {
     guard source(of: part, request) != nil else {
       return SegueError(.notFound, "the app that offers it has not attached it")
     }
-    guard isOpen, receivers.count < Limits.sentTransfers,
-      receivers.count(where: { $0 == request.app }) < Limits.transfers
+    guard isOpen, accounts.count < Limits.sentTransfers,
+      accounts.count(where: { $0 == request.account }) < Limits.transfers
     else { return SegueError(.limitExceeded, "the app where it is attached sends as many as it may") }
     return nil
   }

@@ -194,13 +194,13 @@ final class LiveEnvironment: AppEnvironment {
   ) {
     // Waits for the threads of former uploads, which end at once.
     while let index = uploads.firstIndex(where: { $0.hasEnded }) { uploads.remove(at: index).join() }
-    if let error = app.objection(to: part, request, uploads.map { $0.receiver }) {
+    if let error = app.objection(to: part, request, uploads.map { $0.account }) {
       Descriptors.closeUntrusted(fd)
       return engine.refuse(request, engine.objection(to: request) ?? error)
     }
     guard let file = app.source(of: part, request), engine.take(request) else { return Descriptors.closeUntrusted(fd) }
     let upload = AttachmentUpload(
-      file, from: part.offset, to: fd, of: request.app, crossesLink: request.crossesLink,
+      file, from: part.offset, to: fd, of: request.account, crossesLink: request.crossesLink,
       patience: engine.limits.transferResume)
     do throws(SegueError) {
       try upload.start()

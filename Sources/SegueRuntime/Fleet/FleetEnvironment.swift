@@ -195,7 +195,7 @@ extension FleetEnvironment: FleetProgram {
     guard let app, let engine = app.engine else { return socket.close() }
     if let part = request.attachment {
       guard let file = app.source(of: part, request) else { return socket.close() }
-      outgoing.append(FleetUpload(file, from: part.offset, to: socket, of: request.app))
+      outgoing.append(FleetUpload(file, from: part.offset, to: socket, of: request.account))
       return attend(to: socket)
     }
     app.forgetDoneStreams(engine)
@@ -220,7 +220,7 @@ extension FleetEnvironment: FleetProgram {
   func objection(to request: StreamRequest) -> SegueError? {
     guard let part = request.attachment, let app else { return nil }
     outgoing.removeAll { $0.isOver }
-    return app.objection(to: part, request, outgoing.map { $0.receiver })
+    return app.objection(to: part, request, outgoing.map { $0.account })
   }
 
   func woken() {

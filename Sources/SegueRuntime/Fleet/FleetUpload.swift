@@ -9,8 +9,8 @@ final class FleetUpload {
   /// Bytes per read.
   private static let pieceSize = 16 * 1024
 
-  /// The receiver.
-  let receiver: Identifier
+  /// Who is charged.
+  let account: Identifier
   let socket: FleetSocket
   private let file: SourceFile
   private var position: UInt64
@@ -18,8 +18,8 @@ final class FleetUpload {
   private var waiting: [UInt8]
   private var isComplete = false
 
-  init(_ file: SourceFile, from offset: UInt64, to socket: FleetSocket, of receiver: Identifier) {
-    self.receiver = receiver
+  init(_ file: SourceFile, from offset: UInt64, to socket: FleetSocket, of account: Identifier) {
+    self.account = account
     self.file = file
     self.socket = socket
     position = offset

@@ -8,8 +8,8 @@ final class AttachmentUpload: @unchecked Sendable {
   /// Bytes per read: enough that calls cost little, and few enough that the other side works meanwhile.
   private static let pieceSize = 256 * 1024
 
-  /// The receiver.
-  let receiver: Identifier
+  /// Who is charged.
+  let account: Identifier
   private let offset: UInt64
   /// Whether the other side is on this device, and has nothing so far.
   private let handsOver: Bool
@@ -24,10 +24,10 @@ final class AttachmentUpload: @unchecked Sendable {
 
   /// Owns the socket.
   init(
-    _ file: SourceFile, from offset: UInt64, to socket: Int32, of receiver: Identifier, crossesLink: Bool,
+    _ file: SourceFile, from offset: UInt64, to socket: Int32, of account: Identifier, crossesLink: Bool,
     patience: Int64
   ) {
-    self.receiver = receiver
+    self.account = account
     self.patience = patience
     self.file = file
     self.offset = offset

@@ -18,7 +18,9 @@ extension Input {
     case 7: .offer(offer(), timing(), bool() ? origin() : nil)
     case 8: .gone(identifier(), bool() ? version(of: identifier()) : nil)
     case 9: .ready(settling: Int64(number() % 2_000))
-    case 10: .fetch(continuation(), milliseconds: milliseconds(), receiver: receiver())
+    case 10:
+      .fetch(
+        continuation(), milliseconds: milliseconds(), receiver: receiver(), account: bool() ? identifier() : nil)
     case 11:
       .state(identifier(), to: appIdentifier(), channel: channel(), size: number(), isStale: bool())
     case 12: .refused(identifier(), to: appIdentifier(), error())

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from attaching import LARGE, ORIGIN, Both, continued, left
+from attaching import LARGE, ORIGIN, RECEIVER, Both, continued, left
 from conftest import PATIENCE, TYPE, Opener, Start, run_until
 
 import segue
@@ -144,24 +144,27 @@ def test_many_are_fetched_at_a_time_across_processes(opened: Opener, start: Star
     os.close(writer)
 
 
-def test_an_app_that_takes_nothing_leaves_room_for_others(
+def test_a_process_that_takes_nothing_leaves_room_for_others(
     opened: Opener, start: Start, large: Path, target: Path
 ) -> None:
-    """R7.6: 64 that stand still, and whose app says that it lives, are not all that the origin sends."""
-    hog, other = (opened(f"com.example.{name}", team="com.example.notes") for name in ("hog", "other"))
+    """R7.6: 64 that stand still, and whose apps say that they live, are all that the origin sends to a process."""
+    hogs = [opened(f"com.example.hog{number}", team="com.example.notes") for number in range(2)]
     origin = start(ORIGIN, large, says="offering")
-    activity = continued(hog)
+    activities = [continued(hog) for hog in hogs]
     reader, writer = os.pipe()
-    held = [activity.fetch_attachment("large", writer) for _ in range(64)]
+    held = [activities[0].fetch_attachment("large", writer) for _ in range(64)]
     # A thread sends each.
     while len(os.listdir(f"/proc/{origin.pid}/task")) <= len(held):
-        hog.dispatch(0.01)
-    continued(other).fetch_attachment("large", target).wait(PATIENCE)
+        hogs[0].dispatch(0.01)
+    with pytest.raises(segue.LimitExceededError):
+        activities[1].fetch_attachment("large", writer).wait(PATIENCE)
+    other = start(RECEIVER.format(before="pass", progress="None"), target)
+    assert other.wait(PATIENCE) == 0
     assert target.read_bytes() == large.read_bytes()
     assert not any(fetching.done for fetching in held)
     for fetching in held:
         fetching.cancel()
-    run_until([hog], lambda: not hog._expected)
+    run_until([hogs[0]], lambda: not hogs[0]._expected)
     os.close(reader)
     os.close(writer)
 

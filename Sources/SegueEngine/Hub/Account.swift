@@ -1,0 +1,60 @@
+import SegueModel
+
+/// Who is charged for what is used of a hub or an origin: a process of this device with all its apps, or all links that
+/// one process maintains. App identifiers are free, processes are not.
+///
+/// An origin knows the account of each receiver by its identifier, which comes with `fetch`.
+public struct Account: Hashable, Sendable {
+  /// The share of what is there for all that one account may use at most.
+  static let share = 4
+
+  private enum Kind: UInt64 {
+    case process
+    case links
+    case connection
+  }
+
+  private let kind: Kind
+  private let number: UInt64
+
+  private init(_ kind: Kind, _ number: UInt64) {
+    self.kind = kind
+    self.number = number
+  }
+
+  /// - Parameter number: of the process, as the system says (`SO_PEERCRED`).
+  public static func process(_ number: Int32) -> Account {
+    Account(.process, UInt64(truncatingIfNeeded: number))
+  }
+
+  /// A connection of which no process is known.
+  static func connection(_ number: HubEngine.PeerNumber) -> Account { Account(.connection, number) }
+
+  /// The account of the links that the same process maintains.
+  var ofLinks: Account { kind == .process ? Account(.links, number) : self }
+
+  /// The same at each hub of this device, so that an origin knows it again.
+  var id: Identifier { Identifier(high: kind.rawValue, low: number) }
+}
+
+/// How much of something each account uses. Never iterated.
+public struct AccountTally {
+  private var counts: [Account: Int] = [:]
+  /// Of all accounts.
+  public private(set) var total = 0
+
+  public init() {}
+
+  public subscript(account: Account) -> Int { counts[account, default: 0] }
+
+  public mutating func add(_ account: Account) {
+    counts[account, default: 0] += 1
+    total += 1
+  }
+
+  public mutating func remove(_ account: Account) {
+    let others = counts[account, default: 1] - 1
+    counts[account] = others == 0 ? nil : others
+    total -= 1
+  }
+}
