@@ -1,3 +1,5 @@
+import SegueEngine
+
 /// The number of connections of each process to the hub, and its quota.
 struct ConnectionQuota {
   /// The share of the process's descriptors that connections must leave free, for the process and for passed
@@ -6,24 +8,20 @@ struct ConnectionQuota {
   /// The share that connections of one process may use.
   private static let processShare = 4
 
-  private var counts: [Int32: Int] = [:]
+  private var counts = AccountTally()
+
   /// The total number.
-  private(set) var total = 0
+  var total: Int { counts.total }
 
   /// Whether a connection with this descriptor leaves enough free ones.
   static func hasRoom(for descriptor: Int, of limit: Int) -> Bool { descriptor < limit - limit / ownShare }
 
   /// Whether a process is within its quota.
-  func isKept(by process: Int32, of limit: Int) -> Bool { counts[process, default: 0] <= limit / Self.processShare }
+  func isKept(by account: Account, of limit: Int) -> Bool { counts[account] <= limit / Self.processShare }
 
-  mutating func add(_ process: Int32) {
-    counts[process, default: 0] += 1
-    total += 1
-  }
+  /// Whether a process has no connection.
+  func isFree(_ account: Account) -> Bool { counts[account] == 0 }
 
-  mutating func remove(_ process: Int32) {
-    let others = counts[process, default: 1] - 1
-    counts[process] = others == 0 ? nil : others
-    total -= 1
-  }
+  mutating func add(_ account: Account) { counts.add(account) }
+  mutating func remove(_ account: Account) { counts.remove(account) }
 }

@@ -30,6 +30,11 @@ public final class HubDriver {
   private var streams = NumberedList<StreamForwarder>()
   private var lastNumber: UInt64 = 0
   private var quota = ConnectionQuota()
+  private var work = WorkQuota()
+  /// Connections that are not read until their accounts have their turn, oldest first.
+  private var paused: [PeerConnection] = []
+  /// The uptime at which the first of their accounts has its turn.
+  private var readsAt: Int64?
   /// The uptime at which to accept connections again.
   private var acceptsAt: Int64?
   /// The uptime at which to retry refused writes.
@@ -38,21 +43,6 @@ public final class HubDriver {
   private var closesAt: Int64?
   /// Whether the hub can close: nothing is pending, or the time is up.
   public private(set) var isClosed = false
-
-  /// A connection, and the process at its other end; nil for another hub.
-  private final class PeerConnection {
-    let number: PeerNumber
-    let bytes: any ByteConnection
-    let process: Int32?
-    /// Whether the system has refused a write.
-    var isRefused = false
-
-    init(_ bytes: any ByteConnection, as number: PeerNumber, of process: Int32?) {
-      self.number = number
-      self.bytes = bytes
-      self.process = process
-    }
-  }
 
   public init(_ engine: HubEngine, in environment: any HubEnvironment) {
     self.engine = engine
@@ -94,11 +84,12 @@ public final class HubDriver {
     guard accepted.isOwn || ConnectionQuota.hasRoom(for: accepted.descriptor, of: limit) else {
       return accepted.connection.close()
     }
-    let connection = add(accepted.connection, as: number, of: accepted.process)
-    if quota.isKept(by: accepted.process, of: limit) {
-      engine.connected(number, environment.now)
+    let account = Account.process(accepted.process)
+    let connection = add(accepted.connection, as: number, of: account)
+    if quota.isKept(by: account, of: limit) {
+      engine.connected(number, of: account, environment.now)
       // Most send hello at once; reads it now, so that many others cannot make a connection look silent.
-      receive(connection)
+      if hasTurn(connection, at: environment.now.uptime) { receive(connection) }
     } else {
       engine.turnAway(number, environment.now)
     }
@@ -117,18 +108,20 @@ public final class HubDriver {
   }
 
   @discardableResult
-  private func add(_ bytes: any ByteConnection, as number: PeerNumber, of process: Int32?) -> PeerConnection {
-    let connection = PeerConnection(bytes, as: number, of: process)
+  private func add(_ bytes: any ByteConnection, as number: PeerNumber, of account: Account?) -> PeerConnection {
+    let connection = PeerConnection(bytes, as: number, of: account)
     connections.append(connection, as: number)
-    if let process { quota.add(process) }
+    if let account { quota.add(account) }
     return connection
   }
 
   /// A connection is readable, or has ended.
   public func readable(_ number: PeerNumber) {
-    guard let connection = connections[number] else { return }
+    guard let connection = connections[number], !connection.isPaused || closesAt != nil else { return }
+    let uptime = environment.now.uptime
     // Bulk data probably has more bytes ready now.
     for _ in 0..<Self.readsInTurn {
+      guard hasTurn(connection, at: uptime) else { return pause(connection) }
       let isMoreLikely = receive(connection)
       flush()
       guard isMoreLikely else { break }
@@ -145,13 +138,67 @@ public final class HubDriver {
       return false
     }
     let now = environment.now
+    let (account, before) = (engine.account(of: number), engine.work)
     let result = connection.bytes.read(atMost: link.readSize) { bytes, descriptor in
       engine.receive(bytes, with: descriptor, from: number, now)
     }
+    if let account { work.charge(Int(engine.work &- before) + WorkQuota.readCost, to: account, now.uptime) }
     transferDescriptors()
     environment.showLife(now.uptime)
     if result == .closed { close(connection) }
     return result == .full
+  }
+
+  // MARK: Turns
+
+  private func hasTurn(_ connection: PeerConnection, at uptime: Int64) -> Bool {
+    engine.account(of: connection.number).map { work.hasTurn($0, uptime) } ?? true
+  }
+
+  /// Does not read a connection until its account has its turn.
+  private func pause(_ connection: PeerConnection) {
+    guard closesAt == nil else { return }
+    connection.isPaused = true
+    paused.append(connection)
+    watch(connection)
+    setReadTime(for: connection)
+    environment.setTimer(nextDeadline)
+  }
+
+  private func setReadTime(for connection: PeerConnection) {
+    let turn = engine.account(of: connection.number).map { work.turn(of: $0) } ?? 0
+    readsAt = min(readsAt ?? turn, turn)
+  }
+
+  /// Reads connections whose accounts have their turn, each once. However long that takes, an account that has used up
+  /// its turn has the next one in a later call, so that others come before it.
+  private func readAgain(_ uptime: Int64) {
+    guard let at = readsAt, at <= uptime else { return }
+    readsAt = nil
+    let waiting = paused
+    var served: [PeerConnection] = []
+    paused = []
+    for connection in waiting where connections[connection.number] === connection {
+      guard hasTurn(connection, at: uptime) else {
+        paused.append(connection)
+        continue
+      }
+      receive(connection)
+      if hasTurn(connection, at: uptime) {
+        connection.isPaused = false
+        watch(connection)
+      } else {
+        served.append(connection)
+      }
+    }
+    // The next turn is another's.
+    paused += served
+    for connection in paused { setReadTime(for: connection) }
+  }
+
+  private func watch(_ connection: PeerConnection) {
+    let isFull = !connection.isRefused && engine.link(of: connection.number)?.hasOutput ?? false
+    connection.bytes.watch(reading: !connection.isPaused, writing: isFull)
   }
 
   /// A connection is writable.
@@ -165,7 +212,10 @@ public final class HubDriver {
   private func close(_ connection: PeerConnection) {
     guard connections.remove(connection.number) != nil else { return }
     connection.bytes.close()
-    if let process = connection.process { quota.remove(process) }
+    if let account = connection.account {
+      quota.remove(account)
+      if quota.isFree(account) { work.remove(account, environment.now.uptime) }
+    }
     engine.disconnected(connection.number, environment.now)
   }
 
@@ -217,7 +267,7 @@ public final class HubDriver {
         return 0
       }
     }) {}
-    connection.bytes.watch(reading: true, writing: link.hasOutput && !connection.isRefused)
+    watch(connection)
   }
 
   // MARK: Streams that cross links
@@ -281,6 +331,7 @@ public final class HubDriver {
     var next = closesAt ?? engine.nextDeadline
     if closesAt == nil, let at = acceptsAt { next = min(next ?? at, at) }
     if let at = writesAt { next = min(next ?? at, at) }
+    if closesAt == nil, let at = readsAt { next = min(next ?? at, at) }
     return next
   }
 
@@ -292,6 +343,7 @@ public final class HubDriver {
     engine.tick(now)
     acceptAgain(now.uptime)
     writeAgain(now)
+    if closesAt == nil { readAgain(now.uptime) }
     flush()
   }
 
@@ -348,11 +400,14 @@ public final class HubDriver {
 
   /// The first violated invariant, or nil.
   public var brokenInvariant: StaticString? {
-    if quota.total != connections.elements.count(where: { $0.process != nil }) {
+    if quota.total != connections.elements.count(where: { $0.account != nil }) {
       return "hub: it has miscounted the connections of processes"
     }
     if writesAt == nil, connections.elements.contains(where: { $0.isRefused }) {
       return "hub: what the system has refused to write is never written again"
+    }
+    if closesAt == nil, (readsAt == nil) != paused.isEmpty {
+      return "hub: what it does not read for now is never read again"
     }
     return streams.elements.contains { $0.isClosed } ? "hub: it keeps a stream that is over" : nil
   }

@@ -1,8 +1,9 @@
-import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
+
+@testable import SegueDriver
 
 /// Quotas and pauses of the hub's driver, on a system that grants and refuses what the test says.
 @Suite struct HubDriverTests {
@@ -84,6 +85,70 @@ import Testing
     #expect(connection.pongs == 10)
   }
 
+  private static func flood(_ count: Int) -> [UInt8] {
+    let ping = TestConnection.bytes(.ping(1))
+    return Array(repeatElement(ping, count: count).joined())
+  }
+
+  @Test func `a process that floods the hub waits, and others do not`() {
+    let flood = connect(process: 7, saying: hello(1))
+    let other = connect(process: 8, saying: hello(2))
+    flood.input = (0..<4).map { _ in Self.flood(5_000) }
+    driver.readable(flood.number)
+    #expect(flood.pongs == 5_000 && !flood.isRead, "one read, not four")
+    let reads = flood.readCount
+    driver.readable(flood.number)
+    #expect(flood.readCount == reads)
+    other.input = [TestConnection.bytes(.ping(1))]
+    driver.readable(other.number)
+    #expect(other.pongs == 1 && other.isRead)
+    let wait = (driver.nextDeadline ?? 0) - system.uptime
+    #expect(wait > 0 && wait <= 20)
+    system.advance(wait - 1)
+    #expect(flood.readCount == reads)
+    system.advance(1)
+    #expect(flood.readCount == reads + 1 && flood.pongs == 10_000 && !flood.isRead)
+    #expect(driver.brokenInvariant == nil)
+    for _ in 0..<200 { system.advance(1) }
+    #expect(flood.pongs == 20_000 && flood.isRead && driver.nextDeadline == nil && driver.brokenInvariant == nil)
+  }
+
+  @Test func `the connections of a process share its turns`() {
+    system.descriptorLimit = 1_000
+    let floods = (0..<20).map { connect(process: 7, saying: hello($0)) }
+    let bytes = Self.flood(500)
+    for flood in floods { flood.input = Array(repeating: bytes, count: 100) }
+    // The loop reports each of them that is watched, again and again.
+    for _ in 0..<100 {
+      for flood in floods where flood.isRead { driver.readable(flood.number) }
+      system.advance(1)
+    }
+    // Each message counts, and so does its answer.
+    let pongs = floods.reduce(0) { $0 + $1.pongs }
+    let most = Int((100 + WorkQuota.burst + 2) * WorkQuota.rate) / 2
+    #expect(pongs > most / 2 && pongs < most + 500)
+    #expect(floods.allSatisfy { $0.pongs >= pongs / floods.count / 2 }, "they take turns")
+    for flood in floods {
+      flood.input = []
+      flood.hasEnded = true
+    }
+    for _ in 0..<100 { system.advance(1) }
+    #expect(driver.brokenInvariant == nil)
+  }
+
+  @Test func `a process that connects again owes what it owed`() {
+    let flood = connect(process: 7, saying: hello(1))
+    // At its end there is what ends the connection.
+    flood.input = [Self.flood(20_000) + [UInt8](repeating: 255, count: 8)]
+    driver.readable(flood.number)
+    #expect(flood.isClosed)
+    let again = connect(process: 7, saying: hello(2))
+    driver.readable(again.number)
+    #expect(!again.isWelcome && !again.isRead && connect(process: 8, saying: hello(3)).isWelcome)
+    for _ in 0..<100 { system.advance(1) }
+    #expect(again.isWelcome)
+  }
+
   @Test func `what the system has refused to write is written after a pause, once`() {
     let refused = connect(saying: hello(1))
     refused.isRefusing = true
@@ -162,6 +227,7 @@ private final class TestConnection: ByteConnection {
   private(set) var readCount = 0
   private(set) var writeCount = 0
   private(set) var isWatchedForRoom = false
+  private(set) var isRead = true
   private(set) var isClosed = false
   private let link = Link(side: .connecting)
   private(set) var heard: [Message] = []
@@ -205,7 +271,7 @@ private final class TestConnection: ByteConnection {
     return .bytes(count)
   }
 
-  func watch(reading: Bool, writing: Bool) { isWatchedForRoom = writing }
+  func watch(reading: Bool, writing: Bool) { (isRead, isWatchedForRoom) = (reading, writing) }
   func close() { isClosed = true }
 }
 

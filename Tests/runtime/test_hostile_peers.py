@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import resource
+import select
 import signal
 import socket
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -385,3 +388,60 @@ def test_an_app_of_another_protocol_is_told_so(pair, connect):
     peer = connect(message("hello", 99, 98, uuid.uuid4(), "com.example.new", "new", "T", [TYPE], False))
     assert peer.receive_kind("goodbye")[1] == UNSUPPORTED_VERSION
     assert peer.is_closed_within(1.0)
+
+
+def test_a_process_with_many_apps_leaves_room_for_others(pair, connect):
+    """Section 9: one process is 128 apps; each fetches all that an app may, for an hour, and says no more."""
+    hub, editor = pair
+    activity, origin = seen_by_a_chooser(connect)
+    for number in range(128):
+        greedy = connect(hello(f"greedy{number}"))
+        greedy.receive_kind("ready")
+        greedy.send(*[message("fetch", uuid.uuid4(), origin, activity, 3_600_000, None) for _ in range(8)])
+    name = hub.ask("continue one", "continuation (.*)")[2]
+    hub.hears(f"continue {name} .*")
+    editor.hears(f"was_continued {name} restored .*")
+
+
+@pytest.mark.parametrize("connections", [1, 20])
+def test_a_process_that_floods_the_hub_costs_others_little(pair, connect, connections):
+    """Section 9: who sends more than its share of the hub's time waits, over however many connections it sends."""
+    hub, editor = pair
+    flood = message("ping", 1) * 4_000
+    peers = [connect(hello(f"flood{number}")) for number in range(connections)]
+    for peer in peers:
+        peer.receive_kind("ready")
+        peer.socket.setblocking(False)
+    stop = threading.Event()
+    sent = {peer.socket: 0 for peer in peers}
+
+    def send_and_read() -> None:
+        while not stop.is_set():
+            readable, writable, _ = select.select(sent, sent, [], 0.1)
+            for end_of_hub in readable:
+                end_of_hub.recv(1 << 18)
+            for end_of_hub in writable:
+                with contextlib.suppress(BlockingIOError):
+                    count = end_of_hub.send(flood[sent[end_of_hub] :])
+                    sent[end_of_hub] = (sent[end_of_hub] + count) % len(flood)
+
+    flooding = threading.Thread(target=send_and_read)
+    with contextlib.ExitStack() as stack:
+        flooding.start()
+        stack.callback(flooding.join)
+        stack.callback(stop.set)
+        began, before = time.monotonic(), hub_time(hub.pid)
+        for _ in range(20):
+            name = hub.ask("continue one", "continuation (.*)")[2]
+            hub.hears(f"continue {name} .*")
+            editor.hears(f"was_continued {name} restored .*")
+        time.sleep(1.0)  # that long it is measured
+        share = (hub_time(hub.pid) - before) / (time.monotonic() - began)
+    # Without a quota it takes a whole core.
+    assert share < 0.4, share
+
+
+def hub_time(pid: int) -> float:
+    """Seconds of a processor that the process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

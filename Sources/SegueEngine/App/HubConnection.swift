@@ -47,7 +47,7 @@ final class HubConnection {
   /// The uptimes of the next ping, and at which the hub counts as silent.
   private var pingAt: Int64?
   private var answerBy: Int64?
-  /// The uptime by which the hub sends an offer or `ready`; nil before welcome and after ready. Whether it has been late.
+  /// The uptime by which the hub sends an offer or `ready`, nil before welcome and after ready. Whether it was late.
   private var readyBy: Int64?
   private var isLate = false
   /// Whether a message that needs a live hub was sent after the unanswered ping.

@@ -52,6 +52,8 @@ final class Connection {
     /// Whether a notification of unread bytes is queued for its reader.
     var isRestNotified = false
     var readCount = 0
+    /// Whether its reader is not notified of unread bytes for now.
+    var isPaused = false
     /// Whether the writer waits for room.
     var isBlocked = false
     var hasEnd = false
@@ -198,7 +200,7 @@ final class Connection {
   }
 
   /// Whether there is something to read at an end, or its end.
-  func isReadable(_ end: Int) -> Bool { streams[end].readable(isLocal: link == nil) > 0 }
+  func isReadable(_ end: Int) -> Bool { !streams[end].isPaused && streams[end].readable(isLocal: link == nil) > 0 }
 
   /// Reads once.
   func read(
@@ -218,7 +220,9 @@ final class Connection {
 
   /// The owner of an end has read: notifies it again if bytes are left.
   func notifyOfRest(_ end: Int, _ fleet: Fleet) {
-    guard streams[end].arrived > 0, !streams[end].isRestNotified, owners[end] != nil else { return }
+    guard streams[end].arrived > 0, !streams[end].isPaused, !streams[end].isRestNotified, owners[end] != nil else {
+      return
+    }
     streams[end].isRestNotified = true
     fleet.push(.readable(self, end), at: fleet.clock.uptime)
   }
@@ -231,8 +235,12 @@ final class Connection {
     fleet.push(.writable(self, end), at: fleet.clock.uptime)
   }
 
-  /// Sets whether the owner of an end is notified when there is room.
-  func watch(_ end: Int, writing: Bool, _ fleet: Fleet) {
+  /// Sets whether the owner of an end is notified of bytes, and when there is room.
+  func watch(_ end: Int, reading: Bool, writing: Bool, _ fleet: Fleet) {
+    if streams[end].isPaused == reading {
+      streams[end].isPaused = !reading
+      notifyOfRest(end, fleet)
+    }
     streams[1 - end].isBlocked = writing
     guard writing else { return }
     if case .hub(let hub, let number) = owners[end] { hub.isBlocked(number) }

@@ -25,7 +25,9 @@ final class ConnectionEnd: ByteConnection {
     return .bytes(connection.write(bytes, descriptor, from: index, fleet))
   }
 
-  func watch(reading: Bool, writing: Bool) { connection.watch(index, writing: writing, fleet) }
+  func watch(reading: Bool, writing: Bool) {
+    connection.watch(index, reading: reading, writing: writing, fleet)
+  }
 
   func close() { connection.close(index, fleet) }
 }

@@ -1,0 +1,47 @@
+import SegueEngine
+
+/// The hub's work for each account: messages and frames that it has sent and caused, and reads. An account that has
+/// caused too much waits while others have their turn, whichever of its connections it has used. So a process that
+/// floods the hub costs others little time.
+///
+/// The balance of an account is a moment, in units of work since the start of the clock: all of its work is paid for
+/// then (the generic cell rate algorithm).
+struct WorkQuota {
+  /// Units for each millisecond: a few per cent of the hub's time for the cheapest messages.
+  static let rate: Int64 = 512
+  /// Milliseconds that an account may be ahead.
+  static let burst: Int64 = 8
+  /// Milliseconds that an account waits at most: less than an app waits for its hub.
+  static let longestWait: Int64 = 100
+  /// What one read counts.
+  static let readCost = 8
+
+  /// Never iterated.
+  private var paidAt: [Account: Int64] = [:]
+  /// Accounts without a connection that have not paid yet, oldest first.
+  private var departed: [Account] = []
+
+  /// Whether an account has its turn now.
+  func hasTurn(_ account: Account, _ uptime: Int64) -> Bool { turn(of: account) <= uptime }
+
+  /// The uptime from which on an account has its turn.
+  func turn(of account: Account) -> Int64 { paidAt[account].map { ($0 + Self.rate - 1) / Self.rate } ?? 0 }
+
+  mutating func charge(_ work: Int, to account: Account, _ uptime: Int64) {
+    if let first = departed.first, isPaid(first, uptime) {
+      paidAt[first] = nil
+      departed.removeFirst()
+    }
+    let paid = max(paidAt[account] ?? 0, (uptime - Self.burst) * Self.rate) + Int64(work)
+    paidAt[account] = min(paid, (uptime + Self.longestWait) * Self.rate)
+  }
+
+  /// Its last connection has closed. What it owes it owes as long as before.
+  mutating func remove(_ account: Account, _ uptime: Int64) {
+    if isPaid(account, uptime) { paidAt[account] = nil } else { departed.append(account) }
+  }
+
+  private func isPaid(_ account: Account, _ uptime: Int64) -> Bool {
+    paidAt[account].map { $0 <= (uptime - Self.burst) * Self.rate } ?? true
+  }
+}
