@@ -339,7 +339,7 @@ import Testing
   @Test func `a hub that is ready may be silent about offers (R3.14)`() throws {
     let (world, app, say) = try welcomed()
     try say(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))
-    try say(.ready)
+    try say(.ready(settling: 0))
     #expect(app.engine.nextDeadline.map { $0 > world.now.uptime + 60_000 } ?? true || app.engine.isReady)
     world.wait(60_000)
     #expect(app.engine.takeFault() == nil)
