@@ -35,7 +35,8 @@ import Testing
 
   @Test(arguments: [
     (1, false, "older"), (2, false, "older"), (4, false, "older"), (5, false, "spoken"), (6, false, "newer"),
-    (1, true, "foreign"), (2, true, "foreign"), (3, true, "spoken"), (4, true, "spoken"), (5, true, "spoken"), (6, true, "newer"),
+    (1, true, "foreign"), (2, true, "foreign"), (3, true, "spoken"), (4, true, "spoken"), (5, true, "spoken"),
+    (6, true, "newer"),
   ])
   func `an app with a newer library speaks the agent's version`(_ version: UInt64, _ isAgent: Bool, _ fit: String) {
     #expect("\(ProtocolVersion.fit(of: version, isAgent: isAgent, supported: 3...5))" == fit)
