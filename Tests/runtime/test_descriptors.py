@@ -32,7 +32,8 @@ def connect(hub, folder: Path):
     opened: list[Connection] = []
 
     def to_hub(*greeting: bytes) -> Connection:
-        opened.append(Connection.to(folder / "hub.1"))
+        """Each is a process to the hub, so that none uses what others have."""
+        opened.append(Connection.of_another_process(folder / "hub.1"))
         opened[-1].send(*greeting)
         opened[-1].receive_kind("ready")
         return opened[-1]
