@@ -82,6 +82,8 @@ def test_ready_waits_for_the_hub(opened: Opener) -> None:
     app.ready().wait(PATIENCE)
     assert app.connection == Connection.READY
     assert app.ready().done
+    # If the app was ready before it was asked, its event still waits.
+    run_until([app], lambda: bool(told))
     assert told[-1] == Connection.READY
 
 
