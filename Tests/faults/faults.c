@@ -18,6 +18,17 @@ static int count_entries(const char *folder) {
   return count;
 }
 
+/** Names the descriptors that are open, for a run that leaves some. */
+static void list_descriptors(void) {
+  char link[64], name[256];
+  for (int number = 0; number < 64; number++) {
+    snprintf(link, sizeof link, "/proc/self/fd/%d", number);
+    ssize_t length = readlink(link, name, sizeof name);
+    if (length > 0)
+      printf("%s: %d is %.*s\n", run_name, number, (int)length, name);
+  }
+}
+
 /** In a child: 0 all is well and a call failed, 3 all is well and the scenario makes fewer calls. */
 static int run_once(const struct scenario *scenario, long n, int variant) {
   snprintf(run_name, sizeof run_name, "%s, call %ld, variant %d", scenario->name, n, variant);
@@ -45,6 +56,8 @@ static int run_once(const struct scenario *scenario, long n, int variant) {
   size_t handles = 0;
   OK(segue_debug_live_handles(&handles));
   REQUIRE(handles == 0);
+  if (count_entries("/proc/self/fd") != descriptors)
+    list_descriptors();
   REQUIRE(count_entries("/proc/self/fd") == descriptors);
   REQUIRE(count_entries("/proc/self/task") == 3);
   if (n == 0)

@@ -118,7 +118,7 @@ final class AppRequests: AppFeature, ChannelReader {
     for request in requests {
       guard case .unsent = request.phase, !seen.list.awaits(request.other) else { continue }
       guard let channel = openForRequest() else {
-        end(request, Self.tooManyTransfers)
+        end(request, .tooManyTransfers)
         continue
       }
       // The hub fills in the receiver.
@@ -217,7 +217,7 @@ final class AppRequests: AppFeature, ChannelReader {
   func respond(to number: UInt64, _ bytes: [UInt8], _ now: Moment) {
     guard let request = request(number, isOurs: false), case .asked = request.phase else { return }
     guard request.deadline > now.uptime else { return end(request, Self.isLate) }
-    guard let channel = openForRequest() else { return end(request, Self.tooManyTransfers) }
+    guard let channel = openForRequest() else { return end(request, .tooManyTransfers) }
     request.bytes = bytes
     hub.send(
       .response(
@@ -233,7 +233,6 @@ final class AppRequests: AppFeature, ChannelReader {
 
   // MARK: Channels
 
-  private static var tooManyTransfers: SegueError { SegueError(.limitExceeded, "too many transfers are under way") }
   private static var isLate: SegueError { SegueError(.remoteApplicationTimedOut, "no answer came in time") }
   private static var notAsAnnounced: SegueError {
     SegueError(.handoffFailed, "the other side sent more or less than it announced")

@@ -90,7 +90,7 @@ final class OutgoingContinuations: AppFeature {
     guard continuations.count < Self.limit,
       continuations.count(where: { $0.account == account }) < Self.limit / Account.share,
       continuations.count(where: { $0.receiver.id == receiver.id }) < Self.receiverLimit
-    else { return refuse(.limitExceeded, "too many continuations of this app are under way") }
+    else { return refuse(.limitExceeded, "too many continuations are under way") }
     continuations.append(
       OutgoingContinuation(
         id: continuation.id, activity: continuation.activity, receiver: receiver, account: account,
@@ -144,7 +144,7 @@ final class OutgoingContinuations: AppFeature {
     continuations[index].channel = 0
     let id = continuations[index].id
     guard makeRoomToSend(for: continuations[index].account, now), link.openCount < Link.channelLimit else {
-      return refuse(id, SegueError(.limitExceeded, "too many continuations of this app are under way"), now)
+      return refuse(id, SegueError(.limitExceeded, "too many continuations are under way"), now)
     }
     // Others may have ended.
     guard let index = self.index(of: id) else { return }

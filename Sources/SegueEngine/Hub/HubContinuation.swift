@@ -161,7 +161,7 @@ extension HubEngine {
     let peer = route.receiverPeer
     guard let outChannel = relay(from: origin, channel, to: peer, of: peer.account) else {
       origin.link.reset(channel)
-      send(.refused(id, to: route.receiver, Self.tooManyTransfers), to: peer)
+      send(.refused(id, to: route.receiver, .tooManyTransfers), to: peer)
       return peerLost(id, beyond: peer)
     }
     send(.state(id, to: route.receiver, channel: outChannel, size: size, isStale: isStale), to: peer)

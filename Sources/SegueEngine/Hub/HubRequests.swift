@@ -1,10 +1,12 @@
 import SegueModel
 import SegueWire
 
+extension SegueError {
+  static var tooManyTransfers: SegueError { SegueError(.limitExceeded, "too many transfers are under way") }
+}
+
 /// Requests between the two apps of a continuation (R7.5): this hub knows the route, and forwards the bytes.
 extension HubEngine {
-  static var tooManyTransfers: SegueError { SegueError(.limitExceeded, "too many transfers are under way") }
-
   /// A request or a response.
   @inline(never)
   func pass(_ message: Message, from peer: Peer) throws(SegueError) {
@@ -35,7 +37,7 @@ extension HubEngine {
     }
     guard expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds),
       let outChannel = relay(from: peer, channel, to: origin, of: peer.account)
-    else { return refuse(Self.tooManyTransfers) }
+    else { return refuse(.tooManyTransfers) }
     send(
       .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin
     )
@@ -58,7 +60,7 @@ extension HubEngine {
       } else {
         peer.link.reset(channel)
         size = 0
-        error = Self.tooManyTransfers
+        error = .tooManyTransfers
       }
     }
     send(.response(number, continuation, to: app, channel: outChannel, size: size, error), to: asker)

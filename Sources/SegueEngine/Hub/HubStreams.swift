@@ -56,26 +56,26 @@ extension HubEngine {
         SegueError(.remoteApplicationTimedOut, "the app where the activity lives has too many streams to answer"))
     }
     guard expectAnswer(to: continuation, app, from: peer, to: origin, for: Self.streamAnswerTime) else {
-      return refuse(Self.tooManyTransfers)
+      return refuse(.tooManyTransfers)
     }
     // For an app: whether it is over a link.
     var outChannel: Link.Channel = peer.isHub ? 1 : 0
     if peer.isHub, origin.isHub {
       guard let relayed = relay(from: peer, channel, to: origin, of: peer.account) else {
-        return refuse(Self.tooManyTransfers)
+        return refuse(.tooManyTransfers)
       }
       outChannel = relayed
     } else if peer.isHub {
       guard let stream = open(id, continuation, app: continuation.origin, isAsker: false, far: peer, of: peer.account)
       else {
-        return refuse(Self.tooManyTransfers)
+        return refuse(.tooManyTransfers)
       }
       stream.openIncoming(channel)
       stream.ask(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment))
       outbox.transfer(.incoming(stream))
     } else if let descriptor, origin.isHub {
       guard let stream = open(id, continuation, app: app, isAsker: true, far: origin, of: peer.account) else {
-        return refuse(Self.tooManyTransfers)
+        return refuse(.tooManyTransfers)
       }
       outChannel = origin.link.open()
       stream.openOutgoing(outChannel)
@@ -116,7 +116,7 @@ extension HubEngine {
       }
       guard error == nil, stream.far.link.openCount < Link.channelLimit else {
         abort(stream)
-        let error = error ?? Self.tooManyTransfers
+        let error = error ?? .tooManyTransfers
         return send(.streamAnswer(id, continuation, channel: 0, error), to: stream.far)
       }
       channel = stream.far.link.open()
@@ -151,7 +151,7 @@ extension HubEngine {
       if let relayed = relay(from: peer, channel, to: next, of: next.account) {
         outChannel = relayed
       } else {
-        error = Self.tooManyTransfers
+        error = .tooManyTransfers
       }
     }
     if error != nil { peer.link.reset(channel) }
