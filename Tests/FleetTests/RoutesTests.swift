@@ -41,7 +41,7 @@ import Testing
 
   @Test func `a device of a full mesh that is gone is looked for nowhere (R1.11)`() throws {
     let count = 9
-    let (devices, editor, viewers) = try fullMesh(count)
+    let (devices, _, viewers) = try fullMesh(count)
     for device in 1..<count { try devices.unlink(0, device) }
     devices.wait(4 * LinkedDevices.delay)
     for viewer in viewers { #expect(devices.titles(viewer).isEmpty) }

@@ -132,9 +132,10 @@ public final class AgentEngine: HubParticipant {
     case .welcome(let version, let generation, _, let agent):
       switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
       case .spoken:
-        hub.welcomed(by: generation, agent)
+        hub.welcomed(by: generation, agent, now)
         for feature in features { feature.connected(now) }
       case .older: hub.report(.older)
+      case .newer: hub.report(.nonsense)
       case .foreign: hub.report(.refused(SegueError(.unsupportedVersion, "the agent speaks protocol \(version)")))
       }
     case .goodbye(let error): hub.report(.refused(error))
@@ -149,6 +150,7 @@ public final class AgentEngine: HubParticipant {
     case .pong: hub.answered(now)
     case .offer(let offer, let timing, let origin):
       agent.teams[offer.description.id] = origin?.team
+      hub.heardOffer(now)
       seen.put(offer, timing, now)
     case .gone(let id, _): seen.remove(id)
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
@@ -162,7 +164,7 @@ public final class AgentEngine: HubParticipant {
         starts.refused(id, SegueError(.connectionUnavailable, "the origin went away"), now)
       }
     case .outcomeAck(let id, _): if outcomes.acknowledged(id) { agent.owner.perform(.confirm(id)) }
-    case .fetch(let continuation, _, let receiver):
+    case .fetch(let continuation, _, let receiver, _):
       if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
     case .outcome(let continuation, let outcome, let error, let receiver):
       if let receiver { deliveries.answered(continuation.id, outcome, error, by: receiver, now) }
