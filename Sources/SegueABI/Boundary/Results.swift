@@ -23,6 +23,19 @@ enum Results {
     length?.pointee = count
   }
 
+  /// Writes text whose bytes are known to be UTF-8.
+  static func give(
+    utf8: UnsafeRawBufferPointer, to out: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+    length: UnsafeMutablePointer<Int>?
+  ) throws(SegueError) {
+    if let out {
+      let memory = try allocate(utf8.count)
+      if let start = utf8.baseAddress { memcpy(memory, start, utf8.count) }
+      out.pointee = memory.assumingMemoryBound(to: CChar.self)
+    }
+    length?.pointee = utf8.count
+  }
+
   /// Writes bytes; nil gives NULL and the length 0.
   @inline(never)
   static func give(

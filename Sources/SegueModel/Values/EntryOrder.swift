@@ -11,8 +11,8 @@ enum EntryOrder {
   /// Up to this many items are sorted by insertion, which is faster for few.
   private static let insertionLimit = 16
 
-  /// Sorts items in bytewise order (RFC 8949 §4.2.1). Returns the bytes of a duplicate key or element, if there is one;
-  /// the items are then unchanged.
+  /// Sorts items in bytewise order (RFC 8949 §4.2.1). Returns the bytes of a duplicate key or element, if there is one,
+  /// where they come later; the items are then unchanged.
   ///
   /// - Parameters:
   ///   - base: where the offsets count from.
@@ -62,7 +62,8 @@ enum EntryOrder {
       } else {
         entries.sort { compare($0, $1) < 0 }
         for index in 1..<count where compare(entries[index - 1], entries[index]) == 0 {
-          return entries[index].start..<entries[index].keyEnd
+          let later = entries[index].start > entries[index - 1].start ? entries[index] : entries[index - 1]
+          return later.start..<later.keyEnd
         }
       }
       rearrange(base, entries, first: Int(marks[0]), end: end)

@@ -42,6 +42,8 @@ public struct ValueReader: ~Copyable, Sendable {
   /// The offset of that item, and the bytes of a string, data, URL or UUID.
   private var start = 0
   private var content = 0..<0
+  /// The place of that content in the encoding; undefined at any other item.
+  var contentRange: Range<Int> { content }
 
   public init(_ value: Value) { bytes = value.encoding }
 

@@ -26,6 +26,8 @@ public struct ValueWriter: Sendable {
   private var usedMarks = 0
   /// The sticky error, which all calls throw.
   private var failure: SegueError?
+  /// The number of the entry or element of the innermost container that is there twice, once `end` has failed for it.
+  private(set) var duplicate: Int?
   private let bounds: ValueBounds
 
   /// Bytes of capacity that are kept for the next value.
@@ -217,6 +219,7 @@ public struct ValueWriter: Sendable {
     if !outer.isEmpty { outer.removeAll(keepingCapacity: true) }
     usedMarks = 0
     failure = nil
+    duplicate = nil
     // Does not keep the buffers of one large value for small ones.
     if bytes.count > Self.keptRoom { bytes = [] }
     if marks.count > Self.keptRoom { marks = [] }
@@ -337,6 +340,8 @@ public struct ValueWriter: Sendable {
       }
     }
     guard let twice else { return }
+    let mark = marks[container.firstMark..<usedMarks].firstIndex(of: UInt32(truncatingIfNeeded: twice.lowerBound))
+    duplicate = mark.map { ($0 - container.firstMark) / width }
     let name = Value(trusted: Array(bytes[twice])).diagnostic
     let what = container.kind == .dictionary ? "the key" : "the element"
     throw SegueError(.invalidArgument, "\(what) \(name) stands there twice")

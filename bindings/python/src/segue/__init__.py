@@ -21,6 +21,7 @@ from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
 from ._fleet import Fleet, FleetDevice
+from ._json import JSONMode
 from ._limits import Limits, limits
 from ._link import Link
 from ._native import LibraryError, library, live_handles, version_text
@@ -29,7 +30,7 @@ from ._pending import Pending
 from ._receipt import Outcome, Receipt
 from ._stream import Stream, StreamReader, StreamWriter
 from ._user_info import UserInfo
-from ._values import decode_value, describe_value, encode_value
+from ._values import decode_json, decode_value, describe_value, encode_json, encode_value
 from .errors import (
     ArgumentTypeError,
     BusyError,
@@ -91,6 +92,7 @@ __all__ = [
     "InvalidStateError",
     "InvalidURLError",
     "InvalidatedError",
+    "JSONMode",
     "Launch",
     "LibraryError",
     "LimitExceededError",
@@ -127,8 +129,10 @@ __all__ = [
     "UserInfo",
     "UserInfoTooLargeError",
     "WrongKindError",
+    "decode_json",
     "decode_value",
     "describe_value",
+    "encode_json",
     "encode_value",
     "errors",
     "library_path",

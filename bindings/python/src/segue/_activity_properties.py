@@ -6,15 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from ctypes import byref
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from . import _arguments, _native, _table
 from ._codec import date_of, seconds_of
+from ._json import JSONMode
 from ._native import library
 from ._user_info import UserInfo, set_user_info
-from ._values import taken, value_of
+from ._values import taken, text_of, value_of
 from .values import URL, Timestamp
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _HANDOFF, _SEARCH, _PUBLIC_INDEXING, _PREDICTION = 1, 2, 3, 4
 
@@ -56,6 +60,18 @@ class ActivityProperties(_native.Handle):
     def add_user_info_entries(self, entries: Mapping[Any, Any]) -> None:
         """Merges entries; for the same key the new value wins (R1.10)."""
         self.user_info._add(entries)
+
+    def user_info_json(self, mode: JSONMode) -> str | None:
+        """Returns the app's state as JSON text; None if absent. Raises: as `segue.encode_json`."""
+        number = _arguments.instance(mode, JSONMode, "mode").value
+        return _native.take_text(library.segue_activity_get_user_info_json, self._handle, number)
+
+    def set_user_info_json(self, text: str | ReadableBuffer | None, mode: JSONMode) -> None:
+        """Replaces the app's state by what JSON text says, an object; None clears it. Raises: as `segue.decode_json`,
+        WrongKindError, UserInfoTooLargeError; the old state then stays."""
+        number = _arguments.instance(mode, JSONMode, "mode").value
+        data = None if text is None else text_of(text)
+        library.segue_activity_set_user_info_json(self._handle, data, 0 if data is None else len(data), number)
 
     @property
     def webpage_url(self) -> str | None:

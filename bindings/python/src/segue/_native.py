@@ -105,16 +105,16 @@ library = _load()
 # ---- outputs ----
 
 
-def take_text(function: Any, handle: int) -> str | None:
+def take_text(function: Any, handle: int, *inputs: int) -> str | None:
     """Returns the string of a getter, None if it is absent."""
-    data = take_bytes(function, handle)
+    data = take_bytes(function, handle, *inputs)
     return None if data is None else data.decode()
 
 
-def take_bytes(function: Any, handle: int) -> bytes | None:
+def take_bytes(function: Any, handle: int, *inputs: int) -> bytes | None:
     """Returns the memory of a getter, copied and freed; None for NULL."""
     address, length = c_void_p(), c_size_t()
-    function(handle, byref(address), byref(length))
+    function(handle, *inputs, byref(address), byref(length))
     if address.value is None:
         return None
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _arguments, _native
 from ._codec import decode, encode
+from ._json import JSONMode
 from ._native import library, release
 
 if TYPE_CHECKING:
@@ -60,3 +61,31 @@ def describe_value(value: Any) -> str:
     """Describes a value in CBOR diagnostic notation (RFC 8949 section 8), for people."""
     with value_of(value) as handle:
         return _native.take_text(library.segue_value_describe, handle) or ""
+
+
+def encode_json(value: Any, mode: JSONMode) -> str:
+    """Encodes a value as JSON text (RFC 8259). Equal values give equal text.
+
+    Raises: UnsupportedValueError for what JSON lacks, with its path, in plain text.
+    """
+    number = _arguments.instance(mode, JSONMode, "mode").value
+    with value_of(value) as handle:
+        return _native.take_text(library.segue_value_encode_json, handle, number) or ""
+
+
+def decode_json(text: str | ReadableBuffer, mode: JSONMode) -> Any:
+    """Decodes a value from JSON text, a string or UTF-8.
+
+    Unlike `json.loads`, it refuses what may be lost or understood in two ways: a key twice in one object, numbers that
+    do not fit, half of a pair of surrogates.
+
+    Raises: MalformedError, UnsupportedValueError, LimitExceededError, with the offset in bytes and the path (RFC 6901).
+    """
+    number = _arguments.instance(mode, JSONMode, "mode").value
+    data = text_of(text)
+    return taken(_native.created(library.segue_value_decode_json, data, len(data), number))
+
+
+def text_of(text: str | ReadableBuffer) -> bytes:
+    """The UTF-8 of JSON text."""
+    return _arguments.text(text, "text") if isinstance(text, str) else _arguments.data(text, "text")
