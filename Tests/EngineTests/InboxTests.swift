@@ -156,6 +156,16 @@ import Testing
     #expect(openViewer().continued.map { $0.from.isRedelivered } == [true])
   }
 
+  @Test func `what one process has failed to restore goes to another`() {
+    world.ask(agent, for: activity)
+    let first = world.open("viewer")
+    first.restores = false
+    accept(first)
+    #expect(first.continued.count == 1 && agent.inbox.open.count == 1)
+    #expect(openViewer().continued.map { $0.from.isRedelivered } == [true])
+    #expect(agent.inbox.open.isEmpty && first.continued.count == 1)
+  }
+
   @Test func `an app that closes has not crashed`() {
     world.ask(agent, for: activity)
     let viewer = openViewer(accepts: false)

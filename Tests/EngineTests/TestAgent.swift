@@ -125,7 +125,8 @@ final class TestAgent: AgentOwner {
     return true
   }
 
-  func drawIdentifier() -> Identifier? { world.identifier() }
+  /// Not one after the other: a delivery has the name of its continuation but for the lowest bit.
+  func drawIdentifier() -> Identifier? { Identifier(ofSecret: world.identifier()) }
 
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     choices.append(choice)

@@ -38,6 +38,7 @@ final class World {
 
   /// An agent starts, and carries the hub.
   func startAgent(_ storage: TestInbox = TestInbox()) -> TestAgent {
+    if hub != nil { killHub() }
     let agent = TestAgent(storage, in: self)
     self.agent = agent
     startHub()

@@ -122,7 +122,6 @@ def test_an_agent_that_dies_at_a_call_of_the_disk_loses_nothing(begin, start, di
     if asked != 0:
         first.kill()
     begin().wait_for(CARRIES)
-    editor.ready() if "connection searching" in editor.events() else None
     deadline = time.monotonic() + 30
     while waiting(folder):
         assert time.monotonic() < deadline, "what waits is not delivered"

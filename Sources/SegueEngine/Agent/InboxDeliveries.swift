@@ -33,6 +33,8 @@ private struct InboxDelivery {
 
   let item: InboxItem
   var phase = Phase.announced
+  /// Whether the app has asked for the document: if it dies before, that is not because of it.
+  var isFetched = false
 
   /// Whether it has a document in memory.
   var isLarge: Bool {
@@ -98,7 +100,7 @@ final class InboxDeliveries: AppFeature {
     guard let delivery = app.delivery else { return }
     if case .sending(let channel, _, _) = delivery.phase { hub.link?.reset(channel) }
     if case .acknowledging = delivery.phase { return }
-    agent.owner.perform(.end(delivery.item.continuation, isCrash: isCrash))
+    agent.owner.perform(.end(delivery.item.continuation, isCrash: isCrash && delivery.isFetched))
     askNext(ofBundle: app.identity.bundleIdentifier)
     loadQueued()
   }
@@ -195,6 +197,7 @@ final class InboxDeliveries: AppFeature {
     if case .acknowledging = delivery.phase { return }
     if case .sending(let channel, _, _) = delivery.phase { hub.link?.reset(channel) }
     apps[index].delivery?.phase = .queued
+    apps[index].delivery?.isFetched = true
     loadQueued()
   }
 

@@ -320,6 +320,8 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   func close(_ error: SegueError, _ now: Moment) {
+    // What comes from now on goes to the next process of the app.
+    acceptsDeliveries = false
     waiting = nil
     for continuation in continuations {
       if case .continued = continuation.phase {

@@ -160,6 +160,12 @@ struct ContinuationTable {
     return true
   }
 
+  /// Forgets the route to a receiver that has nothing to do with the continuation any more.
+  mutating func removeIdle(_ id: Identifier, from receiver: Identifier) {
+    guard let route = routes[id], route.receiver == receiver, route.attempt == nil, route.held == nil else { return }
+    remove(route)
+  }
+
   private mutating func remove(_ route: ContinuationRoute) {
     end(route)
     release(route)

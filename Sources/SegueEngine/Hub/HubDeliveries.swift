@@ -71,6 +71,10 @@ extension HubEngine {
     guard let participant = agent.app, isAgent(participant.id), let peer = peers[app: delivery.to] else { return }
     let continuation = Message.Continuation(
       id: delivery.continuation.ofDelivery, origin: participant.id, activity: delivery.offer.description.id)
+    // Another process of the app may have had it, and failed.
+    if let former = continuations[continuation.id]?.receiver, former != delivery.to {
+      continuations.removeIdle(continuation.id, from: former)
+    }
     guard
       let route = continuations.connect(continuation, delivery.to, from: peer, to: agent, now.uptime)
     else { return send(.peerLost(continuation.id), to: agent) }
