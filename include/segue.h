@@ -1489,6 +1489,47 @@ segue_status segue_app_drop_entry(segue_app *app, const uint8_t *continuation_id
  */
 segue_status segue_app_retry_entry(segue_app *app, const uint8_t *continuation_id);
 
+/*
+ * Which apps there are, and which one continues what (docs/manifests.md). The agent knows the apps that run, and those
+ * that have a manifest (R6.1). Waiting and errors are those above.
+ */
+
+/**
+ * Lists the manifests of apps, those of higher precedence first.
+ *   apps  out, required, owned: release with segue_value_release; an array of dictionaries, each with "path": string
+ *         (the file), and either "error": string (it is broken: which key, and what was expected) or
+ *         {"bundle_identifier": string, "name": string, "version": string, absent if there is none, "team": string,
+ *         "types": array of strings (those that fit into 4096 bytes), "type_count": integer, "running": bool,
+ *         "no_launch": string, only if the app cannot be started, and why, "shadowed_by": string, only if that file
+ *         describes the same app, and counts}
+ */
+segue_status segue_app_get_apps(const segue_app *app, segue_value **apps);
+/**
+ * Tells which app of this device would continue an offer, and why no other would: a dry run of the choice that
+ * segue_app_launch makes (R6.2, R6.5).
+ *   route  out, required, owned: release with segue_value_release; an array of at most 64 dictionaries, the app that
+ *          would continue it first: {"bundle_identifier": string, "name": string, "running": bool, "manifest": bool (it
+ *          has one), "preference": string ("same bundle", "chosen", "used" or "none"), "against": array of dictionaries
+ *          {"reason": string, "message": string}; empty if the app can continue it}. Reasons: "own app",
+ *          "team differs", "type not declared", "version declined", "no manifest", "no launch command"
+ * Errors: NOT_FOUND (it is not offered), BUSY (the agent does not carry the hub at present).
+ */
+segue_status segue_app_get_route(const segue_app *app, const segue_offer *offer, segue_value **route);
+/**
+ * Tells the same of an activity, whether it is offered or not.
+ *   route  out, required, owned: as above
+ * Errors: INVALID_STATE (it was made without an app).
+ */
+segue_status segue_activity_get_route(const segue_activity *activity, segue_value **route);
+/**
+ * Remembers the app that the user wants for a type: of those that fit it is chosen before others, except before the
+ * app of the same bundle identifier (R6.2).
+ *   type               copied
+ *   bundle_identifier  copied; NULL forgets the choice
+ */
+segue_status segue_app_choose(segue_app *app, const char *type, size_t type_length, const char *bundle_identifier,
+                              size_t length);
+
 /* ------------------------------------------------------------------------------------------------------------------
  * 12. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
  *

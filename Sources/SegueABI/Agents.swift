@@ -45,3 +45,48 @@ public func segue_app_retry_entry(_ app: OpaquePointer?, _ continuation: UnsafeP
     try app.retryEntry(try Arguments.identifier(continuation, "continuation_id"))
   }
 }
+
+@_cdecl("segue_app_get_apps") @implementation
+public func segue_app_get_apps(
+  _ app: OpaquePointer?, _ apps: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let out = try Arguments.required(apps, "apps")
+    try handles.give(try app.knownApps(), to: out)
+  }
+}
+
+@_cdecl("segue_app_get_route") @implementation
+public func segue_app_get_route(
+  _ app: OpaquePointer?, _ offer: OpaquePointer?, _ route: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try handles.use(offer, .offer) { (offer) throws(SegueError) in
+      let out = try Arguments.required(route, "route")
+      try handles.give(try app.route(offer.offer), to: out)
+    }
+  }
+}
+
+@_cdecl("segue_activity_get_route") @implementation
+public func segue_activity_get_route(
+  _ activity: OpaquePointer?, _ route: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(activity, .activity) { (activity) throws(SegueError) in
+    let out = try Arguments.required(route, "route")
+    guard let app = activity.app else { throw SegueError(.invalidState, "activity: was made without an app") }
+    try handles.give(try app.route(activity), to: out)
+  }
+}
+
+@_cdecl("segue_app_choose") @implementation
+public func segue_app_choose(
+  _ app: OpaquePointer?, _ type: UnsafePointer<CChar>?, _ typeLength: Int, _ bundle: UnsafePointer<CChar>?,
+  _ length: Int
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let type = try Arguments.text(type, typeLength, "type", atMost: Limits.type)
+    let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
+    try app.choose(bundle, for: type)
+  }
+}

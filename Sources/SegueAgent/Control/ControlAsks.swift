@@ -11,8 +11,12 @@ final class ControlAsks {
   private static let longestTimeout: Int64 = 600_000
 
   private let inbox: InboxService
+  private let routing: RoutingAsks
 
-  init(_ inbox: InboxService) { self.inbox = inbox }
+  init(_ inbox: InboxService) {
+    self.inbox = inbox
+    routing = RoutingAsks(inbox)
+  }
 
   typealias Answer = (Result<Value, SegueError>) -> Void
 
@@ -25,6 +29,9 @@ final class ControlAsks {
       case Text.isSame(what, "inbox"): try list(ask, answer)
       case Text.isSame(what, "drop"): try drop(ask, answer)
       case Text.isSame(what, "retry"): try retry(ask, answer)
+      case Text.isSame(what, "apps"): answer(.success(try routing.apps(ask)))
+      case Text.isSame(what, "route"): answer(.success(try routing.route(ask)))
+      case Text.isSame(what, "choose"): try routing.choose(ask, answer)
       default: throw SegueError(.unsupportedVersion, "ask: the agent does not know '\(what)'")
       }
     } catch {

@@ -34,11 +34,12 @@ final class InboxService {
   }
 
   /// Takes part at the device's hub, until `close`.
-  func open(_ identity: AppIdentity, on device: Device) throws(SegueError) {
+  /// - Parameter ready: called on the loop once it is known what the user prefers, or cannot be known.
+  func open(_ identity: AppIdentity, on device: Device, _ ready: @escaping () -> Void) throws(SegueError) {
     // This object outlives the participant, which `close` ends.
     participant = try AgentParticipant(
       AgentEngine(identity: identity, limits: ProcessLimits.current, owner: self), on: device)
-    loadPreferences()
+    loadPreferences(ready)
   }
 
   func close() {
@@ -60,6 +61,50 @@ final class InboxService {
     asks.append(Ask(number: lastNumber, environment: environment, answer: answer))
     let request = ColdStartRequest(number: lastNumber, activity: activity, app: app, timeout: timeout)
     perform { $0.continue(request, $1) }
+  }
+
+  /// What chooses an app at this moment.
+  var router: Router {
+    var running: [AppIdentity] = []
+    perform { engine, _ in running = engine.runningApps }
+    return Router(catalogue: catalogue, preferences: preferences, running: RunningApps(running))
+  }
+
+  /// Whether an app is open on this device.
+  func isRunning(_ bundleIdentifier: String) -> Bool {
+    var isRunning = false
+    perform { engine, _ in
+      isRunning = engine.runningApps.contains { Text.isSame($0.bundleIdentifier, bundleIdentifier) }
+    }
+    return isRunning
+  }
+
+  /// What is asked of the router for an offer. Throws NOT_FOUND, BUSY.
+  func query(for activity: Identifier) throws(SegueError) -> RoutingQuery {
+    var result = Result<AppChoice, SegueError>.failure(
+      SegueError(.busy, "the agent does not carry the hub at present"))
+    perform { engine, _ in result = engine.choice(for: activity) }
+    return Self.query(for: try result.get())
+  }
+
+  private static func query(for choice: AppChoice) -> RoutingQuery {
+    let offer = choice.offer
+    return RoutingQuery(
+      type: offer.description.type, team: choice.team, bundleIdentifier: offer.bundleIdentifier,
+      payloadVersion: offer.description.payloadVersion, origin: offer.origin)
+  }
+
+  /// Remembers the app that the user wants for a type; nil forgets it.
+  /// - Parameter done: called on the loop once it is on the disk, or cannot be.
+  func choose(_ app: String?, for type: String, _ done: @escaping (SegueError?) -> Void) {
+    useInbox({ inbox throws(SegueError) in try inbox.choose(app, for: type) }) { [self] result in
+      switch result {
+      case .success:
+        preferences.choose(app, for: type)
+        done(nil)
+      case .failure(let error): done(error)
+      }
+    }
   }
 
   /// Uses the inbox on its thread.
@@ -84,11 +129,12 @@ final class InboxService {
 
   private func perform(_ body: (AgentEngine, Moment) -> Void) { participant?.perform(body) }
 
-  private func loadPreferences() {
+  private func loadPreferences(_ done: @escaping () -> Void = {}) {
     useInbox({ inbox throws(SegueError) in
       RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses())
     }) { [self] result in
       if case .success(let preferences) = result { self.preferences = preferences }
+      done()
     }
   }
 }
@@ -100,10 +146,7 @@ extension InboxService: AgentOwner {
     let offer = choice.offer
     let router = Router(
       catalogue: catalogue, preferences: preferences, running: RunningApps(choice.running))
-    let decision = router.route(
-      RoutingQuery(
-        type: offer.description.type, team: choice.team, bundleIdentifier: offer.bundleIdentifier,
-        payloadVersion: offer.description.payloadVersion, origin: offer.origin))
+    let decision = router.route(Self.query(for: choice))
     guard let wanted = choice.wanted else {
       guard let chosen = decision.chosen else { throw Self.none(decision, offer) }
       return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name)
@@ -164,7 +207,18 @@ extension InboxService: AgentOwner {
     }
   }
 
-  func opened(_ app: AppIdentity) { launcher.opened(app.bundleIdentifier) }
+  func opened(_ app: AppIdentity) {
+    launcher.opened(app.bundleIdentifier)
+    markUsed(app.bundleIdentifier)
+  }
+
+  /// An app that opens is the one that was used most recently (R6.2).
+  private func markUsed(_ app: String) {
+    preferences.markUsed(app)
+    useInbox({ inbox throws(SegueError) in try inbox.markUsed(app, at: Clock.now.date) }) { result in
+      if case .failure(let error) = result { Log.debug("which app was used is not remembered: \(error.message)") }
+    }
+  }
 
   func perform(_ request: InboxRequest) {
     do throws(SegueError) {
@@ -181,6 +235,8 @@ extension InboxService: AgentOwner {
 
   private func stored(_ reply: InboxReply, of request: InboxRequest) {
     perform { $0.stored(reply, of: request, $1) }
+    // An app that has restored an activity is the one that was used most recently.
+    if case .acknowledged = reply { loadPreferences() }
   }
 
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueRouting
 import SegueRuntime
 import SegueStore
 import SegueTransport
@@ -89,6 +90,7 @@ final class AgentProcess {
     try thread.start()
     defer { thread.end() }
     let inbox = InboxService(thread, launcher, on: loop)
+    let manifests = ManifestService(on: loop) { catalogue in inbox.catalogue = catalogue }
     let device = try Device(
       folder, on: loop,
       agent: AgentDescription(version: AgentOptions.version, capabilities: 0, participant: identity.id),
@@ -104,7 +106,8 @@ final class AgentProcess {
         let asks = ControlAsks(inbox)
         control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
         try device.carryHub()
-        try inbox.open(identity, on: device)
+        // No app is chosen before it is known what the user prefers.
+        try inbox.open(identity, on: device) { manifests.open() }
       } catch {
         failure = error
       }
@@ -112,6 +115,7 @@ final class AgentProcess {
     defer {
       loop.perform {
         control?.close()
+        manifests.close()
         inbox.close()
         device.end()
         doorbell?.close()

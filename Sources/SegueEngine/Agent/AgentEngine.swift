@@ -42,6 +42,11 @@ public final class AgentEngine: HubParticipant {
   /// The apps that are open on this device, as far as the hub of the agent says.
   public var runningApps: [AppIdentity] { deliveries.identities }
 
+  /// The question which app continues an offer. NOT_FOUND, BUSY.
+  public func choice(for activity: Identifier) -> Result<AppChoice, SegueError> {
+    do throws(SegueError) { return .success(try starts.choice(for: activity)) } catch { return .failure(error) }
+  }
+
   /// The inbox has done what it was asked for.
   public func stored(_ reply: InboxReply, of request: InboxRequest, _ now: Moment) {
     switch reply {

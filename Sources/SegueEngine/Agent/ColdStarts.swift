@@ -77,22 +77,28 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  private func start(_ request: ColdStartRequest, _ now: Moment) throws(SegueError) {
-    guard let offer = seen.list[request.activity] else {
+  /// The question which app continues an offer. Throws NOT_FOUND, BUSY.
+  func choice(for activity: Identifier, wanted: String? = nil) throws(SegueError) -> AppChoice {
+    guard let offer = seen.list[activity] else {
       throw SegueError(.notFound, "continue: the activity is not offered")
     }
+    guard let team = agent.teams[activity] else {
+      // Only the hub of the agent says it.
+      throw SegueError(.busy, "continue: the agent does not carry the hub at present")
+    }
+    return AppChoice(offer: offer, team: team, wanted: wanted, running: deliveries.identities)
+  }
+
+  private func start(_ request: ColdStartRequest, _ now: Moment) throws(SegueError) {
+    let choice = try choice(for: request.activity, wanted: request.app)
+    let offer = choice.offer
     if let date = offer.description.expirationDate, date <= now.date {
       throw SegueError(.handoffFailed, "continue: the offer has expired")
     }
     guard starts.count < Self.limit else {
       throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
     }
-    guard let team = agent.teams[request.activity] else {
-      // Only the hub of the agent says it.
-      throw SegueError(.busy, "continue: the agent does not carry the hub at present")
-    }
-    let app = try agent.owner.choose(
-      AppChoice(offer: offer, team: team, wanted: request.app, running: deliveries.identities))
+    let app = try agent.owner.choose(choice)
     guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
     let timeout = request.timeout ?? agent.limits.continuation
     starts.append(

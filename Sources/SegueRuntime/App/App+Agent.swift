@@ -1,3 +1,4 @@
+import SegueEngine
 import SegueModel
 import SegueTransport
 
@@ -32,6 +33,54 @@ extension App {
       guard hasMore, let last = entries.last?["continuation_id"] else { return try .array(found) }
       after = last
     }
+  }
+
+  /// The manifests of apps: an array of dictionaries, as `segue_app_get_apps` describes it.
+  public func knownApps() throws(SegueError) -> Value {
+    var found: [Value] = []
+    while true {
+      let answer = try askAgent("apps", [(key: .string("after"), value: .integer(Int64(found.count)))])
+      guard let apps = answer["apps"]?.elements, let hasMore = answer["more"]?.bool else {
+        throw SegueError(.malformed, "the agent's answer is no list of apps")
+      }
+      found += apps
+      guard hasMore, !apps.isEmpty else { return try .array(found) }
+    }
+  }
+
+  /// Which app would continue an offer, and why no other would: an array of dictionaries, as `segue_app_get_route`
+  /// describes it.
+  public func route(_ offer: Offer) throws(SegueError) -> Value {
+    try route([(key: .string("activity"), value: .uuid(offer.description.id))])
+  }
+
+  /// The same for an activity of this app.
+  public func route(_ activity: LiveActivity) throws(SegueError) -> Value {
+    let state = activity.read { $0 }
+    var asker: AppIdentity?
+    try perform { engine, _ in asker = engine.identity }
+    guard let identity = asker else { throw SegueError(.invalidState, "app: is not open") }
+    return try route([
+      (key: .string("type"), value: .string(state.type)),
+      (key: .string("team"), value: .string(identity.team)),
+      (key: .string("bundle_identifier"), value: .string(identity.bundleIdentifier)),
+      (key: .string("payload_version"), value: .integer(Int64(state.payloadVersion))),
+      (key: .string("origin"), value: .uuid(identity.id)),
+    ])
+  }
+
+  private func route(_ question: [(key: Value, value: Value)]) throws(SegueError) -> Value {
+    guard let candidates = try askAgent("route", question)["candidates"] else {
+      throw SegueError(.malformed, "the agent's answer is no route")
+    }
+    return candidates
+  }
+
+  /// Remembers the app that the user wants for a type; nil forgets it.
+  public func choose(_ bundle: String?, for type: String) throws(SegueError) {
+    var entries: [(key: Value, value: Value)] = [(key: .string("type"), value: .string(type))]
+    if let bundle { entries.append((key: .string("app"), value: .string(bundle))) }
+    _ = try askAgent("choose", entries)
   }
 
   /// Forgets an entry. Throws NOT_FOUND.

@@ -15,8 +15,8 @@ the manual of the concepts; these docstrings describe what is particular to Pyth
 from __future__ import annotations
 
 from . import errors
-from ._activity import Activity, Origin, Problem, Reason
-from ._agent import InboxEntry, Launch
+from ._activity import Activity, Origin, Problem
+from ._agent import Candidate, InboxEntry, KnownApp, Launch
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
@@ -27,6 +27,7 @@ from ._link import Link
 from ._native import LibraryError, library, live_handles, version_text
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending
+from ._reason import Reason
 from ._receipt import Outcome, Receipt
 from ._stream import Stream, StreamReader, StreamWriter
 from ._user_info import UserInfo
@@ -77,6 +78,7 @@ __all__ = [
     "ArgumentTypeError",
     "BusyError",
     "CancelledError",
+    "Candidate",
     "Connection",
     "ConnectionUnavailableError",
     "Continuation",
@@ -93,6 +95,7 @@ __all__ = [
     "InvalidURLError",
     "InvalidatedError",
     "JSONMode",
+    "KnownApp",
     "Launch",
     "LibraryError",
     "LimitExceededError",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is offered on this machine: `python -m segue list | watch | continue | inbox | link | describe | doctor`."""
+"""What is offered on this machine: `python -m segue list | watch | continue | inbox | apps | route | choose | link |
+describe | doctor`."""
 
 from __future__ import annotations
 
@@ -19,9 +20,11 @@ from typing import Any
 
 from . import (
     App,
+    Candidate,
     Error,
     InboxEntry,
     InvalidStateError,
+    KnownApp,
     LibraryError,
     NotFoundError,
     Offer,
@@ -147,6 +150,58 @@ class AmbiguousEntryError(Exception):
 
     def __init__(self, prefix: str, count: int):
         super().__init__(f"'{prefix}' begins the identifiers of {count} entries: `inbox` lists them")
+
+
+async def apps(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        await asyncio.wait_for(app.ready(), PATIENCE)
+        known = await asyncio.to_thread(app.apps)
+        if not known:
+            print("no app has a manifest", file=sys.stderr)
+        declared = [each for each in known if each.error is None and each.shadowed_by is None]
+        if declared:
+            for line in table([app_row(each) for each in declared], ("APP", "NAME", "TEAM", "TYPES", "STATE")):
+                print(line)
+        for each in known:
+            if each.no_launch is not None and each.shadowed_by is None:
+                print(f"{shown(each.bundle_identifier or '')} cannot be started: {shown(each.no_launch, None)}")
+            if each.shadowed_by is not None:
+                print(f"{shown(each.path, None)}: {shown(each.shadowed_by, None)} describes the same app, and counts")
+            if each.error is not None:
+                print(f"broken: {shown(each.error, None)}")
+    return 0
+
+
+def app_row(app: KnownApp) -> tuple[str, ...]:
+    names = (shown(name or "") for name in (app.bundle_identifier, app.name, app.team))
+    state = "runs" if app.running else "can be started" if app.no_launch is None else "cannot be started"
+    return (*names, str(app.type_count), state)
+
+
+async def route(options: argparse.Namespace) -> int:
+    """Says which app would continue an offer here, and why no other would."""
+    async with chooser() as app:
+        options.id = options.argument or options.id
+        offer = await asyncio.wait_for(first(app, options), options.wait)
+        candidates = await asyncio.to_thread(app.route, offer)
+        for line in table([candidate_row(each) for each in candidates], ("APP", "NAME", "STATE", "FOR", "AGAINST")):
+            print(line)
+    return 0 if candidates and not candidates[0].against else 1
+
+
+def candidate_row(candidate: Candidate) -> tuple[str, ...]:
+    state = "runs" if candidate.running else "has a manifest" if candidate.manifest else ""
+    preference = "" if candidate.preference == "none" else candidate.preference
+    against = "; ".join(f"{each.reason}: {each.message}" for each in candidate.against)
+    return (shown(candidate.bundle_identifier), shown(candidate.name), state, preference, shown(against, None))
+
+
+async def choose(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        await asyncio.wait_for(app.ready(), PATIENCE)
+        await asyncio.to_thread(app.choose, options.type, options.app)
+        print(f"{shown(options.type)}: {shown(options.app) if options.app else 'no choice'}")
+    return 0
 
 
 async def first(app: App, options: argparse.Namespace) -> Offer:
@@ -389,6 +444,16 @@ def arguments() -> argparse.ArgumentParser:
         "--launch", action="store_true", help="in the app that fits, which need not run: the agent starts it"
     )
     continuing.add_argument("--app", metavar="BUNDLE", help="the same, in this app")
+    command("apps", apps, "apps that have a manifest, and what is wrong with manifests")
+    routing = command("route", route, "which app would continue an offer here, and why no other would")
+    routing.add_argument("--type", help="only an activity of this type")
+    whose = routing.add_mutually_exclusive_group()
+    whose.add_argument("argument", nargs="?", **begins)
+    whose.add_argument("--id", **begins)
+    routing.add_argument("--wait", type=float, default=PATIENCE, help="seconds to wait for an offer (default: 10)")
+    choosing = command("choose", choose, "remember which app continues a type")
+    choosing.add_argument("type", help="the activity type")
+    choosing.add_argument("app", nargs="?", metavar="BUNDLE", help="the app; without it the choice is forgotten")
     waiting = command("inbox", inbox, "what waits at the agent for apps that were not running")
     act = waiting.add_mutually_exclusive_group()
     prefix: dict[str, Any] = {"type": identifier, "metavar": "ID"}

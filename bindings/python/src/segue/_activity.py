@@ -17,6 +17,7 @@ from ._activity_properties import ActivityProperties
 from ._hooks import is_hooked
 from ._native import library, release
 from ._pending import Pending, expected
+from ._reason import Reason
 from ._stream import Stream
 from ._unique import shown
 from ._values import taken
@@ -52,17 +53,6 @@ class Problem:
     """As in "user_info/tags"."""
     status: Status
     message: str
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why an activity is not offered somewhere (R6.5)."""
-
-    reason: str
-    """As in "not current"."""
-    message: str
-    app: str | None = None
-    """The app that it concerns; None where it concerns all."""
 
 
 class Activity(ActivityProperties, ActivityCallbacks):

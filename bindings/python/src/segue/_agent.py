@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from ._reason import Reason
 from ._receipt import Outcome
 from .errors import Status
 from .values import Timestamp
@@ -50,6 +51,57 @@ class InboxEntry:
     """The app has crashed on it three times: it gets it when the user asks (`App.retry`)."""
     received: datetime | Timestamp
     expires: datetime | Timestamp
+
+
+@dataclass(frozen=True)
+class KnownApp:
+    """A manifest, and the app that it describes (R6.1)."""
+
+    path: str
+    """Of the file."""
+    error: str | None = None
+    """What is wrong with it: then the rest is None or empty."""
+    bundle_identifier: str | None = None
+    name: str | None = None
+    version: str | None = None
+    team: str | None = None
+    types: tuple[str, ...] = ()
+    """The activity types that it continues, as far as the agent lists them."""
+    type_count: int = 0
+    running: bool = False
+    no_launch: str | None = None
+    """Why it cannot be started; None: it can."""
+    shadowed_by: str | None = None
+    """The file that describes the same app, and counts; None: this one does."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An app that might continue an activity on this device (R6.5)."""
+
+    bundle_identifier: str
+    name: str
+    running: bool
+    manifest: bool
+    """It has one."""
+    preference: str
+    """What speaks for it: "same bundle", "chosen", "used" or "none"."""
+    against: tuple[Reason, ...]
+    """What speaks against it; none: it can continue the activity."""
+
+
+def known_app_of(value: Any) -> KnownApp:
+    return KnownApp(**{**_known(KnownApp, value), "types": tuple(value.get("types", ()))})
+
+
+def candidate_of(value: Any) -> Candidate:
+    against = tuple(Reason(each["reason"], each["message"], value["name"]) for each in value["against"])
+    return Candidate(**{**_known(Candidate, value), "against": against})
+
+
+def _known(kind: Any, value: Any) -> dict[str, Any]:
+    """The entries that this version knows."""
+    return {name: value[name] for name in kind.__dataclass_fields__ if name in value}
 
 
 def launch_of(value: Any) -> Launch:

@@ -16,7 +16,7 @@ from uuid import UUID
 from . import _arguments, _native, _table
 from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
-from ._agent import InboxEntry, Launch, entry_of, launch_of
+from ._agent import Candidate, InboxEntry, KnownApp, Launch, candidate_of, entry_of, known_app_of, launch_of
 from ._app_callbacks import AppCallbacks
 from ._app_delegate import make_app_delegate
 from ._connection import Connection, state_of
@@ -276,6 +276,32 @@ class App(Dispatcher, AppCallbacks):
     def retry(self, continuation_id: UUID) -> None:
         """Lets the app of an entry of the inbox get it again, after three crashes or a cancel of the user."""
         library.segue_app_retry_entry(self._handle, _arguments.instance(continuation_id, UUID, "continuation_id").bytes)
+
+    # ---- which app continues what ----
+
+    def apps(self) -> list[KnownApp]:
+        """Lists the manifests of apps (R6.1), those of higher precedence first. Blocks until the agent answers."""
+        return [known_app_of(each) for each in taken(_native.created(library.segue_app_get_apps, self._handle))]
+
+    def route(self, what: Offer | Activity) -> list[Candidate]:
+        """Tells which app of this device would continue an offer or an activity, the first of them, and why no other
+        would (R6.2, R6.5): a dry run of `launch`. Blocks until the agent answers.
+        """
+        if isinstance(what, Activity):
+            answer = _native.created(library.segue_activity_get_route, what._handle)
+        else:
+            offer = _arguments.instance(what, Offer, "what")._handle
+            answer = _native.created(library.segue_app_get_route, self._handle, offer)
+        return [candidate_of(each) for each in taken(answer)]
+
+    def choose(self, type: str, bundle_identifier: str | None) -> None:
+        """Remembers the app that the user wants for a type (R6.2). Blocks until the agent has.
+
+        bundle_identifier: of that app; None forgets the choice
+        """
+        wanted = _arguments.text(type, "type")
+        app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
+        library.segue_app_choose(self._handle, wanted, len(wanted), app, len(app or b""))
 
     def link(self, connection: socket.socket, *, any_user: bool = False) -> Link:
         """Links this device with the one at the other end of a connected socket, which becomes the library's.

@@ -1,0 +1,183 @@
+import SegueModel
+import SegueRouting
+
+/// What can be asked at the second socket about apps: which there are, which one continues an activity, and which one
+/// the user wants (R6.2, R6.5). For the loop.
+final class RoutingAsks {
+  /// The most bytes of one answer.
+  private static let pageSize = 32 * 1024
+  /// The most bytes of an app's types in an answer.
+  private static let typesSize = 4 * 1024
+  /// The most candidates in an answer.
+  private static let candidateLimit = 64
+
+  private let inbox: InboxService
+
+  init(_ inbox: InboxService) { self.inbox = inbox }
+
+  // MARK: - Apps
+
+  /// All manifests from one on, as many as fit.
+  func apps(_ ask: Value) throws(SegueError) -> Value {
+    let entries = inbox.catalogue.entries
+    var start = 0
+    if let value = ask["after"] {
+      guard let after = value.int64.flatMap({ Int(exactly: $0) }), (0...entries.count).contains(after) else {
+        throw SegueError(.invalidArgument, "after: must be a number of manifests, at most \(entries.count)")
+      }
+      start = after
+    }
+    var list: [Value] = []
+    var size = 0
+    for entry in entries[start...] {
+      let value = try value(of: entry)
+      size += value.encoding.count
+      guard size <= Self.pageSize || list.isEmpty else { break }
+      list.append(value)
+    }
+    return try .dictionary([
+      (key: .string("apps"), value: .array(list)),
+      (key: .string("more"), value: .bool(start + list.count < entries.count)),
+    ])
+  }
+
+  private func value(of entry: Catalogue.Entry) throws(SegueError) -> Value {
+    var entries: [(key: Value, value: Value)] = [(key: .string("path"), value: .string(Self.cut(entry.path)))]
+    switch entry.state {
+    case .declared(let app): entries += try values(of: app)
+    case .shadowed(let app, let by):
+      entries += try values(of: app)
+      entries.append((key: .string("shadowed_by"), value: .string(Self.cut(by))))
+    case .broken(let error): entries.append((key: .string("error"), value: .string(Self.cut(error.message))))
+    }
+    return try .dictionary(entries)
+  }
+
+  private func values(of app: AppDeclaration) throws(SegueError) -> [(key: Value, value: Value)] {
+    var types: [Value] = []
+    var size = 0
+    for type in app.types {
+      size += type.utf8.count
+      guard size <= Self.typesSize else { break }
+      types.append(.string(type))
+    }
+    var entries: [(key: Value, value: Value)] = [
+      (key: .string("bundle_identifier"), value: .string(app.bundleIdentifier)),
+      (key: .string("name"), value: .string(app.name)),
+      (key: .string("team"), value: .string(app.team)),
+      (key: .string("types"), value: try .array(types)),
+      (key: .string("type_count"), value: .integer(Int64(app.types.count))),
+      (key: .string("running"), value: .bool(inbox.isRunning(app.bundleIdentifier))),
+    ]
+    if let version = app.version { entries.append((key: .string("version"), value: .string(version))) }
+    if case .impossible(let error) = app.launch {
+      entries.append((key: .string("no_launch"), value: .string(Self.cut(error.message))))
+    }
+    return entries
+  }
+
+  // MARK: - Routes
+
+  /// Which app would continue an offer, or an activity that the asker describes.
+  func route(_ ask: Value) throws(SegueError) -> Value {
+    let query: RoutingQuery
+    if ask["activity"] != nil {
+      guard let activity = ask["activity"]?.uuid else {
+        throw SegueError(.invalidArgument, "activity: must be a UUID")
+      }
+      query = try inbox.query(for: activity)
+    } else {
+      var version: UInt32 = 0
+      if let value = ask["payload_version"] {
+        guard let number = value.int64.flatMap({ UInt32(exactly: $0) }) else {
+          throw SegueError(.invalidArgument, "payload_version: must be 0 to 4294967295")
+        }
+        version = number
+      }
+      query = RoutingQuery(
+        type: try Self.text(ask, "type", atMost: Limits.type), team: try Self.text(ask, "team"),
+        bundleIdentifier: try Self.text(ask, "bundle_identifier"), payloadVersion: version,
+        origin: ask["origin"]?.uuid)
+    }
+    let decision = inbox.router.explain(query)
+    var list: [Value] = []
+    var size = 0
+    for candidate in decision.candidates.prefix(Self.candidateLimit) {
+      let value = try value(of: candidate)
+      size += value.encoding.count
+      guard size <= Self.pageSize || list.isEmpty else { break }
+      list.append(value)
+    }
+    return try .dictionary([
+      (key: .string("candidates"), value: .array(list)),
+      (key: .string("count"), value: .integer(Int64(decision.candidates.count))),
+    ])
+  }
+
+  private func value(of candidate: RoutingCandidate) throws(SegueError) -> Value {
+    let preference: StaticString =
+      switch candidate.preference {
+      case .none: "none"
+      case .used: "used"
+      case .chosen: "chosen"
+      case .sameBundle: "same bundle"
+      }
+    var against: [Value] = []
+    for obstacle in candidate.obstacles {
+      let (reason, message) = Self.words(for: obstacle)
+      against.append(
+        try .dictionary([
+          (key: .string("reason"), value: .string(String(joining: "\(reason)"))),
+          (key: .string("message"), value: .string(Self.cut(message.string))),
+        ]))
+    }
+    return try .dictionary([
+      (key: .string("bundle_identifier"), value: .string(candidate.bundleIdentifier)),
+      (key: .string("name"), value: .string(candidate.name)),
+      (key: .string("running"), value: .bool(candidate.isRunning)),
+      (key: .string("manifest"), value: .bool(candidate.declaration != nil)),
+      (key: .string("preference"), value: .string(String(joining: "\(preference)"))),
+      (key: .string("against"), value: try .array(against)),
+    ])
+  }
+
+  private static func words(
+    for obstacle: RoutingCandidate.Obstacle
+  ) -> (reason: StaticString, message: DiagnosticText) {
+    switch obstacle {
+    case .isOrigin: ("own app", "it is the origin, and no other process of it runs")
+    case .teamDiffers: ("team differs", "it is an app of another team")
+    case .typeNotDeclared: ("type not declared", "it does not declare the type of the activity")
+    case .versionDeclined(let versions):
+      ("version declined", "it takes the payload versions \(versions.map { String($0) }.joined(separator: ", "))")
+    case .noManifest: ("no manifest", "it does not run, and no manifest describes it")
+    case .noLaunchCommand(let error): ("no launch command", DiagnosticText(of: error.message))
+    }
+  }
+
+  // MARK: - Choices
+
+  /// Remembers which app continues a type, or forgets it.
+  func choose(_ ask: Value, _ answer: @escaping (Result<Value, SegueError>) -> Void) throws(SegueError) {
+    let type = try Self.text(ask, "type", atMost: Limits.type)
+    let app = ask["app"] == nil ? nil : try Self.text(ask, "app")
+    inbox.choose(app, for: type) { error in answer(error.map { .failure($0) } ?? .success(.emptyDictionary)) }
+  }
+
+  // MARK: - Elements
+
+  private static func text(
+    _ ask: Value, _ key: String, atMost limit: Int = Limits.identifier
+  ) throws(SegueError) -> String {
+    guard let text = ask[key]?.string else { throw SegueError(.invalidArgument, "\(key): must be a string") }
+    try Text.check(text, key, atMost: limit)
+    return text
+  }
+
+  /// Text of any length, as far as an answer has room for it.
+  private static func cut(_ text: String) -> String {
+    guard text.utf8.count > Limits.title else { return text }
+    // What is cut in the middle of a character becomes a replacement character.
+    return String(decoding: Array(text.utf8.prefix(Limits.title - 4)), as: UTF8.self) + "…"
+  }
+}

@@ -1,0 +1,128 @@
+import CLinux
+import SegueManifests
+import SegueModel
+import SegueRouting
+import SegueRuntime
+import SegueTransport
+
+/// Reads the manifests of the user, and again when their folders change. A thread of its own waits for the disk. All
+/// else is for the loop.
+final class ManifestService: @unchecked Sendable {
+  /// Milliseconds from a change to the next reading: changes come in groups. Doubles while they go on.
+  private static let firstDelay: Int64 = 100
+  private static let longestDelay: Int64 = 10_000
+  /// Milliseconds between two readings if the system does not say what changes.
+  private static let interval: Int64 = 60_000
+  /// Lines in the log for one reading.
+  private static let lineLimit = 20
+
+  private let loop: Loop
+  private let folders = ManifestFolders.fromEnvironment()
+  private let changed: (Catalogue) -> Void
+  private var timer: LoopTimer?
+  private var changes: FolderChanges?
+  private var delay = ManifestService.firstDelay
+  private var lastRead: Int64 = 0
+  private var isReading = false
+  private var isClosed = false
+  /// What was read last.
+  private(set) var catalogue = Catalogue()
+
+  /// - Parameter changed: called on the loop with what was read, until `close`.
+  init(on loop: Loop, _ changed: @escaping (Catalogue) -> Void) {
+    self.loop = loop
+    self.changed = changed
+  }
+
+  /// Reads for the first time; no effect after `close`.
+  func open() {
+    guard !isClosed else { return }
+    do throws(SegueError) {
+      let timer = try LoopTimer()
+      // `close` closes the timer before this object is released.
+      try timer.start(on: loop) { [unowned(unsafe) self] in self.read() }
+      self.timer = timer
+    } catch {
+      // They are read once.
+      Log.error("manifests: \(error.message)")
+    }
+    read()
+  }
+
+  /// A reading that is under way ends by itself, and its result is dropped.
+  func close() {
+    isClosed = true
+    timer?.close()
+    timer = nil
+    changes?.close()
+    changes = nil
+  }
+
+  // MARK: - Reading
+
+  private func read() {
+    guard !isReading, !isClosed else { return }
+    isReading = true
+    changes?.close()
+    changes = nil
+    do throws(SegueError) {
+      // The thread holds this object, and the loop, until it has posted.
+      try Thread { [self, catalogue] in
+        let changes = FolderChanges()
+        let reader = ManifestReader(folders) { changes?.add($0) }
+        let new = reader.read()
+        Self.report(new, since: catalogue)
+        loop.post { self.finish(new, changes) }
+      }.detach()
+    } catch {
+      Log.error("manifests: \(error.message)")
+      isReading = false
+      timer?.set(Clock.uptime + Self.interval)
+    }
+  }
+
+  private func finish(_ catalogue: Catalogue, _ changes: FolderChanges?) {
+    guard !isClosed else { return }
+    isReading = false
+    lastRead = Clock.uptime
+    self.catalogue = catalogue
+    var isWatched = changes?.isComplete ?? false
+    do throws(SegueError) {
+      // `close` closes the watch before this object is released.
+      try changes?.start(on: loop) { [unowned(unsafe) self] in self.readSoon() }
+    } catch {
+      isWatched = false
+    }
+    self.changes = changes
+    if !isWatched {
+      Log.info("manifests: the system does not say what changes: they are read every \(Self.interval / 1_000) s")
+      timer?.set(lastRead + Self.interval)
+    }
+    changed(catalogue)
+    Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
+  }
+
+  /// Something has changed.
+  private func readSoon() {
+    changes?.close()
+    changes = nil
+    let now = Clock.uptime
+    delay = now - lastRead < 2 * delay ? min(2 * delay, Self.longestDelay) : Self.firstDelay
+    timer?.set(now + delay)
+  }
+
+  // MARK: - The log
+
+  /// Says what is broken and was not before.
+  private static func report(_ new: Catalogue, since former: Catalogue) {
+    var known: Set<[UInt8]> = []
+    for entry in former.entries { if case .broken(let error) = entry.state { known.insert(Array(error.message.utf8)) } }
+    var lines = 0
+    for entry in new.entries {
+      guard case .broken(let error) = entry.state, !known.contains(Array(error.message.utf8)) else { continue }
+      lines += 1
+      guard lines <= lineLimit else { return Log.error("manifests: further files are broken") }
+      Log.error("manifest \(error.message)")
+    }
+  }
+}

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Apps that have a manifest (R6.1): the agent knows them, sees changes while it runs, says which one would continue an
+activity and why no other would (R6.2, R6.5), and starts it."""
+
+from __future__ import annotations
+
+import os
+import plistlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import cbor2
+import pytest
+import wire
+from conftest import CARRIES
+from programs import Program
+
+TYPE = "com.example.editing"
+NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED = 8, 1, 10
+
+
+class Data:
+    """$XDG_DATA_HOME of a test, and the agent that reads it."""
+
+    def __init__(self, path: Path, begin: Callable[..., Program], control: Path) -> None:
+        self.path, self.begin, self.control = path, begin, control
+        self.apps, self.applications = path / "segue" / "apps", path / "applications"
+        self.agent: Program | None = None
+
+    def start(self, *options: str) -> Data:
+        self.agent = self.begin(
+            *options, XDG_DATA_HOME=str(self.path), XDG_DATA_DIRS="/nonexistent", SEGUE_LOG="debug", DISPLAY=""
+        )
+        self.agent.wait_for(CARRIES)
+        return self
+
+    def reads(self, apps: int, files: int) -> None:
+        """Waits until the agent has read so many."""
+        assert self.agent is not None
+        self.agent.wait_for(rf"manifests: {apps} apps in {files} files$")
+
+    def plist(self, name: str, **more: Any) -> None:
+        """A manifest of an app of team T that continues the usual type."""
+        self.apps.mkdir(parents=True, exist_ok=True)
+        manifest = {
+            "CFBundleIdentifier": f"com.example.{name}",
+            "CFBundleName": name,
+            "NSUserActivityTypes": [TYPE],
+            "com.apple.developer.team-identifier": "T",
+            **more,
+        }
+        new = self.apps / f".{name}.new"
+        new.write_bytes(plistlib.dumps({key: value for key, value in manifest.items() if value is not None}))
+        new.rename(self.apps / f"{name}.plist")
+
+    def desktop(self, name: str, command: str, *lines: str) -> None:
+        self.applications.mkdir(parents=True, exist_ok=True)
+        head = ["[Desktop Entry]", "Type=Application", f"Name={name}", f"Exec={command}"]
+        (self.applications / f"{name}.desktop").write_text("\n".join([*head, *lines]) + "\n")
+
+    def ask(self, what: str, **more: Any) -> Any:
+        """The value of the answer; a pair of status and message if it is an error."""
+        peer = wire.Connection.to(self.control)
+        peer.send_message("ask", 1, cbor2.dumps({"ask": what, **more}, canonical=True))
+        name, (number, status, message, value) = peer.next_message()
+        assert (name, number) == ("answer", 1)
+        return cbor2.loads(value) if status == 0 else (status, message)
+
+    def route(self, **more: Any) -> dict[str, str]:
+        """Each candidate, in order, and what speaks for it or against it."""
+        answer = self.ask("route", **more)
+        return {
+            each["bundle_identifier"].removeprefix("com.example."): ", ".join(
+                [reason["reason"] for reason in each["against"]] or ["fits", each["preference"]]
+            )
+            for each in answer["candidates"]
+        }
+
+
+@pytest.fixture
+def control(folder: Path) -> Iterator[Path]:
+    beside = Path(f"{folder}-agent")
+    yield beside / "control"
+    shutil.rmtree(beside, ignore_errors=True)
+
+
+@pytest.fixture
+def data(tmp_path: Path, begin, control) -> Data:
+    return Data(tmp_path / "data", begin, control)
+
+
+QUERY = {"type": TYPE, "team": "T", "bundle_identifier": "com.example.elsewhere"}
+
+
+def test_apps_are_listed_with_what_is_wrong_with_their_files(data):
+    data.plist("notes", SegueDesktopFile="notes.desktop", CFBundleVersion="7")
+    data.plist("list", **{"com.apple.developer.team-identifier": None})
+    data.plist("broken", NSUserActivityTypes="x")
+    data.desktop("notes", "notes %U")
+    data.desktop("notes2", "notes", "X-Segue-BundleIdentifier=com.example.notes")
+    data.start()
+    assert data.agent is not None
+    data.agent.wait_for("error: manifest .*NSUserActivityTypes: expected an array, found a string$")
+    data.reads(2, 4)
+    broken, listed, notes, shadowed = data.ask("apps")["apps"]
+    path = f"{data.apps}/broken.plist"
+    assert broken == {"path": path, "error": f"{path}: NSUserActivityTypes: expected an array, found a string"}
+    assert notes == {
+        "path": f"{data.apps}/notes.plist",
+        "bundle_identifier": "com.example.notes",
+        "name": "notes",
+        "version": "7",
+        "team": "T",
+        "types": [TYPE],
+        "type_count": 1,
+        "running": False,
+    }
+    assert listed["team"] == "com.example.list"
+    assert listed["no_launch"].endswith("SegueDesktopFile: is missing; expected the desktop id of a launcher")
+    assert shadowed["shadowed_by"] == f"{data.apps}/notes.plist"
+
+
+def test_changes_are_seen_while_the_agent_runs(data):
+    """Also in folders that were not there, and are gone again; and idle folders cost nothing."""
+    data.start().reads(0, 0)
+    data.plist("one")
+    data.reads(1, 1)
+    data.plist("two")
+    data.reads(2, 2)
+    data.desktop("three", "three", "X-Segue-BundleIdentifier=com.example.three")
+    data.reads(3, 3)
+    (data.apps / "one.plist").write_text("nonsense")
+    data.reads(2, 3)
+    shutil.rmtree(data.path)
+    data.reads(0, 0)
+    (data.path / "applications" / "vendor").mkdir(parents=True)
+    (data.path / "applications" / "vendor" / "four.desktop").write_text(
+        "[Desktop Entry]\nX-Segue-BundleIdentifier=com.example.four\n"
+    )
+    data.reads(1, 1)
+    assert [app["bundle_identifier"] for app in data.ask("apps")["apps"]] == ["com.example.four"]
+
+
+def test_many_apps_are_listed_in_parts(data):
+    for number in range(300):
+        data.plist(f"app{number:03}", NSUserActivityTypes=[f"{TYPE}.{each}" for each in range(20)])
+    data.start().reads(300, 300)
+    found: list[str] = []
+    more = True
+    while more:
+        answer = data.ask("apps", after=len(found))
+        found += [app["name"] for app in answer["apps"]]
+        more = answer["more"]
+    assert found == [f"app{number:03}" for number in range(300)]
+    assert data.ask("apps", after=301) == (INVALID_ARGUMENT, "after: must be a number of manifests, at most 300")
+
+
+def test_a_route_names_every_candidate_with_its_reasons(data, start):
+    """R6.5: a dry run of what chooses."""
+    data.desktop("app", "app")
+    for name in ("fits", "preferred"):
+        data.plist(name, SegueDesktopFile="app.desktop")
+    data.plist("other-team", SegueDesktopFile="app.desktop", **{"com.apple.developer.team-identifier": "X"})
+    data.plist("other-type", SegueDesktopFile="app.desktop", NSUserActivityTypes=["x"])
+    data.plist("old", SegueDesktopFile="app.desktop", SeguePayloadVersions=[7])
+    data.plist("no-launcher")
+    data.start().reads(6, 6)
+    start("running").ready()
+    expected = {
+        "running": "fits, used",
+        "fits": "fits, none",
+        "preferred": "fits, none",
+        "elsewhere": "no manifest",
+        "no-launcher": "no launch command",
+        "old": "version declined",
+        "other-team": "team differs",
+        "other-type": "type not declared",
+    }
+    assert data.route(**QUERY) == expected
+    assert list(data.route(**QUERY)) == list(expected)
+    assert next(iter(data.route(**{**QUERY, "bundle_identifier": "com.example.fits"}))) == "fits"
+    assert data.route(**{**QUERY, "payload_version": 7})["old"] == "fits, none"
+
+
+def test_a_choice_is_remembered_by_the_next_agent(data):
+    """R6.2"""
+    data.desktop("app", "app")
+    for name in ("a", "b"):
+        data.plist(name, SegueDesktopFile="app.desktop")
+    data.start().reads(2, 2)
+    assert data.route(**QUERY) == {"a": "fits, none", "b": "fits, none", "elsewhere": "no manifest"}
+    assert data.ask("choose", type=TYPE, app="com.example.b") == {}
+    assert list(data.route(**QUERY)) == ["b", "a", "elsewhere"]
+    data.start("--replace").reads(2, 2)
+    assert data.route(**QUERY)["b"] == "fits, chosen"
+    assert data.ask("choose", type=TYPE) == {}
+    assert data.route(**QUERY) == {"a": "fits, none", "b": "fits, none", "elsewhere": "no manifest"}
+
+
+def test_an_offer_that_is_not_there_has_no_route(data):
+    data.start().reads(0, 0)
+    assert data.ask("route", activity=UUID(int=7)) == (NOT_FOUND, "continue: the activity is not offered")
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, "type: must be a string"),
+        ({**QUERY, "type": ""}, "type: must not be empty"),
+        ({**QUERY, "team": "x" * 256}, "team: 256 bytes, at most 255 are allowed"),
+        ({**QUERY, "payload_version": -1}, "payload_version: must be 0 to 4294967295"),
+        ({"activity": "x"}, "activity: must be a UUID"),
+    ],
+)
+def test_a_bad_question_says_what_is_wrong(data, asked, expected):
+    data.start().reads(0, 0)
+    status = LIMIT_EXCEEDED if "at most" in expected else INVALID_ARGUMENT
+    assert data.ask("route", **asked) == (status, expected)
+
+
+def test_files_that_never_end_delay_no_hub(data, start):
+    data.apps.mkdir(parents=True)
+    (data.apps / "zero.plist").symlink_to("/dev/zero")
+    os.mkfifo(data.apps / "fifo.plist")
+    data.plist("good")
+    data.start()
+    start("viewer").ready()
+    data.reads(1, 3)
+
+
+# ---- the command line, by the C interface and the Python package
+
+
+@pytest.fixture
+def segue(folder: Path) -> Callable[..., list[list[str]]]:
+    """segue("apps"): what the command says, a list of columns for each line."""
+
+    def run(*words: str, status: int = 0) -> list[list[str]]:
+        command = ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-m", "segue", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == status, done.stdout + done.stderr
+        return [re.split(r"\s{2,}", line) for line in (done.stdout + done.stderr).splitlines()]
+
+    return run
+
+
+def test_the_command_line_shows_apps_routes_and_choices(data, start, segue):
+    data.plist("broken", CFBundleIdentifier=7)
+    data.desktop("app", "app")
+    for name in ("a", "b"):
+        data.plist(name, SegueDesktopFile="app.desktop")
+    data.plist("c")
+    data.start().reads(3, 4)
+    path = data.apps
+    assert segue("apps") == [
+        ["APP", "NAME", "TEAM", "TYPES", "STATE"],
+        ["com.example.a", "a", "T", "1", "can be started"],
+        ["com.example.b", "b", "T", "1", "can be started"],
+        ["com.example.c", "c", "T", "1", "cannot be started"],
+        [f"broken: {path}/broken.plist: CFBundleIdentifier: expected a string, found an integer"],
+        [
+            f"com.example.c cannot be started: {path}/c.plist: SegueDesktopFile: is missing; expected the desktop id"
+            " of a launcher"
+        ],
+    ]
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    assert segue("choose", TYPE, "com.example.b") == [[f"{TYPE}: com.example.b"]]
+    assert [line[0] for line in segue("route")] == [
+        "APP",
+        *(f"com.example.{name}" for name in ("b", "a", "editor", "c")),
+    ]
+    assert segue("route")[1] == ["com.example.b", "b", "has a manifest", "chosen"]
+    assert segue("route")[3][-1] == "own app: it is the origin, and no other process of it runs"
+    assert segue("choose", TYPE) == [[f"{TYPE}: no choice"]]
+    assert segue("route")[1][0] == "com.example.a"
+    start("viewer").ready()
+    assert segue("route")[1] == ["com.example.viewer", "com.example.viewer", "runs", "used"]
+
+
+def test_without_an_agent_it_is_said(start, segue):
+    start("viewer").ready()
+    for words in (("apps",), ("choose", TYPE, "a")):
+        assert segue(*words, status=1) == [["segue: CONNECTION_UNAVAILABLE: no agent runs; start segue-agent"]]
+
+
+APP = """
+import asyncio, os, sys, segue
+
+async def main():
+    async with segue.App("com.example.viewer", team="T", types=["com.example.editing"]) as app:
+        @app.on_continue
+        def restore(activity, continuation):
+            with open(sys.argv[1], "w") as file:
+                file.write(" ".join([str(os.getpid()), activity.title, *sys.argv[2:]]))
+
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def test_an_app_that_has_a_manifest_is_started(data, start, segue, tmp_path):
+    """R3.8, R6.1: from the offer to the restored activity, by what its `.desktop` file says."""
+    program, restored = tmp_path / "viewer.py", tmp_path / "restored"
+    program.write_text(APP)
+    data.desktop(
+        "viewer",
+        f'"{sys.executable}" {program} {restored} %U --name=%c',
+        "X-Segue-BundleIdentifier=com.example.viewer",
+        "X-Segue-TeamIdentifier=T",
+        f"X-Segue-ActivityTypes={TYPE};",
+        "X-Segue-BackgroundOnly=true",
+    )
+    data.start().reads(1, 1)
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    assert segue("continue", "--launch")[0] == ["viewer: restored"]
+    process, *words = restored.read_text().split()
+    os.kill(int(process), signal.SIGKILL)
+    assert words == ["one", "--name=viewer"]
+    editor.hears(r"was_continued [0-9a-f]{32} restored OK fresh .*")
+
+
+@pytest.mark.parametrize(
+    ("exec_value", "expected"),
+    [
+        ("/nonexistent/app", "/nonexistent/app: No such file or directory"),
+        ("app '", "Exec: the character ' is reserved; expected double quotes around it"),
+    ],
+)
+def test_an_app_that_cannot_be_started_says_why(data, start, segue, exec_value, expected):
+    data.desktop(
+        "viewer",
+        exec_value,
+        "X-Segue-BundleIdentifier=com.example.viewer",
+        "X-Segue-TeamIdentifier=T",
+        f"X-Segue-ActivityTypes={TYPE};",
+        "X-Segue-BackgroundOnly=true",
+    )
+    data.start().reads(1, 1)
+    start("editor").ready().ask("offer one", "offered")
+    assert expected in " ".join(segue("continue", "--app", "com.example.viewer", status=1)[-1])
