@@ -53,7 +53,8 @@ lib: ## lib/libsegue.so.0, as it ships, and its debug information beside it
 	$(EMBEDDED) --product segue $(LINK_LIBRARY)
 	mkdir -p lib
 	objcopy --only-keep-debug .build/embedded/release/libsegue.so lib/$(SONAME).debug
-	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/$(SONAME).debug .build/embedded/release/libsegue.so lib/$(SONAME)
+	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/$(SONAME).debug \
+	  .build/embedded/release/libsegue.so lib/$(SONAME)
 	ln -sf $(SONAME) lib/libsegue.so
 
 # What the tests and benchmarks of store and manifests run (Tests/StoreProbe, Tests/ManifestProbe), in the mode that
@@ -70,7 +71,8 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it
 	  -Xlinker --as-needed
 	mkdir -p lib
 	objcopy --only-keep-debug .build/embedded/release/segue-agent lib/segue-agent.debug
-	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug .build/embedded/release/segue-agent lib/segue-agent
+	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug \
+	  .build/embedded/release/segue-agent lib/segue-agent
 
 # For targets that only use the library; make lib is what brings it up to date.
 lib/$(SONAME):
