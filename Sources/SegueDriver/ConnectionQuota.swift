@@ -1,14 +1,14 @@
 import SegueEngine
 
 /// The number of connections of each process to the hub, and its quota.
-struct ConnectionQuota {
+final class ConnectionQuota {
   /// The share of the process's descriptors that connections must leave free, for the process and for passed
   /// descriptors.
   private static let ownShare = 4
   /// The share that connections of one process may use.
   private static let processShare = 4
 
-  private var counts = AccountTally()
+  private let counts = AccountTally()
 
   /// The total number.
   var total: Int { counts.total }
@@ -22,6 +22,6 @@ struct ConnectionQuota {
   /// Whether a process has no connection.
   func isFree(_ account: Account) -> Bool { counts[account] == 0 }
 
-  mutating func add(_ account: Account) { counts.add(account) }
-  mutating func remove(_ account: Account) { counts.remove(account) }
+  func add(_ account: Account) { counts.add(account) }
+  func remove(_ account: Account) { counts.remove(account) }
 }

@@ -29,7 +29,7 @@ public final class HubDriver {
   private var connections = NumberedList<PeerConnection>()
   private var streams = NumberedList<StreamForwarder>()
   private var lastNumber: UInt64 = 0
-  private var quota = ConnectionQuota()
+  private let quota = ConnectionQuota()
   private var work = WorkQuota()
   /// Connections that are not read until their accounts have their turn, oldest first.
   private var paused: [PeerConnection] = []
@@ -311,7 +311,7 @@ public final class HubDriver {
   }
 
   private func add(_ stream: LinkedStream, _ endpoint: any StreamEndpoint, as number: UInt64) {
-    stream.number = number
+    stream.setNumber(number)
     let forwarder = StreamForwarder(stream, endpoint)
     streams.append(forwarder, as: number)
     forward(forwarder)

@@ -9,7 +9,7 @@ import Testing
 
   @Test(arguments: [3, 16, 17, 5_000])
   func `each offer is told once and in its turn, however many wait (R2.8)`(count: Int) {
-    var pending = PendingUpdates()
+    let pending = PendingUpdates()
     for number in 0..<count { pending.append(news(number)) }
     // News of those that wait already, the last first.
     for number in (0..<count).reversed() { pending.append(news(number)) }
@@ -20,7 +20,8 @@ import Testing
   }
 
   @Test func `one that was told waits again behind the others when there is news of it (R2.8)`() {
-    var pending = PendingUpdates((0..<40).map(news))
+    let pending = PendingUpdates()
+    pending.replace(by: (0..<40).map(news))
     for number in 0..<30 {
       #expect(pending.popFirst() == news(number))
       pending.append(news(number))

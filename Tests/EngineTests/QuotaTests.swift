@@ -84,7 +84,7 @@ import Testing
   @Test func `a way is forgotten only if no answer may come by it (R7.5)`() {
     let (asker, origin) = (Peer(number: 1, helloBy: 0), Peer(number: 2, helloBy: 0))
     let limit = ContinuationTable.appLimit
-    var table = ContinuationTable()
+    let table = ContinuationTable()
     func id(_ number: Int) -> Identifier { Identifier(high: 1, low: UInt64(bitPattern: Int64(number))) }
     func connect(_ number: Int, at now: Int64) -> ContinuationRoute? {
       let continuation = Message.Continuation(id: id(number), origin: id(-1), activity: id(-2))

@@ -121,12 +121,12 @@ import Testing
     #expect(titles(viewer) == ["Draft"], "it stays while it is told anew")
     // This hub raises its own by one, however much is asked for, and not all the time.
     let hub = try #require(world.hub)
-    let before = hub.ownRoute.sequence
+    let before = hub.remoteHubs.ownRoute.sequence
     for _ in 0..<9 { try say(.seek(hub.identity.id, sequence: .max), by: relay, in: world) }
-    #expect(hub.ownRoute.sequence == before + 1)
+    #expect(hub.remoteHubs.ownRoute.sequence == before + 1)
     world.wait(HubEngine.seekingTime)
     try say(.seek(hub.identity.id, sequence: before + 1), by: relay, in: world)
-    #expect(hub.ownRoute.sequence == before + 1, "it has that")
+    #expect(hub.remoteHubs.ownRoute.sequence == before + 1, "it has that")
   }
 
   @Test func `what was said before a list begins is not believed, and what is not in it is gone (R1.11)`() throws {

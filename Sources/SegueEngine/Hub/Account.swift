@@ -38,7 +38,7 @@ public struct Account: Hashable, Sendable {
 }
 
 /// How much of something each account uses. Never iterated.
-public struct AccountTally {
+public final class AccountTally {
   private var counts: [Account: Int] = [:]
   /// Of all accounts.
   public private(set) var total = 0
@@ -47,12 +47,12 @@ public struct AccountTally {
 
   public subscript(account: Account) -> Int { counts[account, default: 0] }
 
-  public mutating func add(_ account: Account) {
+  public func add(_ account: Account) {
     counts[account, default: 0] += 1
     total += 1
   }
 
-  public mutating func remove(_ account: Account) {
+  public func remove(_ account: Account) {
     let others = counts[account, default: 1] - 1
     counts[account] = others == 0 ? nil : others
     total -= 1

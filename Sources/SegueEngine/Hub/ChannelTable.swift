@@ -29,7 +29,7 @@ extension Peer {
 }
 
 /// The channels of a link and their owners. Invariant: each has one owner.
-struct ChannelTable {
+final class ChannelTable {
   /// Ordered ascending.
   private var entries: [(channel: Link.Channel, owner: ChannelOwner)] = []
 
@@ -40,11 +40,11 @@ struct ChannelTable {
     return place < entries.count && entries[place].channel == channel ? entries[place].owner : nil
   }
 
-  mutating func insert(_ owner: ChannelOwner, _ channel: Link.Channel) {
+  func insert(_ owner: ChannelOwner, _ channel: Link.Channel) {
     entries.insert((channel, owner), at: place(of: channel))
   }
 
-  mutating func remove(_ channel: Link.Channel) {
+  func remove(_ channel: Link.Channel) {
     let place = place(of: channel)
     if place < entries.count, entries[place].channel == channel { entries.remove(at: place) }
   }

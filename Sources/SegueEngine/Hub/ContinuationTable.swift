@@ -77,7 +77,7 @@ final class ContinuationRoute {
 }
 
 /// The routes of a peer.
-struct PeerRoutes {
+final class PeerRoutes {
   /// Routes for which the peer leads to the receiver, oldest first.
   fileprivate var receiving: [ContinuationRoute] = []
   /// Routes for which the peer leads to the origin.
@@ -92,17 +92,17 @@ struct PeerRoutes {
   }
 
   /// Usually it is among the oldest.
-  fileprivate mutating func removeReceiving(_ route: ContinuationRoute) {
+  fileprivate func removeReceiving(_ route: ContinuationRoute) {
     guard let place = receiving.firstIndex(where: { $0 === route }) else { return }
     receiving.remove(at: place)
   }
 
-  fileprivate mutating func appendReceiving(_ route: ContinuationRoute) { receiving.append(route) }
+  fileprivate func appendReceiving(_ route: ContinuationRoute) { receiving.append(route) }
 }
 
 /// The continuations at a hub. Each account has a quota of attempts as the receiver, and each peer one of routes, so
 /// that it cannot displace routes of others. No route with an outstanding answer is removed.
-struct ContinuationTable {
+final class ContinuationTable {
   /// The routes of an app, and of a hub.
   static let appLimit = 256
   static let hubLimit = 1_024
@@ -127,7 +127,7 @@ struct ContinuationTable {
 
   /// Returns the route between two peers, and creates or moves it if necessary. Nil if the quota is used up, or another
   /// app uses its identifier.
-  mutating func connect(
+  func connect(
     _ continuation: Message.Continuation, _ receiver: Identifier, from peer: Peer, to origin: Peer, _ now: Int64
   ) -> ContinuationRoute? {
     guard let route = route(of: continuation, receiver, from: peer, now) else { return nil }
@@ -138,7 +138,7 @@ struct ContinuationTable {
     return route
   }
 
-  private mutating func route(
+  private func route(
     of continuation: Message.Continuation, _ receiver: Identifier, from peer: Peer, _ now: Int64
   ) -> ContinuationRoute? {
     let known = routes[continuation.id]
@@ -153,7 +153,7 @@ struct ContinuationTable {
     return route
   }
 
-  private mutating func makeRoom(for peer: Peer, _ now: Int64) -> Bool {
+  private func makeRoom(for peer: Peer, _ now: Int64) -> Bool {
     guard peer.routes.receiving.count >= (peer.isHub ? Self.hubLimit : Self.appLimit) else { return true }
     guard let oldest = peer.routes.receiving.first(where: { !$0.isNeeded(now) }) else { return false }
     remove(oldest)
@@ -161,12 +161,12 @@ struct ContinuationTable {
   }
 
   /// Forgets the route to a receiver that has nothing to do with the continuation any more.
-  mutating func removeIdle(_ id: Identifier, from receiver: Identifier) {
+  func removeIdle(_ id: Identifier, from receiver: Identifier) {
     guard let route = routes[id], route.receiver == receiver, route.attempt == nil, route.held == nil else { return }
     remove(route)
   }
 
-  private mutating func remove(_ route: ContinuationRoute) {
+  private func remove(_ route: ContinuationRoute) {
     end(route)
     release(route)
     routes[route.id] = nil
@@ -185,19 +185,19 @@ struct ContinuationTable {
   /// The attempts of an account as the receiver.
   func attempts(of account: Account) -> Int { attempts.all.count { $0.receiverPeer.account == account } }
 
-  mutating func begin(_ route: ContinuationRoute, until expiresAt: Int64) {
+  func begin(_ route: ContinuationRoute, until expiresAt: Int64) {
     if route.attempt == nil { route.attemptPlace = attempts.append(route) }
     route.attempt = ContinuationRoute.Attempt(expiresAt: expiresAt)
   }
 
   /// Ends the attempt; the route stays.
-  mutating func end(_ route: ContinuationRoute) {
+  func end(_ route: ContinuationRoute) {
     guard route.attempt != nil else { return }
     route.attempt = nil
     if let moved = attempts.remove(at: route.attemptPlace) { moved.attemptPlace = route.attemptPlace }
   }
 
-  mutating func endExpired(_ now: Int64) {
+  func endExpired(_ now: Int64) {
     for route in attempts.all { if let attempt = route.attempt, attempt.expiresAt <= now { end(route) } }
   }
 
@@ -205,7 +205,7 @@ struct ContinuationTable {
 
   /// Holds a message, in place of an earlier one of the same continuation. Returns false if the quota is used up, or
   /// another app uses its identifier.
-  mutating func hold(
+  func hold(
     _ message: ContinuationRoute.Held, of continuation: Message.Continuation, from peer: Peer, atMost limit: Int,
     _ now: Int64
   ) -> Bool {
@@ -225,7 +225,7 @@ struct ContinuationTable {
   var heldRoutes: [ContinuationRoute] { held }
 
   /// Removes its held message.
-  mutating func release(_ route: ContinuationRoute) {
+  func release(_ route: ContinuationRoute) {
     guard route.held != nil else { return }
     route.held = nil
     held.remove(route)
@@ -246,7 +246,7 @@ struct ContinuationTable {
   // MARK: Removed peers
 
   /// The peer is gone, and with it the route. A held message stays, and waits for the origin again.
-  mutating func leave(_ route: ContinuationRoute, _ peer: Peer) {
+  func leave(_ route: ContinuationRoute, _ peer: Peer) {
     guard route.held != nil, route.receiverPeer !== peer else { return remove(route) }
     end(route)
     leaveOrigin(route)

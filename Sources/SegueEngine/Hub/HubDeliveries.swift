@@ -59,7 +59,7 @@ extension HubEngine {
 
   func setAccepts(_ accepts: Bool, _ peer: Peer) {
     guard let session = peer.appSession, session.acceptsDeliveries != accepts else { return }
-    session.acceptsDeliveries = accepts
+    session.setAcceptsDeliveries(accepts)
     if let agent = agentPeer { reportPresence(of: peer, to: agent) }
   }
 

@@ -36,22 +36,20 @@ public final class HubEngine {
   let agent: AgentDescription?
 
   /// The time of the current call.
-  var now: Moment
-  var peers = PeerTable()
-  var offers = OfferDirectory()
-  var remoteHubs = RemoteHubs()
-  var ownRoute = OwnRoute()
-  var continuations = ContinuationTable()
+  private(set) var now: Moment
+  // Each owns its state: the extensions of this class, a file for each concern, only call them.
+  let peers = PeerTable()
+  let offers = OfferDirectory()
+  let remoteHubs = RemoteHubs()
+  let continuations = ContinuationTable()
   /// Streams between apps of this device and others.
-  var linkedStreams = LinkedStreams()
-  var explainedPeers = ExplainedPeers()
+  let linkedStreams = LinkedStreams()
+  let explainedPeers = ExplainedPeers()
   /// Transfers that are forwarded: relays, and streams over links.
-  var transfers = AccountTally()
+  let transfers = AccountTally()
   /// The number of messages and frames that were received and sent so far, modulo 2^64.
   public private(set) var work: UInt64 = 0
-  var outbox = Outbox()
-  /// The next deadline of links with other hubs.
-  var linksDue = EarliestDeadline()
+  let outbox = Outbox()
   /// Removed peers without a connection, kept until the end of the current call, because loops may still refer to them.
   private var droppedPeers: [Peer] = []
 
@@ -72,12 +70,15 @@ public final class HubEngine {
     remoteHubs.tearDown()
   }
 
+  /// A call begins.
+  func begin(_ now: Moment) { self.now = now }
+
   // MARK: Connections
 
   /// If too many connections have not sent `hello`, closes the oldest of them and keeps the new one.
   /// - Parameter account: nil: the connection has its own.
   public func connected(_ number: PeerNumber, of account: Account? = nil, _ now: Moment) {
-    self.now = now
+    begin(now)
     defer { removeDisconnected() }
     if peers.unidentified.count >= Self.unidentifiedLimit {
       let silent = peers.popLongestUnidentified()
@@ -90,7 +91,7 @@ public final class HubEngine {
 
   /// Refuses a connection of a process that has reached its quota.
   public func turnAway(_ number: PeerNumber, _ now: Moment) {
-    self.now = now
+    begin(now)
     let peer = Peer(number: number, helloBy: now.uptime)
     peers.connect(peer)
     disconnect(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
@@ -100,7 +101,7 @@ public final class HubEngine {
   public func receive(
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment
   ) {
-    self.now = now
+    begin(now)
     defer { removeDisconnected() }
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes, descriptor)
@@ -133,7 +134,7 @@ public final class HubEngine {
 
   /// The connection is gone.
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
-    self.now = now
+    begin(now)
     defer { removeDisconnected() }
     guard let peer = peers.disconnect(number) else { return }
     if let hub = peer.hub, !peer.isClosing {
@@ -146,7 +147,7 @@ public final class HubEngine {
 
   /// A peer's socket is writable again.
   public func drained(_ number: PeerNumber, _ now: Moment) {
-    self.now = now
+    begin(now)
     defer { removeDisconnected() }
     guard let peer = peers[number] else { return }
     sendPending(peer)
@@ -194,12 +195,12 @@ public final class HubEngine {
 
   public var nextDeadline: Int64? {
     let parts = earlier(
-      earlier(linksDue.uptime, remoteHubs.due.uptime), earlier(continuations.nextDeadline, explainedPeers.nextDeadline))
+      earlier(peers.nextLinkDeadline, remoteHubs.nextDeadline), earlier(continuations.nextDeadline, explainedPeers.nextDeadline))
     return peers.unidentified.reduce(parts) { $1.isClosing ? $0 : earlier($0, $1.helloBy) }
   }
 
   public func tick(_ now: Moment) {
-    self.now = now
+    begin(now)
     defer { removeDisconnected() }
     for peer in peers.unidentified where peer.helloBy <= now.uptime {
       disconnect(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))

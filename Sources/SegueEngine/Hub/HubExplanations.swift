@@ -9,7 +9,7 @@ struct Explain {
 }
 
 /// The questions of an app that wait for their answer. They are answered one at a time, with a pause between them.
-struct ExplanationQueue {
+final class ExplanationQueue {
   private var questions: [Explain] = []
   /// The uptime from which on the next one may be answered.
   private var nextAt: Int64 = 0
@@ -18,14 +18,16 @@ struct ExplanationQueue {
   var nextDeadline: Int64? { questions.isEmpty ? nil : nextAt }
 
   /// - Returns: false if there are too many.
-  mutating func append(_ question: Explain) -> Bool {
+  func append(_ question: Explain) -> Bool {
     guard questions.count < HubEngine.explainLimit else { return false }
     questions.append(question)
     return true
   }
 
+  func removeAll() { questions = [] }
+
   /// Removes and returns the next question, if it is due.
-  mutating func takeNext(_ now: Int64) -> Explain? {
+  func takeNext(_ now: Int64) -> Explain? {
     guard !questions.isEmpty, nextAt <= now else { return nil }
     nextAt = now + HubEngine.explainTime
     return questions.removeFirst()
@@ -33,7 +35,7 @@ struct ExplanationQueue {
 }
 
 /// Apps that wait for explanations.
-struct ExplainedPeers {
+final class ExplainedPeers {
   private var peers: [Peer] = []
 
   var all: [Peer] { peers }
@@ -41,7 +43,7 @@ struct ExplainedPeers {
   var nextDeadline: Int64? { peers.reduce(nil) { earlier($0, $1.appSession?.explanations.nextDeadline) } }
 
   /// Adds a peer with a waiting question, and removes one without.
-  mutating func update(_ peer: Peer) {
+  func update(_ peer: Peer) {
     peers.remove(peer)
     if !(peer.appSession?.explanations.isEmpty ?? true) { peers.append(peer) }
   }
@@ -72,7 +74,7 @@ extension HubEngine {
   /// The app is gone.
   func dropExplains(of peer: Peer) {
     guard let app = peer.appSession, !app.explanations.isEmpty else { return }
-    app.explanations = ExplanationQueue()
+    app.explanations.removeAll()
     explainedPeers.update(peer)
   }
 

@@ -7,7 +7,7 @@ extension HubEngine {
   public var brokenInvariant: StaticString? { peers.brokenCount ?? brokenList ?? brokenRoute }
 
   /// From now on `brokenByChange` is called after each call.
-  public func keepChanges() { offers.keepsChanges = true }
+  public func keepChanges() { offers.keepChanges() }
 
   /// Checks only what has changed since the last check.
   public func brokenByChange() -> StaticString? {
@@ -30,7 +30,7 @@ extension HubEngine {
       if !(peer.appSession?.unanswered.isEmpty ?? true) { return "hub: it waits for the answer of an app for ever" }
       if !peer.channels.isEmpty { return "hub: it keeps the channel of a transfer" }
       if peer.link.hasChannels { return "hub: a channel stays open" }
-      if !peer.pending.isEmpty || peer.isReadyDue { return "hub: a peer has yet to be told of offers" }
+      if !peer.pending.isEmpty || peer.pending.isReadyDue { return "hub: a peer has yet to be told of offers" }
       if peer.isClosing { return "hub: one that closes is listed" }
       if let hub = peer.hub, hub.followsAny(where: { remoteHubs[$0] == nil }) || hub.hasLostRoutes {
         return "hub: it keeps something of a hub that is gone"

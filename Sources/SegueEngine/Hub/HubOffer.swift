@@ -13,10 +13,10 @@ final class HubOffer {
   private(set) var sequence: UInt64
   /// The topic that lists this offer; nil until it becomes the active offer of its activity. Topic and offer retain
   /// each other while listed.
-  var topic: Topic?
-  var index = 0
+  private(set) var topic: Topic?
+  private(set) var index = 0
   /// Its position among the offers of its hub, and the last list that contained it; for another device's offer.
-  var place = 0
+  private(set) var place = 0
   private(set) var list: UInt64 = 0
   /// Its origin on another device; nil for this device.
   let remote: Remote?
@@ -54,6 +54,9 @@ final class HubOffer {
     self.remote = remote
   }
 
+  func enter(_ topic: Topic) { self.topic = topic }
+  func moved(to index: Int) { self.index = index }
+  func placed(at place: Int) { self.place = place }
   func update(_ description: OfferDescription) { self.description = description }
 
   func activate(_ activation: UInt64, at uptime: Int64, sequence: UInt64) {

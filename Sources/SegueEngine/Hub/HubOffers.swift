@@ -24,7 +24,7 @@ extension HubEngine {
       let offer = HubOffer(
         of: activity, peer: peer, description: description, activatedAt: now.uptime - timing.age,
         activation: activation, sequence: offers.takeSequence())
-      peer.appSession?.offer = offer
+      peer.appSession?.setOffer(offer)
       if let remote = activity.offer {
         offers.take(remote)
         offers.removeIfEmpty(remote.topic)
@@ -40,7 +40,7 @@ extension HubEngine {
   func withdraw(_ offer: HubOffer) {
     guard offer.peer.offer === offer else { return }
     let former = frontmost()
-    offer.peer.appSession?.offer = nil
+    offer.peer.appSession?.setOffer(nil)
     offers.take(offer)
     publish(of: offer)
     offers.removeIfEmpty(offer.topic)
@@ -102,7 +102,7 @@ extension HubEngine {
   @inline(never)
   private func publish(_ update: inout SharedUpdate, to peer: Peer) {
     // Usually nothing waits.
-    if peer.pending.isEmpty, !peer.isReadyDue, mayUpdate(peer) { return sendUpdate(peer, &update) }
+    if peer.pending.isEmpty, !peer.pending.isReadyDue, mayUpdate(peer) { return sendUpdate(peer, &update) }
     wait(.activity(update.id), for: peer)
   }
 
@@ -121,7 +121,7 @@ extension HubEngine {
 
   /// Sends as many pending updates as the peer accepts now.
   func sendPending(_ peer: Peer) {
-    guard !peer.pending.isEmpty || peer.isReadyDue else { return }
+    guard !peer.pending.isEmpty || peer.pending.isReadyDue else { return }
     while mayUpdate(peer), let next = peer.pending.popFirst() {
       if let hub = peer.hub {
         sendUpdate(next, to: peer, hub)
@@ -130,8 +130,7 @@ extension HubEngine {
         sendUpdate(peer, &update)
       }
     }
-    guard peer.isReadyDue, peer.pending.isEmpty, peer.isRegistered, !peer.isClosing else { return }
-    peer.isReadyDue = false
+    guard peer.isRegistered, !peer.isClosing, peer.pending.takeReady() else { return }
     send(.ready(settling: settling), to: peer)
   }
 

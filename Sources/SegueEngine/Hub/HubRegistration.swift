@@ -21,7 +21,7 @@ extension HubEngine {
         agent: agent),
       to: peer)
     subscribe(peer, app)
-    peer.isReadyDue = true
+    peer.pending.expectReady()
     sendPending(peer)
     sendHeldOutcomes(of: app.id)
     reportPresence(of: peer)
@@ -30,7 +30,7 @@ extension HubEngine {
   private func subscribe(_ peer: Peer, _ app: AppIdentity) {
     if app.isChooser {
       offers.subscribeToAll(peer)
-      peer.pending = PendingUpdates(offeredIdentifiers.map { .activity($0) })
+      peer.pending.replace(by: offeredIdentifiers.map { .activity($0) })
       return
     }
     for id in offers.subscribe(peer, app) { peer.pending.append(.activity(id)) }
@@ -49,6 +49,6 @@ extension HubEngine {
     disconnectLinks(of: peer)
     dropExplains(of: peer)
     leaveContinuations(peer)
-    peer.pending = PendingUpdates()
+    peer.pending.removeAll()
   }
 }

@@ -113,12 +113,12 @@ final class HubSession {
 
   func append(_ route: HubRoute) {
     count(route.cost)
-    route.place = routes.append(route)
+    route.moved(to: routes.append(route))
   }
 
   func remove(_ route: HubRoute) {
     count(-route.cost)
-    if let moved = routes.remove(at: route.place) { moved.place = route.place }
+    routes.remove(at: route.place)?.moved(to: route.place)
   }
 
   /// Adds to the count.

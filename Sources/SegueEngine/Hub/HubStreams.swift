@@ -12,7 +12,7 @@ public enum DescriptorTransfer {
 }
 
 /// Requests for streams that an app has not answered. Each holds a descriptor.
-struct UnansweredStreams {
+final class UnansweredStreams {
   /// The limit for one app, and for the requests of one account to it.
   static let limit = 256
   static let limitOfAsker = limit / Account.share
@@ -26,8 +26,8 @@ struct UnansweredStreams {
       && streams.count(where: { $0.asker == asker }) < Self.limitOfAsker
   }
 
-  mutating func append(_ id: Identifier, by asker: Account) { streams.append((id, asker)) }
-  mutating func remove(_ id: Identifier) { streams.removeAll { $0.id == id } }
+  func append(_ id: Identifier, by asker: Account) { streams.append((id, asker)) }
+  func remove(_ id: Identifier) { streams.removeAll { $0.id == id } }
 }
 
 /// Streams between apps: the hub forwards their requests, answers and statuses.

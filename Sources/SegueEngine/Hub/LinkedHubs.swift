@@ -25,7 +25,7 @@ extension HubEngine {
   public func connectedHub(
     _ number: PeerNumber, for request: LinkRequest? = nil, secret: Identifier, _ now: Moment
   ) {
-    self.now = now
+    begin(now)
     defer { removeDisconnected() }
     let peer = Peer(number: number, .handshaking(Handshake(secret)), helloBy: now.uptime + Self.helloTime)
     peers.connect(peer)
@@ -133,7 +133,7 @@ extension HubEngine {
     hub.suspend(until: now.uptime + Self.resumeTime)
     dropRoutes(by: peer, hub)
     hub.forgetWhatWasTold()
-    peer.pending = PendingUpdates()
+    peer.pending.removeAll()
     peer.link.trim()
     checkHubs(by: now.uptime + Self.resumeTime)
   }
@@ -168,21 +168,21 @@ extension HubEngine {
     if let hub = peer.hub { dropRoutes(by: peer, hub) }
     failLinkedStreams(of: peer)
     leaveContinuations(peer)
-    peer.pending = PendingUpdates()
+    peer.pending.removeAll()
   }
 
   // MARK: Keep-alive
 
   /// Whether nothing is due but pings to linked hubs, which repeat for ever while these answer.
   public var isIdle: Bool {
-    peers.unidentified.isEmpty && remoteHubs.due.uptime == nil && continuations.nextDeadline == nil
+    peers.unidentified.isEmpty && remoteHubs.nextDeadline == nil && continuations.nextDeadline == nil
       && explainedPeers.nextDeadline == nil && peers.hubs.allSatisfy { $0.isLinked }
   }
 
-  func checkHubs(by deadline: Int64) { linksDue.set(deadline) }
+  func checkHubs(by deadline: Int64) { peers.checkLinks(by: deadline) }
 
   func tickHubs() {
-    guard linksDue.take(now.uptime) else { return }
+    guard peers.takeLinksDue(now.uptime) else { return }
     for peer in peers.hubs where !peer.isClosing {
       guard let hub = peer.hub else {
         if peer.helloBy <= now.uptime {

@@ -35,7 +35,7 @@ public final class LinkedStream {
   /// Whether the other side has stopped reading.
   public fileprivate(set) var isUnread = false
   /// The number by which the owner of the engine knows it.
-  public var number: UInt64 = 0
+  public private(set) var number: UInt64 = 0
 
   enum Direction: Equatable {
     case unopened
@@ -54,6 +54,9 @@ public final class LinkedStream {
     self.far = far
     self.account = account
   }
+
+  /// Called once by the owner of the engine.
+  public func setNumber(_ number: UInt64) { self.number = number }
 
   /// Sends the request to the app once its end exists.
   func ask(_ request: Message) { self.request = request }
@@ -159,7 +162,7 @@ public final class LinkedStream {
 }
 
 /// The streams over links.
-struct LinkedStreams {
+final class LinkedStreams {
   private var streams = UnorderedList<LinkedStream>()
   /// Streams that the owner of the engine has to handle, in order.
   private var changed: [LinkedStream] = []
@@ -169,11 +172,11 @@ struct LinkedStreams {
   var hasChanged: Bool { !changed.isEmpty }
   subscript(id: Identifier) -> LinkedStream? { streams.all.first { $0.id == id } }
 
-  fileprivate mutating func insert(_ stream: LinkedStream) { stream.place = streams.append(stream) }
+  fileprivate func insert(_ stream: LinkedStream) { stream.place = streams.append(stream) }
 
   /// Removes a stream that is over.
   /// - Returns: false if it was removed before.
-  fileprivate mutating func remove(_ stream: LinkedStream) -> Bool {
+  fileprivate func remove(_ stream: LinkedStream) -> Bool {
     guard streams.has(stream, at: stream.place) else { return false }
     if let moved = streams.remove(at: stream.place) { moved.place = stream.place }
     // If the other side has stopped reading, the outgoing channel may still be open.
@@ -182,13 +185,13 @@ struct LinkedStreams {
     return true
   }
 
-  fileprivate mutating func change(_ stream: LinkedStream) {
+  fileprivate func change(_ stream: LinkedStream) {
     guard !stream.isChanged else { return }
     stream.isChanged = true
     changed.append(stream)
   }
 
-  fileprivate mutating func takeChanged() -> LinkedStream? {
+  fileprivate func takeChanged() -> LinkedStream? {
     guard !changed.isEmpty else { return nil }
     let stream = changed.removeFirst()
     stream.isChanged = false

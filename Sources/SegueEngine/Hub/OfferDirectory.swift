@@ -58,7 +58,7 @@ final class Topic {
 
 /// The offered activities, and the apps that see them. All changes of offers happen here, so that they can be checked
 /// one by one.
-struct OfferDirectory {
+final class OfferDirectory {
   private var activities: [Identifier: KnownActivity] = [:]
   private var topics: [TopicKey: Topic] = [:]
   /// Peers that see everything.
@@ -68,7 +68,10 @@ struct OfferDirectory {
   private(set) var number: UInt64 = 0
   /// Changed routes, recorded only for the invariant checks.
   private var changes: [HubOffer] = []
-  var keepsChanges = false
+  private var keepsChanges = false
+
+  /// From now on records changed routes.
+  func keepChanges() { keepsChanges = true }
 
   var count: Int { activities.count }
   var isEmpty: Bool { activities.isEmpty }
@@ -83,28 +86,28 @@ struct OfferDirectory {
   func known(_ id: Identifier) -> KnownActivity? { activities[id] }
 
   /// Adds an unknown activity: give it an offer, or call `removeIfEmpty`.
-  mutating func activity(_ id: Identifier) -> KnownActivity {
+  func activity(_ id: Identifier) -> KnownActivity {
     if let known = activities[id] { return known }
     let activity = KnownActivity(id)
     activities[id] = activity
     return activity
   }
 
-  mutating func removeIfEmpty(_ activity: KnownActivity) {
+  func removeIfEmpty(_ activity: KnownActivity) {
     guard activity.isListed, activity.offer == nil, activity.remoteOffers.isEmpty else { return }
     activity.isListed = false
     activities[activity.id] = nil
   }
 
   /// Breaks ties between offers of one millisecond.
-  mutating func takeSequence() -> UInt64 {
+  func takeSequence() -> UInt64 {
     lastSequence += 1
     return lastSequence
   }
 
   /// An offer of this device changes.
   /// - Returns: whether it is the first.
-  mutating func countChange() -> Bool {
+  func countChange() -> Bool {
     number += 1
     return number == 1
   }
@@ -113,29 +116,29 @@ struct OfferDirectory {
 
   /// Makes it the active offer of its activity.
   /// - Parameter former: the one that it replaces.
-  mutating func enter(_ offer: HubOffer, former: HubOffer? = nil) {
+  func enter(_ offer: HubOffer, former: HubOffer? = nil) {
     set(offer, of: offer.activity)
     let shared = former.flatMap { $0.isAlike(offer) ? $0.topic : nil }
     let topic = shared ?? topic(offer.topicKey)
-    offer.topic = topic
-    offer.index = topic.offers.append(offer)
+    offer.enter(topic)
+    offer.moved(to: topic.offers.append(offer))
   }
 
   /// Undoes `enter`. The topic stays until `removeIfEmpty`.
-  mutating func take(_ offer: HubOffer) {
+  func take(_ offer: HubOffer) {
     set(nil, of: offer.activity)
     guard let topic = offer.topic else { return }
-    if let moved = topic.offers.remove(at: offer.index) { moved.index = offer.index }
+    topic.offers.remove(at: offer.index)?.moved(to: offer.index)
   }
 
-  private mutating func topic(_ key: TopicKey) -> Topic {
+  private func topic(_ key: TopicKey) -> Topic {
     if let topic = topics[key] { return topic }
     let topic = Topic(key)
     topics[key] = topic
     return topic
   }
 
-  mutating func removeIfEmpty(_ topic: Topic?) {
+  func removeIfEmpty(_ topic: Topic?) {
     guard let topic, topic.isEmpty else { return }
     topics[topic.key] = nil
   }
@@ -143,7 +146,7 @@ struct OfferDirectory {
   // MARK: Visibility
 
   /// - Returns: the offers that such an app sees.
-  mutating func subscribe(_ peer: Peer, _ app: AppIdentity) -> [Identifier] {
+  func subscribe(_ peer: Peer, _ app: AppIdentity) -> [Identifier] {
     var seen: [Identifier] = []
     for type in app.types {
       let topic = topic(Topic.key(team: app.team, type: type))
@@ -154,9 +157,9 @@ struct OfferDirectory {
     return seen
   }
 
-  mutating func subscribeToAll(_ peer: Peer) { choosers.append(peer) }
+  func subscribeToAll(_ peer: Peer) { choosers.append(peer) }
 
-  mutating func unsubscribe(_ peer: Peer, _ app: AppIdentity) {
+  func unsubscribe(_ peer: Peer, _ app: AppIdentity) {
     choosers.remove(peer)
     for type in app.types where !app.isChooser {
       guard let topic = topics[Topic.key(team: app.team, type: type)] else { continue }
@@ -170,12 +173,12 @@ struct OfferDirectory {
   var hasEmptyTopic: Bool { topics.values.contains { $0.isEmpty } }
 
   /// Makes an offer the active one; nil for none.
-  private mutating func set(_ offer: HubOffer?, of activity: KnownActivity) {
+  private func set(_ offer: HubOffer?, of activity: KnownActivity) {
     activity.offer = offer
     if keepsChanges, let remote = activity.remoteOffers.first { changes.append(remote) }
   }
 
-  mutating func addRemote(_ offer: HubOffer) {
+  func addRemote(_ offer: HubOffer) {
     offer.remote?.home.append(offer)
     offer.activity.remoteOffers.append(offer)
     offer.peer.hub?.count(offer.cost)
@@ -183,7 +186,7 @@ struct OfferDirectory {
   }
 
   /// It now comes through another hub.
-  mutating func move(_ offer: HubOffer, to peer: Peer) {
+  func move(_ offer: HubOffer, to peer: Peer) {
     offer.peer.hub?.count(-offer.cost)
     offer.move(to: peer)
     peer.hub?.count(offer.cost)
@@ -197,7 +200,7 @@ struct OfferDirectory {
   }
 
   /// No effect for an offer of this device.
-  mutating func removeRemote(_ offer: HubOffer) {
+  func removeRemote(_ offer: HubOffer) {
     guard let home = offer.remote?.home else { return }
     offer.activity.remoteOffers.remove(offer)
     offer.peer.hub?.count(-offer.cost)
@@ -210,7 +213,7 @@ struct OfferDirectory {
   }
 
   /// The first violation that `check` finds in routes changed since the last call, or nil.
-  mutating func firstChange(_ check: (HubOffer) -> StaticString?) -> StaticString? {
+  func firstChange(_ check: (HubOffer) -> StaticString?) -> StaticString? {
     guard !changes.isEmpty else { return nil }
     defer { changes.removeAll(keepingCapacity: true) }
     for index in changes.indices { if let broken = check(changes[index]) { return broken } }

@@ -26,16 +26,14 @@ final class Peer {
   /// The app that made the link; nil if it knows the end of the link, or no app made it.
   private(set) var linkOwner: LinkOwner?
   /// Its position in the hub's list of apps, or of hubs.
-  var index = 0
+  private(set) var index = 0
   /// Pending offer updates, which send the state at that time.
-  var pending = PendingUpdates()
-  /// Whether to send `ready` once nothing is pending.
-  var isReadyDue = false
+  let pending = PendingUpdates()
   private(set) var isFlushable = false
   /// The continuations in which it takes part.
-  var routes = PeerRoutes()
+  let routes = PeerRoutes()
   /// The owners of its channels.
-  var channels = ChannelTable()
+  let channels = ChannelTable()
 
   init(
     number: HubEngine.PeerNumber, _ role: Role = .unidentified, of account: Account? = nil, helloBy: Int64
@@ -50,6 +48,7 @@ final class Peer {
   func identify(as role: Role) { self.role = role }
 
   func beginClosing() { isClosing = true }
+  func moved(to index: Int) { self.index = index }
   func setFlushable(_ isFlushable: Bool) { self.isFlushable = isFlushable }
 
   func setLinkOwner(_ owner: LinkOwner) {
@@ -95,14 +94,18 @@ final class Peer {
 /// A registered app of this device.
 final class AppSession {
   let identity: AppIdentity
-  var offer: HubOffer?
-  var explanations = ExplanationQueue()
+  private(set) var offer: HubOffer?
+  let explanations = ExplanationQueue()
   /// Streams that others have requested from it.
-  var unanswered = UnansweredStreams()
+  let unanswered = UnansweredStreams()
   /// Whether it takes continuations that wait for it at the agent.
-  var acceptsDeliveries = false
+  private(set) var acceptsDeliveries = false
 
   init(_ identity: AppIdentity) { self.identity = identity }
+
+  /// - Parameter offer: nil for none.
+  func setOffer(_ offer: HubOffer?) { self.offer = offer }
+  func setAcceptsDeliveries(_ accepts: Bool) { acceptsDeliveries = accepts }
 }
 
 /// An app that has made a link, and its number for the link.

@@ -1,7 +1,7 @@
 import SegueModel
 
 /// The connections of a hub, and the identified peers.
-struct PeerTable {
+final class PeerTable {
   private var byNumber: [HubEngine.PeerNumber: Peer] = [:]
   private var byApp: [Identifier: Peer] = [:]
   private var appList = UnorderedList<Peer>()
@@ -10,6 +10,7 @@ struct PeerTable {
   private(set) var unidentified: [Peer] = []
   /// Recently departed apps. Messages for them fail at once instead of waiting for re-registration.
   private var departed = RecentIdentifiers()
+  private var linksDue = EarliestDeadline()
   /// Changes since the lists were last checked.
   private var hasChanged = false
 
@@ -25,46 +26,54 @@ struct PeerTable {
 
   // MARK: Connections
 
-  mutating func connect(_ peer: Peer) { byNumber[peer.number] = peer }
+  func connect(_ peer: Peer) { byNumber[peer.number] = peer }
 
-  mutating func disconnect(_ number: HubEngine.PeerNumber) -> Peer? { byNumber.removeValue(forKey: number) }
+  func disconnect(_ number: HubEngine.PeerNumber) -> Peer? { byNumber.removeValue(forKey: number) }
 
   // MARK: Identified peers
 
-  mutating func addUnidentified(_ peer: Peer) { unidentified.append(peer) }
-  mutating func removeUnidentified(_ peer: Peer) { unidentified.remove(peer) }
-  mutating func popLongestUnidentified() -> Peer { unidentified.removeFirst() }
+  func addUnidentified(_ peer: Peer) { unidentified.append(peer) }
+  func removeUnidentified(_ peer: Peer) { unidentified.remove(peer) }
+  func popLongestUnidentified() -> Peer { unidentified.removeFirst() }
 
-  mutating func register(_ peer: Peer, _ app: AppIdentity) {
+  func register(_ peer: Peer, _ app: AppIdentity) {
     removeUnidentified(peer)
     peer.identify(as: .app(AppSession(app)))
-    peer.index = appList.append(peer)
+    peer.moved(to: appList.append(peer))
     byApp[app.id] = peer
     hasChanged = true
   }
 
   /// - Returns: false if it is not, or no longer, registered.
-  mutating func deregister(_ peer: Peer) -> Bool {
+  func deregister(_ peer: Peer) -> Bool {
     guard let app = peer.app, byApp[app.id] === peer, appList.has(peer, at: peer.index) else { return false }
     byApp[app.id] = nil
     departed.insert(app.id)
-    if let moved = appList.remove(at: peer.index) { moved.index = peer.index }
+    appList.remove(at: peer.index)?.moved(to: peer.index)
     hasChanged = true
     return true
   }
 
-  mutating func addHub(_ peer: Peer) {
-    peer.index = hubList.append(peer)
+  func addHub(_ peer: Peer) {
+    peer.moved(to: hubList.append(peer))
     hasChanged = true
   }
 
   /// - Returns: false if it is gone.
-  mutating func removeHub(_ peer: Peer) -> Bool {
+  func removeHub(_ peer: Peer) -> Bool {
     guard hubList.has(peer, at: peer.index) else { return false }
-    if let moved = hubList.remove(at: peer.index) { moved.index = peer.index }
+    hubList.remove(at: peer.index)?.moved(to: peer.index)
     hasChanged = true
     return true
   }
+
+  // MARK: Deadlines of links
+
+  /// The uptime at which to check the links with other hubs, or nil.
+  var nextLinkDeadline: Int64? { linksDue.uptime }
+  func checkLinks(by uptime: Int64) { linksDue.set(uptime) }
+  /// - Returns: whether to check them now.
+  func takeLinksDue(_ now: Int64) -> Bool { linksDue.take(now) }
 
   // MARK: Invariants
 
@@ -75,7 +84,7 @@ struct PeerTable {
   }
 
   /// Returns whether the lists have changed since the last call.
-  mutating func takeChange() -> Bool {
+  func takeChange() -> Bool {
     defer { hasChanged = false }
     return hasChanged
   }

@@ -29,7 +29,7 @@ struct OfferUpdate: Hashable {
 }
 
 /// The pending updates for a peer, each once, in order of arrival.
-struct PendingUpdates {
+final class PendingUpdates {
   /// Up to this many are searched; beyond that a set is used.
   private static let few = 16
 
@@ -38,9 +38,8 @@ struct PendingUpdates {
   /// The entries of `order` from `start` on, if there were more than a few since it was empty.
   private var members: Set<OfferUpdate> = []
 
-  init() {}
-
-  init(_ updates: [OfferUpdate]) { for update in updates { append(update) } }
+  /// Whether to send `ready` once nothing is pending.
+  private(set) var isReadyDue = false
 
   var count: Int { order.count - start }
   var isEmpty: Bool { start == order.count }
@@ -50,7 +49,7 @@ struct PendingUpdates {
   }
 
   /// A present update keeps its position: none overtakes.
-  mutating func append(_ update: OfferUpdate) {
+  func append(_ update: OfferUpdate) {
     guard !contains(update) else { return }
     if members.isEmpty, count == Self.few { members = Set(order[start...]) }
     order.append(update)
@@ -58,7 +57,7 @@ struct PendingUpdates {
   }
 
   /// Appends it after all pending ones.
-  mutating func appendLast(_ update: OfferUpdate) {
+  func appendLast(_ update: OfferUpdate) {
     if contains(update), let place = order[start...].firstIndex(of: update) {
       order.remove(at: place)
       if !members.isEmpty { members.remove(update) }
@@ -66,14 +65,35 @@ struct PendingUpdates {
     append(update)
   }
 
-  mutating func popFirst() -> OfferUpdate? {
+  func removeAll() {
+    order = []
+    start = 0
+    members = []
+  }
+
+  /// Replaces all of them.
+  func replace(by updates: [OfferUpdate]) {
+    removeAll()
+    for update in updates { append(update) }
+  }
+
+  func expectReady() { isReadyDue = true }
+
+  /// - Returns: whether to send `ready` now.
+  func takeReady() -> Bool {
+    guard isReadyDue, isEmpty else { return false }
+    isReadyDue = false
+    return true
+  }
+
+  func popFirst() -> OfferUpdate? {
     guard start < order.count else { return nil }
     let update = order[start]
     if !members.isEmpty { members.remove(update) }
     start += 1
     if start == order.count {
       // Frees the memory of a burst.
-      self = PendingUpdates()
+      removeAll()
     } else if start >= 1_024, start * 2 >= order.count {
       order.removeFirst(start)
       start = 0

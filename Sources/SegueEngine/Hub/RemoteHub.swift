@@ -28,7 +28,7 @@ final class RemoteHub {
   /// Unordered; `OfferDirectory` keeps them consistent with their activities.
   private(set) var offers: [HubOffer] = []
   /// Its position in the list of its hub.
-  var index = 0
+  private(set) var index = 0
 
   typealias Distance = (sequence: UInt64, count: Int)
 
@@ -37,6 +37,8 @@ final class RemoteHub {
     self.id = id
     self.shortest = shortest
   }
+
+  func moved(to index: Int) { self.index = index }
 
   func route(by peer: Peer) -> HubRoute? { routes.first { $0.peer === peer } }
   func has(_ route: HubRoute) -> Bool { routes.contains { $0 === route } }
@@ -147,7 +149,7 @@ final class RemoteHub {
   // MARK: Its offers
 
   func append(_ offer: HubOffer) {
-    offer.place = offers.count
+    offer.placed(at: offers.count)
     offers.append(offer)
   }
 
@@ -156,7 +158,7 @@ final class RemoteHub {
     let last = offers.removeLast()
     guard last !== offer else { return nil }
     offers[offer.place] = last
-    last.place = offer.place
+    last.placed(at: offer.place)
     return last
   }
 
@@ -173,12 +175,12 @@ final class HubRoute {
   /// The linked hub outlives it: routes through it are removed with it.
   unowned(unsafe) let peer: Peer
   /// Its position among the routes of that hub.
-  var place = 0
+  private(set) var place = 0
   /// The hops from that hub.
   let hubs: [Identifier]
   let sequence: UInt64
   /// Whether that hub has lost it, and seeks another.
-  var isSought = false
+  private(set) var isSought = false
 
   init(to destination: RemoteHub, by peer: Peer, _ route: Route) {
     self.destination = destination
@@ -186,6 +188,9 @@ final class HubRoute {
     hubs = route.hubs
     sequence = route.sequence
   }
+
+  func moved(to place: Int) { self.place = place }
+  func noteSought() { isSought = true }
 
   var isDirect: Bool { hubs.count == 1 }
   /// The bytes that it counts as.

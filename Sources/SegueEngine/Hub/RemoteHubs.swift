@@ -1,14 +1,15 @@
 import SegueModel
 
 /// Hubs of other devices that have offers, linked with this one or not.
-struct RemoteHubs {
+final class RemoteHubs {
   private var byID: [Identifier: RemoteHub] = [:]
   private var list = UnorderedList<RemoteHub>()
   private var former = FormerRoutes()
   /// The bytes kept for linked hubs.
   let bytes = LinkedBytes()
-  /// The next deadline.
-  var due = EarliestDeadline()
+  /// The route of this hub to itself.
+  let ownRoute = OwnRoute()
+  private var due = EarliestDeadline()
 
   var all: [RemoteHub] { list.all }
   var count: Int { list.count }
@@ -16,17 +17,17 @@ struct RemoteHubs {
   subscript(id: Identifier) -> RemoteHub? { byID[id] }
 
   /// - Parameter uptime: from which on routes that were lost count.
-  mutating func add(_ id: Identifier, lostSince uptime: Int64) -> RemoteHub {
+  func add(_ id: Identifier, lostSince uptime: Int64) -> RemoteHub {
     let hub = RemoteHub(id, shortest: former.take(id, since: uptime))
-    hub.index = list.append(hub)
+    hub.moved(to: list.append(hub))
     byID[id] = hub
     return hub
   }
 
-  mutating func remove(_ hub: RemoteHub, _ now: Int64) {
+  func remove(_ hub: RemoteHub, _ now: Int64) {
     if let shortest = hub.shortest { former.note(hub.id, shortest, now) }
     byID[hub.id] = nil
-    if let moved = list.remove(at: hub.index) { moved.index = hub.index }
+    list.remove(at: hub.index)?.moved(to: hub.index)
   }
 
   /// Invariant: each is listed at its position.
@@ -34,19 +35,25 @@ struct RemoteHubs {
     list.all.indices.allSatisfy { list.all[$0].index == $0 && byID[list.all[$0].id] === list.all[$0] }
   }
 
+  /// The uptime at which to check them, or nil.
+  var nextDeadline: Int64? { due.uptime }
+  func check(by uptime: Int64) { due.set(uptime) }
+  /// - Returns: whether to check them now.
+  func takeDue(_ now: Int64) -> Bool { due.take(now) }
+
   /// Breaks reference cycles when the hub ends.
   func tearDown() { for hub in list.all { hub.tearDown() } }
 }
 
 /// The route of this hub to itself, announced anew when others have lost theirs.
-struct OwnRoute {
+final class OwnRoute {
   private(set) var sequence: UInt64 = 1
   /// The uptime from which on the sequence may be raised again.
   private var raisableAt: Int64 = 0
 
   /// Many may ask for the same reason, and one without a reason.
   /// - Returns: whether it is a new one.
-  mutating func raise(to sequence: UInt64, _ now: Int64, pause: Int64) -> Bool {
+  func raise(to sequence: UInt64, _ now: Int64, pause: Int64) -> Bool {
     guard sequence > self.sequence, now >= raisableAt else { return false }
     raisableAt = now + pause
     self.sequence += 1

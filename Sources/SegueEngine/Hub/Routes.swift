@@ -33,7 +33,7 @@ extension HubEngine {
       let known = HubRoute(to: remote, by: peer, route)
       if hasRoom(known.cost, by: peer) { remote.set(known, by: peer) }
     } else if isSought {
-      remote.route(by: peer)?.isSought = true
+      remote.route(by: peer)?.noteSought()
     } else {
       remote.set(nil, by: peer)
     }
@@ -43,7 +43,7 @@ extension HubEngine {
   /// A linked hub has lost its route to another, or to this one.
   func receivedSeek(_ id: Identifier, _ sequence: UInt64, by peer: Peer) {
     if id == identity.id {
-      if ownRoute.raise(to: sequence, now.uptime, pause: Self.seekingTime) { publishRoute(to: id) }
+      if remoteHubs.ownRoute.raise(to: sequence, now.uptime, pause: Self.seekingTime) { publishRoute(to: id) }
       return
     }
     guard let remote = remoteHubs[id], let route = remote.route, remote.seeking == nil, route.peer !== peer,
@@ -152,10 +152,10 @@ extension HubEngine {
     remote.unfollow()
   }
 
-  func checkRemoteHubs(by uptime: Int64) { remoteHubs.due.set(uptime) }
+  func checkRemoteHubs(by uptime: Int64) { remoteHubs.check(by: uptime) }
 
   func tickRemoteHubs() {
-    guard remoteHubs.due.take(now.uptime) else { return }
+    guard remoteHubs.takeDue(now.uptime) else { return }
     for remote in remoteHubs.all {
       seek(remote)
       catchUp(remote)
@@ -194,7 +194,7 @@ extension HubEngine {
 
   /// The route of this hub; nil if there is none, or it is sought.
   private func route(to id: Identifier) -> Route? {
-    if id == identity.id { return Route([id], sequence: ownRoute.sequence) }
+    if id == identity.id { return Route([id], sequence: remoteHubs.ownRoute.sequence) }
     guard let remote = remoteHubs[id], let route = remote.route, remote.seeking == nil else { return nil }
     return Route([identity.id] + route.hubs, sequence: route.sequence)
   }
@@ -202,7 +202,7 @@ extension HubEngine {
   /// Sends everything to a linked hub, from the beginning.
   func publishEverything(_ peer: Peer, _ hub: HubSession) {
     hub.forgetWhatWasTold()
-    peer.pending = PendingUpdates(remoteHubs.all.map { .route($0.id) })
+    peer.pending.replace(by: remoteHubs.all.map { .route($0.id) })
     if offers.number > 0 {
       peer.pending.append(.route(identity.id))
       listOffers(of: identity.id, to: peer)
