@@ -29,7 +29,7 @@ public final class HubEngine {
 
   let identity: HubIdentity
   let generation: UInt64
-  let startedAt: Int64
+  private let startedAt: Int64
   /// Whether only the frontmost activity is offered (R1.12).
   let offersFrontmostOnly: Bool
   /// The agent that carries the hub; nil if an app does.
@@ -195,7 +195,8 @@ public final class HubEngine {
 
   public var nextDeadline: Int64? {
     let parts = earlier(
-      earlier(peers.nextLinkDeadline, remoteHubs.nextDeadline), earlier(continuations.nextDeadline, explainedPeers.nextDeadline))
+      earlier(peers.nextLinkDeadline, remoteHubs.nextDeadline),
+      earlier(continuations.nextDeadline, explainedPeers.nextDeadline))
     return peers.unidentified.reduce(parts) { $1.isClosing ? $0 : earlier($0, $1.helloBy) }
   }
 
