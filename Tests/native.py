@@ -116,6 +116,25 @@ class Native:
         self.call("segue_receipt_get_outcome", ctypes.c_void_p(receipt), ctypes.byref(outcome))
         self.note(("outcome", outcome.value))
 
+    def resume_back(self, activity: ctypes.c_void_p) -> None:
+        """Takes the state of its own activity back (R3.10); the status comes to `seen`, after the new document."""
+
+        def ended(_: int, its: int, __: bool, error: int | None) -> None:
+            status = ctypes.c_int32(0)
+            if error is None:
+                document, length = ctypes.c_void_p(), ctypes.c_size_t()
+                self.call("segue_activity_encode", ctypes.c_void_p(its), ctypes.byref(document), ctypes.byref(length))
+                self.note(ctypes.string_at(document, length.value))
+                self.library.segue_free(document)
+            else:
+                self.call("segue_error_get_status", ctypes.c_void_p(error), ctypes.byref(status))
+            self.note(("resumed back", status.value))
+
+        pointers = [ctypes.c_void_p] * 2
+        callback = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_bool, ctypes.c_void_p)(ended)
+        self.kept.append(callback)
+        self.call("segue_activity_resume_back", activity, 0, callback, None, None, None)
+
     def fetch(self, name: str, path: str) -> None:
         """Fetches an attachment of what it has continued; the status comes to `seen`."""
 

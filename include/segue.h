@@ -778,6 +778,14 @@ typedef void (*segue_request_function)(void *context, segue_activity *activity, 
                                        const uint8_t *bytes, size_t length);
 
 /**
+ * The activity was replaced by the state that it has in the app that had continued it: segue_activity_resume_back has
+ * succeeded (R3.10). Show it.
+ *   activity  borrowed
+ *   stale     that app's will_save failed or did not answer in time, so it is an older state (R2.4)
+ */
+typedef void (*segue_did_resume_back_function)(void *context, segue_activity *activity, bool stale);
+
+/**
  * Creates a delegate for activities.
  *   context   retained until destroy
  *   delegate  out, required, owned: release with segue_activity_delegate_release
@@ -789,6 +797,8 @@ segue_status segue_activity_delegate_on_was_continued(segue_activity_delegate *d
                                                       segue_receipt_function function);
 segue_status segue_activity_delegate_on_continuation_ended(segue_activity_delegate *delegate,
                                                            segue_receipt_function function);
+segue_status segue_activity_delegate_on_did_resume_back(segue_activity_delegate *delegate,
+                                                        segue_did_resume_back_function function);
 /** Without this callback, receivers that ask for a stream get INVALID_STATE. */
 segue_status segue_activity_delegate_on_did_receive_stream(segue_activity_delegate *delegate,
                                                            segue_did_receive_stream_function function);
@@ -1195,6 +1205,36 @@ segue_status segue_restorable_create(segue_restore_state_function function, void
 /** Takes a count; NULL is fine. */
 segue_status segue_restorable_release(segue_restorable *restorable);
 
+/**
+ * Gets the result of segue_activity_resume_back; runs once, where the app's callbacks run, at the latest at the
+ * deadline. On success the activity has been replaced, and did_resume_back of its delegate has run.
+ *   activity  borrowed
+ *   stale     as for did_resume_back
+ *   error     borrowed, or NULL
+ * Errors: HANDOFF_FAILED (the other app has released or invalidated what it continued, or could not save it and has no
+ * older snapshot), CONNECTION_UNAVAILABLE (the other app, or a hub, is gone), REMOTE_APPLICATION_TIMED_OUT,
+ * LIMIT_EXCEEDED (too many continuations in progress), INVALIDATED (the activity was invalidated meanwhile),
+ * USER_CANCELLED (segue_request_cancel), CANCELLED (this app was closed).
+ */
+typedef void (*segue_resume_back_function)(void *context, segue_activity *activity, bool stale,
+                                           const segue_error *error);
+/**
+ * Takes the state of an activity back from the app that last continued it, as it is there now (R3.10), as long as that
+ * app keeps the continued activity. Works whether or not either app has it as its current activity, and whether or not
+ * it is still offered. That app's will_save runs, by its save policy (R2.9), and its delegate gets was_continued and a
+ * receipt, as for any continuation: it may discard the activity there. Here all properties but the type and the
+ * attachments are replaced, needs_save is false, and did_resume_back of the delegate runs before the function.
+ *   timeout_ms  for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
+ *   function    required
+ *   context     retained until destroy
+ *   request     out, owned: release with segue_request_release, at any time; segue_request_cancel cancels
+ * Errors: NOT_FOUND (no app has continued the activity, or only apps that declined or failed), INVALID_STATE (its state
+ * is coming back already; its app is not open), INVALIDATED, INVALID_ARGUMENT (the timeout is over 3600000).
+ */
+segue_status segue_activity_resume_back(segue_activity *activity, uint32_t timeout_ms,
+                                        segue_resume_back_function function, void *context, segue_destroy destroy,
+                                        segue_request **request);
+
 /* ------------------------------------------------------------------------------------------------------------------
  * 9. Streams and requests: for data that is too large for user_info, or takes time (R7)
  *
@@ -1314,8 +1354,9 @@ segue_status segue_activity_request(segue_activity *activity, const uint8_t *byt
                                     segue_response_function function, void *context, segue_destroy destroy,
                                     segue_request **request);
 /**
- * Stops waiting for the answer: the callback gets USER_CANCELLED. After the callback has run, this has no effect. The
- * origin is not told; its answer is dropped. Errors: INVALID_STATE (another app's request).
+ * Stops waiting for the answer, or for the state that segue_activity_resume_back asks for: the callback gets
+ * USER_CANCELLED. After the callback has run, this has no effect. Of a request the origin is not told; its answer is
+ * dropped. Errors: INVALID_STATE (another app's request).
  */
 segue_status segue_request_cancel(segue_request *request);
 /**

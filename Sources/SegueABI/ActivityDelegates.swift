@@ -19,6 +19,7 @@ final class HostActivityDelegate: ActivityDelegate {
   fileprivate var onContinuationEnded: segue_receipt_function?
   fileprivate var onDidReceiveStream: segue_did_receive_stream_function?
   fileprivate var onRequest: segue_request_function?
+  fileprivate var onDidResumeBack: segue_did_resume_back_function?
 
   init(_ context: Context) { self.context = context }
 
@@ -41,6 +42,12 @@ final class HostActivityDelegate: ActivityDelegate {
 
   override func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
     call(onContinuationEnded, activity, receipt)
+  }
+
+  override func didResumeBack(_ activity: LiveActivity, isStale: Bool) -> Bool {
+    guard let onDidResumeBack else { return false }
+    let context = self.context?.pointer
+    return handles.lend(activity, .activity) { activity in onDidResumeBack(context, activity, isStale) } != nil
   }
 
   override var takesStreams: Bool { onDidReceiveStream != nil }
@@ -131,6 +138,15 @@ public func segue_activity_delegate_on_request(
 ) -> segue_status {
   handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
     try delegate.configure { delegate.onRequest = function }
+  }
+}
+
+@_cdecl("segue_activity_delegate_on_did_resume_back") @implementation
+public func segue_activity_delegate_on_did_resume_back(
+  _ delegate: OpaquePointer?, _ function: segue_did_resume_back_function?
+) -> segue_status {
+  handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { delegate.onDidResumeBack = function }
   }
 }
 

@@ -133,3 +133,41 @@ public func segue_restorable_create(
 public func segue_restorable_release(_ restorable: OpaquePointer?) -> segue_status {
   handles.release(restorable, .restorable)
 }
+
+/// The host's callback for the state that comes back.
+private final class HostResumeBack: ResumeBack {
+  private let function: segue_resume_back_function
+  private var context: Context?
+
+  init(_ activity: LiveActivity, _ function: @escaping segue_resume_back_function, _ context: Context) {
+    self.function = function
+    self.context = context
+    super.init(activity)
+  }
+
+  override func forget() { context = nil }
+
+  override func ended(_ activity: LiveActivity, isStale: Bool, _ error: Box<SegueError>?) {
+    let context = self.context?.pointer
+    _ = handles.lend(activity, .activity) { activity in
+      if let error {
+        _ = handles.lend(error, .error) { error in function(context, activity, isStale, error) }
+      } else {
+        function(context, activity, isStale, nil)
+      }
+    }
+  }
+}
+
+@_cdecl("segue_activity_resume_back") @implementation
+public func segue_activity_resume_back(
+  _ activity: OpaquePointer?, _ timeout: UInt32, _ function: segue_resume_back_function?,
+  _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?, _ request: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  let context = Context(context, destroy)
+  return handles.call(activity, .activity) { (activity) throws(SegueError) in
+    let made = HostResumeBack(activity, try Arguments.required(function, "function"), context)
+    let timeout = try Arguments.timeout(timeout)
+    try ask(made, giving: request) { () throws(SegueError) in try made.ask(timeout: timeout) }
+  }
+}

@@ -43,16 +43,23 @@ public func segue_activity_request(
     let made = HostRequest(activity, try Arguments.required(function, "function"), context)
     let bytes = Array(try Arguments.bytes(bytes, length, "bytes", atMost: Limits.value))
     let timeout = try Arguments.timeout(timeout)
-    // Created first: once the request is sent, its callback runs.
-    let handle = try request.map { (_) throws(SegueError) in try handles.make(made as Request, .request) }
-    do throws(SegueError) {
-      try made.ask(bytes, timeout: timeout)
-    } catch {
-      if let handle { _ = handles.release(handle, .request) }
-      throw error
-    }
-    if let handle { request?.pointee = handle }
+    try ask(made, giving: request) { () throws(SegueError) in try made.ask(bytes, timeout: timeout) }
   }
+}
+
+/// Sends a request, and gives the host its handle.
+func ask(
+  _ made: Request, giving request: UnsafeMutablePointer<OpaquePointer?>?, _ send: () throws(SegueError) -> Void
+) throws(SegueError) {
+  // Created first: once the request is sent, its callback runs.
+  let handle = try request.map { (_) throws(SegueError) in try handles.make(made, .request) }
+  do throws(SegueError) {
+    try send()
+  } catch {
+    if let handle { _ = handles.release(handle, .request) }
+    throw error
+  }
+  if let handle { request?.pointee = handle }
 }
 
 @_cdecl("segue_request_cancel") @implementation

@@ -171,6 +171,14 @@ public struct Activity: Sendable {
 
   private func index(of name: String) -> Int? { attachments.firstIndex { Text.isSame($0.name, name) } }
 
+  /// Takes over the state that another app has of the same activity (R3.10). The type and the attachments stay: the
+  /// bytes of these are here.
+  public mutating func replace(with other: Activity) {
+    let attachments = self.attachments
+    self = other
+    self.attachments = attachments
+  }
+
   /// Sets the mark explicitly, which counts during a save, too (R1.7).
   public mutating func markNeedsSave(_ needsSave: Bool) {
     self.needsSave = needsSave

@@ -71,10 +71,10 @@ extension Message {
     case .listed(let version): self = .listed(coder.code(version))
     case .ready(let settling): self = .ready(settling: coder.code(last: settling))
     case .refresh: break
-    case .fetch(let continuation, let milliseconds, let receiver, let account):
+    case .fetch(let continuation, let milliseconds, let receiver, let account, let isBack):
       self = .fetch(
         coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver),
-        account: coder.code(orNull: account))
+        account: coder.code(orNull: account), isBack: coder.code(flag: isBack))
     case .state(let id, let to, let channel, let size, let isStale):
       self = .state(
         coder.code(id), to: coder.code(to), channel: coder.code(channel), size: coder.code(size),

@@ -54,8 +54,10 @@ public enum Message: Sendable {
   case refresh
 
   // Continuations. Between the hub of the receiver and that of the origin there may be others. `to` is an app.
-  /// Receiver → hub → origin. The receiver's hub fills in the receiver, and the origin's hub who is charged.
-  case fetch(Continuation, milliseconds: Int64, receiver: Receiver?, account: Identifier? = nil)
+  /// Receiver → hub → origin. The receiver's hub fills in the receiver, and the origin's hub who is charged. Back: an
+  /// origin fetches from the app that has continued its activity, and names that by the continuation instead (R3.10).
+  case fetch(
+    Continuation, milliseconds: Int64, receiver: Receiver?, account: Identifier? = nil, isBack: Bool = false)
   /// Origin → hub → receiver: the activity document comes on this channel.
   case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool)
   /// Origin or hub → receiver: no document will come.
@@ -119,6 +121,7 @@ public enum Message: Sendable {
     public let id: Identifier
     /// The origin of the activity.
     public let origin: Identifier
+    /// In a fetch back: the continuation that brought the activity to the origin.
     public let activity: Identifier
 
     public init(id: Identifier, origin: Identifier, activity: Identifier) {

@@ -13,6 +13,7 @@ private final class NoActivities: AppEngineOwner {
   func lastChange(of id: Identifier) -> Int64 { 0 }
   func answersWillSave(_ id: Identifier) -> Bool { false }
   func continuation(of id: Identifier) -> Identifier? { nil }
+  func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? { nil }
   func takesStreams(_ id: Identifier) -> Bool { false }
   func takesRequests(_ id: Identifier) -> Bool { false }
   func streamEnd(_ id: Identifier) -> StreamStatus { .open }

@@ -28,6 +28,10 @@ final class TestApp: AppEngineOwner {
   var answersWillSave = true
   /// The continuations by which activities came.
   var cameBy: [Identifier: Identifier] = [:]
+  /// The origins of these continuations.
+  var origins: [Identifier: Identifier] = [:]
+  /// The states of its own activities that have come back.
+  private(set) var resumed: [ResumedState] = []
   /// Inside will_save.
   var onSave: (TestApp) -> Void = { _ in }
   var declineReason: String?
@@ -127,6 +131,10 @@ final class TestApp: AppEngineOwner {
       events.append("continue")
       continued.append((activity, from))
       if answersContinue { engine.answer(id, handled: handles, restored: restores, now) }
+    case .resumedBack(let state):
+      resumed.append(state)
+      activities[state.activity]?.replace(with: state.state)
+      engine.answer(id, handled: true, restored: true, now)
     case .didFail(_, let error): events.append("did_fail \(error.status)")
     case nil: break
     }
@@ -138,6 +146,10 @@ final class TestApp: AppEngineOwner {
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { changes[id] ?? 0 }
   func continuation(of id: Identifier) -> Identifier? { cameBy[id] }
+  func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
+    guard let origin = origins[continuation] else { return nil }
+    return cameBy.first { $0.value == continuation }.map { ($0.key, origin) }
+  }
   func answersWillSave(_ id: Identifier) -> Bool { answersWillSave }
   func takesRequests(_ id: Identifier) -> Bool { takesRequests }
   func takesStreams(_ id: Identifier) -> Bool { takesStreams }

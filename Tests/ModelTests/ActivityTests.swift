@@ -361,4 +361,18 @@ import Testing
     activity.markNeedsSave(false)
     #expect(!activity.isDeclaredSaved)
   }
+
+  @Test func `a state that comes back replaces all but the attachments, and needs no saving (R3.10)`() throws {
+    var (mine, theirs) = (try Activity(type: "note"), try Activity(type: "note"))
+    try mine.setTitle("mine")
+    try mine.setWebpageURL("https://example.com/")
+    try mine.attach(Attachment(name: "photo", size: 3, source: AttachmentSource()))
+    try theirs.setTitle("theirs")
+    try theirs.setExpirationDate(7)
+    try theirs.attach(Attachment(name: "other", size: 3))
+    theirs.markNeedsSave(false)
+    mine.replace(with: theirs)
+    #expect(mine.title == "theirs" && mine.webpageURL == nil && mine.expirationDate == 7 && !mine.needsSave)
+    #expect(mine.attachments.map { $0.name } == ["photo"] && mine.attachments[0].source != nil)
+  }
 }

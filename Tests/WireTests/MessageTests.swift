@@ -52,6 +52,7 @@ import Testing
     .linkDown(3, SegueError(.connectionUnavailable, "cut")),
     .fetch(continuation, milliseconds: 20_000, receiver: receiver),
     .fetch(continuation, milliseconds: 1, receiver: nil),
+    .fetch(continuation, milliseconds: 1, receiver: nil, isBack: true),
     .state(id, to: id, channel: 3, size: 9, isStale: true), .refused(id, to: id, SegueError(.handoffFailed, "gone")),
     .outcome(continuation, .restored, nil, receiver: receiver), .outcomeAck(id, to: id), .peerLost(id),
     .stream(id, continuation, from: id, channel: 5, attachment: nil),

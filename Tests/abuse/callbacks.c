@@ -25,12 +25,14 @@ enum {
   REQUEST,
   RESPONSE,
   PROGRESS,
-  FETCHED
+  FETCHED,
+  DID_RESUME_BACK,
+  RESUME_BACK
 };
 const char *const callback_names[] = {
-    "will_save", "receipt",       "explain",       "offer",    "connection", "will_continue",
-    "continue",  "did_fail",      "restore_state", "link",     "log",        "did_receive_stream",
-    "stream",    "stream_result", "request",       "response", "progress",   "fetched"};
+    "will_save", "receipt",       "explain",  "offer",   "connection",         "will_continue", "continue",
+    "did_fail",  "restore_state", "link",     "log",     "did_receive_stream", "stream",        "stream_result",
+    "request",   "response",      "progress", "fetched", "did_resume_back",    "resume_back"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -256,6 +258,25 @@ void abuse_response_function(void *context, segue_activity *activity, const uint
   if (error && length)
     fail("response: bytes, and an error", "");
   sum(bytes, length);
+  lent("segue_activity", activity);
+  if (error)
+    lent("segue_error", error);
+  calls_inside();
+}
+
+void abuse_did_resume_back_function(void *context, segue_activity *activity, bool stale) {
+  (void)stale;
+  if (!begin(DID_RESUME_BACK, context))
+    return;
+  lent("segue_activity", activity);
+  calls_inside();
+}
+
+void abuse_resume_back_function(void *context, segue_activity *activity, bool stale, const segue_error *error) {
+  if (!begin(RESUME_BACK, context))
+    return;
+  if (error && stale)
+    fail("resume back: a state, and an error", "");
   lent("segue_activity", activity);
   if (error)
     lent("segue_error", error);

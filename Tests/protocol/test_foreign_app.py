@@ -74,6 +74,42 @@ def test_it_continues_an_activity_of_the_library_by_credit(native, register, lar
     assert peer.expect("outcomeAck")[0] == continuation
 
 
+def test_the_state_of_an_activity_goes_back_to_its_origin(native, register):
+    app = native()
+    app.until("ready")
+    state = document("Mine")
+    peer, id = register(TYPE)
+    peer.expect("ready")
+    handle, activity = app.offer_document(state)
+    origin = peer.expect("offer")[8]
+    continuation = uuid.uuid4()
+    peer.send_message("fetch", continuation, origin, activity, 10_000, None)
+    peer.expect("state")
+    assert peer.next_frame()[2] == state
+    assert peer.next_frame()[0] == "end"
+    peer.send_message("outcome", continuation, origin, activity, 1, 0, "", None)
+    app.until(("outcome", 1))
+    peer.expect("outcomeAck")
+
+    app.resume_back(handle)
+    name, asked_of, asked, milliseconds, receiver, _, back = peer.expect("fetch")
+    assert (asked_of, asked, back) == (id, continuation, True)
+    assert (receiver[0], receiver[3]) == (origin, "com.example.native")
+    assert 0 < milliseconds <= 20_000
+    changed = document("Ours", line=8)
+    peer.send_state(name, receiver[0], changed)
+    app.until(("resumed back", 0))
+    assert app.seen[-2] == changed
+    answered, *_, outcome, status, _, told = peer.receive_kind("outcome")[1:]
+    assert (answered, outcome, status, told) == (name, 1, 0, receiver)
+    peer.send_message("outcomeAck", name, receiver[0])
+
+    app.resume_back(handle)
+    name, *_, receiver, _, _ = peer.receive_kind("fetch")[1:]
+    peer.send_message("refused", name, receiver[0], 20, "it is not kept")
+    app.until(("resumed back", 20))
+
+
 def test_the_receiver_hears_that_the_origin_is_gone(origin):
     app, peer, _, _ = origin.continued()
     peer.expect("fetch")

@@ -96,6 +96,21 @@ static void keep(const char *title) {
     say("offered");
 }
 
+/** Its user writes into what it has continued. */
+static void write_kept(const char *title) {
+  CHECK(segue_activity_set_delegate(continued, watcher));
+  if (CHECK(segue_activity_set_title(continued, title, NUL)))
+    say("written");
+}
+
+/** R3.10 */
+static void resume_back(const char *unused) {
+  (void)unused;
+  segue_status status = segue_activity_resume_back(activity, 0, resumed_back, NULL, NULL, NULL);
+  if (status != SEGUE_OK)
+    say("resume_back %s", segue_status_name(status));
+}
+
 static void expire(const char *seconds) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -266,6 +281,7 @@ static const struct {
     {"flood", flood},         {"current", become_current},
     {"resign", resign},       {"invalidate", invalidate},
     {"dirty", dirty},         {"keep", keep},
+    {"write", write_kept},    {"resume_back", resume_back},
     {"expire", expire},       {"foreground", foreground},
     {"list", list},           {"continue", continue_offer},
     {"cancel", cancel},       {"accept", accept_waiting},
@@ -367,6 +383,7 @@ int main(int count, char **arguments) {
   CHECK(segue_activity_delegate_on_will_save(watcher, will_save));
   CHECK(segue_activity_delegate_on_was_continued(watcher, was_continued));
   CHECK(segue_activity_delegate_on_continuation_ended(watcher, continuation_ended));
+  CHECK(segue_activity_delegate_on_did_resume_back(watcher, did_resume_back));
   if (!CHECK(segue_app_open(app)))
     return 3;
   say("open");

@@ -171,6 +171,24 @@ static void tell_receipt(const char *word, segue_receipt *receipt) {
   segue_free(reason);
 }
 
+static void did_resume_back(void *context, segue_activity *self, bool stale) {
+  (void)context;
+  char *title = NULL;
+  CHECK(segue_activity_get_title(self, &title, NULL));
+  say("did_resume_back %s %s", stale ? "stale" : "fresh", title ? title : "");
+  segue_free(title);
+}
+
+static void resumed_back(void *context, segue_activity *self, bool stale, const segue_error *error) {
+  (void)context;
+  (void)self;
+  (void)stale;
+  segue_status status = SEGUE_OK;
+  if (error)
+    CHECK(segue_error_get_status(error, &status));
+  say("resumed_back %s", segue_status_name(status));
+}
+
 static void was_continued(void *context, segue_activity *self, segue_receipt *receipt) {
   (void)context, (void)self;
   tell_receipt("was_continued", receipt);

@@ -247,6 +247,30 @@ def test_what_was_continued_is_the_receivers_own(pair):
     viewer.end()
 
 
+def test_the_state_comes_back(pair):
+    """R3.10: as it is where it was continued, saved there; then that app dies."""
+    editor, viewer = pair
+    editor.ask("resume_back", "resume_back NOT_FOUND")
+    name = begin(viewer)
+    editor.hears(f"ended {name} restored .*")
+    viewer.ask("write two", "written")
+    editor.tell("resume_back")
+    viewer.hears("will_save")
+    editor.hears("did_resume_back fresh two")
+    editor.hears("resumed_back OK")
+    viewer.hears("was_continued .* restored OK fresh ")
+    viewer.hears("changed two")
+    # Its user writes on, and the origin wants that, too; but it cannot save any more.
+    viewer.ask("on_save later", "on_save later")
+    editor.tell("resume_back")
+    viewer.hears("will_save")
+    viewer.kill()
+    editor.hears("resumed_back CONNECTION_UNAVAILABLE")
+    editor.tell("resume_back")
+    editor.hears("resumed_back CONNECTION_UNAVAILABLE")
+    editor.end()
+
+
 def test_a_payload_of_16_mib_arrives(start):
     """Section 9: user_info at its hard limit; the hub is in a third process, and holds none of it."""
     start("hub").ready()

@@ -169,7 +169,7 @@ public final class AgentEngine: HubParticipant {
         starts.refused(id, SegueError(.connectionUnavailable, "the origin went away"), now)
       }
     case .outcomeAck(let id, _): if outcomes.acknowledged(id) { agent.owner.perform(.confirm(id)) }
-    case .fetch(let continuation, _, let receiver, _):
+    case .fetch(let continuation, _, let receiver, _, _):
       if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
     case .outcome(let continuation, let outcome, let error, let receiver):
       if let receiver { deliveries.answered(continuation.id, outcome, error, by: receiver, now) }

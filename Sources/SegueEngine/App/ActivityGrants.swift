@@ -28,6 +28,12 @@ final class ActivityGrants {
       .handoffFailed, "the app is not among the last that continued the activity, or it was invalidated")
   }
 
+  /// The latest for an activity.
+  /// - Parameter isOver: whether a continuation has ended.
+  func last(of activity: Identifier, where isOver: (Identifier) -> Bool) -> ActivityGrant? {
+    grants.last { $0.activity == activity && isOver($0.continuation) }
+  }
+
   func app(_ continuation: Identifier) -> Identifier? { grants.first { $0.continuation == continuation }?.app }
 
   func account(_ continuation: Identifier) -> Identifier? {

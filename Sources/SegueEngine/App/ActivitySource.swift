@@ -12,6 +12,8 @@ public protocol ActivitySource: AnyObject {
   func answersWillSave(_ id: Identifier) -> Bool
   /// The continuation that brought it here; nil if this app created it.
   func continuation(of id: Identifier) -> Identifier?
+  /// The activity that a continuation has brought here, and its origin; nil if it is not kept.
+  func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)?
   /// Whether requests for streams have a callback.
   func takesStreams(_ id: Identifier) -> Bool
   /// Whether requests have a callback.

@@ -86,6 +86,7 @@ public final class AppEngine {
   /// Withdraws the activity for ever (R1.11).
   public func invalidate(_ id: Identifier, _ now: Moment) {
     current.invalidate(id)
+    incoming.abandon(id, now)
     grants.remove(activity: id)
     saves.remove(activity: id)
     outgoing.abandon(activity: id, now)
@@ -131,6 +132,25 @@ public final class AppEngine {
   /// The offer of a continuation that the agent delivers: the engine begins it. Nil for others.
   public func deliveredOffer(of id: Identifier) -> Offer? { incoming.deliveredOffer(of: id) }
 
+  /// Takes back the state of an activity of this app from the app that last continued it (R3.10): `resumedBack` or
+  /// `didFail` is delivered.
+  /// - Parameter id: new.
+  /// - Parameter timeout: milliseconds for all of it; nil for the limit.
+  /// - Returns: why it does not begin, or nil.
+  public func resumeBack(_ activity: Identifier, id: Identifier, timeout: Int64?, _ now: Moment) -> SegueError? {
+    guard let type = app.owner.activity(activity)?.type else {
+      return SegueError(.invalidated, "activity: was invalidated, which is for ever")
+    }
+    guard let keeper = outgoing.keeper(of: activity) else {
+      return SegueError(.notFound, "activity: no app has continued it, so its state is here")
+    }
+    guard !incoming.isResumingBack(activity) else {
+      return SegueError(.invalidState, "activity: its state is coming back already")
+    }
+    incoming.resumeBack(activity, type: type, from: keeper, id: id, timeout: timeout, now)
+    return nil
+  }
+
   /// The callback that is due in a continuation, or nil.
   public func step(_ id: Identifier) -> ContinuationStep? { incoming.step(id) }
 
@@ -139,10 +159,12 @@ public final class AppEngine {
     incoming.announced(id, decline: reason, now)
   }
 
-  /// The app has answered continue: handled or not, and every restorable object restored or not (R3.4, R3.6).
+  /// The app has answered continue: handled or not, and every restorable object restored or not (R3.4, R3.6). Or it has
+  /// taken over what came back.
   public func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Moment) {
-    incoming.answer(id, handled: handled, restored: restored, now)
+    let replaced = incoming.answer(id, handled: handled, restored: restored, now)
     current.noteAnswers(now)
+    if let replaced { current.replaced(replaced, now) }
   }
 
   /// Ends a continuation before continue or did_fail; no effect afterwards.
@@ -343,8 +365,9 @@ public final class AppEngine {
       askingOrigins(now) { seen.put(offer, timing, now) }
     case .gone(let id, _): askingOrigins(now) { seen.remove(id) }
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
-    case .fetch(let continuation, let milliseconds, let receiver, let account):
-      outgoing.fetched(continuation, milliseconds: milliseconds, receiver: receiver, of: account, now)
+    case .fetch(let continuation, let milliseconds, let receiver, let account, let isBack):
+      outgoing.fetched(
+        continuation, milliseconds: milliseconds, receiver: receiver, of: account, isBack: isBack, now)
     case .state(let id, _, let channel, let size, let isStale):
       try incoming.receiveState(id, channel: channel, size: size, isStale: isStale, now)
     case .refused(let id, _, let error): incoming.refused(id, error, now)

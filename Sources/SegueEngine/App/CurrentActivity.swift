@@ -85,6 +85,12 @@ final class CurrentActivity: AppFeature {
     update(now)
   }
 
+  /// An activity was replaced by a state that needs no saving: it is the next snapshot.
+  func replaced(_ id: Identifier, _ now: Moment) {
+    save(id, .due, now)
+    changed(id, now)
+  }
+
   func setForeground(_ isForeground: Bool, _ now: Moment) {
     guard let id else { return }
     if isForeground { become(id, now) } else { save(id, .leaving, now) }

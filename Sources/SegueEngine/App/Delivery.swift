@@ -35,13 +35,31 @@ public enum Delivery: Sendable {
   case log(Severity, DiagnosticText)
 }
 
-/// The due step of a continuation of this app (R3.1, R3.2).
+/// The due step of a continuation of this app (R3.1, R3.2), or of `resumeBack`, which ends in `resumedBack` or
+/// `didFail`.
 public enum ContinuationStep: Sendable {
   /// Answer with `AppEngine.announced`.
   case willContinue(Offer)
   /// Answer with `AppEngine.answer`.
   case `continue`(Activity, ContinuedFrom)
+  /// An activity of this app has come back in this state (R3.10). Take it over, and call `AppEngine.answer`.
+  case resumedBack(ResumedState)
   case didFail(type: String, SegueError)
+}
+
+/// The state in which an activity of this app has come back. A class, because an activity is large.
+public final class ResumedState: Sendable {
+  /// The activity of this app.
+  public let activity: Identifier
+  public let state: Activity
+  /// Whether it is an older snapshot (R2.4).
+  public let isStale: Bool
+
+  init(_ activity: Identifier, _ state: Activity, isStale: Bool) {
+    self.activity = activity
+    self.state = state
+    self.isStale = isStale
+  }
 }
 
 /// Why an activity is not offered somewhere (R6.5).

@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 /// A continuation of which this app is the receiver.
-private struct IncomingContinuation {
+private final class IncomingContinuation {
   enum Phase {
     /// will_continue is due, or runs.
     case announcing
@@ -18,15 +18,23 @@ private struct IncomingContinuation {
     case continued
   }
 
+  enum Subject {
+    case offer(Offer)
+    /// An activity of this app, whose state comes back from the app that has continued it (R3.10).
+    case own(Identifier, type: String)
+  }
+
   let id: Identifier
-  let offer: Offer
+  /// Its name on the wire.
+  let continuation: Message.Continuation
+  let subject: Subject
   /// The uptime at which it fails (R3.9).
   let deadline: Int64
   /// Set if the agent delivers it, and then whether the app may have got it before (R3.8).
   var isRedelivered: Bool?
   var phase = Phase.announcing
   /// Whether will_continue has run.
-  var isAnnounced = false
+  var isAnnounced: Bool
   /// Whether the origin may know it.
   var isFetched = false
   /// The uptime by which there must be a hub (R3.14).
@@ -37,9 +45,19 @@ private struct IncomingContinuation {
   var received = 0
   var isStale = false
 
+  init(
+    _ id: Identifier, _ continuation: Message.Continuation, _ subject: Subject, deadline: Int64,
+    isAnnounced: Bool = false, isRedelivered: Bool? = nil
+  ) {
+    self.id = id
+    self.continuation = continuation
+    self.subject = subject
+    self.deadline = deadline
+    self.isAnnounced = isAnnounced
+    self.isRedelivered = isRedelivered
+  }
+
   var isDelivery: Bool { isRedelivered != nil }
-  /// Its name on the wire.
-  var wireID: Identifier { isDelivery ? id.ofDelivery : id }
 
   /// Whether did_fail or continue has run.
   var isOver: Bool {
@@ -58,9 +76,15 @@ private struct IncomingContinuation {
     }
   }
 
-  var continuation: Message.Continuation {
-    Message.Continuation(id: wireID, origin: offer.origin, activity: offer.description.id)
+  var type: String {
+    switch subject {
+    case .offer(let offer): offer.description.type
+    case .own(_, let type): type
+    }
   }
+
+  /// The activity of this app whose state comes back; nil if the app continues an offer.
+  var own: Identifier? { if case .own(let id, _) = subject { id } else { nil } }
 }
 
 /// Continuations of which this app is the receiver. Invariant: at most one is in progress.
@@ -87,11 +111,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   // MARK: For the app
 
   func begin(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Moment) {
-    for continuation in continuations where !continuation.isOver {
+    for continuation in continuations where !continuation.isOver && continuation.own == nil {
       cancel(continuation.id, SegueError(.userCancelled, "another continuation of this app took its place"), now)
     }
+    let continuation = Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
     continuations.append(
-      IncomingContinuation(id: id, offer: offer, deadline: now.uptime + (timeout ?? app.limits.continuation)))
+      IncomingContinuation(
+        id, continuation, .offer(offer), deadline: now.uptime + (timeout ?? app.limits.continuation)))
     app.deliver(.continuation(id))
   }
 
@@ -118,14 +144,16 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       description: description, origin: delivery.offer.origin, appName: delivery.offer.appName,
       bundleIdentifier: delivery.offer.bundleIdentifier, deviceName: delivery.offer.deviceName, rank: 0,
       activatedAt: now.uptime - delivery.timing.age)
+    let continuation = Message.Continuation(id: id.ofDelivery, origin: offer.origin, activity: description.id)
     waiting = IncomingContinuation(
-      id: id, offer: offer, deadline: now.uptime + delivery.milliseconds, isRedelivered: delivery.isRedelivered)
+      id, continuation, .offer(offer), deadline: now.uptime + delivery.milliseconds,
+      isRedelivered: delivery.isRedelivered)
     beginWaiting()
   }
 
   /// What the user has begun is not cancelled for a delivery.
   private func beginWaiting() {
-    guard let delivery = waiting, continuations.allSatisfy({ $0.isOver }) else { return }
+    guard let delivery = waiting, continuations.allSatisfy({ $0.isOver || $0.own != nil }) else { return }
     waiting = nil
     continuations.append(delivery)
     app.deliver(.continuation(delivery.id))
@@ -133,27 +161,46 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// The offer of a continuation that the agent delivers; nil for others.
   func deliveredOffer(of id: Identifier) -> Offer? {
-    index(of: id).flatMap { continuations[$0].isDelivery ? continuations[$0].offer : nil }
+    guard let index = index(of: id), continuations[index].isDelivery,
+      case .offer(let offer) = continuations[index].subject
+    else { return nil }
+    return offer
+  }
+
+  /// Whether the state of an activity of this app is coming back.
+  func isResumingBack(_ activity: Identifier) -> Bool { continuations.contains { $0.own == activity && !$0.isOver } }
+
+  /// Fetches the state of an activity of this app from the app that has continued it (R3.10).
+  func resumeBack(
+    _ activity: Identifier, type: String, from grant: ActivityGrant, id: Identifier, timeout: Int64?, _ now: Moment
+  ) {
+    let continuation = Message.Continuation(id: id, origin: grant.app, activity: grant.continuation)
+    continuations.append(
+      IncomingContinuation(
+        id, continuation, .own(activity, type: type),
+        deadline: now.uptime + (timeout ?? app.limits.continuation), isAnnounced: true))
+    beginFetching(at: continuations.count - 1, now)
   }
 
   func step(_ id: Identifier) -> ContinuationStep? {
     guard let index = index(of: id) else { return nil }
     guard continuations[index].isAnnounced else {
       continuations[index].isAnnounced = true
-      return .willContinue(continuations[index].offer)
+      guard case .offer(let offer) = continuations[index].subject else { return nil }
+      return .willContinue(offer)
     }
     switch continuations[index].phase {
     case .arrived(let activity, let isStale):
       continuations[index].phase = .continued
-      let continuation = continuations[index]
       beginWaiting()
-      let from = ContinuedFrom(
-        continuation: id, offer: continuation.offer, isStale: isStale,
-        isRedelivered: continuation.isRedelivered ?? false)
-      return .continue(activity, from)
-    case .failed(let error):
-      let offer = continuations.remove(at: index).offer
-      return .didFail(type: offer.description.type, error)
+      switch continuations[index].subject {
+      case .offer(let offer):
+        let from = ContinuedFrom(
+          continuation: id, offer: offer, isStale: isStale, isRedelivered: continuations[index].isRedelivered ?? false)
+        return .continue(activity, from)
+      case .own(let id, _): return .resumedBack(ResumedState(id, activity, isStale: isStale))
+      }
+    case .failed(let error): return .didFail(type: continuations.remove(at: index).type, error)
     case .announcing, .fetching, .receiving, .continued: return nil
     }
   }
@@ -166,10 +213,15 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       return fail(at: index, SegueError(.declined, DiagnosticText(of: reason)), report: .declined, now)
     }
     // A host may hold an offer too long; the receiver enforces its date, too (A18).
-    let offer = seen.list[continuations[index].offer.description.id] ?? continuations[index].offer
+    guard case .offer(let given) = continuations[index].subject else { return }
+    let offer = seen.list[given.description.id] ?? given
     if let date = offer.description.expirationDate, date <= now.date {
       return fail(at: index, SegueError(.handoffFailed, "the offer has expired"), report: nil, now)
     }
+    beginFetching(at: index, now)
+  }
+
+  private func beginFetching(at index: Int, _ now: Moment) {
     continuations[index].phase = .fetching
     if hub.isWelcome {
       fetch(at: index, now)
@@ -178,8 +230,10 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     }
   }
 
-  func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Moment) {
-    guard let index = index(of: id), case .continued = continuations[index].phase else { return }
+  /// - Returns: the activity of this app whose state has come back, if that was it.
+  func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Moment) -> Identifier? {
+    guard let index = index(of: id), case .continued = continuations[index].phase else { return nil }
+    let own = continuations[index].own
     if !handled {
       finish(at: index, .declined, SegueError(.declined, "not handled"), now)
     } else if !restored {
@@ -187,11 +241,19 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     } else {
       finish(at: index, .restored, nil, now)
     }
+    return own
   }
 
   func cancel(_ id: Identifier, _ error: SegueError, _ now: Moment) {
     guard let index = index(of: id), !continuations[index].isOver else { return }
     fail(at: index, error, report: .failed, now)
+  }
+
+  /// An activity of this app was invalidated: its state need not come back.
+  func abandon(_ activity: Identifier, _ now: Moment) {
+    for continuation in continuations where continuation.own == activity {
+      cancel(continuation.id, SegueError(.invalidated, "the activity was invalidated"), now)
+    }
   }
 
   func progress(of id: Identifier) -> (received: Int, total: Int)? {
@@ -249,6 +311,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     }
     do throws(SegueError) {
       let activity = try ActivityDocument.decode(document, userInfoLimit: Limits.value)
+      guard Text.isSame(activity.type, continuations[index].type) || continuations[index].own == nil else {
+        throw SegueError(.malformed, "it has another type")
+      }
       continuations[index].document = []
       continuations[index].phase = .arrived(activity, isStale: continuations[index].isStale)
       app.deliver(.continuation(continuations[index].id))
@@ -268,9 +333,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     fail(at: index, error, report: nil, now)
   }
 
-  /// The origin is gone.
+  /// The other app is gone.
   func peerLost(_ id: Identifier, _ now: Moment) {
-    refused(id, SegueError(.connectionUnavailable, "the origin went away"), now)
+    refused(id, SegueError(.connectionUnavailable, "the app that has the activity went away"), now)
   }
 
   // MARK: Life cycle
@@ -338,12 +403,12 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   var leak: StaticString? { continuations.isEmpty ? nil : "app: it keeps a continuation" }
 
   var brokenInvariant: StaticString? {
-    continuations.count(where: { !$0.isOver }) > 1 ? "R3.3: two continuations at a time" : nil
+    continuations.count(where: { !$0.isOver && $0.own == nil }) > 1 ? "R3.3: two continuations at a time" : nil
   }
 
   // MARK: Steps
 
-  private func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id || $0.wireID == id } }
+  private func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id || $0.continuation.id == id } }
 
   private func receiving(on channel: Link.Channel) -> Int? {
     continuations.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
@@ -352,7 +417,10 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   private func fetch(at index: Int, _ now: Moment) {
     continuations[index].isFetched = true
     let remaining = max(1, continuations[index].deadline - now.uptime)
-    hub.sendChecked(.fetch(continuations[index].continuation, milliseconds: remaining, receiver: nil), now)
+    let continuation = continuations[index]
+    hub.sendChecked(
+      .fetch(
+        continuation.continuation, milliseconds: remaining, receiver: nil, isBack: continuation.own != nil), now)
   }
 
   /// did_fail is due; sends `outcome` to the origin, if that can know the continuation.

@@ -17,6 +17,8 @@ private struct OutgoingContinuation {
   let receiver: Receiver
   /// Who is charged.
   let account: Identifier
+  /// Whether the receiver is the origin of what this app has continued, and takes its state back (R3.10).
+  let isBack: Bool
   /// The uptime at which it ends without an outcome.
   let deadline: Int64
   var phase = Phase.saving
@@ -70,22 +72,27 @@ final class OutgoingContinuations: AppFeature {
 
   func fetched(
     _ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, of account: Identifier?,
-    _ now: Moment
+    isBack: Bool, _ now: Moment
   ) {
     guard let receiver else { return }
     let account = account ?? receiver.id
+    // Back, the activity is named by the continuation that brought it here.
+    let id = isBack ? kept(continuation, by: receiver) : continuation.activity
     func refuse(_ status: Status, _ message: DiagnosticText) {
       hub.send(.refused(continuation.id, to: receiver.id, SegueError(status, message)))
     }
     if let index = index(of: continuation.id) {
-      guard continuations[index].receiver.id == receiver.id, continuations[index].activity == continuation.activity
+      guard continuations[index].receiver.id == receiver.id, continuations[index].activity == id
       else { return refuse(.handoffFailed, "this continuation is another app's") }
       return resendState(at: index, now)
     }
     guard !hasEnded(continuation.id) else { return refuse(.handoffFailed, "this continuation has ended") }
-    guard current.id == continuation.activity, let activity = app.owner.activity(continuation.activity),
-      activity.isOfferable(at: now.date)
-    else { return refuse(.handoffFailed, "the activity is no longer offered") }
+    guard let id, let activity = app.owner.activity(id) else {
+      return refuse(.handoffFailed, isBack ? "the app does not keep what it has continued" : Self.isNotOffered)
+    }
+    guard isBack || current.id == id && activity.isOfferable(at: now.date) else {
+      return refuse(.handoffFailed, Self.isNotOffered)
+    }
     guard !app.owner.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
     guard continuations.count < Self.limit,
       continuations.count(where: { $0.account == account }) < Self.limit / Account.share,
@@ -93,11 +100,24 @@ final class OutgoingContinuations: AppFeature {
     else { return refuse(.limitExceeded, "too many continuations are under way") }
     continuations.append(
       OutgoingContinuation(
-        id: continuation.id, activity: continuation.activity, receiver: receiver, account: account,
+        id: continuation.id, activity: id, receiver: receiver, account: account, isBack: isBack,
         deadline: now.uptime + milliseconds + Self.grace))
     app.log(.debug, "\(receiver.appName) continues \(activity.type)")
-    current.save(continuation.activity, .pulled(continuation.id), now)
+    current.save(id, .pulled(continuation.id), now)
     sendPulled(now)
+  }
+
+  /// The activity that a continuation has brought here, for its origin alone.
+  private func kept(_ back: Message.Continuation, by receiver: Receiver) -> Identifier? {
+    guard let kept = app.owner.kept(by: back.activity), kept.origin == receiver.id else { return nil }
+    return kept.activity
+  }
+
+  private static var isNotOffered: DiagnosticText { "the activity is no longer offered" }
+
+  /// The last app that has continued an activity, and may keep it; nil if there is none.
+  func keeper(of activity: Identifier) -> ActivityGrant? {
+    grants.last(of: activity) { index(of: $0) == nil }
   }
 
   /// The receiver asks again, through another hub (R3.14).
@@ -153,10 +173,12 @@ final class OutgoingContinuations: AppFeature {
     continuations[index].phase = .sending(channel, sent: 0)
     continuations[index].movedAt = now.uptime
     let continuation = continuations[index]
-    grants.insert(
-      ActivityGrant(
-        continuation: id, activity: continuation.activity, app: continuation.receiver.id, account: continuation.account)
-    )
+    if !continuation.isBack {
+      grants.insert(
+        ActivityGrant(
+          continuation: id, activity: continuation.activity, app: continuation.receiver.id,
+          account: continuation.account))
+    }
     hub.send(
       .state(
         id, to: continuation.receiver.id, channel: channel, size: UInt64(continuation.document.count),
@@ -235,7 +257,7 @@ final class OutgoingContinuations: AppFeature {
     else { return }
     endedUnasked.insert(continuation.id)
     let attempt = OutgoingContinuation(
-      id: continuation.id, activity: continuation.activity, receiver: receiver, account: receiver.id,
+      id: continuation.id, activity: continuation.activity, receiver: receiver, account: receiver.id, isBack: false,
       deadline: now.uptime)
     deliverReceipt(of: attempt, outcome, error, now)
   }

@@ -36,7 +36,7 @@ final class ContinuationRoute {
   /// A message for an origin that has not registered with this hub yet.
   struct Held {
     enum Message {
-      case fetch(milliseconds: Int64)
+      case fetch(milliseconds: Int64, isBack: Bool)
       case outcome(Outcome, SegueError?)
     }
 

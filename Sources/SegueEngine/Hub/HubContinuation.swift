@@ -22,9 +22,13 @@ extension HubEngine {
     Receiver(id: app.id, deviceName: identity.deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
   }
 
-  func fetch(_ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer) {
-    guard !forward(continuation, milliseconds: milliseconds, receiver, by: peer) else { return }
-    if hold(.fetch(milliseconds: milliseconds), of: continuation, receiver, for: milliseconds, from: peer) { return }
+  /// - Parameter isBack: an origin fetches from the app that has continued its activity (R3.10).
+  func fetch(
+    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, isBack: Bool, by peer: Peer
+  ) {
+    guard !forward(continuation, milliseconds: milliseconds, receiver, isBack: isBack, by: peer) else { return }
+    let message = ContinuationRoute.Held.Message.fetch(milliseconds: milliseconds, isBack: isBack)
+    if hold(message, of: continuation, receiver, for: milliseconds, from: peer) { return }
     let error = SegueError(.connectionUnavailable, "the origin is not connected")
     send(.refused(continuation.id, to: receiver.id, error), to: peer)
   }
@@ -36,32 +40,44 @@ extension HubEngine {
 
   /// False if the origin is unknown here.
   private func forward(
-    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
+    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, isBack: Bool, by peer: Peer
   ) -> Bool {
     if forwardDelivered(continuation, milliseconds: milliseconds, receiver, by: peer) { return true }
-    guard let offer = offer(of: continuation) else { return false }
+    let offer = isBack ? nil : offer(of: continuation)
+    guard let origin = isBack ? keeper(of: continuation) : offer?.peer else { return false }
     @inline(never)
     func refuse(_ error: SegueError) -> Bool {
       send(.refused(continuation.id, to: receiver.id, error), to: peer)
       return true
     }
     // An app that may not see the offer may not have the activity either (R6.2), and does not learn that it exists.
-    guard mayContinue(offer, peer), isOffered(offer) else {
+    // Back, the app that keeps the activity knows its origin.
+    if let offer, !mayContinue(offer, peer) || !isOffered(offer) {
       return refuse(SegueError(.handoffFailed, "the activity is no longer offered"))
     }
     useNewLinks(continuation, receiver, by: peer)
     if let route = continuations[continuation.id], route.attempt != nil {
-      guard route.receiverPeer === peer, route.originPeer === offer.peer else { return refuse(Self.nameIsTaken) }
+      guard route.receiverPeer === peer, route.originPeer === origin else { return refuse(Self.nameIsTaken) }
     } else if !continuations.mayUse(continuation.id, receiver.id) {
       return refuse(Self.nameIsTaken)
-    } else if offer.peer === peer
-      || begin(continuation, receiver, peer, offer.peer, milliseconds: milliseconds) == nil
-    {
+    } else if origin === peer || begin(continuation, receiver, peer, origin, milliseconds: milliseconds) == nil {
       return refuse(SegueError(.limitExceeded, "too many continuations are under way"))
     }
-    let account = offer.peer.isHub ? nil : peer.account.id
-    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver, account: account), to: offer.peer)
+    let account = origin.isHub ? nil : peer.account.id
+    send(
+      .fetch(continuation, milliseconds: milliseconds, receiver: receiver, account: account, isBack: isBack), to: origin)
     return true
+  }
+
+  /// The peer that leads to the app that has continued an activity: an app of this device, one that itself offers
+  /// something, or one at the other end of the route of its continuation. Nil if this hub knows none of these.
+  private func keeper(of back: Message.Continuation) -> Peer? {
+    if let peer = peers[app: back.origin] { return peer }
+    for hub in remoteHubs.all {
+      if let offer = hub.offers.first(where: { $0.origin == back.origin }) { return offer.peer }
+    }
+    guard let route = continuations[back.activity], route.receiver == back.origin else { return nil }
+    return route.receiverPeer
   }
 
   /// Records the attempt, to route the answers. Nil if there are too many.
@@ -116,17 +132,18 @@ extension HubEngine {
   func resumeHeld() {
     guard continuations.hasHeld else { return }
     for route in continuations.heldRoutes {
-      guard let held = route.held, case .fetch(let milliseconds) = held.message else { continue }
+      guard let held = route.held, case .fetch(let milliseconds, let isBack) = held.message else { continue }
       let remaining = max(1, milliseconds - (now.uptime - held.since))
-      if forward(route.continuation, milliseconds: remaining, held.receiver, by: route.receiverPeer) {
+      if forward(route.continuation, milliseconds: remaining, held.receiver, isBack: isBack, by: route.receiverPeer) {
         continuations.release(route)
       }
     }
   }
 
-  /// An app registered: outcomes may wait for it.
-  func sendHeldOutcomes(of origin: Identifier) {
+  /// An app registered: outcomes, and fetches of what it has continued, may wait for it.
+  func sendHeld(to origin: Identifier) {
     guard continuations.hasHeld else { return }
+    resumeHeld()
     for route in continuations.heldRoutes where route.continuation.origin == origin {
       guard let held = route.held, case .outcome(let outcome, let error) = held.message else { continue }
       if deliver(outcome, error, of: route.continuation, held.receiver, from: route.receiverPeer) {

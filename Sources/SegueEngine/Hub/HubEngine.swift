@@ -298,8 +298,8 @@ public final class HubEngine {
     case .publish(let description, let timing, let activation):
       put(description, timing, activation: activation, by: peer, app)
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { withdraw(offer) }
-    case .fetch(let continuation, let milliseconds, let named, _):
-      fetch(continuation, milliseconds: milliseconds, receiver(app, named: named), by: peer)
+    case .fetch(let continuation, let milliseconds, let named, _, let isBack):
+      fetch(continuation, milliseconds: milliseconds, receiver(app, named: named), isBack: isBack, by: peer)
     case .state(let id, _, let channel, let size, let isStale):
       try state(id, channel: channel, size: size, isStale: isStale, from: peer)
     case .refused(let id, _, let error): refused(id, error, by: peer)

@@ -23,7 +23,7 @@ extension HubEngine {
     subscribe(peer, app)
     peer.pending.expectReady()
     sendPending(peer)
-    sendHeldOutcomes(of: app.id)
+    sendHeld(to: app.id)
     reportPresence(of: peer)
   }
 

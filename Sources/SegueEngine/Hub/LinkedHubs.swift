@@ -98,9 +98,9 @@ extension HubEngine {
     case .list(let id, let list): receivedList(of: id, list, by: peer)
     case .listed(let version): receivedListed(version, by: peer)
     case .refresh: dropRoutes(by: peer, hub)
-    case .fetch(let continuation, let milliseconds, let receiver, _):
+    case .fetch(let continuation, let milliseconds, let receiver, _, let isBack):
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
-      fetch(continuation, milliseconds: milliseconds, receiver, by: peer)
+      fetch(continuation, milliseconds: milliseconds, receiver, isBack: isBack, by: peer)
     case .state(let id, _, let channel, let size, let isStale):
       try state(id, channel: channel, size: size, isStale: isStale, from: peer)
     case .refused(let id, _, let error): refused(id, error, by: peer)

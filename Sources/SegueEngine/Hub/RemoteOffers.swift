@@ -36,8 +36,7 @@ extension HubEngine {
     }
     choose(activity)
     publishToHubs(.offer(remote.id, told.description.id))
-    resumeHeld()
-    sendHeldOutcomes(of: told.origin)
+    sendHeld(to: told.origin)
   }
 
   func receivedGone(_ id: Identifier, _ version: OffersVersion, by peer: Peer) {

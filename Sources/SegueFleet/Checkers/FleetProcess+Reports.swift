@@ -25,6 +25,13 @@ extension FleetProcess {
     expects(.request(number), by: deadline)
   }
 
+  /// The app takes the state of an activity back.
+  /// - Parameter deadline: the uptime by which it has to have come, or failed.
+  public func resumesBack(_ id: Identifier, deadline: Int64) {
+    fleet.trace(name, "resumes back")
+    expects(.resumption(id), by: deadline)
+  }
+
   /// The app asks the origin of a continued activity for a stream, or how a stream has ended.
   /// - Parameter deadline: the uptime by which it has to have an answer.
   public func waits(forStream id: Identifier, _ what: StaticString, deadline: Int64) {
@@ -90,7 +97,10 @@ extension FleetProcess {
       complain(obligations.end(id))
     case .didFail(let type, let error):
       fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
-      complain(obligations.end(id))
+      complain(obligations.isResumed(id) ? obligations.answer(.resumption(id)) : obligations.end(id))
+    case .resumedBack(let resumed):
+      trace(resumed.isStale ? "resumed back (stale)" : "resumed back", resumed.state.type, resumed.state.title)
+      complain(obligations.answer(.resumption(id)))
     }
   }
 

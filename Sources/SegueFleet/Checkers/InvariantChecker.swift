@@ -140,6 +140,7 @@ final class InvariantChecker {
     case .continuation: report(process.name, "R3.9: a continuation has not ended by its deadline")
     case .question: report(process.name, "R6.5: explain was not answered")
     case .request: report(process.name, "R7.5: a request has not ended by its deadline")
+    case .resumption: report(process.name, "R3.10: a state has not come back, or failed to, by its deadline")
     case .stream: report(process.name, "R7.3: it was not told in time of a stream, or of how one has ended")
     }
   }

@@ -7,6 +7,8 @@ struct ObligationTracker {
     case continuation(Identifier)
     case question(UInt64)
     case request(UInt64)
+    /// The state of an activity that comes back.
+    case resumption(Identifier)
     /// A stream that was asked for, or whose end was asked for.
     case stream(Identifier)
   }
@@ -48,12 +50,15 @@ struct ObligationTracker {
       case .continuation: "R3.2: a continuation is no question"
       case .question: "R6.5: a question was answered twice, or out of nothing"
       case .request: "R7.5: a request was answered twice, or out of nothing"
+      case .resumption: "R3.10: a state has come back twice, or out of nothing"
       case .stream: "R7.3: of a stream something was answered twice, or out of nothing"
       }
     }
     asked.remove(at: index)
     return nil
   }
+
+  func isResumed(_ id: Identifier) -> Bool { asked.contains { $0.key == .resumption(id) } }
 
   /// - Returns: the violation, or nil.
   mutating func announce(_ id: Identifier) -> StaticString? {
@@ -105,7 +110,7 @@ struct ObligationTracker {
     let deadline: Int64? =
       switch key {
       case .continuation(let id): open.first { $0.id == id }?.deadline
-      case .question, .request, .stream: asked.first { $0.key == key }?.deadline
+      case .question, .request, .resumption, .stream: asked.first { $0.key == key }?.deadline
       }
     return deadline.map { max($0, resumedAt) + Self.slack }
   }

@@ -5,6 +5,12 @@ import SegueModel
 enum HistoryEvent {
   /// An activity of the app is in a new state; nil if it has ended.
   case activity(Identifier, Activity?)
+  /// An activity that the app has continued is in a new state.
+  case kept(ContinuedFrom, Activity)
+  /// The app begins to take the state of its activity back: under this name, of that activity.
+  case resumes(Identifier, Identifier)
+  /// The state of its activity was replaced by one that came back.
+  case replaced(Identifier, Activity)
   /// The app begins a continuation.
   case continues(Identifier, Offer)
   /// The app, as the receiver, intends this outcome.

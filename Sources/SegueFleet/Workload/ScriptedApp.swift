@@ -10,25 +10,11 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   let savePolicy: SavePolicy
   private var due: [Delivery] = []
 
-  private final class Known {
-    let id: Identifier
-    var activity: Activity
-    var changedAt: Int64
-    /// The number of pending will_save callbacks.
-    var saves = 0
-    /// Text of the user that was not reported to the library; will_save writes it. Nil if there is none.
-    var draft: Int?
-
-    init(_ id: Identifier, _ activity: Activity, _ changedAt: Int64) {
-      self.id = id
-      self.activity = activity
-      self.changedAt = changedAt
-    }
-  }
-
   /// The most activities that it keeps; the oldest is dropped, as if it were invalidated.
-  private static let activityLimit = 4
-  private var activities: [Known] = []
+  static let activityLimit = 4
+  private var activities: [KnownActivity] = []
+  /// What it has continued: ScriptedApp+Resumptions.swift.
+  var kept: [KnownActivity] = []
 
   // How it answers.
   var answersSaves = true
@@ -41,7 +27,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   /// The text that will_save writes into the activity; nil for none.
   var numberOnSave: Int?
   private var pendingSaves: [(activity: Identifier, save: UInt64)] = []
-  private var pendingAnswers: [Identifier] = []
+  private(set) var pendingAnswers: [Identifier] = []
   private var pendingRequests: [(number: UInt64, bytes: [UInt8])] = []
   /// Whether it reads from its streams.
   var readsStreams = true
@@ -110,7 +96,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   func becomeCurrent(_ id: Identifier, _ activity: Activity) {
     observe(.activity(id, activity))
     if activities.count == Self.activityLimit { invalidate(0) }
-    activities.append(Known(id, activity, process.now.uptime))
+    activities.append(KnownActivity(id, activity, process.now.uptime))
     becomeCurrent(activities.count - 1)
   }
 
@@ -134,25 +120,35 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   }
 
   func change(_ index: Int, _ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
-    let known = activities[index]
+    try self.change(activities[index], change)
+  }
+
+  func change(
+    _ known: KnownActivity, _ change: (inout Activity) throws(SegueError) -> Void
+  ) throws(SegueError) {
     let former = Self.number(of: known.activity)
     try change(&known.activity)
     if Self.number(of: known.activity) != former { known.draft = nil }
-    observe(.activity(known.id, known.activity))
+    observe(known, in: known.activity)
     known.changedAt = process.now.uptime
     process.does("changes", known.activity.title)
     perform { $0.changed(known.id, $1) }
   }
 
   /// Its user writes, and the app does not report it, not even by `needs_save` (R2.9).
-  func edit(_ index: Int, _ number: Int) throws(SegueError) {
-    let known = activities[index]
+  func edit(_ index: Int, _ number: Int) throws(SegueError) { try edit(activities[index], number) }
+
+  func edit(_ known: KnownActivity, _ number: Int) throws(SegueError) {
     known.draft = number
     process.does("edits", Self.title(number))
     guard case .whenPulled = savePolicy else { return }
     var written = known.activity
     try Self.write(number, to: &written)
-    observe(.activity(known.id, written))
+    observe(known, in: written)
+  }
+
+  private func observe(_ known: KnownActivity, in state: Activity) {
+    if let from = known.from { observe(.kept(from, state)) } else { observe(.activity(known.id, state)) }
   }
 
   /// Declares its activity up to date (R2.9).
@@ -313,14 +309,14 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   private func run(_ save: UInt64, of activity: Identifier) {
     perform { engine, _ in engine.saveBegan(save) }
-    if let index = activities.firstIndex(where: { $0.id == activity }) {
-      if activities[index].saves == 0, case .whenNeeded = savePolicy {
+    if let known = known(activity) {
+      if known.saves == 0, case .whenNeeded = savePolicy {
         process.complain("R2.2: will_save, and nothing needs saving")
       }
-      activities[index].saves = 0
-      if let number = numberOnSave ?? activities[index].draft {
+      known.saves = 0
+      if let number = numberOnSave ?? known.draft {
         // What a string of digits holds always fits.
-        try? change(index) { (activity) throws(SegueError) in
+        try? change(known) { (activity) throws(SegueError) in
           try activity.update(whileSaving: true) { (activity) throws(SegueError) in
             try Self.write(number, to: &activity)
           }
@@ -338,11 +334,15 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     case .willContinue:
       if declines { observe(.answers(id, .declined)) }
       perform { $0.announced(id, decline: declines ? "not now" : nil, $1) }
-    case .continue(_, let from):
+    case .continue(let state, let from):
+      keep(state, from)
       request(from)
       askStream(from)
       guard answersContinue else { return pendingAnswers.append(id) }
       answer(id)
+    case .resumedBack(let resumed):
+      if let known = known(resumed.activity) { replace(known, with: resumed.state) }
+      perform { $0.answer(id, handled: true, restored: true, $1) }
     case .didFail: break
     }
   }
@@ -351,7 +351,13 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
   func lastChange(of id: Identifier) -> Int64 { known(id)?.changedAt ?? 0 }
-  func continuation(of id: Identifier) -> Identifier? { nil }
+  func continuation(of id: Identifier) -> Identifier? { known(id)?.from?.continuation }
+  func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
+    for known in kept {
+      if let from = known.from, from.continuation == continuation { return (known.id, from.offer.origin) }
+    }
+    return nil
+  }
   func answersWillSave(_ id: Identifier) -> Bool { true }
   func takesStreams(_ id: Identifier) -> Bool { true }
   func takesRequests(_ id: Identifier) -> Bool { true }
@@ -363,5 +369,10 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     known.activity.markNeedsSave(needsSave)
   }
 
-  private func known(_ id: Identifier) -> Known? { activities.first { $0.id == id } }
+  private func known(_ id: Identifier) -> KnownActivity? {
+    activities.first { $0.id == id } ?? kept.first { $0.id == id }
+  }
+
+  /// The identifier of an activity of its own.
+  func identifier(of index: Int) -> Identifier { activities[index].id }
 }

@@ -17,6 +17,7 @@ public class Workload {
 
   /// Chance of the agents: workloads without any are what they would be if there were none.
   private var agentChance: AgentChance
+  private var resumptionChance: ResumptionChance
 
   static let types = ["com.example.note", "com.example.mail"]
 
@@ -36,6 +37,7 @@ public class Workload {
     self.appCount = appCount
     random = SeededRandom(seed: fleet.seed ^ 0x5e90_e5e9_0e5e_90e5)
     agentChance = AgentChance(seed: fleet.seed)
+    resumptionChance = ResumptionChance(seed: fleet.seed)
   }
 
   func start(_ count: Int) throws(SegueError) {
@@ -142,6 +144,7 @@ public class Workload {
       }
     }
     agentChance.act(on: devices)
+    try resumptionChance.act(on: apps, nextNumber)
     fleet.advance(pause())
   }
 

@@ -9,6 +9,15 @@ struct ActivityTable {
 
   subscript(id: Identifier) -> LiveActivity? { activities[id] }
 
+  /// The activity that a continuation has brought, and its origin; nil if it is not kept.
+  func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
+    for activity in activities.values {
+      guard let from = activity.continuedFrom, from.continuation == continuation else { continue }
+      return (activity.id, from.offer.origin)
+    }
+    return nil
+  }
+
   mutating func add(_ activity: LiveActivity) { activities[activity.id] = activity }
 
   mutating func remove(_ id: Identifier) -> LiveActivity? { activities.removeValue(forKey: id) }

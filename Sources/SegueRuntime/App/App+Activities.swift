@@ -56,6 +56,9 @@ extension App: ActivitySource {
   public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.setNeedsSaveQuietly(needsSave) }
   public func lastChange(of id: Identifier) -> Int64 { activities[id]?.changedAt ?? 0 }
   public func continuation(of id: Identifier) -> Identifier? { activities[id]?.continuedFrom?.continuation }
+  public func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
+    activities.kept(by: continuation)
+  }
   public func answersWillSave(_ id: Identifier) -> Bool { activities.delegate(of: id)?.answersWillSave ?? false }
   public func takesStreams(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesStreams ?? false }
   public func takesRequests(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesRequests ?? false }

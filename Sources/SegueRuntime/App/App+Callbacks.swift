@@ -143,11 +143,14 @@ extension App: AppEngineOwner {
   // MARK: Continuations
 
   private func step(of id: Identifier) -> CallbackInvocation {
-    guard let engine, let continuation = pending.continuation(id) ?? delivered(id, engine) else { return Self.nothing }
+    guard let engine else { return Self.nothing }
+    if case .resumption(let request)? = pending[id] { return step(of: id, request, engine) }
+    guard let continuation = pending.continuation(id) ?? delivered(id, engine) else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
     guard let step = engine.step(id) else { return Self.nothing }
     environment.process?.noteCallback(step, of: id)
     switch step {
+    case .resumedBack: return Self.nothing
     case .willContinue(let offer): return willContinue(offer, continuation)
     case .continue(let state, let from): return `continue`(state, from, continuation)
     case .didFail(let type, let error):
@@ -163,6 +166,30 @@ extension App: AppEngineOwner {
     let continuation = Continuation(id: id, offer: offer, app: self)
     pending.add(id, .continuation(continuation))
     return continuation
+  }
+
+  private func step(of id: Identifier, _ request: ResumeBack, _ engine: AppEngine) -> CallbackInvocation {
+    guard let step = engine.step(id) else { return Self.nothing }
+    environment.process?.noteCallback(step, of: id)
+    pending.remove(id)
+    switch step {
+    case .resumedBack(let resumed):
+      let isStale = resumed.isStale
+      let tell = tell(request.activity) { delegate, activity in delegate.didResumeBack(activity, isStale: isStale) }
+      return {
+        request.activity.replace(with: resumed.state)
+        self.performIfOpen { $0.answer(id, handled: true, restored: true, $1) }
+        _ = tell()
+        request.ended(isStale: isStale, nil)
+        return true
+      }
+    case .didFail(_, let error):
+      return {
+        request.ended(isStale: false, error)
+        return true
+      }
+    case .willContinue, .continue: return Self.nothing
+    }
   }
 
   private func willContinue(_ offer: Offer, _ continuation: Continuation) -> CallbackInvocation {

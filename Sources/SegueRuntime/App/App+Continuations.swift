@@ -17,9 +17,24 @@ extension App {
     return continuation
   }
 
-  func cancel(_ continuation: Continuation) {
+  func cancel(_ continuation: Identifier) {
     let error = SegueError(.userCancelled, "the user cancelled")
-    performIfOpen { $0.cancel(continuation.id, error, $1) }
+    performIfOpen { $0.cancel(continuation, error, $1) }
+  }
+
+  /// Throws NOT_FOUND, INVALID_STATE, INVALIDATED.
+  /// - Parameter timeout: milliseconds; nil for the limit.
+  func resumeBack(_ request: ResumeBack, timeout: Int64?) throws(SegueError) {
+    let (id, activity) = (try newIdentifier(), request.activity.id)
+    var objection: SegueError?
+    try perform { engine, now in
+      objection = engine.resumeBack(activity, id: id, timeout: timeout, now)
+      guard objection == nil else { return }
+      request.begin(id)
+      pending.add(id, .resumption(request))
+      environment.process?.resumesBack(id, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+    }
+    if let objection { throw objection }
   }
 
   /// Nil if it has ended.

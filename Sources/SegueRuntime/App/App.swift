@@ -220,6 +220,7 @@ public final class App: Handled {
         switch operation {
         case .continuation(let continuation): continuation.end(isAppClosed: true)
         case .request(let request): request.forget()
+        case .resumption(let request): request.forget()
         case .link(let link): link.forget()
         case .explanation, .stream: break
         }

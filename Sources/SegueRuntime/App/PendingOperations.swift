@@ -7,6 +7,7 @@ struct PendingOperations {
     case explanation(ExplainCallback)
     case link(LiveLink)
     case request(Request)
+    case resumption(ResumeBack)
     case stream(StreamRequestCallback)
   }
 

@@ -43,7 +43,7 @@ public final class Continuation: Handled {
   /// The offer that it continues.
   public var heldOffer: HeldOffer { HeldOffer(offer, app.environment) }
 
-  public func cancel() { app.cancel(self) }
+  public func cancel() { app.cancel(id) }
 
   /// The received and total bytes of the payload (total is 0 until known). After the end, the last figures.
   public var progress: (received: Int, total: Int) { app.progress(of: self) ?? lock.withLock { lastProgress } }

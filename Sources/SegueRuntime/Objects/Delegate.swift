@@ -72,6 +72,7 @@ open class ActivityDelegate: Delegate {
   /// False if there is no such callback.
   open func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
   open func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
+  open func didResumeBack(_ activity: LiveActivity, isStale: Bool) -> Bool { false }
   /// Whether `didReceiveStream` does anything.
   open var takesStreams: Bool { false }
   open func didReceiveStream(_ activity: LiveActivity, _ stream: LiveStream) -> Bool { false }

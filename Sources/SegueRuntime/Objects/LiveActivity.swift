@@ -69,6 +69,14 @@ public final class LiveActivity: Handled {
     if mustTell { app?.changed(self) }
   }
 
+  /// Takes over a state that has come back (R3.10). The engine learns it by the answer.
+  func replace(with state: Activity) {
+    lock.withLock {
+      self.state.replace(with: state)
+      lastChange = now.uptime
+    }
+  }
+
   /// Sets only the mark: cheap, and only the first of many calls reaches the engine (R2.3).
   public func setNeedsSave(_ needsSave: Bool) {
     let mustTell = lock.withLock {

@@ -4,7 +4,7 @@ import SegueTransport
 
 /// A request, as the host holds it (R7.5): its own, which it can cancel, or another app's, which it has to answer.
 open class Request: Handled {
-  private let activity: LiveActivity
+  final let activity: LiveActivity
   /// Whether it is another app's request.
   private let isToAnswer: Bool
   private let lock = Lock()
@@ -45,7 +45,7 @@ open class Request: Handled {
   func begin(_ number: UInt64) { self.number = number }
 
   /// Throws INVALID_STATE if it is another app's.
-  public final func cancel() throws(SegueError) {
+  open func cancel() throws(SegueError) {
     guard !isToAnswer else { throw SegueError(.invalidState, "request: of another app; respond or refuse") }
     activity.app?.performIfOpen { engine, _ in engine.cancelRequest(number) }
   }

@@ -13,6 +13,8 @@ final class Attempt {
   let receiver: AppIdentity
   /// The activity as its app had it when the attempt began; nil if it was gone.
   let state: Activity?
+  /// How often the activity had been replaced by then (R3.10).
+  let replacements: Int
   var callbacks: [Callback] = []
   /// The state of the activity that the receiver got.
   var number: Int?
@@ -20,10 +22,11 @@ final class Attempt {
   var answer: Outcome?
   var receipt: Receipt?
 
-  init(_ activity: Identifier, _ receiver: AppIdentity, _ state: Activity?) {
+  init(_ activity: Identifier, _ receiver: AppIdentity, _ state: Activity?, replacements: Int) {
     self.activity = activity
     self.receiver = receiver
     self.state = state
+    self.replacements = replacements
   }
 }
 

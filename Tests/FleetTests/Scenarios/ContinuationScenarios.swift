@@ -11,6 +11,7 @@ extension CheckedWorkload {
     case saving, savePolicy
     case changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, linking,
       cut
+    case resumingBack, resumingFails
     case requesting, tooLarge, unanswered, requestHubDies
     case strained, crowded
     case streaming, streamEnds, streamSideDies, streamYoungHub, streamHubDies, streamSilence, fetching
@@ -51,6 +52,8 @@ extension CheckedWorkload {
     case .cut: try tryCut(fixture)
     case .strained: try tryStrained(fixture)
     case .crowded: try tryCrowded(fixture)
+    case .resumingBack: try tryResumingBack(fixture)
+    case .resumingFails: try tryResumingFails(fixture)
     case .requesting: try tryRequesting(fixture)
     case .tooLarge: try tryTooLarge(fixture)
     case .unanswered: try tryUnanswered(fixture)

@@ -12,6 +12,7 @@ final class HistoryChecker {
   private var events: [Identifier: [(event: Delivery.OfferEvent, id: Identifier)]] = [:]
   private var fetches: [Identifier: Bool] = [:]
   private var requests: [Asked] = []
+  private var resumptions = ResumptionHistory()
 
   subscript(id: Identifier) -> Attempt? { attempts[id] }
 
@@ -19,9 +20,15 @@ final class HistoryChecker {
   func violation(by event: HistoryEvent, at app: ScriptedApp) -> StaticString? {
     switch event {
     case .activity(let id, let state): states[id] = state
+    case .kept(let from, let state): resumptions.note(state, from)
+    case .resumes(let id, let activity): resumptions.begin(id, of: activity)
+    case .replaced(let id, let state):
+      states[id] = state
+      resumptions.noteReplaced(id, state)
     case .continues(let id, let offer):
       let activity = offer.description.id
-      attempts[id] = Attempt(activity, app.identity, states[activity])
+      attempts[id] = Attempt(
+        activity, app.identity, states[activity], replacements: resumptions.replacements(of: activity).count)
     case .answers(let id, let outcome): attempts[id]?.answer = outcome
     case .step(let step, let id): return violation(by: step, of: id)
     case .receipt(let receipt, let activity): return violation(by: receipt, of: activity)
@@ -42,6 +49,7 @@ final class HistoryChecker {
     switch step {
     case .willContinue: attempts[id]?.callbacks.append(.willContinue)
     case .didFail(_, let error): attempts[id]?.callbacks.append(.failed(error.status))
+    case .resumedBack(let resumed): return resumptions.violation(by: resumed, id)
     case .continue(let activity, let from):
       attempts[id]?.callbacks.append(.continued(isStale: from.isStale))
       attempts[id]?.number = ScriptedApp.number(of: activity)
@@ -55,7 +63,11 @@ final class HistoryChecker {
     if activity.needsSave { return "R3.12: a continued activity arrives dirty" }
     guard let number = attempt.number else { return "R1.2: a payload was damaged on its way" }
     guard let state = attempt.state, let before = ScriptedApp.number(of: state), !from.isStale else { return nil }
-    if number < before { return "R2.2: an older state was handed over than there was when it was continued" }
+    // The activity may have been replaced by an older state since (R3.10).
+    let replacements = resumptions.replacements(of: attempt.activity)[attempt.replacements...]
+    if number < min(before, replacements.min() ?? before) {
+      return "R2.2: an older state was handed over than there was when it was continued"
+    }
     if number == before, activity.userInfo != state.userInfo { return "R1.2: a payload was changed on its way" }
     return nil
   }
@@ -82,6 +94,9 @@ final class HistoryChecker {
   func takeEvents(of app: ScriptedApp) -> [(event: Delivery.OfferEvent, id: Identifier)] {
     events.removeValue(forKey: app.identity.id) ?? []
   }
+
+  /// The number of the state that came back; nil if none did.
+  func cameBack(_ id: Identifier) -> Int? { resumptions.ended[id] }
 
   /// Returns the request of an app; nil if there is none under that number.
   func asked(_ number: UInt64, by app: ScriptedApp) -> Asked? { index(number, app).map { requests[$0] } }

@@ -15,6 +15,8 @@ final class ObservedApp: ScriptedApp {
   /// The last explanation; nil while it waits for one.
   private(set) var reasons: [Reason]?
   private(set) var lastContinued: ContinuedFrom?
+  /// The errors of continuations and resumptions.
+  private(set) var failures: [SegueError] = []
   /// The reported ends of streams, latest last.
   var streamEnds: [StreamStatus] = []
   /// The results of the streams that it has asked for.
@@ -48,6 +50,7 @@ final class ObservedApp: ScriptedApp {
 
   override func observe(_ event: HistoryEvent) {
     if case .step(.continue(_, let from), _) = event { lastContinued = from }
+    if case .step(.didFail(_, let error), _) = event { failures.append(error) }
     process.complain(history.violation(by: event, at: self))
   }
 

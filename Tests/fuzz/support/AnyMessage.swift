@@ -3,6 +3,13 @@ import SegueWire
 
 /// Messages of all kinds, with identifiers that meet again. A new kind is a line here.
 extension Input {
+  private mutating func fetch() -> Message {
+    let (continuation, milliseconds) = (continuation(), milliseconds())
+    return .fetch(
+      continuation, milliseconds: milliseconds, receiver: receiver(), account: bool() ? identifier() : nil,
+      isBack: milliseconds % 4 == 3)
+  }
+
   mutating func message() -> Message {
     switch number(below: 42) {
     case 0: .hello(app(identifier()), version: version(), minimum: version())
@@ -18,9 +25,7 @@ extension Input {
     case 7: .offer(offer(), timing(), bool() ? origin() : nil)
     case 8: .gone(identifier(), bool() ? version(of: identifier()) : nil)
     case 9: .ready(settling: Int64(number() % 2_000))
-    case 10:
-      .fetch(
-        continuation(), milliseconds: milliseconds(), receiver: receiver(), account: bool() ? identifier() : nil)
+    case 10: fetch()
     case 11:
       .state(identifier(), to: appIdentifier(), channel: channel(), size: number(), isStale: bool())
     case 12: .refused(identifier(), to: appIdentifier(), error())

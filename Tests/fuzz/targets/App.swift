@@ -123,7 +123,9 @@ private final class App: AppEngineOwner {
     case 0:
       activities[id] = nil
       engine.invalidate(id, now)
-    case 1: engine.resignCurrent(id, now)
+    case 1:
+      engine.resignCurrent(id, now)
+      resumeBack(id)
     case 2:
       try? activities[id]?.setExpirationDate(now.date + Double(input.byte()) - 8)
       engine.changed(id, now)
@@ -139,6 +141,14 @@ private final class App: AppEngineOwner {
     nextContinuation += 1
     continuations.append((id, false))
     engine.continue(offer, id: id, timeout: input.bool() ? Int64(input.byte()) * 10 : nil, now)
+  }
+
+  private func resumeBack(_ activity: Identifier) {
+    guard !engine.isClosed, nextContinuation < 16 else { return }
+    let id = Identifier(high: 0, low: nextContinuation)
+    guard engine.resumeBack(activity, id: id, timeout: nil, now) == nil else { return }
+    nextContinuation += 1
+    continuations.append((id, true))
   }
 
   /// What was left open before.
@@ -205,6 +215,11 @@ private final class App: AppEngineOwner {
       } else {
         unanswered.append(id)
       }
+    case .resumedBack(let resumed):
+      require(activities[resumed.activity] != nil, "what was invalidated comes back (R3.10)")
+      continuations.remove(at: index)
+      activities[resumed.activity]?.replace(with: resumed.state)
+      engine.answer(id, handled: true, restored: true, now)
     case .didFail:
       require(continuations[index].isAnnounced, "did_fail before will_continue (R3.1)")
       continuations.remove(at: index)
@@ -217,6 +232,10 @@ private final class App: AppEngineOwner {
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { now.uptime }
   func continuation(of id: Identifier) -> Identifier? { answers & 32 == 0 ? nil : continuedFrom?.continuation }
+  func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
+    guard answers & 32 != 0, let id = activities.keys.min() else { return nil }
+    return (id, continuation)
+  }
   func answersWillSave(_ id: Identifier) -> Bool { answers & 32 == 0 }
   func takesStreams(_ id: Identifier) -> Bool { answers & 64 == 0 }
   func takesRequests(_ id: Identifier) -> Bool { answers & 64 == 0 }

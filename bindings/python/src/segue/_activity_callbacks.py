@@ -39,6 +39,12 @@ class ActivityCallbacks(Hooked):
         def on_continuation_ended(self, *args: Any, **kwargs: Any) -> Any: ...
 
         @overload
+        def on_did_resume_back(self, stale: bool, /) -> Any: ...
+        @overload
+        def on_did_resume_back(self, handler: Handler1[bool], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_did_resume_back(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
         def on_did_receive_stream(self, stream: Stream, /) -> Any: ...
         @overload
         def on_did_receive_stream(self, handler: Handler1[Stream], /, *args: Any, **kwargs: Any) -> Any: ...
@@ -58,6 +64,10 @@ class ActivityCallbacks(Hooked):
             doc="Another app continued it and restored everything (R3.6). May invalidate the activity, to move it.",
         )
         on_continuation_ended = hook("receipt", doc="An attempt ended, whatever its outcome.")
+        on_did_resume_back = hook(
+            "stale",
+            doc="It was replaced by the state in the app that had continued it (R3.10): show it. Stale: an older one.",
+        )
         on_did_receive_stream = hook("stream", doc="A receiver asks for a stream (R7.1).")
         on_request = hook(
             "data",

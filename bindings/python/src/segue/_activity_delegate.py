@@ -37,6 +37,7 @@ def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> int:
     delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
     library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
     library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
+    library.segue_activity_delegate_on_did_resume_back(delegate, _did_resume_back)
     if takes[0]:
         library.segue_activity_delegate_on_will_save(delegate, _will_save)
     if takes[1]:
@@ -93,6 +94,11 @@ def _continuation_ended(owner: Owner, told: int, receipt: int) -> None:
     heard = receipt_of(receipt)
     if heard.outcome != Outcome.RESTORED:  # else it came with on_was_continued
         owner._activity(told)._notify("on_continuation_ended", heard)
+
+
+@_native.trampoline(_table.DID_RESUME_BACK)
+def _did_resume_back(owner: Owner, told: int, stale: bool) -> None:
+    owner._activity(told)._notify("on_did_resume_back", stale)
 
 
 @_native.trampoline(_table.DID_RECEIVE_STREAM)

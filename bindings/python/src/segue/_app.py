@@ -65,6 +65,7 @@ class App(Dispatcher, AppCallbacks):
         on_will_save(activity)                   bring the activity up to date: a save is due (R2.2)
         on_was_continued(activity, receipt)      another app continued it and restored everything (R3.6)
         on_continuation_ended(activity, receipt) an attempt ended, whatever its outcome
+        on_did_resume_back(activity, stale)      it was replaced by its state where it was continued (R3.10)
         on_did_receive_stream(activity, stream)  a receiver asks for a stream (R7.1)
         on_request(activity, data)               a receiver sends a request (R7.5)
     Callbacks run inside `dispatch`, which raises what they raise. Under asyncio the loop dispatches, and callbacks may

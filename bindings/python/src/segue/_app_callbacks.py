@@ -74,6 +74,12 @@ class AppCallbacks(Hooked):
         def on_continuation_ended(self, *args: Any, **kwargs: Any) -> Any: ...
 
         @overload
+        def on_did_resume_back(self, activity: Activity, stale: bool, /) -> Any: ...
+        @overload
+        def on_did_resume_back(self, handler: Handler2[Activity, bool], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_did_resume_back(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
         def on_did_receive_stream(self, activity: Activity, stream: Stream, /) -> Any: ...
         @overload
         def on_did_receive_stream(self, handler: Handler2[Activity, Stream], /, *args: Any, **kwargs: Any) -> Any: ...
@@ -106,6 +112,11 @@ class AppCallbacks(Hooked):
             doc="Another app continued it and restored everything (R3.6). May invalidate the activity, to move it.",
         )
         on_continuation_ended = hook("activity", "receipt", doc="An attempt ended, whatever its outcome.")
+        on_did_resume_back = hook(
+            "activity",
+            "stale",
+            doc="It was replaced by the state in the app that had continued it (R3.10): show it. Stale: an older one.",
+        )
         on_did_receive_stream = hook("activity", "stream", doc="A receiver asks for a stream (R7.1).")
         on_request = hook(
             "activity",

@@ -7,7 +7,7 @@ import concurrent.futures
 import ctypes
 import weakref
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _arguments, _native, _table
 from ._hooks import is_later
@@ -19,6 +19,7 @@ from .errors import DeclinedError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+_T = TypeVar("_T")
 _REASON_SIZE = 255
 
 
@@ -41,10 +42,14 @@ class _Request(_native.Handle):
         library.segue_request_refuse(self._handle, reason, len(reason))
 
 
-class _Response(Pending[bytes]):
-    """The answer to a request; cancelling it cancels the request."""
+class _Response(Pending[_T]):
+    """The answer to a request, or the end of a resumption; cancelling it cancels the request."""
 
     _request: _Request | None = None
+
+    def _keep(self, request: c_void_p) -> None:
+        if request.value is not None:
+            self._request = _native.wrap(_Request, request.value, owned=True)
 
     def cancel(self) -> None:
         super().cancel()
@@ -53,26 +58,48 @@ class _Response(Pending[bytes]):
 
 
 def ask(activity: int, app: Host, data: ReadableBuffer, timeout: float | None) -> Pending[bytes]:
-    milliseconds = 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
+    milliseconds = _milliseconds(timeout)
     data = _arguments.data(data, "data")
-    response = _Response(app)
+    response: _Response[bytes] = _Response(app)
     context = _native.new_context(weakref.ref(response))
     request = c_void_p()
     with expected(response):
         library.segue_activity_request(
             activity, data, len(data), milliseconds, _responded, context, _native.destroy, byref(request)
         )
-    if request.value is not None:
-        response._request = _native.wrap(_Request, request.value, owned=True)
+    response._keep(request)
     return response
 
 
+def resume_back(activity: int, app: Host, timeout: float | None) -> Pending[bool]:
+    milliseconds = _milliseconds(timeout)
+    response: _Response[bool] = _Response(app)
+    context = _native.new_context(weakref.ref(response))
+    request = c_void_p()
+    with expected(response):
+        library.segue_activity_resume_back(
+            activity, milliseconds, _resumed_back, context, _native.destroy, byref(request)
+        )
+    response._keep(request)
+    return response
+
+
+def _milliseconds(timeout: float | None) -> int:
+    return 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
+
+
 @_native.trampoline(_table.RESPONSE)
-def _responded(response: _Response, _: int, data: int | None, length: int, error: int | None) -> None:
+def _responded(response: _Response[bytes], _: int, data: int | None, length: int, error: int | None) -> None:
     response._app._answered(response)
     if error is None:
         return response._end(b"" if data is None else ctypes.string_at(data, length))
     response._end(None, _native.error_from(error))
+
+
+@_native.trampoline(_table.RESUME_BACK)
+def _resumed_back(response: _Response[bool], _: int, stale: bool, error: int | None) -> None:
+    response._app._answered(response)
+    response._end(stale, None if error is None else _native.error_from(error))
 
 
 def serve(app: Host, handler: Any, handle: int, data: bytes) -> None:

@@ -49,6 +49,7 @@ LINK = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
 WILL_SAVE = CFUNCTYPE(Int32, Address, Handle, Handle)
 RECEIPT = CFUNCTYPE(None, Address, Handle, Handle)
+DID_RESUME_BACK = CFUNCTYPE(None, Address, Handle, Bool)
 DID_RECEIVE_STREAM = CFUNCTYPE(None, Address, Handle, Handle)
 REQUEST = CFUNCTYPE(None, Address, Handle, Handle, Address, Size)
 OFFER = CFUNCTYPE(None, Address, Handle, Int32, Handle)
@@ -57,6 +58,7 @@ WILL_CONTINUE = CFUNCTYPE(Bool, Address, Handle, Address, Size, Handle)
 CONTINUE = CFUNCTYPE(Int32, Address, Handle, Handle, Handle)
 DID_FAIL = CFUNCTYPE(None, Address, Handle, Address, Size, Handle, Handle)
 RESTORE_STATE = CFUNCTYPE(Bool, Address, Handle)
+RESUME_BACK = CFUNCTYPE(None, Address, Handle, Bool, Handle)
 STREAM = CFUNCTYPE(None, Address, Handle, Handle, Handle)
 STREAM_RESULT = CFUNCTYPE(None, Address, Handle, Int32, UInt32)
 RESPONSE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
@@ -72,12 +74,14 @@ CALLBACKS: dict[str, Any] = {
     "segue_receipt_function": RECEIPT,
     "segue_did_receive_stream_function": DID_RECEIVE_STREAM,
     "segue_request_function": REQUEST,
+    "segue_did_resume_back_function": DID_RESUME_BACK,
     "segue_offer_function": OFFER,
     "segue_connection_function": CONNECTION,
     "segue_will_continue_function": WILL_CONTINUE,
     "segue_continue_function": CONTINUE,
     "segue_did_fail_function": DID_FAIL,
     "segue_restore_state_function": RESTORE_STATE,
+    "segue_resume_back_function": RESUME_BACK,
     "segue_stream_function": STREAM,
     "segue_stream_result_function": STREAM_RESULT,
     "segue_response_function": RESPONSE,
@@ -200,6 +204,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_activity_delegate_on_will_save", (Handle, WILL_SAVE), Status),
     ("segue_activity_delegate_on_was_continued", (Handle, RECEIPT), Status),
     ("segue_activity_delegate_on_continuation_ended", (Handle, RECEIPT), Status),
+    ("segue_activity_delegate_on_did_resume_back", (Handle, DID_RESUME_BACK), Status),
     ("segue_activity_delegate_on_did_receive_stream", (Handle, DID_RECEIVE_STREAM), Status),
     ("segue_activity_delegate_on_request", (Handle, REQUEST), Status),
     ("segue_activity_delegate_release", (Handle,), Status),
@@ -281,6 +286,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_continuation_release", (Handle,), Status),
     ("segue_restorable_create", (RESTORE_STATE, Address, DESTROY, Address), Status),
     ("segue_restorable_release", (Handle,), Status),
+    ("segue_activity_resume_back", (Handle, UInt32, RESUME_BACK, Address, DESTROY, Address), Status),
     ("segue_activity_ask_stream", (Handle, UInt32, STREAM, Address, DESTROY), Status),
     ("segue_stream_open", (Handle, Address), Status),
     ("segue_stream_finish", (Handle,), Status),

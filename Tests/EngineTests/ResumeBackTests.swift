@@ -1,0 +1,330 @@
+import SegueModel
+import SegueWire
+import Testing
+
+@testable import SegueEngine
+
+/// The origin takes the state of its activity back from the app that continued it (R3.10).
+@Suite struct ResumeBackTests {
+  /// A viewer keeps what it has continued of an editor.
+  private struct Scene {
+    let world: World
+    let editor: TestApp
+    let viewer: TestApp
+    /// The editor's activity, and the one that the viewer keeps.
+    let activity: Identifier
+    let kept: Identifier
+    let from: ContinuedFrom
+
+    init(_ policy: SavePolicy = .whenPulled, editorLimits: Limits = Limits()) throws {
+      world = World()
+      world.startHub()
+      editor = world.open("editor", limits: editorLimits)
+      viewer = world.open("viewer", savePolicy: policy)
+      activity = try world.offer("Draft", by: editor)
+      _ = try world.continue(in: viewer)
+      let (state, from) = try #require(viewer.continued.first)
+      self.from = from
+      kept = viewer.keep(state, from, in: world)
+      _ = (editor.takeEvents(), viewer.takeEvents())
+    }
+
+    /// The viewer's user writes.
+    func write(_ title: String) throws { try viewer.change(kept, at: world.now) { try $0.setTitle(title) } }
+
+    /// - Returns: the name of what has begun, or why nothing has.
+    @discardableResult func resumeBack(timeout: Int64? = nil) -> (id: Identifier, objection: SegueError?) {
+      let id = world.identifier()
+      var objection: SegueError?
+      world.tell(editor) { objection = $0.resumeBack(activity, id: id, timeout: timeout, $1) }
+      return (id, objection)
+    }
+
+    var title: String? { editor.activity(activity)?.title }
+
+    /// What the editor was told, which has to be all.
+    func expectFailure(_ status: Status) {
+      #expect(editor.takeEvents().filter { $0.hasPrefix("did_fail") } == ["did_fail \(status)"])
+      #expect(editor.resumed.isEmpty && title == "Draft")
+    }
+  }
+
+  @Test func `the state comes back as it is there now, and both sides are told (R3.10)`() throws {
+    let scene = try Scene()
+    scene.viewer.onSave = { [kept = scene.kept, now = scene.world.now] viewer in
+      viewer.change(kept, at: now) { activity in
+        try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle("Written") }
+      }
+    }
+    #expect(scene.resumeBack().objection == nil)
+    #expect(scene.title == "Written")
+    #expect(scene.editor.activity(scene.activity)?.needsSave == false)
+    #expect(scene.editor.resumed.count == 1 && scene.editor.resumed[0].isStale == false)
+    // Where it is, it counts as continued.
+    #expect(scene.viewer.takeEvents() == ["will_save", "was_continued", "ended restored"])
+    #expect(scene.viewer.receipts.last?.receiver.appName == "editor")
+    #expect(scene.editor.takeEvents().isEmpty, "it is no continuation of an offer")
+    // The offer follows.
+    scene.world.wait(200)
+    #expect(scene.viewer.engine.offers.all.map { $0.description.title } == ["Written"])
+    scene.world.wait(60_000)
+    #expect(scene.editor.engine.leak == nil && scene.viewer.engine.leak == nil)
+  }
+
+  @Test(arguments: [SavePolicy.whenPulled, .whenNeeded])
+  func `will_save runs there by the save policy (R2.9, R3.10)`(policy: SavePolicy) throws {
+    let scene = try Scene(policy)
+    scene.resumeBack()
+    let saves = if case .whenPulled = policy { 1 } else { 0 }
+    #expect(scene.viewer.takeEvents().count { $0 == "will_save" } == saves)
+    try scene.write("Changed")
+    scene.resumeBack()
+    #expect(scene.viewer.takeEvents().count { $0 == "will_save" } == 1)
+    #expect(scene.title == "Changed")
+  }
+
+  @Test func `neither side needs to have it current, and offers of others do not matter (R3.10)`() throws {
+    let scene = try Scene()
+    try scene.write("There")
+    _ = try scene.world.offer("Other", by: scene.editor)
+    _ = try scene.world.offer("Mine", by: scene.viewer)
+    scene.resumeBack()
+    #expect(scene.title == "There")
+  }
+
+  @Test func `without an app that continued it there is nothing to take back (R3.10)`() throws {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let viewer = world.open("viewer")
+    let activity = try world.offer("Draft", by: editor)
+    func objection() -> Status? {
+      var objection: SegueError?
+      world.tell(editor) { objection = $0.resumeBack(activity, id: world.identifier(), timeout: nil, $1) }
+      return objection?.status
+    }
+    #expect(objection() == .notFound)
+    viewer.handles = false
+    _ = try world.continue(in: viewer)
+    #expect(objection() == .notFound, "it was declined")
+    viewer.answersContinue = false
+    _ = try world.continue(in: viewer)
+    #expect(objection() == .notFound, "it is not answered yet")
+    editor.invalidate(activity)
+    world.tell(editor) { $0.invalidate(activity, $1) }
+    #expect(objection() == .invalidated)
+    #expect(editor.takeEvents().allSatisfy { !$0.hasPrefix("did_fail") })
+  }
+
+  @Test func `of several apps the last is asked (R3.10)`() throws {
+    let scene = try Scene()
+    let last = scene.world.open("last")
+    _ = try scene.world.continue(in: last)
+    let (state, from) = try #require(last.continued.first)
+    let kept = last.keep(state, from, in: scene.world)
+    try scene.write("First")
+    try last.change(kept, at: scene.world.now) { try $0.setTitle("Last") }
+    scene.resumeBack()
+    #expect(scene.title == "Last")
+  }
+
+  @Test func `what is not kept there cannot come back (R3.10)`() throws {
+    let scene = try Scene()
+    scene.viewer.invalidate(scene.kept)
+    scene.world.tell(scene.viewer) { $0.invalidate(scene.kept, $1) }
+    scene.resumeBack()
+    scene.expectFailure(.handoffFailed)
+    #expect(scene.viewer.receipts.isEmpty)
+  }
+
+  @Test func `invalidated there while it is saved, it does not come back (R3.10)`() throws {
+    let scene = try Scene()
+    scene.viewer.answersSaves = false
+    scene.resumeBack()
+    scene.viewer.invalidate(scene.kept)
+    scene.world.tell(scene.viewer) { $0.invalidate(scene.kept, $1) }
+    scene.expectFailure(.handoffFailed)
+    #expect(scene.viewer.receipts.map { $0.outcome } == [.failed])
+  }
+
+  @Test func `that app is gone, before or meanwhile (R3.10)`() throws {
+    let before = try Scene()
+    before.world.kill(before.viewer)
+    before.world.wait(2_000)
+    before.resumeBack()
+    before.expectFailure(.connectionUnavailable)
+    let meanwhile = try Scene()
+    meanwhile.viewer.answersSaves = false
+    meanwhile.resumeBack()
+    meanwhile.world.kill(meanwhile.viewer)
+    meanwhile.expectFailure(.connectionUnavailable)
+  }
+
+  @Test func `it ends by its deadline, or when it is cancelled, and then nothing changes (R3.10)`() throws {
+    let late = try Scene()
+    late.viewer.answersSaves = false
+    late.resumeBack(timeout: 2_000)
+    late.world.wait(1_990)
+    #expect(late.editor.takeEvents().isEmpty)
+    late.world.wait(10)
+    late.expectFailure(.remoteApplicationTimedOut)
+    late.world.tell(late.viewer) { [save = late.viewer.pendingSaves[0]] in $0.saved(save, $1) }
+    #expect(late.title == "Draft")
+    let cancelled = try Scene()
+    cancelled.viewer.answersSaves = false
+    let id = cancelled.resumeBack().id
+    cancelled.world.tell(cancelled.editor) { $0.cancel(id, SegueError(.userCancelled, "enough"), $1) }
+    cancelled.expectFailure(.userCancelled)
+    #expect(cancelled.viewer.receipts.map { $0.outcome } == [.failed])
+  }
+
+  @Test func `closing and invalidating end it (R3.10, R3.14)`() throws {
+    let closed = try Scene()
+    closed.viewer.answersSaves = false
+    closed.resumeBack()
+    closed.world.close(closed.editor)
+    closed.expectFailure(.cancelled)
+    #expect(closed.editor.engine.leak == nil)
+    let invalidated = try Scene()
+    invalidated.viewer.answersSaves = false
+    invalidated.resumeBack()
+    invalidated.world.tell(invalidated.editor) { $0.invalidate(invalidated.activity, $1) }
+    invalidated.expectFailure(.invalidated)
+  }
+
+  @Test func `one at a time of each activity (R3.10)`() throws {
+    let scene = try Scene()
+    scene.viewer.answersSaves = false
+    #expect(scene.resumeBack().objection == nil)
+    #expect(scene.resumeBack().objection?.status == .invalidState)
+    scene.world.tell(scene.viewer) { [save = scene.viewer.pendingSaves[0]] in $0.saved(save, $1) }
+    #expect(scene.editor.resumed.count == 1)
+    scene.viewer.answersSaves = true
+    #expect(scene.resumeBack().objection == nil)
+  }
+
+  @Test func `it neither cancels a continuation of the app, nor is cancelled by one (R3.3, R3.10)`() throws {
+    let scene = try Scene()
+    _ = try scene.world.offer("Mine", by: scene.viewer)
+    scene.viewer.answersSaves = false
+    scene.resumeBack()
+    scene.editor.answersContinue = false
+    _ = try scene.world.continue(in: scene.editor)
+    for save in scene.viewer.pendingSaves { scene.world.tell(scene.viewer) { $0.saved(save, $1) } }
+    #expect(scene.editor.continued.map { $0.activity.title } == ["Mine"])
+    #expect(scene.editor.resumed.count == 1)
+    #expect(scene.editor.takeEvents().allSatisfy { !$0.hasPrefix("did_fail") })
+  }
+
+  @Test func `a save that fails there gives an older state, marked stale, or an error (R2.4, R3.10)`() throws {
+    let scene = try Scene()
+    scene.viewer.answersSaves = false
+    func fail() {
+      scene.world.tell(scene.viewer) { [save = scene.viewer.pendingSaves.last!] in $0.saveFailed(save, $1) }
+    }
+    scene.resumeBack()
+    fail()
+    scene.expectFailure(.handoffFailed)
+    scene.viewer.answersSaves = true
+    scene.resumeBack()
+    scene.viewer.answersSaves = false
+    try scene.write("Unsaved")
+    scene.resumeBack()
+    fail()
+    #expect(scene.editor.resumed.map { $0.isStale } == [false, true])
+    #expect(scene.title == "Draft")
+  }
+
+  @Test func `what came back is the next snapshot of the origin (R2.4, R3.10)`() throws {
+    let scene = try Scene()
+    try scene.write("Back")
+    scene.resumeBack()
+    scene.editor.answersSaves = false
+    let other = scene.world.open("other")
+    _ = try scene.world.continue(in: other)
+    scene.world.tell(scene.editor) { [save = scene.editor.pendingSaves[0]] in $0.saveFailed(save, $1) }
+    #expect(other.continued.map { $0.activity.title } == ["Back"])
+    #expect(other.continued.first?.from.isStale == true)
+  }
+
+  @Test func `the next hub goes on with it, once that app is there (R3.10, R3.14)`() throws {
+    let scene = try Scene()
+    try scene.write("There")
+    scene.viewer.answersSaves = false
+    scene.resumeBack()
+    scene.world.killHub()
+    scene.viewer.isOpen = false
+    scene.world.startHub()
+    #expect(scene.editor.resumed.isEmpty)
+    scene.world.admit(scene.viewer)
+    scene.world.tell(scene.viewer) { [save = scene.viewer.pendingSaves[0]] in $0.saved(save, $1) }
+    #expect(scene.title == "There")
+    #expect(scene.viewer.receipts.map { $0.outcome } == [.restored])
+    #expect(scene.viewer.takeEvents().count { $0 == "will_save" } == 1)
+  }
+
+  @Test func `nobody but the origin takes it back (R3.10, R6.2)`() throws {
+    let scene = try Scene()
+    let other = try RawPeer(app: "other", in: scene.world)
+    let viewer = scene.viewer.engine.identity.id
+    // By the continuation, by the kept activity, and by one that is offered.
+    let offered = try scene.world.offer("Mine", by: scene.viewer)
+    _ = scene.viewer.takeEvents()
+    for activity in [scene.from.continuation, scene.kept, offered] {
+      let attempt = Message.Continuation(id: scene.world.identifier(), origin: viewer, activity: activity)
+      try other.say(.fetch(attempt, milliseconds: 10_000, receiver: nil, isBack: true))
+      scene.world.settle()
+      #expect(other.refusal(of: attempt.id) == .handoffFailed)
+    }
+    #expect(scene.viewer.takeEvents().isEmpty && scene.viewer.receipts.isEmpty)
+  }
+
+  @Test func `a state of another type does not come back (R3.10)`() throws {
+    let scene = try Scene()
+    scene.viewer.add(try Activity(type: "com.example.other"), as: scene.kept)
+    scene.resumeBack()
+    scene.expectFailure(.handoffFailed)
+  }
+
+  @Test func `over a link it goes back along the route of the continuation (R3.10)`() throws {
+    let world = World()
+    world.startHub()
+    let editor = world.open("editor")
+    let activity = try world.offer("Draft", by: editor)
+    let (hub, _) = try world.linkHub()
+    let viewer = Receiver(id: world.identifier(), deviceName: "away", appName: "viewer", bundleIdentifier: "viewer")
+    let there = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: activity)
+    try hub.say(.fetch(there, milliseconds: 10_000, receiver: viewer))
+    world.settle()
+    try hub.say(.outcome(there, .restored, nil, receiver: viewer))
+    world.settle()
+    let id = world.identifier()
+    world.tell(editor) { #expect($0.resumeBack(activity, id: id, timeout: nil, $1)?.status == nil) }
+    let fetched = hub.heard.compactMap { message -> Message.Continuation? in
+      guard case .fetch(let back, _, let receiver, _, true) = message else { return nil }
+      #expect(receiver?.id == editor.engine.identity.id && receiver?.appName == "editor")
+      return back
+    }
+    #expect(fetched.map { $0.id } == [id])
+    #expect(fetched.first?.origin == viewer.id && fetched.first?.activity == there.id)
+  }
+}
+
+extension TestApp {
+  /// Keeps what it has continued (R3.12).
+  func keep(_ state: Activity, _ from: ContinuedFrom, in world: World) -> Identifier {
+    let id = world.identifier()
+    add(state, as: id)
+    cameBy[id] = from.continuation
+    origins[from.continuation] = from.offer.origin
+    return id
+  }
+}
+
+extension RawPeer {
+  /// Why a continuation got no state; nil if it did, or no answer came.
+  func refusal(of id: Identifier) -> Status? {
+    for case .refused(id, _, let error) in heard { return error.status }
+    return nil
+  }
+}
