@@ -1566,7 +1566,7 @@ segue_status segue_activity_get_route(const segue_activity *activity, segue_valu
  * Remembers the app that the user wants for a type: of those that fit it is chosen before others, except before the
  * app of the same bundle identifier (R6.2).
  *   type               copied
- *   bundle_identifier  copied; NULL forgets the choice
+ *   bundle_identifier  copied, may be NULL: forgets the choice
  */
 segue_status segue_app_choose(segue_app *app, const char *type, size_t type_length, const char *bundle_identifier,
                               size_t length);

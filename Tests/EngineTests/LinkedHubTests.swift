@@ -138,7 +138,9 @@ import Testing
       .publish(
         OfferDescription(activity, "Draft", supportsStreams: true), OfferTiming(age: 0, remaining: nil), activation: 1))
     world.settle()
-    let fetched = editor.heard.compactMap { if case .fetch(_, _, let receiver?, _, _) = $0 { receiver.id } else { nil } }
+    let fetched = editor.heard.compactMap {
+      if case .fetch(_, _, let receiver?, _, _) = $0 { receiver.id } else { nil }
+    }
     #expect(fetched.count == HubEngine.continuationsOfOriginLimit + 1 && fetched.last == receiver(1_000).id)
     let again = try RawPeer(hubIn: world, as: id)
     #expect(again.sessions.isEmpty, "it is given up")

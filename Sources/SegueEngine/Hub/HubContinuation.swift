@@ -65,7 +65,8 @@ extension HubEngine {
     }
     let account = origin.isHub ? nil : peer.account.id
     send(
-      .fetch(continuation, milliseconds: milliseconds, receiver: receiver, account: account, isBack: isBack), to: origin)
+      .fetch(continuation, milliseconds: milliseconds, receiver: receiver, account: account, isBack: isBack),
+      to: origin)
     return true
   }
 
