@@ -144,6 +144,8 @@ void abuse_request_function(void *context, segue_activity *activity, segue_reque
                             size_t length);
 void abuse_response_function(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
                              const segue_error *error);
+void abuse_did_resume_back_function(void *context, segue_activity *activity, bool stale);
+void abuse_resume_back_function(void *context, segue_activity *activity, bool stale, const segue_error *error);
 void abuse_progress_function(void *context, segue_activity *activity, uint64_t received, uint64_t total);
 void abuse_fetched_function(void *context, segue_activity *activity, const segue_error *error);
 void abuse_receipt_function(void *context, segue_activity *activity, segue_receipt *receipt);

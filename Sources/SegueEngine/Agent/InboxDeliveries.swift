@@ -333,7 +333,7 @@ final class InboxDeliveries: AppFeature {
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) { purgeAt = now.uptime + Self.reconnectTime }
+  func connected(_ now: Moment) { if !apps.isEmpty { purgeAt = now.uptime + Self.reconnectTime } }
 
   func disconnected(_ now: Moment) {
     purgeAt = nil
