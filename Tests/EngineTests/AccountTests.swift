@@ -254,6 +254,8 @@ import Testing
     let hub = try #require(scene.world.hub)
     let (from, count) = (Peer(number: 900, of: Self.greedy, helloBy: 0), HubEngine.channelLimit)
     let others = (0...HubEngine.transferLimit / count).map { Peer(number: 901 + UInt64($0), helloBy: 0) }
+    // Relays do not retain their peers.
+    defer { withExtendedLifetime((scene, from, others)) {} }
     var channel: Link.Channel = 1
     func relay(to other: Peer) -> Bool {
       channel += 2
