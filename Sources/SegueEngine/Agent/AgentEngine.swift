@@ -100,18 +100,7 @@ public final class AgentEngine: HubParticipant {
   }
 
   public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
-    guard let link = hub.link else { return }
-    link.receive(bytes, descriptor)
-    do throws(SegueError) {
-      while let event = try link.nextEvent() {
-        hub.heard(now)
-        try handle(event, of: link, now)
-        guard hub.link === link, !hub.hasFault else { return }
-      }
-    } catch {
-      agent.app.log(.error, "the hub talks nonsense: \(error.message)")
-      hub.report(.nonsense)
-    }
+    hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in try handle(event, of: link, now) }
   }
 
   private func handle(_ event: Link.Event, of link: Link, _ now: Moment) throws(SegueError) {
@@ -120,7 +109,8 @@ public final class AgentEngine: HubParticipant {
       // Nobody sends a descriptor to the agent but for a stream, which is refused: it closes when it is released.
       _ = link.takeDescriptor()
       guard let message = try link.takeMessage(Message.decode) else { return }
-      if hub.isWelcome { try handle(message, link, now) } else { receiveWelcome(message, now) }
+      guard !hub.isWelcome else { return try handle(message, link, now) }
+      if hub.receiveWelcome(message, now) { for feature in features { feature.connected(now) } }
     case .data(let channel, let bytes):
       link.grant(bytes.count, to: channel)
       starts.received(bytes, on: channel, now)
@@ -129,22 +119,6 @@ public final class AgentEngine: HubParticipant {
       starts.receivedReset(of: channel, now)
       deliveries.receivedReset(of: channel)
     case .room(let channel, _): deliveries.pump(channel)
-    }
-  }
-
-  private func receiveWelcome(_ message: Message, _ now: Moment) {
-    switch message {
-    case .welcome(let version, let generation, _, let agent):
-      switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
-      case .spoken:
-        hub.welcomed(by: generation, agent, now)
-        for feature in features { feature.connected(now) }
-      case .older: hub.report(.older)
-      case .newer: hub.report(.nonsense)
-      case .foreign: hub.report(.refused(SegueError(.unsupportedVersion, "the agent speaks protocol \(version)")))
-      }
-    case .goodbye(let error): hub.report(.refused(error))
-    default: break
     }
   }
 

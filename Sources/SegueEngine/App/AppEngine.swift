@@ -318,19 +318,7 @@ public final class AppEngine {
   /// Takes in bytes from the hub.
   /// - Parameter descriptor: came with these bytes of one read.
   public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
-    guard let link = hub.link else { return }
-    link.receive(bytes, descriptor)
-    do throws(SegueError) {
-      while let event = try link.nextEvent() {
-        hub.heard(now)
-        try handle(event, of: link, now)
-        // A message may have ended the connection.
-        guard hub.link === link, !hub.hasFault else { return }
-      }
-    } catch {
-      app.log(.error, "the hub talks nonsense: \(error.message)")
-      hub.report(.nonsense)
-    }
+    hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in try handle(event, of: link, now) }
   }
 
   private func handle(_ event: Link.Event, of link: Link, _ now: Moment) throws(SegueError) {
@@ -338,7 +326,8 @@ public final class AppEngine {
     case .message:
       let descriptor = link.takeDescriptor()
       guard let message = try link.takeMessage(Message.decode) else { return }
-      if hub.isWelcome { try handle(message, descriptor, now) } else { receiveWelcome(message, now) }
+      guard !hub.isWelcome else { return try handle(message, descriptor, now) }
+      if hub.receiveWelcome(message, now) { for feature in features { feature.connected(now) } }
     case .data(let channel, let bytes):
       link.grant(bytes.count, to: channel)
       reader(of: channel).received(bytes, on: channel, now)
@@ -401,27 +390,6 @@ public final class AppEngine {
     case .link, .resume, .proceed, .openLink, .hello, .welcome, .publish, .withdraw, .explain, .route, .seek, .follow,
       .unfollow, .list, .listed, .refresh:
       break
-    }
-  }
-
-  private func receiveWelcome(_ message: Message, _ now: Moment) {
-    switch message {
-    case .welcome(let version, let generation, _, let agent):
-      switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
-      case .spoken:
-        hub.welcomed(by: generation, agent, now)
-        for feature in features { feature.connected(now) }
-      case .older:
-        app.log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")
-        hub.report(.older)
-      case .newer:
-        app.log(.error, "the hub of generation \(generation) chose protocol \(version), which this app does not speak")
-        hub.report(.nonsense)
-      case .foreign:
-        hub.report(.refused(SegueError(.unsupportedVersion, "the agent speaks protocol \(version)")))
-      }
-    case .goodbye(let error): hub.report(.refused(error))
-    default: break
     }
   }
 

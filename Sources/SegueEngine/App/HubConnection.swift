@@ -80,7 +80,55 @@ final class HubConnection {
     fault = nil
   }
 
-  func welcomed(by generation: UInt64, _ agent: AgentDescription?, _ now: Moment) {
+  // MARK: Receiving
+
+  /// Takes in bytes of the hub.
+  /// - Parameters:
+  ///   - descriptor: came with these bytes of one read.
+  ///   - handle: takes each event. If it throws, the hub violates the protocol.
+  func receive(
+    _ bytes: consuming [UInt8], with descriptor: PassedDescriptor?, _ now: Moment,
+    handle: (Link.Event, Link) throws(SegueError) -> Void
+  ) {
+    guard let link else { return }
+    link.receive(bytes, descriptor)
+    do throws(SegueError) {
+      while let event = try link.nextEvent() {
+        heard(now)
+        try handle(event, link)
+        // A message may have ended the connection.
+        guard self.link === link, !hasFault else { return }
+      }
+    } catch {
+      app.log(.error, "the hub talks nonsense: \(error.message)")
+      report(.nonsense)
+    }
+  }
+
+  /// Takes the answer to hello.
+  /// - Returns: whether the hub has welcomed, in a version that is spoken here.
+  func receiveWelcome(_ message: Message, _ now: Moment) -> Bool {
+    switch message {
+    case .welcome(let version, let generation, _, let agent):
+      switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
+      case .spoken:
+        welcomed(by: generation, agent, now)
+        return true
+      case .older:
+        app.log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")
+        report(.older)
+      case .newer:
+        app.log(.error, "the hub of generation \(generation) chose protocol \(version), which this app does not speak")
+        report(.nonsense)
+      case .foreign: report(.refused(SegueError(.unsupportedVersion, "the agent speaks protocol \(version)")))
+      }
+    case .goodbye(let error): report(.refused(error))
+    default: break
+    }
+    return false
+  }
+
+  private func welcomed(by generation: UInt64, _ agent: AgentDescription?, _ now: Moment) {
     self.agent = agent
     answerBy = nil
     awaitOffers(now)
