@@ -94,7 +94,7 @@ def test_watching_escapes_too(folder: str, offering: segue.Activity) -> None:
 
 def test_an_error_of_another_app_is_escaped(folder: str, opened: Opener) -> None:
     """What the origin says goes to standard error."""
-    from segue.__main__ import said
+    from segue._command.output import said
 
     assert visible(said(segue.DeclinedError(NASTY)))
     assert "DECLINED" in said(segue.DeclinedError(NASTY))
@@ -102,14 +102,14 @@ def test_an_error_of_another_app_is_escaped(folder: str, opened: Opener) -> None
 
 
 def test_log_lines_are_escaped() -> None:
-    from segue.__main__ import Escaping
+    from segue._command.program import Escaping
 
     record = logging.LogRecord("segue", logging.ERROR, "file", 1, "continuing %s failed", (NASTY,), None)
     assert Escaping().format(record).isprintable()
 
 
 def test_the_name_of_a_linked_device_is_escaped(folder: str, tmp_path: Path) -> None:
-    from segue.__main__ import linked_line
+    from segue._command.link import linked_line
 
     assert visible(linked_line(NASTY))
 

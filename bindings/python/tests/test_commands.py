@@ -54,7 +54,7 @@ def test_listening_leaves_a_socket_that_is_in_use(folder: str, tmp_path: Path, b
 
 
 def test_listening_replaces_the_socket_of_a_process_that_has_ended(tmp_path: Path) -> None:
-    from segue.__main__ import listening
+    from segue._command.link import listening
 
     path = str(tmp_path / "socket")
     with socket.socket(socket.AF_UNIX) as former:

@@ -85,9 +85,9 @@ def test_the_doctor_names_the_folder_that_is_used(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert f"runtime folder: {tmp_path}/segue\n" in done.stdout, done.stderr
+    assert f"ok      runtime folder: {tmp_path}/segue\n" in done.stdout, done.stderr
 
 
 def test_the_doctor_finds_nothing(folder: str) -> None:
     done = doctor(folder)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "connected"), done.stdout + done.stderr
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "nothing is wrong"), done.stdout + done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-NAME = 60
+NAME = 64
 """Characters that are shown of a name or title."""
 
 

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the agent: `agent`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import sysconfig
+from pathlib import Path
+
+from .. import library_path
+from .output import CommandError, show_json
+from .verbs import Verbs
+
+NAME = "segue-agent"
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add(
+        "agent",
+        agent,
+        f"run {NAME} until Ctrl-C, in place of this command",
+        f"It finds the program in $SEGUE_AGENT, the PATH, beside this command, and where `make install` puts it.\n"
+        f"Its exit status is that of {NAME}: 3 if another agent of this user runs. `systemctl --user enable --now\n"
+        f"{NAME}.socket` has it started on demand. With --json the program is printed first.",
+    )
+    parser.add_argument("--replace", action="store_true", help="ask the agent that runs to end, and take its place")
+
+
+def agent(options: argparse.Namespace) -> int:
+    program = found()
+    if program is None:
+        raise CommandError(f"there is no {NAME}: install it (`make install`), or set SEGUE_AGENT to its path")
+    if options.json:
+        show_json({"program": program}, line=True)
+    sys.stdout.flush()
+    # Python ignores these, and what is executed would, too.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    os.execv(program, [NAME, *(["--replace"] if options.replace else [])])
+
+
+def found() -> str | None:
+    """Returns the path of the agent that is installed."""
+    named = os.environ.get("SEGUE_AGENT")
+    if named:
+        return named
+    beside = Path(library_path).resolve().parent
+    folders = (sysconfig.get_path("scripts"), beside, beside.parent / "bin", "/usr/local/bin", "/usr/bin")
+    for path in (shutil.which(NAME), *(Path(folder) / NAME for folder in folders)):
+        if path is not None and os.access(path, os.X_OK):
+            return str(path)
+    return None

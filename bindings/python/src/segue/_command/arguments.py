@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of the command. `bindings/python/command` makes the man page and the completions of them."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import __version__, library_version
+from . import agent, candidates, content, doctor, document, inbox, link, offers, origin, receiver
+from .verbs import Verbs
+
+MODULES = (offers, origin, receiver, content, candidates, inbox, document, agent, doctor, link)
+"""Each adds its verbs, in the order of `--help`."""
+DESCRIPTION = "What is offered on this machine: shows it, continues it, offers more, and says what is wrong."
+STATUSES = (
+    (0, "done; the answer is yes"),
+    (1, "it failed, or the answer is no: standard error says why"),
+    (2, "wrong arguments"),
+    (3, "nothing came in time"),
+)
+EPILOG = "\n".join(
+    [
+        "exit status:",
+        *(f"  {number}  {meaning}" for number, meaning in STATUSES),
+        "  Ctrl-C and a reader of the output that has gone end it as they end other programs: 130, 141 in a shell.",
+        "",
+        "`segue VERB --help` says more. SEGUE_LOG=debug shows what happens.",
+    ]
+)
+
+
+def arguments(prog: str = "segue") -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog, description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"segue {__version__}, library {library_version}")
+    verbs = Verbs(parser)
+    for module in MODULES:
+        module.add(verbs)
+    return parser

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which app continues what: `apps`, `route`, `explain`, `choose`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import Any
+
+from .._agent import Candidate, KnownApp
+from .._app import App
+from .._offer import Offer
+from .._reason import Reason
+from .._terminal import shown
+from ..errors import ConnectionUnavailableError
+from .output import note, show_json, show_table
+from .session import add_choice, asked, chooser, connected, first, offer_record
+from .verbs import Verbs
+
+PREFERENCES = {
+    "same bundle": "it is the app of the origin",
+    "chosen": "you chose it for this type",
+    "used": "of the apps that fit, it was used last",
+    "none": "no other app fits better",
+}
+
+
+def add(verbs: Verbs) -> None:
+    verbs.add("apps", apps, "apps that have a manifest, and what is wrong with manifests")
+    add_choice(verbs.add("route", route, "which app would continue an offer here, and why no other would"))
+    add_choice(
+        verbs.add("explain", explain, "the same in words: why an offer is continued where, or nowhere"), wait=2.0
+    )
+    choosing = verbs.add("choose", choose, "remember which app continues a type")
+    choosing.add_argument("type", help="the activity type")
+    choosing.add_argument("app", nargs="?", metavar="BUNDLE", help="the app; without it the choice is forgotten")
+
+
+async def apps(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        known = await asked(app, app.apps)
+    if options.json:
+        show_json(known)
+        return 0
+    if not known:
+        note("no app has a manifest")
+    declared = [each for each in known if each.error is None and each.shadowed_by is None]
+    if declared:
+        show_table([app_row(each) for each in declared], ("APP", "NAME", "TEAM", "TYPES", "STATE"))
+    for each in known:
+        if each.no_launch is not None and each.shadowed_by is None:
+            print(f"{shown(each.bundle_identifier or '')} cannot be started: {shown(each.no_launch, None)}")
+        if each.shadowed_by is not None:
+            print(f"{shown(each.path, None)}: {shown(each.shadowed_by, None)} describes the same app, and counts")
+        if each.error is not None:
+            print(f"broken: {shown(each.error, None)}")
+    return 0
+
+
+def app_row(app: KnownApp) -> tuple[str, ...]:
+    names = (shown(name or "") for name in (app.bundle_identifier, app.name, app.team))
+    state = "runs" if app.running else "can be started" if app.no_launch is None else "cannot be started"
+    return (*names, str(app.type_count), state)
+
+
+async def route(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        offer = await first(app, options)
+        candidates = await asked(app, app.route, offer)
+    if options.json:
+        show_json({"offer": offer_record(offer), "candidates": candidates})
+    else:
+        show_table([candidate_row(each) for each in candidates], ("APP", "NAME", "STATE", "FOR", "AGAINST"))
+    return 0 if fits(candidates) else 1
+
+
+def fits(candidates: list[Candidate]) -> bool:
+    """Whether one of them can continue it: that one is the first."""
+    return bool(candidates) and not candidates[0].against
+
+
+def candidate_row(candidate: Candidate) -> tuple[str, ...]:
+    state = "runs" if candidate.running else "has a manifest" if candidate.manifest else ""
+    preference = "" if candidate.preference == "none" else candidate.preference
+    against = "; ".join(f"{each.reason}: {each.message}" for each in candidate.against)
+    return (shown(candidate.bundle_identifier), shown(candidate.name), state, preference, shown(against, None))
+
+
+async def explain(options: argparse.Namespace) -> int:
+    """Also says what is missing on the way: hub, offer, agent."""
+    offer: Offer | None = None
+    candidates: list[Candidate] = []
+    async with chooser() as app:
+        reason = await missing_hub(app, options.wait)
+        if reason is None:
+            try:
+                offer = await first(app, options)
+            except (asyncio.TimeoutError, TimeoutError):
+                reason = missing_offer(app, options)
+        if offer is not None:
+            try:
+                candidates = await asked(app, app.route, offer)
+            except ConnectionUnavailableError as error:
+                reason = Reason("no agent", f"{error.message}; apps that run see the offer, others cannot be started")
+    if options.json:
+        shown_offer = None if offer is None else offer_record(offer)
+        show_json({"offer": shown_offer, "reason": reason, "candidates": candidates})
+    else:
+        for line in explained(offer, reason, candidates):
+            print(line)
+    return 0 if fits(candidates) else 1
+
+
+async def missing_hub(app: App, patience: float) -> Reason | None:
+    try:
+        await connected(app, patience)
+    except (asyncio.TimeoutError, TimeoutError):
+        problem = app.connection_problem
+        return Reason("no hub", str(problem) if problem else "no hub has answered; `segue doctor` says more")
+    return None
+
+
+def missing_offer(app: App, options: argparse.Namespace) -> Reason:
+    """Why there is no offer to explain."""
+    others = len(app.offers)
+    of = f" of type {options.type}" if options.type else ""
+    like = f" whose identifier begins with '{options.id or options.argument}'" if options.id or options.argument else ""
+    there = f", and {others} other{' is' if others == 1 else 's are'} offered" if others else ""
+    return Reason(
+        "not offered",
+        f"no app offers an activity{of}{like}{there}: its app makes one current that is eligible for "
+        "handoff and has not expired, and keeps running; Activity.explain says more in that app",
+    )
+
+
+def explained(offer: Offer | None, reason: Reason | None, candidates: list[Candidate]) -> list[str]:
+    lines = []
+    if offer is not None:
+        names = (shown(offer.title or ""), shown(offer.type), shown(offer.app_name), shown(offer.device_name))
+        lines.append("'{}', {}, from {} on {}".format(*names))
+    if reason is not None:
+        lines.append(f"{reason.reason}: {shown(reason.message, None)}")
+    for number, each in enumerate(candidates):
+        name = shown(each.bundle_identifier)
+        if each.against:
+            lines += [f"{name} does not: {one.reason}: {shown(one.message, None)}" for one in each.against]
+        elif number == 0:
+            how = "it runs" if each.running else "it does not run, and would be started"
+            lines.append(f"{name} would continue it: {how}; {PREFERENCES.get(each.preference, each.preference)}")
+        else:
+            lines.append(f"{name} could, too: `segue continue --app {name}`, or `segue choose`")
+    if offer is not None and reason is None and not candidates:
+        lines.append("no app here declares its type: none runs that does, and none has a manifest that does")
+    return lines
+
+
+async def choose(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        await asked(app, app.choose, options.type, options.app)
+    chosen: dict[str, Any] = {"type": options.type, "bundle_identifier": options.app}
+    if options.json:
+        show_json(chosen)
+    else:
+        print(f"{shown(options.type)}: {shown(options.app) if options.app else 'no choice'}")
+    return 0

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `doctor` finds, and how it looks at folders."""
+
+from __future__ import annotations
+
+import enum
+import os
+import stat
+from dataclasses import dataclass
+
+from .output import bytes_in_words
+
+LEAST_SPACE = 16 << 20
+"""Bytes below which a disk counts as full."""
+
+Problem = tuple[str, str]
+"""What is wrong, and what to do."""
+
+
+class State(enum.Enum):
+    """How something is."""
+
+    OK = 1
+    NOTE = 2
+    """Worth to know, and no problem."""
+    PROBLEM = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has found."""
+
+    about: str
+    state: State
+    message: str
+    advice: str | None = None
+    """What to do."""
+
+
+def folder_problem(path: str) -> Problem | None:
+    """What is wrong with a folder that must be this user's only; None: nothing."""
+    try:
+        status = os.lstat(path)
+    except OSError as error:
+        return (error.strerror or str(error), "look at the folder that it is in: it has to be there, and writable")
+    if stat.S_ISLNK(status.st_mode):
+        return ("is a symbolic link", f"remove it: rm '{path}'")
+    if not stat.S_ISDIR(status.st_mode):
+        return ("is no folder", f"move it out of the way: mv '{path}' '{path}.old'")
+    if status.st_uid != os.geteuid():
+        return (f"belongs to user {status.st_uid}", "remove it as that user, or set another folder in the environment")
+    if stat.S_IMODE(status.st_mode) != 0o700:
+        return (f"has mode {stat.S_IMODE(status.st_mode):04o}, not 0700", f"chmod 700 '{path}'")
+    if not os.access(path, os.W_OK):
+        return ("is read-only", "mount it writable, or set another folder in the environment")
+    return None
+
+
+def space_problem(path: str) -> Problem | None:
+    """Whether a disk is nearly full."""
+    found = os.statvfs(path)
+    free = found.f_bavail * found.f_frsize
+    if free >= LEAST_SPACE:
+        return None
+    return (f"has {bytes_in_words(free)} left: what should be kept is refused", "make room on that disk")
+
+
+def state_folder() -> str | None:
+    """The folder of the agent's store, by the environment of this process."""
+    named, home_of_state = os.environ.get("SEGUE_STATE_DIR"), os.environ.get("XDG_STATE_HOME")
+    if named:
+        return named
+    if home_of_state:
+        return os.path.join(home_of_state, "segue")
+    home = os.environ.get("HOME")
+    return os.path.join(home, ".local", "state", "segue") if home else None

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says what is wrong on this machine, and what to do: `doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+
+from .. import __version__, library_path, library_version
+from .._app import App
+from .._terminal import shown, shown_lines
+from ..errors import ConnectionUnavailableError, Error, UnsafeFolderError
+from .agent import NAME, found
+from .checks import Finding, State, folder_problem, space_problem, state_folder
+from .output import count, show_json
+from .session import asked, chooser
+from .verbs import Verbs
+
+VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR")
+MARKS = {State.OK: "ok", State.NOTE: "note", State.PROBLEM: "PROBLEM"}
+START = f"`segue agent`, or `systemctl --user enable --now {NAME}.socket`"
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add(
+        "doctor",
+        doctor,
+        "folders, permissions, hub, agent, versions, manifests and store: what is wrong, and what to do",
+        "Notes are no problems: without an agent, apps that run continue each other's activities.\n"
+        "The exit status is 1 if there is a problem.",
+    )
+    parser.add_argument("--wait", metavar="SECONDS", type=float, default=5.0, help="to wait for a hub (default: 5)")
+
+
+async def doctor(options: argparse.Namespace) -> int:
+    findings = [Finding("library", State.OK, f"{library_path}, version {library_version}, package {__version__}")]
+    said = ", ".join(f"{name}: {os.environ.get(name) or 'not set'}" for name in VARIABLES)
+    findings.append(Finding("environment", State.OK, said))
+    try:
+        async with chooser() as app:
+            findings += await from_inside(app, options.wait)
+    except UnsafeFolderError as error:
+        advice = "`chmod 700` it if it is yours; else set SEGUE_RUNTIME_DIR to a folder of yours, in all apps"
+        findings.append(Finding("runtime folder", State.PROBLEM, error.message, advice))
+    except Error as error:
+        findings.append(
+            Finding("hub", State.PROBLEM, str(error), "see docs/troubleshooting.md for what the error means")
+        )
+    findings += store()
+    if options.json:
+        show_json(findings)
+    else:
+        show(findings)
+    return 1 if any(each.state == State.PROBLEM for each in findings) else 0
+
+
+async def from_inside(app: App, patience: float) -> list[Finding]:
+    """Checks what an open app sees."""
+    folder = runtime_folder(value_of(app, "runtime folder"))
+    try:
+        await asyncio.wait_for(app.ready(), patience)
+    except (asyncio.TimeoutError, TimeoutError):
+        problem = app.connection_problem
+        why = str(problem) if problem else "no hub has answered yet"
+        advice = "a hub that is stopped (Ctrl-Z) has to go on; one of a newer protocol needs a newer library here"
+        return [folder, Finding("hub", State.PROBLEM, f"not connected: {why}", advice)]
+    return [folder, *await asked(app, connected, app)]
+
+
+def show(findings: list[Finding]) -> None:
+    for each in findings:
+        print(f"{MARKS[each.state]:<8}{each.about}: {shown_lines(each.message)}")
+        if each.advice:
+            print(f"{'':<8}what to do: {shown_lines(each.advice)}")
+    problems = sum(each.state == State.PROBLEM for each in findings)
+    print("nothing is wrong" if not problems else f"{problems} problem{'s' if problems > 1 else ''}")
+
+
+def value_of(app: App, name: str) -> str:
+    """Returns a line of the description of this app."""
+    found = re.search(rf"^ *{name}: (.*)$", app.describe(), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def runtime_folder(path: str) -> Finding:
+    problem = folder_problem(path)
+    if problem is None:
+        return Finding("runtime folder", State.OK, path)
+    return Finding("runtime folder", State.PROBLEM, f"{path}: {problem[0]}", problem[1])
+
+
+# ---- what the hub and the agent say ----
+
+
+def connected(app: App) -> list[Finding]:
+    """Checks what can be asked once there is a hub."""
+    hub = value_of(app, "hub")
+    carrier = re.search(r"agent (\S+)", hub)
+    findings = [Finding("hub", State.OK, f"connected, {hub}{'' if carrier else ', carried by an app'}")]
+    program = found()
+    if carrier is None:
+        why = "none carries the hub: apps that do not run get nothing, and nothing is kept for them"
+        there = START if program else f"install {NAME} (`make install`), then {START}"
+        return [*findings, Finding("agent", State.NOTE, why, there)]
+    if carrier[1] == library_version:
+        findings.append(Finding("agent", State.OK, f"version {carrier[1]}"))
+    else:
+        why = f"version {carrier[1]}, and the library has {library_version}"
+        findings.append(Finding("agent", State.NOTE, why, "after an upgrade: `segue agent --replace`"))
+    for about, check in (("manifests", manifests), ("inbox", inbox)):
+        try:
+            findings += check(app)
+        except ConnectionUnavailableError as error:
+            findings.append(Finding(about, State.PROBLEM, error.message, "try again: the agent has just gone"))
+        except Error as error:
+            findings.append(Finding(about, State.PROBLEM, str(error), f"the log of {NAME} says more"))
+    return findings
+
+
+def manifests(app: App) -> list[Finding]:
+    known = app.apps()
+    good = [each for each in known if each.error is None and each.shadowed_by is None]
+    findings = [Finding("manifests", State.OK, f"{count(len(good), 'app')} that can be used")]
+    for each in known:
+        if each.error is not None:
+            findings.append(Finding("manifests", State.PROBLEM, each.error, "correct or remove that file"))
+        elif each.no_launch is not None and each.shadowed_by is None:
+            why = f"{shown(each.bundle_identifier or '')} cannot be started: {each.no_launch}"
+            findings.append(Finding("manifests", State.NOTE, why, "correct its .desktop file"))
+    return findings
+
+
+def inbox(app: App) -> list[Finding]:
+    entries = app.inbox()
+    findings = [Finding("inbox", State.OK, f"entries that wait: {len(entries)}")]
+    for each in entries:
+        if each.held:
+            why = f"{shown(each.bundle_identifier)} has crashed on '{shown(each.title or '')}' and gets it no more"
+            advice = f"`segue inbox --retry {str(each.continuation_id)[:8]}`, or --drop"
+            findings.append(Finding("inbox", State.NOTE, why, advice))
+    return findings
+
+
+def store() -> list[Finding]:
+    path = state_folder()
+    if path is None:
+        why = "neither SEGUE_STATE_DIR, XDG_STATE_HOME nor HOME says where it is"
+        return [Finding("state folder", State.PROBLEM, why, "set HOME")]
+    if not os.path.lexists(path):
+        return [Finding("state folder", State.OK, f"{path}: not there; the agent makes it")]
+    problem = folder_problem(path) or space_problem(path)
+    if problem is not None:
+        return [Finding("state folder", State.PROBLEM, f"{path}: {problem[0]}", problem[1])]
+    return [Finding("state folder", State.OK, path)]

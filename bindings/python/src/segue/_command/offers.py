@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is offered: `list`, `watch`, `describe`."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+
+from .. import library_path, library_version
+from .._terminal import shown_lines
+from .output import note, show_json, show_table
+from .session import OFFER_HEADS, chooser, connected, names_of, offer_record, offer_row
+from .verbs import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    verbs.add("list", list_offers, "what is offered now, frontmost first")
+    verbs.add("watch", watch, "offers as they come, change and go, until Ctrl-C")
+    verbs.add("describe", describe, "the state of this app and of the hub, for a bug report")
+
+
+async def list_offers(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        await connected(app)
+        offers = app.offers
+        if options.json:
+            show_json([offer_record(offer) for offer in offers])
+        elif offers:
+            show_table([offer_row(offer) for offer in offers], OFFER_HEADS)
+        else:
+            note("nothing is offered")
+    return 0
+
+
+async def watch(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        async for event in app.offer_events():
+            now = datetime.now().astimezone()
+            kind = event.kind.name.lower()
+            if options.json:
+                show_json({"time": now, "event": kind, "offer": offer_record(event.offer)}, line=True)
+            else:
+                print(now.strftime("%H:%M:%S"), f"{kind:8}", *offer_row(event.offer), sep="  ", flush=True)
+    return 0
+
+
+async def describe(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        await connected(app)
+        before, text, after = app.offers, app.describe(), app.offers
+        if options.json:
+            show_json({"library": library_path, "version": library_version, "description": text})
+            return 0
+        print(f"library: {library_path}, version {library_version}")
+        print(shown_lines(text, [name for offer in (*before, *after) for name in names_of(offer)]))
+    return 0

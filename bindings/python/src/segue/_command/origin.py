@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Offers an activity: `offer`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from .._activity import Activity
+from .._app import App
+from .._json import JSONMode
+from .._receipt import Outcome, Receipt
+from .._terminal import shown
+from .output import CommandError, bytes_in_words, note, show_json
+from .session import NAME, connected
+from .streams import standard_input
+from .verbs import Verbs
+
+IDENTIFIER = "segue.command"
+MOST_STATE = 16 << 20
+"""Bytes of JSON that are read from standard input."""
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add(
+        "offer",
+        offer,
+        "offer an activity until Ctrl-C, and print a receipt for each attempt to continue it",
+        "example:\n"
+        "  segue offer com.example.notes.editing --team EXAMPLE --title 'Shopping list' --user-info '{\"line\": 12}'",
+    )
+    parser.add_argument("type", help="the activity type, such as com.example.notes.editing")
+    parser.add_argument("--title", help="for people")
+    parser.add_argument("--user-info", metavar="JSON", help="the state, plain or tagged JSON; - for standard input")
+    parser.add_argument("--url", help="the web page at which it can be continued, too")
+    parser.add_argument("--attach", metavar="FILE", action="append", default=[], help="a file that goes with it")
+    add_identity(parser)
+    parser.add_argument("--once", action="store_true", help="end when it was restored")
+    parser.add_argument("--timeout", metavar="SECONDS", type=float, help="end after this time, with status 3")
+
+
+def add_identity(parser: argparse.ArgumentParser) -> None:
+    help = f"offer it as this app (default: {IDENTIFIER})"
+    parser.add_argument("--bundle", metavar="BUNDLE", default=IDENTIFIER, help=help)
+    parser.add_argument("--team", help="apps of this team can continue it (default: the command and choosers only)")
+
+
+def origin(options: argparse.Namespace) -> App:
+    return App(options.bundle, name=NAME, team=options.team)
+
+
+async def offer(options: argparse.Namespace) -> int:
+    async with origin(options) as app:
+        activity = Activity(app, options.type, title=options.title, webpage_url=options.url)
+        if options.user_info is not None:
+            activity.set_user_info_json(state_text(options.user_info), JSONMode.TAGGED)
+        for path in options.attach:
+            activity.attach(file_name(path), path)
+        await connected(app)
+        return await hold(activity, options, f"offering {shown(options.type)}; Ctrl-C withdraws it")
+
+
+def file_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def state_text(argument: str) -> str | bytes:
+    if argument != "-":
+        return argument
+    text = standard_input().read(MOST_STATE + 1)
+    if len(text) > MOST_STATE:
+        raise CommandError(f"standard input has more than {bytes_in_words(MOST_STATE)}: no state is so large")
+    return text
+
+
+async def hold(activity: Activity, options: argparse.Namespace, doing: str) -> int:
+    """Offers an activity, and tells of each attempt to continue it; with `--once`, until it was restored.
+
+    Raises: TimeoutError after `--timeout`.
+    """
+    receipts: asyncio.Queue[Receipt] = asyncio.Queue()
+    activity.on_continuation_ended(receipts.put_nowait)
+    activity.become_current()
+    note(doing)
+
+    async def tell() -> int:
+        while True:
+            receipt = await receipts.get()
+            show_receipt(receipt, options)
+            if options.once and receipt.outcome == Outcome.RESTORED:
+                return 0
+
+    return await asyncio.wait_for(tell(), options.timeout)
+
+
+def show_receipt(receipt: Receipt, options: argparse.Namespace) -> None:
+    if options.json:
+        show_json(receipt, line=True)
+        return
+    reason = f": {shown(receipt.reason, None)}" if receipt.reason else ""
+    names = (shown(receipt.app_name), shown(receipt.device_name))
+    print(f"{receipt.outcome.name.lower()} by {names[0]} on {names[1]}{reason}", flush=True)

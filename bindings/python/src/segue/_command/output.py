@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command prints: tables and lines for people, JSON for programs, what went wrong on standard error."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import sys
+from collections.abc import Mapping, Set
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from .._terminal import shown, shown_lines
+from ..values import Timestamp
+
+MESSAGE = 500
+"""Characters that are shown of an error."""
+
+
+class CommandError(Exception):
+    """What is wrong, in words of ours around names of others."""
+
+
+def said(error: BaseException) -> str:
+    """Returns an error in one line, escaped, since it may quote another app."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return shown(text, MESSAGE)
+
+
+def note(text: str) -> None:
+    """Tells people something that is no result, on standard error."""
+    print(shown_lines(text), file=sys.stderr, flush=True)
+
+
+def ago(seconds: float) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def bytes_in_words(number: int) -> str:
+    for unit, length in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if number >= length:
+            return f"{number / length:.4g} {unit}"
+    return count(number, "byte")
+
+
+def table(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> list[str]:
+    """Returns lines of columns. What others chose is escaped already."""
+    rows = [heads, *rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths)).rstrip() for each in rows]
+
+
+def show_table(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> None:
+    """Prints columns: plainly into files and pipes, by `rich` in a terminal, if that is installed."""
+    if not (sys.stdout.isatty() and _show_richly(rows, heads)):
+        for line in table(rows, heads):
+            print(line)
+
+
+def _show_richly(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> bool:
+    """Returns whether `rich` is installed."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+    except ImportError:
+        return False
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for number, head in enumerate(heads):
+        made.add_column(head, no_wrap=number == 0, overflow="fold", style="cyan" if number == 0 else "")
+    for row in rows:
+        made.add_row(*(Text(cell) for cell in row))  # as text, brackets are no markup
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(made)
+    return True
+
+
+def show_json(value: Any, *, line: bool = False) -> None:
+    """Prints a value as JSON text in ASCII, so that nothing in it can disturb a terminal.
+
+    line: on one line, at once: one of several values that come in time
+    """
+    text = json.dumps(plain(value), indent=None if line else 2).replace("\x7f", "\\u007f")
+    print(text, flush=line)
+
+
+def plain(value: Any) -> Any:
+    """Returns what JSON has in place of what the package has."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, enum.Enum):
+        return value.name.lower()
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, Set):
+        return sorted(plain(each) for each in value)
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Timestamp):
+        return value.seconds  # since 1970; beyond the years of a datetime
+    return str(value) if isinstance(value, UUID) else value

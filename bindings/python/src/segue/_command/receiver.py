@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Continues an offer, here or in another app: `continue`."""
+
+from __future__ import annotations
+
+import argparse
+
+from .._app import App
+from .._offer import Offer
+from .._receipt import Outcome
+from .._terminal import shown
+from .document import show_activity
+from .output import note, show_json
+from .session import add_choice, asked, chooser, first
+from .verbs import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add(
+        "continue",
+        take,
+        "continue an offer and print its document; the origin is told: restored",
+        "With --launch or --app the agent continues it in another app, which need not run. Otherwise the command\n"
+        "itself is the receiver.",
+    )
+    add_choice(parser)
+    parser.add_argument("--timeout", metavar="SECONDS", type=float, help="for the continuation (default: 20)")
+    parser.add_argument("--document", action="store_true", help="print the whole document too")
+    parser.add_argument(
+        "--launch", action="store_true", help="in the app that fits, which need not run: the agent starts it"
+    )
+    parser.add_argument("--app", metavar="BUNDLE", help="the same, in this app")
+
+
+async def take(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        offer = await first(app, options)
+        names = (shown(name) for name in (offer.type, offer.app_name, offer.device_name))
+        note("continuing {} from {} on {}".format(*names))
+        if options.launch or options.app:
+            return await launch(app, offer, options)
+        async with app.continue_(offer, options.timeout) as activity:
+            show_activity(activity, options)
+    return 0
+
+
+async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
+    """Has the agent continue it in an app that need not run."""
+    result = await asked(app, app.launch, offer, options.app, options.timeout)
+    said = f": {shown(result.message, None)}" if result.message else ""
+    if options.json:
+        show_json(result)
+    else:
+        print(f"{shown(result.app_name)}: {result.outcome.name.lower()}{said}")
+    return 0 if result.outcome == Outcome.RESTORED else 1

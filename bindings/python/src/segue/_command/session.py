@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The app that the command is, and which activity or entry a user means."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+from collections.abc import Iterable
+from typing import Any, Callable, TypeVar
+
+from .._app import App
+from .._offer import Offer, OfferEventKind
+from .._terminal import shown
+from ..errors import Error, NotFoundError
+from .output import CommandError, ago, table
+from .streams import die_of
+
+PATIENCE = 10.0
+"""Seconds to find the hub."""
+NAME = "segue command line"
+OFFER_HEADS = ("ID", "TYPE", "TITLE", "APP", "DEVICE", "AGE")
+
+_T = TypeVar("_T")
+
+
+def chooser() -> App:
+    """An app that sees the offers of all apps of the user, and can continue them."""
+    return App("segue.command", name=NAME, chooser=True)
+
+
+async def connected(app: App, patience: float = PATIENCE) -> None:
+    """Waits for the hub. Raises: TimeoutError."""
+    await asyncio.wait_for(app.ready(), patience)
+
+
+async def asked(app: App, question: Callable[..., _T], *arguments: Any) -> _T:
+    """Asks the agent, which takes a moment, beside the loop. It may be starting on demand, as the hub."""
+    await connected(app)
+    try:
+        return await asyncio.to_thread(question, *arguments)
+    except asyncio.CancelledError:
+        # By Ctrl-C. What waits for the agent cannot be ended, and would delay the end of this process.
+        die_of(signal.SIGINT)
+        raise
+
+
+# ---- which offer ----
+
+
+def identifier(text: str) -> str:
+    """Parses an argument: the beginning of an identifier, as `list` shows it."""
+    if not text.strip("-"):
+        raise argparse.ArgumentTypeError("the identifier is empty")
+    if text.strip("0123456789abcdefABCDEF-"):
+        raise argparse.ArgumentTypeError(f"no identifier begins with {text!r}: they consist of hexadecimal digits")
+    return text.lower()
+
+
+def add_choice(parser: argparse.ArgumentParser, wait: float | None = PATIENCE) -> None:
+    """Adds the arguments of `first`.
+
+    wait: seconds by default; None: as long as it takes
+    """
+    begins: dict[str, Any] = {"type": identifier, "metavar": "ID", "help": "the activity whose identifier begins so"}
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("argument", nargs="?", **begins)
+    which.add_argument("--id", **begins)
+    parser.add_argument("--type", help="only an activity of this type")
+    said = "as long as it takes" if wait is None else f"{wait:g}"
+    help = f"seconds to wait for an offer (default: {said})"
+    parser.add_argument("--wait", metavar="SECONDS", type=float, default=wait, help=help)
+
+
+async def first(app: App, options: argparse.Namespace) -> Offer:
+    """Returns the frontmost matching offer, now or within `--wait`; with an identifier, the only one.
+
+    Raises: CommandError if the identifier begins those of several activities; TimeoutError.
+    """
+    return await asyncio.wait_for(_first(app, options.id or options.argument, options.type), options.wait)
+
+
+async def _first(app: App, prefix: str | None, type: str | None) -> Offer:
+    def wanted(offer: Offer) -> bool:
+        return type in (None, offer.type) and str(offer.id).startswith(prefix or "")
+
+    await app.ready()
+    async for event in app.offer_events():
+        if event.kind == OfferEventKind.GONE or not wanted(event.offer):
+            continue
+        matches = {offer.id: offer for offer in (*app.offers, event.offer) if wanted(offer)}
+        if prefix and len(matches) > 1:
+            lines = table([offer_row(offer) for offer in matches.values()], OFFER_HEADS)
+            several = f"'{prefix}' begins the identifiers of {len(matches)} activities:"
+            raise CommandError("\n".join([several, *lines]))
+        return event.offer
+    raise Error("the app was closed")
+
+
+def only(entries: Iterable[_T], prefix: str, identifier_of: Callable[[_T], object], verb: str) -> _T:
+    """Returns the only entry whose identifier begins so. Raises: NotFoundError, CommandError."""
+    found = [entry for entry in entries if str(identifier_of(entry)).startswith(prefix)]
+    if not found:
+        raise NotFoundError(f"nothing that waits has an identifier that begins with '{prefix}'")
+    if len(found) > 1:
+        raise CommandError(f"'{prefix}' begins the identifiers of {len(found)} entries: `{verb}` lists them")
+    return found[0]
+
+
+# ---- how an offer is shown ----
+
+
+def offer_row(offer: Offer) -> tuple[str, ...]:
+    title = f"'{shown(offer.title or '')}'"
+    names = (shown(offer.app_name), shown(offer.device_name))
+    return (str(offer.id)[:8], shown(offer.type), title, *names, ago(offer.age))
+
+
+def names_of(offer: Offer) -> list[str]:
+    """The names in an offer, which its app and its device have chosen."""
+    return [offer.type, offer.title or "", offer.app_name, offer.device_name, offer.bundle_identifier]
+
+
+def offer_record(offer: Offer) -> dict[str, Any]:
+    """An offer as JSON has it."""
+    names = ("id", "type", "title", "app_name", "bundle_identifier", "device_name", "payload_version", "size_hint")
+    more = ("age", "expiration_date", "supports_continuation_streams")
+    return {name: getattr(offer, name) for name in (*names, *more)}
