@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import cbor2
 import pytest
 import wire
 
