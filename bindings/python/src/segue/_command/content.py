@@ -27,6 +27,7 @@ MOST = 64 << 20
 MOST_FILES = 256
 LONGEST = 600.0
 """Seconds of a continuation, in which all content is fetched."""
+PIECE = 1 << 20
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 STANDARD_INPUT = "stdin"
 
@@ -105,7 +106,10 @@ def spooled(spool: IO[bytes], left: int, limit: int) -> int:
     if source.isatty():
         note("reading standard input; Ctrl-D ends it")
     length = 0
-    while data := source.read(1 << 20):
+    data = b"\0" * PIECE
+    # Less than was asked for is the end: a terminal would have to say so twice.
+    while len(data) == PIECE:
+        data = source.read(PIECE)
         length += len(data)
         if length > left:
             raise too_much("standard input", limit)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `segue` as a person uses it, with an agent and apps: in a terminal (tmux), and in pipes."""
+
+from __future__ import annotations
+
+import json
+import plistlib
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import AGENT, CARRIES
+from inbox import command_line
+from programs import Program, programs
+from terminal import PROMPT, Terminal, terminals
+
+TYPE = "com.example.editing"
+SEGUE = f"{sys.executable} -m segue"
+
+
+@pytest.fixture
+def variables(folder: Path, state: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of a test's user."""
+    yield {
+        "SEGUE_RUNTIME_DIR": str(folder),
+        "XDG_STATE_HOME": str(state),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_DATA_DIRS": str(tmp_path / "system"),
+        "SEGUE_AGENT": str(AGENT),
+    }
+    shutil.rmtree(f"{folder}-agent", ignore_errors=True)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, variables: dict[str, str]) -> Iterator[Callable[[str], Terminal]]:
+    with terminals(tmp_path, variables) as opened:
+        yield opened
+
+
+def test_somebody_works_in_terminals(terminal, start, folder):
+    """What comes, what is handed over, Ctrl-C, and what is said once the agent has gone."""
+    carrier, shell = terminal("carrier"), terminal("shell")
+    carrier.type(f"{SEGUE} agent; echo status=$?")
+    carrier.shows(CARRIES)
+    assert "nothing is offered" in shell.runs(f"{SEGUE} list")
+    assert "No such" not in shell.runs(f"{SEGUE} agent", status=3)
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    assert "'one'" in shell.runs(f"{SEGUE} list")
+    # By `rich`, which is installed: heads are bold.
+    assert "\x1b[1mID" in shell.screen("-e")
+    shell.type(f"{SEGUE} watch; echo not reached")
+    shell.shows(r"appeared .*'one'")
+    shell.press("C-c")
+    shell.shows(rf"^{PROMPT.strip()} *$")
+    shell.runs("(exit $?)", status=130)
+    # Typed by hand, and shown escaped there.
+    shell.type(f"{SEGUE} send; echo status=$?")
+    shell.shows("^reading standard input; Ctrl-D ends it")
+    shell.keys(r"cat with a \ ")
+    shell.press("Enter")
+    shell.press("C-d")
+    shell.shows("^sending stdin, 14 bytes")
+    receiver = terminal("receiver")
+    assert "cat with a" in receiver.runs(f"{SEGUE} receive")
+    shell.shows(r"^restored by segue command line on ")
+    shell.shows(r"^status=0")
+    carrier.press("C-c")
+    carrier.shows(r"^status=0")
+    assert "no agent runs; start segue-agent" in shell.runs(f"{SEGUE} inbox", status=1)
+    assert "what to do: `segue agent`" in shell.runs(f"{SEGUE} doctor")
+
+
+# ---- in pipes
+
+
+@pytest.fixture
+def segue(variables: dict[str, str]) -> Callable[..., Any]:
+    """segue("apps", status=0): the value that the command prints as JSON."""
+
+    def run(*words: str, status: int = 0, **more: str) -> Any:
+        command = [sys.executable, "-m", "segue", *words, "--json"]
+        environment = {"PATH": "/usr/bin:/bin", **variables, **more}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def manifest(variables: dict[str, str], name: str, **more: Any) -> None:
+    folder = Path(variables["XDG_DATA_HOME"]) / "segue" / "apps"
+    folder.mkdir(parents=True, exist_ok=True)
+    keys = {"CFBundleIdentifier": f"com.example.{name}", "com.apple.developer.team-identifier": "T"}
+    (folder / f"{name}.plist").write_bytes(plistlib.dumps({**keys, "NSUserActivityTypes": [TYPE], **more}))
+
+
+def problems(findings: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(each["about"], each["message"]) for each in findings if each["state"] == "problem"]
+
+
+def test_what_is_wrong_and_what_would_happen_is_said(begin, start, segue, variables):
+    """`doctor`, `apps`, `explain`, `route`: the same facts, for programs."""
+    manifest(variables, "broken", NSUserActivityTypes="x")
+    manifest(variables, "silent")
+    agent = begin(**variables, SEGUE_LOG="debug")
+    agent.wait_for(CARRIES)
+    agent.wait_for(r"manifests: 1 apps in 2 files$")
+    path = f"{variables['XDG_DATA_HOME']}/segue/apps/broken.plist"
+    wrong = f"{path}: NSUserActivityTypes: expected an array, found a string"
+    findings = segue("doctor", status=1)
+    assert problems(findings) == [("manifests", wrong)]
+    assert all(each["advice"] for each in findings if each["state"] != "ok")
+    assert [each["error"] for each in segue("apps")] == [wrong, None]
+    start("editor").ready().ask("offer one", "offered")
+    explained = segue("explain", status=1)
+    assert (explained["offer"]["title"], explained["reason"]) == ("one", None)
+    against = {
+        each["bundle_identifier"]: [why["reason"] for why in each["against"]] for each in explained["candidates"]
+    }
+    assert against == {"com.example.editor": ["own app"], "com.example.silent": ["no launch command"]}
+    start("viewer").ready()
+    routed = segue("route")["candidates"]
+    assert (routed[0]["bundle_identifier"], routed[0]["running"], routed[0]["against"]) == (
+        "com.example.viewer",
+        True,
+        [],
+    )
+    launched = segue("continue", "--app", "com.example.viewer")
+    assert (launched["outcome"], launched["app_name"]) == ("restored", "com.example.viewer")
+    assert segue("choose", TYPE, "com.example.viewer")["bundle_identifier"] == "com.example.viewer"
+    assert segue("inbox") == []
+
+
+def test_ctrl_c_ends_the_wait_at_once_and_what_waits_stays(begin, start, segue, variables, folder):
+    """The app has not answered, and would be waited for for 20 s."""
+    begin(**variables).wait_for(CARRIES)
+    start("editor").ready().ask("offer one", "offered")
+    viewer = start("viewer", "--later").ready()
+    with programs() as run:
+        asking: Program = run("segue", command_line(folder, "continue", "--app", "com.example.viewer"))
+        viewer.hears("continue .*")
+        asking.signal(signal.SIGINT)
+        assert asking.wait(patience=10) == -signal.SIGINT
+    (entry,) = segue("inbox")
+    assert (entry["bundle_identifier"], entry["delivered"], entry["title"]) == ("com.example.viewer", True, "one")
+    prefix = entry["continuation_id"][:8]
+    assert segue("inbox", "--drop", prefix) == {"continuation_id": entry["continuation_id"], "done": "dropped"}
+    assert segue("inbox") == []
+
+
+def test_an_agent_is_replaced(begin, segue, variables):
+    first = begin(**variables)
+    first.wait_for(CARRIES)
+    with programs() as run:
+        words = [f"{name}={value}" for name, value in {**variables, "SEGUE_LOG": "info"}.items()]
+        second = run("segue", ["env", *words, sys.executable, "-m", "segue", "agent", "--replace"])
+        second.wait_for(CARRIES)
+        assert first.wait() == 0
+        assert problems(segue("doctor")) == []
+        second.signal(signal.SIGINT)
+        assert second.wait() == 0
