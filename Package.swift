@@ -91,7 +91,7 @@ let package = Package(
         .testTarget(name: "HandleTests", dependencies: ["SegueABI"]),
         .systemLibrary(name: "CFFI", path: "Tests/CFFI", pkgConfig: "libffi"),
         .testTarget(name: "ABITests", dependencies: ["CFFI"]),
-        .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver"]),
+        .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver", "SegueFleet"]),
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "ManifestTests", dependencies: ["SegueManifests", "SegueRouting"]),
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),

@@ -3,19 +3,20 @@ import SegueWire
 import Testing
 
 @testable import SegueEngine
+@testable import SegueFleet
 
 /// One process is as many apps as it likes, and takes with each of them all that an app may have: the others do not
 /// notice (section 9).
 @Suite struct AccountTests {
   private typealias Scene = HostilePeerTests.Scene
 
-  private static let greedy = Account.process(7)
+  private static let greedy = Account.process(World.crowdNumber)
   /// An hour, as long as a continuation may take.
   private static let long: Int64 = 3_600_000
 
   private func apps(_ count: Int, in world: World) throws -> [RawPeer] {
     try (0..<count).map { number in
-      let app = try RawPeer(app: "greedy \(number)", of: Self.greedy, in: world)
+      let app = try RawPeer(app: "greedy \(number)", of: world.crowd, in: world)
       app.grantsAll = true
       return app
     }
@@ -23,7 +24,11 @@ import Testing
 
   /// Links that apps of the greedy process maintain; at the other ends are apps that are made up.
   private func links(_ count: Int, in world: World) throws -> [RawPeer] {
-    try apps(count, in: world).map { try RawPeer(hubIn: world, for: LinkRequest(app: $0.number, number: 1)) }
+    let apps = try apps(min(count, 4), in: world)
+    return try (0..<count).map { index in
+      let app = try #require(apps[index % apps.count].number)
+      return try RawPeer(hubIn: world, for: LinkRequest(app: app, number: UInt64(index)))
+    }
   }
 
   private func madeUp(_ world: World) -> Receiver {
@@ -47,9 +52,7 @@ import Testing
     let continuation = Message.Continuation(
       id: scene.world.identifier(), origin: scene.from.offer.origin, activity: scene.activity)
     try peer.say(.fetch(continuation, milliseconds: Self.long, receiver: receiver))
-    scene.world.settle()
     try peer.say(.outcome(continuation, .restored, nil, receiver: receiver))
-    scene.world.settle()
     return continuation
   }
 
@@ -65,7 +68,6 @@ import Testing
           UInt64(number), continuation, from: receiver?.id ?? world.identifier(), milliseconds: Self.long,
           channel: first + 2 * number, size: size))
     }
-    world.settle()
   }
 
   private func asks(_ scene: Continued) {
@@ -98,10 +100,9 @@ import Testing
     for link in links {
       for _ in 0..<300 {
         try link.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: madeUp(scene.world)))
-        scene.world.settle()
       }
     }
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0] })
+    let origin = try #require(scene.world.peer(of: scene.editor))
     #expect(origin.routes.attempts(of: Self.greedy.ofLinks) <= HubEngine.continuationsOfOriginLimit)
     _ = scene.editor.takeEvents()
     try continues(scene)
@@ -110,7 +111,7 @@ import Testing
   @Test func `what a young hub holds for a process leaves room for others (R3.14)`() throws {
     let scene = try Scene()
     scene.world.killHub()
-    scene.editor.isOpen = false
+    scene.editor.process.stall()
     scene.world.startHub()
     for app in try apps(4, in: scene.world) {
       for _ in 0..<HubEngine.continuationLimit {
@@ -127,7 +128,6 @@ import Testing
     let link = try #require(try links(1, in: scene.world).first)
     for _ in 0..<OutgoingContinuations.sendingLimit {
       try link.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: madeUp(scene.world)))
-      scene.world.settle()
     }
     #expect(refusals([link]) == OutgoingContinuations.sendingLimit - share)
     _ = scene.editor.takeEvents()
@@ -155,8 +155,8 @@ import Testing
   }
 
   @Test func `accounts have names of their own, the same at each hub`() {
-    #expect(Account.process(7) == Self.greedy && Self.greedy.ofLinks == Account.process(7).ofLinks)
-    #expect(Set([Self.greedy.id, Self.greedy.ofLinks.id, Account.process(8).id, Account.connection(7).id]).count == 4)
+    #expect(Account.process(1) == Self.greedy && Self.greedy.ofLinks == Account.process(1).ofLinks)
+    #expect(Set([Self.greedy.id, Self.greedy.ofLinks.id, Account.process(2).id, Account.connection(1).id]).count == 4)
   }
 
   // MARK: Requests
@@ -166,7 +166,7 @@ import Testing
     for app in try apps(4, in: scene.world) {
       try ask(AppRequests.limit, try continued(scene, by: app), by: app, in: scene.world)
     }
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0] })
+    let origin = try #require(scene.world.peer(of: scene.editor))
     #expect(origin.openCount(for: Self.greedy) == HubEngine.channelLimit)
     asks(scene)
   }
@@ -200,7 +200,6 @@ import Testing
       try all[1].open {
         .request(1, continuation, from: continuation.id, milliseconds: Self.long, channel: $0, size: 1)
       }
-      scene.world.settle()
     }
     try askMore()
     #expect(responses(all[1]).map { $0?.status } == [.limitExceeded])
@@ -232,13 +231,11 @@ import Testing
       .offer(
         offer, OfferTiming(age: 0, remaining: nil),
         OfferOrigin(team: "TEAM", activation: 1, version: OffersVersion(hub: id, number: 1))))
-    world.settle()
     func request(_ number: UInt32, by app: RawPeer) throws {
       let continuation = Message.Continuation(id: world.identifier(), origin: origin, activity: activity)
       try app.say(
         .request(
           UInt64(number), continuation, from: origin, milliseconds: Self.long, channel: 2 * number + 1, size: 1))
-      world.settle()
     }
     for app in try apps(4, in: world) { for number in 0..<UInt32(AppRequests.limit) { try request(number, by: app) } }
     func heard() -> Int { link.heard.count { if case .request = $0 { true } else { false } } }
@@ -271,8 +268,8 @@ import Testing
 
   @Test func `streams that an origin does not answer hold the descriptors of a process once (R7.1)`() throws {
     let scene = try Continued()
-    scene.editor.isOpen = false
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0]?.appSession })
+    scene.editor.process.stall()
+    let origin = try #require(scene.world.peer(of: scene.editor)?.appSession)
     for app in try apps(5, in: scene.world) {
       for _ in 0..<UnansweredStreams.limitOfAsker {
         let continuation = Message.Continuation(
@@ -280,7 +277,7 @@ import Testing
         let from = scene.world.identifier()
         try app.say(
           .stream(scene.world.identifier(), continuation, from: from, channel: 0, attachment: nil),
-          with: PassedDescriptor())
+          with: app.makeStream())
       }
     }
     #expect(origin.unanswered.count == UnansweredStreams.limitOfAsker)
@@ -290,7 +287,6 @@ import Testing
     let world = World()
     world.startHub()
     let links = try links(HubEngine.linkLimit + 1, in: world)
-    world.settle()
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     for link in links { link.disconnect() }
     for _ in 0..<4 { for link in try self.links(HubEngine.linkLimit, in: world) { link.disconnect() } }
@@ -307,14 +303,14 @@ import Testing
         app: Identifier(high: 0, low: UInt64(app)), account: account.id)
     }
     let grants = ActivityGrants()
-    for number in 0..<3 { grants.insert(grant(number, by: 1, of: .process(1))) }
+    for number in 0..<3 { grants.insert(grant(number, by: 1, of: .process(2))) }
     for app in 2..<2 * ActivityGrants.capacity { grants.insert(grant(0, by: app, of: Self.greedy)) }
     for number in 0..<3 { #expect(grants.app(Identifier(high: 1, low: UInt64(number))) != nil) }
   }
 
   @Test func `streams and attachments of a process are charged to it, whichever app asks (R7.1, R7.6)`() throws {
     let scene = try Continued { world, editor, id in
-      world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(true) } }
+      world.tell(editor) { _, now in editor.change(id) { $0.setSupportsContinuationStreams(true) } }
     }
     for app in try apps(2, in: scene.world) {
       let continuation = try continued(scene, by: app)
@@ -322,8 +318,7 @@ import Testing
       try app.say(
         .stream(
           scene.world.identifier(), continuation, from: from, channel: 0,
-          attachment: Message.AttachmentPart(name: "a", offset: 0)), with: PassedDescriptor())
-      scene.world.settle()
+          attachment: Message.AttachmentPart(name: "a", offset: 0)), with: app.makeStream())
     }
     #expect(scene.editor.accountsAsking == [Self.greedy.id, Self.greedy.id])
   }

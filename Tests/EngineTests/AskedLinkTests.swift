@@ -1,7 +1,9 @@
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
+
+@testable import SegueEngine
+@testable import SegueFleet
 
 /// Links between devices that an app has asked for.
 @Suite struct AskedLinkTests {
@@ -14,7 +16,6 @@ import Testing
     }
     _ = app.takeEvents()
     try openLink(saysWho: true).say(.goodbye(SegueError(.limitExceeded, "no more")))
-    world.settle()
     #expect(app.takeEvents() == ["linked with away", "link ended limitExceeded"])
     try openLink(saysWho: false).disconnect()
     #expect(app.takeEvents() == ["link ended connectionUnavailable"])
@@ -26,30 +27,26 @@ import Testing
     #expect(app.takeEvents() == ["link ended remoteApplicationTimedOut"])
     // Nor is it notified of links that it did not request.
     _ = try RawPeer(hubIn: world)
-    world.settle()
     #expect(app.takeEvents().isEmpty)
   }
 
   @Test func `a link is asked for once there is a hub, and each once; the hub may refuse`() throws {
     let world = World()
     let app = world.open("app")
-    var number: UInt64 = 0
-    world.tell(app) { number = $0.link(PassedDescriptor(), $1) }
+    let links = (0..<2).map { _ in DeviceLink(world.device, world.away) }
+    func ask(_ link: DeviceLink?) -> UInt64 {
+      world.tell(app) { $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
+    }
+    let number = ask(nil)
     world.startHub()
-    let hub = try #require(world.hub)
-    let attachments = hub.takeAttachments()
-    #expect(attachments.count == 1)
-    #expect(hub.takeAttachments().isEmpty)
-    hub.refuse(attachments[0], SegueError(.malformed, "no descriptor came with it"))
-    world.settle()
     #expect(app.takeEvents() == ["ready", "link ended malformed"])
-    var others: [UInt64] = []
-    world.tell(app) { others = [$0.link(PassedDescriptor(), $1), $0.link(PassedDescriptor(), $1)] }
+    let others = links.map { ask($0) }
     #expect(others[0] != others[1] && !others.contains(number))
+    #expect(links.map { $0.takeRequests().0?.number } == others)
     world.killHub()
     #expect(app.takeEvents() == ["searching", "link ended connectionUnavailable", "link ended connectionUnavailable"])
     world.startHub()
-    #expect(world.hub?.takeAttachments().isEmpty ?? false, "nor what the last hub was asked for")
+    #expect(links.allSatisfy { $0.takeRequests().0 == nil }, "nor what the last hub was asked for")
     #expect(app.takeEvents() == ["ready"])
   }
 }

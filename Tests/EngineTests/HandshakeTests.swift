@@ -24,7 +24,6 @@ import Testing
       try first.say(
         .route(to: identity, Route([identity], sequence: 1), isSought: false),
         .offered(world.identifier(), "Draft", of: identity))
-      world.settle()
     }
 
     var sessions: Int { world.hub?.peers.hubs.count { $0.hub != nil } ?? 0 }
@@ -65,7 +64,6 @@ import Testing
     try after.say(
       .proceed(session: secret, received: 0), .route(to: identity, Route([identity], sequence: 1), isSought: false),
       .offered(world.identifier(), "Draft", of: identity))
-    world.settle()
     #expect(titles(viewer) == ["Draft"])
   }
 
@@ -82,7 +80,6 @@ import Testing
     #expect(lower.allSatisfy { $0.isConnected && $0.decision == nil })
     try lower[1].say(.proceed(session: nil, received: 0))
     try lower[0].say(.goodbye(SegueError(.invalidState, "there is another")))
-    world.settle()
     #expect(lower.map { $0.isConnected } == [false, true])
   }
 
@@ -102,7 +99,6 @@ import Testing
     try fourth.resume((secret, isConnected: false))
     #expect(!fourth.isConnected, "one at a time")
     try third.say(.proceed(session: secret, received: 0))
-    scene.world.settle()
     #expect(scene.sessions == 1)
   }
 
@@ -115,7 +111,6 @@ import Testing
         let peer = try RawPeer(hubIn: world, as: identity)
         let named = sessions.map { Message.SharedSession(secret: $0.0, isConnected: $0.isConnected) }
         try peer.say(.resume(secret: peer.secret, sessions: named))
-        world.settle()
         return peer
       }
       let first = try link()
@@ -125,13 +120,11 @@ import Testing
       let second = try link((secret, isConnected: false))
       // More has come, it says, than was ever sent.
       try second.say(.proceed(session: secret, received: 1_000_000))
-      world.settle()
       #expect(!second.isConnected)
       #expect((second.goodbye != nil) == isLower, "a word may be said until it is said how far this hub has come")
       let third = try link((secret, isConnected: false))
       #expect(third.sessions.isEmpty, "it is not kept")
       if isLower { try third.say(.proceed(session: nil, received: 0)) } else { #expect(third.decision! == (nil, 0)) }
-      world.settle()
       #expect(third.isConnected)
       #expect(world.hub?.peers.hubs.count { $0.hub != nil } == 1)
     }
@@ -143,12 +136,10 @@ import Testing
     let first = try RawPeer(hubIn: world, as: world.identifier())
     try first.resume()
     try first.say(.goodbye(SegueError(.cancelled, "it ends")))
-    world.settle()
     let identity = Identifier(high: 0, low: 1)
     let second = try RawPeer(hubIn: world, as: identity)
     try second.resume()
     try second.say(.proceed(session: world.identifier(), received: 0))
-    world.settle()
     #expect(second.goodbye?.status == .invalidState)
     #expect(world.hub?.peers.hubs.isEmpty == true)
   }
@@ -162,7 +153,6 @@ import Testing
       let peer = try RawPeer(hubIn: world, as: identity, for: try world.openLink(app))
       let named = sessions.map { Message.SharedSession(secret: $0.0, isConnected: $0.isConnected) }
       try peer.say(.resume(secret: peer.secret, sessions: named))
-      world.settle()
       return peer
     }
     let first = try link(by: keepers[0])
@@ -175,7 +165,6 @@ import Testing
     first.disconnect()
     let last = try link(by: keepers[1], (secret, isConnected: false))
     try last.say(.proceed(session: secret, received: 0))
-    world.settle()
     #expect(keepers[1].takeEvents().contains("linked with away"))
   }
 }
@@ -225,7 +214,6 @@ import Testing
     world.startHub()
     let app = world.open("app")
     let links = try (0...HubEngine.linkLimit).map { _ in try RawPeer(hubIn: world, for: try world.openLink(app)) }
-    world.settle()
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     #expect(app.takeEvents().last == "link ended limitExceeded")
     links[0].disconnect()
@@ -239,16 +227,13 @@ import Testing
     for _ in 0..<100 { _ = world.open(name, team: "OTHER") }
     let app = try RawPeer(app: "asker", in: world)
     for request in 0..<4 { try app.say(.explain(request: UInt64(request), world.identifier(), type: "a")) }
-    world.settle()
     #expect(app.explanations.count == 1, "one at a time")
     world.wait(3 * HubEngine.explainTime)
     #expect(app.explanations.count == 4)
     let sizes = app.explanations.map { $0.reduce(0) { $0 + $1.appName.utf8.count } }
     #expect(sizes.allSatisfy { $0 > 0 && $0 <= HubEngine.explanationSize })
-    for request in 0...HubEngine.explainLimit + 1 {
-      try app.say(.explain(request: UInt64(request), world.identifier(), type: "a"))
-    }
-    world.settle()
+    try app.say(
+      (0...HubEngine.explainLimit + 1).map { .explain(request: UInt64($0), world.identifier(), type: "a") })
     #expect(app.goodbye?.status == .limitExceeded && !app.isConnected)
   }
 }

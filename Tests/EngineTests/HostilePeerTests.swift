@@ -20,7 +20,7 @@ import Testing
       activity = try world.offer("Draft", by: editor)
       if size > 0 {
         let text = String(repeating: "a", count: size)
-        try editor.change(activity, at: world.now) {
+        try editor.change(activity) {
           try $0.setUserInfo(try Value.dictionary([(.string("text"), .string(text))]), limit: Limits.value)
         }
       }
@@ -37,7 +37,6 @@ import Testing
     /// - Returns: the editor's callbacks about it.
     func say(_ message: Message, by peer: RawPeer) throws -> [String] {
       try peer.say(message)
-      world.settle()
       return editor.takeEvents()
     }
   }
@@ -66,7 +65,7 @@ import Testing
   @Test func `restored before the origin has saved is failed (R3.6)`() throws {
     let scene = try Scene()
     scene.editor.answersSaves = false
-    scene.editor.change(scene.activity, at: scene.world.now) { $0.markNeedsSave(true) }
+    scene.editor.change(scene.activity) { $0.markNeedsSave(true) }
     let peer = try RawPeer(app: "liar", in: scene.world)
     let attempt = scene.attempt
     _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: nil), by: peer)
@@ -125,7 +124,6 @@ import Testing
     let scene = try Scene()
     let id = scene.editor.engine.identity.id
     let thief = try RawPeer(app: "thief", as: id, in: scene.world)
-    scene.world.settle()
     #expect(thief.isConnected && scene.editor.takeEvents().isEmpty && scene.editor.engine.isReady)
     _ = try scene.world.continue(in: scene.viewer)
     #expect(scene.editor.takeEvents().last == "ended restored")
@@ -134,7 +132,8 @@ import Testing
   @Test func `by its secret it is the same app, which has connected again`() throws {
     let scene = try Scene()
     let again = try RawPeer(app: "editor", as: scene.editor.engine.identity.secret, in: scene.world)
-    scene.world.settle()
-    #expect(again.isConnected && scene.editor.takeEvents() == ["searching"])
+    #expect(again.heard.contains { if case .ready = $0 { true } else { false } })
+    #expect(scene.editor.takeEvents() == ["searching", "ready"], "it has connected again, too")
+    #expect(!again.isConnected && scene.world.hub?.appCount == 2)
   }
 }

@@ -259,7 +259,6 @@ import Testing
         .init(
           continuation: world.identifier(), to: viewer.engine.identity.id, offer: offer,
           timing: OfferTiming(age: 0, remaining: nil), milliseconds: 1_000, isRedelivered: false)))
-    world.settle()
     #expect(!viewer.events.contains("will_continue"))
   }
 

@@ -3,6 +3,7 @@ import SegueWire
 import Testing
 
 @testable import SegueEngine
+@testable import SegueFleet
 
 /// The quotas of linked hubs. Departed ones leave nothing behind; what passed through them continues through others.
 @Suite struct LinkedHubTests {
@@ -42,7 +43,6 @@ import Testing
       links.append((peer, id, world.identifier()))
       try peer.say(offered(links.last!.first, of: id))
       for _ in 0..<3_200 { try peer.say(offered(world.identifier(), of: id, type: "com.example.other")) }
-      world.settle()
       let kept = hub.remoteHubs.bytes.count - before
       let limit = min(HubEngine.linkedBytesLimit, HubEngine.allLinkedBytesLimit - before)
       #expect(kept <= limit && kept > limit - 4_096, "it takes all that it may, and no more")
@@ -52,16 +52,13 @@ import Testing
     let (first, last) = (links[0], links[4])
     let viewer = world.open("viewer", types: ["com.example.note"])
     try first.peer.say(offered(first.first, "Draft", of: first.id, 2))
-    world.settle()
     #expect(viewer.takeEvents().contains("appeared Draft") || viewer.engine.offers[first.first] != nil)
     // What goes leaves room for others.
     let more = world.identifier()
     try last.peer.say(offered(more, of: last.id, 2))
-    world.settle()
     #expect(viewer.engine.offers[more] == nil)
     try first.peer.say(.gone(first.first, OffersVersion(hub: first.id, number: 3)))
     try last.peer.say(offered(more, of: last.id, 3))
-    world.settle()
     #expect(viewer.engine.offers[more] != nil)
     for link in links { link.peer.disconnect() }
     #expect(hub.remoteHubs.bytes.count == 0 && viewer.engine.offers.all.isEmpty)
@@ -73,13 +70,11 @@ import Testing
     let (relay, relaying) = try world.linkHub()
     let home = world.identifier()
     try relay.say(.route(to: home, Route([relaying, home], sequence: 1), isSought: false))
-    world.settle()
     try relay.say(.list(home, try #require(relay.lists[home])))
     let count = 100
     for _ in 0..<count { try relay.say(offered(world.identifier(), of: home)) }
     let (asker, _) = try world.linkHub()
-    for number in 1...1_000 as ClosedRange<UInt64> { try asker.say(.follow(home, list: number)) }
-    world.settle()
+    try asker.say((1...1_000).map { .follow(home, list: $0) })
     let heard = asker.heard.drop { if case .list(home, 1_000) = $0 { false } else { true } }
     #expect(asker.heard.count { if case .list = $0 { true } else { false } } == 2)
     #expect(heard.count { if case .offer = $0 { true } else { false } } == count)
@@ -98,7 +93,6 @@ import Testing
       )
     }
     #expect(hub.brokenInvariant == nil)
-    world.settle()
     #expect(!away.isConnected)
   }
 
@@ -113,7 +107,6 @@ import Testing
         .publish(
           OfferDescription(id, Self.title, supportsStreams: true), OfferTiming(age: 0, remaining: nil),
           activation: activation))
-      world.settle()
     }
   }
 
@@ -137,7 +130,6 @@ import Testing
     try editor.say(
       .publish(
         OfferDescription(activity, "Draft", supportsStreams: true), OfferTiming(age: 0, remaining: nil), activation: 1))
-    world.settle()
     let fetched = editor.heard.compactMap {
       if case .fetch(_, _, let receiver?, _, _) = $0 { receiver.id } else { nil }
     }
@@ -162,7 +154,6 @@ import Testing
       peer.disconnect()
     }
     let editor = try RawPeer(app: "editor", as: origin, in: world)
-    world.settle()
     let outcomes = editor.heard.compactMap {
       if case .outcome(let attempt, _, _, _) = $0 { attempt.id } else { nil }
     }
@@ -181,14 +172,10 @@ import Testing
       id: world.identifier(), origin: Identifier(ofSecret: origin), activity: world.identifier())
     let id = world.identifier()
     try away.write([], total: 0) { .stream(id, attempt, from: receiver(1).id, channel: $0, attachment: nil) }
-    guard case .incoming(let stream)? = hub.takeTransfers().first else { return #expect(Bool(false)) }
-    hub.connect(stream, PassedDescriptor())
-    world.settle()
+    #expect(editor.heard.contains { if case .stream(id, _, _, _, _) = $0 { true } else { false } })
     editor.disconnect()
     #expect(away.heard.contains { if case .peerLost(attempt.id) = $0 { true } else { false } })
-    #expect(stream.isOver)
-    while hub.takeChangedStream() != nil {}
-    #expect(hub.leak == nil)
+    #expect(hub.transfers.total == 0 && hub.leak == nil)
   }
 
   @Test func `a stream whose asker goes before it is answered leaves nothing (R7.1)`() throws {
@@ -199,16 +186,13 @@ import Testing
     let app = try RawPeer(app: "viewer", in: world)
     let attempt = Message.Continuation(id: world.identifier(), origin: origin, activity: activity)
     let id = world.identifier()
-    try app.say(.stream(id, attempt, from: origin, channel: 0, attachment: nil), with: PassedDescriptor())
-    guard case .outgoing(let stream, _)? = hub.takeTransfers().first else { return #expect(Bool(false)) }
-    world.settle()
+    let (near, far) = app.process.makeSockets()
+    try app.say(.stream(id, attempt, from: origin, channel: 0, attachment: nil), with: FleetDescriptor(far))
+    #expect(away.heard.contains { if case .stream(id, _, _, _, _) = $0 { true } else { false } })
     app.disconnect()
-    // As its socket shows.
-    hub.ended(stream, isClosed: true)
+    near.close()
     try away.say(.streamAnswer(id, attempt, channel: Self.firstChannel, nil))
-    world.settle()
-    while hub.takeChangedStream() != nil {}
-    #expect(stream.isOver && hub.leak == nil)
+    #expect(hub.transfers.total == 0 && hub.leak == nil)
   }
 
   @Test func `who has heard of a hub that is gone hears of it again when it asks again (R1.11)`() throws {
@@ -218,24 +202,19 @@ import Testing
     let home = world.identifier()
     func announce() throws {
       try relay.say(.route(to: home, Route([relaying, home], sequence: 1), isSought: false))
-      world.settle()
       try relay.say(
         .list(home, try #require(relay.lists[home])), offered(world.identifier(), of: home),
         .listed(OffersVersion(hub: home, number: 1)))
-      world.settle()
     }
     func offersHeard() -> Int { asker.heard.count { if case .offer = $0 { true } else { false } } }
     try announce()
     try asker.say(.follow(home, list: 1))
-    world.settle()
     #expect(offersHeard() == 1)
     try relay.say(.route(to: home, nil, isSought: false))
-    world.settle()
     #expect(hub.leak == nil)
     try announce()
     #expect(offersHeard() == 1, "it has to ask for what is told by another route")
     try asker.say(.follow(home, list: 2))
-    world.settle()
     #expect(offersHeard() == 2)
   }
 
@@ -277,16 +256,13 @@ import Testing
     let app = try RawPeer(app: "viewer", in: world)
     let attempt = Message.Continuation(id: world.identifier(), origin: origin, activity: activity)
     try app.say(.fetch(attempt, milliseconds: 10_000, receiver: nil))
-    world.settle()
     #expect(before.heard.contains { if case .fetch = $0 { true } else { false } })
     before.disconnect()
     let (after, next) = try world.linkHub()
     try after.say(offered(activity, by: origin, of: next))
     try app.say(.outcome(attempt, .restored, nil, receiver: nil))
-    world.settle()
     #expect(after.heard.contains { if case .outcome = $0 { true } else { false } })
     try after.say(.outcomeAck(attempt.id, to: receiver(1).id))
-    world.settle()
     #expect(app.heard.contains { if case .outcomeAck(attempt.id, _) = $0 { true } else { false } })
   }
 }

@@ -10,7 +10,6 @@ import Testing
     let world = World()
     world.startHub()
     let itself = try RawPeer(hubIn: world, as: try #require(world.hub).identity.id)
-    world.settle()
     #expect(!itself.isConnected)
   }
 
@@ -23,7 +22,6 @@ import Testing
     let offer = OfferDescription(world.identifier(), title)
     for activation in 0..<UInt64(HubEngine.backlogLimit / Limits.title) {
       try editor.say(.publish(offer, OfferTiming(age: 0, remaining: nil), activation: activation))
-      world.settle()
     }
     #expect(!hub.isConnected)
   }

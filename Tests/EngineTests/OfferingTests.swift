@@ -3,6 +3,7 @@ import SegueWire
 import Testing
 
 @testable import SegueEngine
+@testable import SegueFleet
 
 @Suite struct OfferingTests {
   @Test func `a current activity is offered to apps of the team that declare its type (R1.11, R2.6)`() throws {
@@ -46,16 +47,16 @@ import Testing
     let viewer = world.open("viewer")
     _ = viewer.takeEvents()
     let id = try world.offer("Draft", by: editor)
-    editor.change(id, at: world.now) { $0.setEligible(.handoff, false) }
+    editor.change(id) { $0.setEligible(.handoff, false) }
     world.wait(200)
     #expect(viewer.takeEvents() == ["appeared Draft", "gone Draft"])
-    editor.change(id, at: world.now) { $0.setEligible(.handoff, true) }
+    editor.change(id) { $0.setEligible(.handoff, true) }
     let date = world.now.date + 60
-    try editor.change(id, at: world.now) { try $0.setExpirationDate(date) }
+    try editor.change(id) { try $0.setExpirationDate(date) }
     world.wait(30_000)
     #expect(viewer.takeEvents().first == "appeared Draft")
     // The origin stops: its word is not needed.
-    editor.isOpen = false
+    editor.process.stall()
     world.wait(31_000)
     #expect(viewer.takeEvents() == ["gone Draft"])
   }
@@ -103,18 +104,14 @@ import Testing
   @Test func `who does not say hello is ended after 5 s, or when 64 others wait (A19)`() throws {
     let world = World()
     world.startHub()
-    let hub = try #require(world.hub)
-    let silent = world.takeNumber()
-    hub.connected(silent, world.now)
+    let silent = try RawPeer(in: world)
     world.wait(4_900)
-    #expect(hub.link(of: silent) != nil)
+    #expect(silent.isConnected)
     world.wait(200)
-    #expect(hub.link(of: silent) == nil)
-    let numbers = (0..<65).map { _ in world.takeNumber() }
-    for number in numbers { hub.connected(number, world.now) }
-    world.settle()
-    #expect(hub.link(of: numbers[0]) == nil, "the one that has been silent for longest goes")
-    #expect(numbers[1...].allSatisfy { hub.link(of: $0) != nil })
+    #expect(!silent.isConnected)
+    let peers = try (0..<65).map { _ in try RawPeer(in: world) }
+    #expect(!peers[0].isConnected, "the one that has been silent for longest goes")
+    #expect(peers[1...].allSatisfy { $0.isConnected })
     let app = world.open("app")
     #expect(app.takeEvents() == ["ready"])
   }
@@ -134,86 +131,48 @@ import Testing
 
   /// An earlier message is still in flight: the app would wait for ever if it treated that as an answer.
   @Test func `a hub that falls silent is noticed, although it was heard of after our last word (R3.14)`() throws {
-    let world = World()
-    let editor = world.open("editor")
-    let engine = editor.engine!
-    let hub = Link(side: .accepting)
-    var now = world.now
-    func hear(_ message: Message) throws {
-      hub.send(try message.encoded())
-      while hub.takeOutput({ bytes in
-        engine.receive(Array(bytes), now)
-        return bytes.count
-      }) {}
-    }
-    func said() throws -> [Message] {
-      while engine.link!.takeOutput({ bytes in
-        hub.receive(Array(bytes))
-        return bytes.count
-      }) {}
-      var messages: [Message] = []
-      while case .message = try hub.nextEvent() {
-        if let message = try hub.takeMessage(Message.decode) { messages.append(message) }
-      }
-      return messages
-    }
-    engine.connected(now)
-    try hear(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))
-    try hear(.ready(settling: 0))
-    _ = try world.offer("One", by: editor)
-    now.uptime += 1
-    try hear(.gone(world.identifier(), nil))
-    _ = try said()
-    now.uptime += 500
-    engine.tick(now)
-    guard case .ping(let number) = try said().last else {
+    let hub = try RawHub()
+    try hub.say(.ready(settling: 0))
+    _ = try hub.world.offer("One", by: hub.app)
+    hub.world.wait(1)
+    try hub.say(.gone(hub.world.identifier(), nil))
+    _ = try hub.heard()
+    hub.world.wait(500)
+    guard case .ping(let number) = try hub.heard().last else {
       Issue.record("the hub is not asked")
       return
     }
+    let asked = hub.world.now.uptime
     // Neither is this an answer.
-    try hear(.gone(world.identifier(), nil))
-    #expect(engine.nextDeadline == now.uptime + 500)
+    try hub.say(.gone(hub.world.identifier(), nil))
+    #expect(hub.app.engine.nextDeadline.map { $0 > asked && $0 <= asked + 500 } ?? false)
     // Something else is said while the answer is awaited: it needs one of its own.
-    world.tell(editor) { engine, _ in engine.setForeground(true, now) }
-    _ = try said()
-    now.uptime += 400
-    try hear(.pong(number))
-    now.uptime += 500
-    engine.tick(now)
-    guard case .ping = try said().last else {
+    hub.tell { $0.setForeground(true, $1) }
+    _ = try hub.heard()
+    hub.world.wait(400)
+    try hub.say(.pong(number))
+    hub.world.wait(500)
+    guard case .ping = try hub.heard().last else {
       Issue.record("the hub is not asked again")
       return
     }
-    now.uptime += 500
-    engine.tick(now)
-    guard case .silent = engine.takeFault() else {
-      Issue.record("a silent hub is believed")
-      return
-    }
+    #expect(hub.departure == nil)
+    hub.world.wait(510)
+    #expect(hub.departure?.message.contains("does not answer") ?? false, "a silent hub is believed")
   }
 
   @Test func `a hub that refuses an app, or talks nonsense, is left (A19)`() throws {
-    let hub = try RawHub(for: Continued())
-    try hub.say(.goodbye(SegueError(.unsupportedVersion, "too old")))
-    guard case .refused(let error) = hub.app.engine.takeFault(), error.status == .unsupportedVersion else {
-      Issue.record("that the hub refuses goes unnoticed")
-      return
+    for isWelcoming in [true, false] {
+      let hub = try RawHub(welcoming: isWelcoming)
+      try hub.say(.goodbye(SegueError(.unsupportedVersion, "too old")))
+      #expect(hub.departure?.status == .unsupportedVersion)
     }
-    let deaf = try RawHub(for: Continued(), welcoming: false)
-    try deaf.say(.goodbye(SegueError(.unsupportedVersion, "too old")))
-    guard case .refused? = deaf.app.engine.takeFault() else {
-      Issue.record("that a hub refuses before it welcomes goes unnoticed")
-      return
-    }
-    let other = try RawHub(for: Continued())
+    let other = try RawHub()
     // A channel that no message has named.
     let channel = other.link.open()
     other.link.write([1, 2, 3], to: channel)
     try other.say(.pong(1))
-    guard case .nonsense = other.app.engine.takeFault() else {
-      Issue.record("nonsense goes unnoticed")
-      return
-    }
+    #expect(other.departure?.status == .malformed)
   }
 
   /// With a search through all for each, it would take minutes.
@@ -277,91 +236,66 @@ import Testing
   }
 
   @Test func `a hub that does not say welcome within 500 ms is silent (R3.14)`() throws {
-    let world = World()
-    let editor = world.open("editor")
-    editor.engine.connected(world.now)
-    #expect(editor.engine.nextDeadline == world.now.uptime + 500)
-    world.wait(499)
-    #expect(editor.engine.takeFault() == nil)
-    world.wait(2)
-    guard case .silent = editor.engine.takeFault() else {
-      Issue.record("it is waited for")
-      return
-    }
-  }
-
-  /// An app that a hub without an engine has welcomed.
-  private func welcomed() throws -> (World, TestApp, (Message) throws -> Void) {
-    let world = World()
-    let app = world.open("viewer")
-    app.engine.connected(world.now)
-    let link = Link(side: .accepting)
-    func say(_ message: Message) throws {
-      link.send(try message.encoded())
-      while link.takeOutput({
-        app.engine.receive(Array($0), world.now)
-        return $0.count
-      }) {}
-    }
-    return (world, app, say)
+    let hub = try RawHub(welcoming: false)
+    let time = try #require(hub.app.engine.nextDeadline) - hub.world.now.uptime
+    #expect(time > 490 && time <= 500)
+    hub.world.wait(470)
+    #expect(hub.departure == nil)
+    hub.world.wait(30)
+    #expect(hub.departure?.message.contains("does not answer") ?? false, "it is waited for")
   }
 
   @Test(arguments: [ProtocolVersion.current + 1, 1 << 63, .max])
   func `a hub that chooses a version which the app does not speak is left (A14)`(version: UInt64) throws {
-    let (_, app, say) = try welcomed()
-    try say(.welcome(version: version, generation: 1, deviceName: "here"))
-    guard case .nonsense = app.engine.takeFault() else { return #expect(Bool(false), "it is believed") }
-    #expect(app.engine.hubGeneration == nil)
+    let hub = try RawHub(welcoming: false)
+    try hub.say(.welcome(version: version, generation: 1, deviceName: "here"))
+    #expect(hub.departure?.status == .malformed && hub.app.engine.hubGeneration != 1)
   }
 
   @Test func `a hub that sends neither offers nor ready is left, one that still sends offers is not (R3.14)`() throws {
-    let (world, app, say) = try welcomed()
-    try say(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))
-    func isLeft() -> Bool { if case .unready = app.engine.takeFault() { true } else { false } }
+    let hub = try RawHub()
+    let world = hub.world
     let offer = Offer(
-      description: OfferDescription(
-        id: world.identifier(), type: "com.example.note", title: "Draft", payloadVersion: 0, sizeHint: 0,
-        expirationDate: nil, supportsContinuationStreams: false),
-      origin: world.identifier(), appName: "editor", bundleIdentifier: "com.example.editor", deviceName: "here",
-      rank: 1, activatedAt: 0)
+      description: OfferDescription(world.identifier(), "Draft"), origin: world.identifier(), appName: "editor",
+      bundleIdentifier: "com.example.editor", deviceName: "here", rank: 1, activatedAt: 0)
+    var last: Int64 = 0
     for _ in 0..<4 {
       world.wait(9_000)
-      #expect(!isLeft(), "it is slow")
-      try say(.offer(offer, OfferTiming(age: 0, remaining: nil), nil))
+      #expect(hub.departure == nil, "it is slow")
+      last = world.now.uptime
+      try hub.say(.offer(offer, OfferTiming(age: 0, remaining: nil), nil))
     }
-    world.wait(9_999)
-    try say(.pong(1))
-    #expect(!isLeft())
-    world.wait(1)
-    #expect(isLeft())
+    world.wait(last + 9_950 - world.now.uptime)
+    try hub.say(.pong(1))
+    #expect(hub.departure == nil)
+    world.wait(100)
+    #expect(hub.departure?.message.contains("does not say which activities are offered") ?? false)
   }
 
   @Test func `a hub that is ready may be silent about offers (R3.14)`() throws {
-    let (world, app, say) = try welcomed()
-    try say(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here"))
-    try say(.ready(settling: 0))
-    #expect(app.engine.nextDeadline.map { $0 > world.now.uptime + 60_000 } ?? true || app.engine.isReady)
-    world.wait(60_000)
-    #expect(app.engine.takeFault() == nil)
+    let hub = try RawHub()
+    try hub.say(.ready(settling: 0))
+    #expect(hub.app.engine.isReady)
+    hub.world.wait(60_000)
+    #expect(hub.departure == nil && hub.app.engine.hubGeneration == 1)
   }
 
   @Test func `an app that connects again is known once, and its former connection ends`() throws {
     let world = World()
     world.startHub()
-    let hub = try #require(world.hub)
-    let editor = world.open("editor")
     let viewer = world.open("viewer")
-    _ = try world.offer("Draft", by: editor)
-    let former = try #require(editor.number)
+    let (secret, activity) = (world.identifier(), world.identifier())
+    func connect() throws -> RawPeer {
+      let editor = try RawPeer(app: "editor", as: secret, in: world)
+      try editor.say(
+        .publish(OfferDescription(activity, "Draft"), OfferTiming(age: 0, remaining: nil), activation: 1))
+      return editor
+    }
     // Its connection died, and only the app has noticed.
-    editor.number = world.takeNumber()
-    hub.connected(editor.number!, world.now)
-    editor.engine.disconnected(world.now)
-    editor.engine.connected(world.now)
-    world.settle()
-    #expect(hub.link(of: former) == nil)
-    #expect(hub.appCount == 2)
-    #expect(editor.engine.isReady)
+    let (former, editor) = (try connect(), try connect())
+    #expect(!former.isConnected && editor.isConnected)
+    #expect(world.hub?.appCount == 2)
+    #expect(editor.heard.contains { if case .ready = $0 { true } else { false } })
     #expect(viewer.engine.offers.all.map { $0.description.title } == ["Draft"])
   }
 
@@ -385,27 +319,9 @@ import Testing
   }
 
   @Test func `an app that is asked for a sign of life gives one`() throws {
-    let world = World()
-    let editor = world.open("editor")
-    let hub = Link(side: .accepting)
-    editor.engine.connected(world.now)
-    for message: Message in [.welcome(version: ProtocolVersion.current, generation: 7, deviceName: "here"), .ping(3)] {
-      hub.send(try message.encoded())
-    }
-    while hub.takeOutput({ bytes in
-      editor.engine.receive(Array(bytes), world.now)
-      return bytes.count
-    }) {}
-    #expect(editor.engine.hubGeneration == 7)
-    while editor.engine.link!.takeOutput({ bytes in
-      hub.receive(Array(bytes))
-      return bytes.count
-    }) {}
-    var isAnswered = false
-    while case .message = try hub.nextEvent() {
-      if case .pong(3) = try hub.takeMessage(Message.decode) { isAnswered = true }
-    }
-    #expect(isAnswered)
+    let hub = try RawHub()
+    try hub.say(.ping(3))
+    #expect(try hub.heard().contains { if case .pong(3) = $0 { true } else { false } })
   }
 
   @Test func `another hub changes nothing that a user sees (R2.8)`() throws {

@@ -3,6 +3,7 @@ import SegueWire
 import Testing
 
 @testable import SegueEngine
+@testable import SegueFleet
 
 /// One app takes all that it can get, and never gives it back: the others do not notice (section 9).
 @Suite struct QuotaTests {
@@ -47,7 +48,7 @@ import Testing
     let text = [UInt8](repeating: 7, count: 3 * 1024 * 1024)
     let greedy = try (0..<16).map { try RawPeer(app: "greedy\($0)", in: scene.world) }
     for (number, peer) in greedy.enumerated() {
-      try scene.editor.change(scene.activity, at: scene.world.now) {
+      try scene.editor.change(scene.activity) {
         let userInfo = try Value.dictionary([
           (.string("number"), .integer(Int64(number))), (.string("data"), .data(text)),
         ])
@@ -74,7 +75,6 @@ import Testing
       let from = scene.world.identifier()
       try liar.say(
         .request(number, madeUp, from: from, milliseconds: 1, channel: Link.Channel(2 * number + 1), size: 0))
-      scene.world.settle()
     }
     ask()
     for (number, bytes) in scene.editor.asked { scene.world.tell(scene.editor) { $0.respond(to: number, bytes, $1) } }
@@ -114,16 +114,17 @@ import Testing
   @Test func `what a young hub holds for one app leaves room for others (R3.14)`() throws {
     let scene = try Scene()
     scene.world.killHub()
-    scene.editor.isOpen = false
+    scene.editor.process.stall()
     scene.world.startHub()
     let greedy = try RawPeer(app: "greedy", in: scene.world)
     for _ in 0..<200 {
-      try greedy.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil))
-      try greedy.say(.outcome(scene.attempt, .failed, nil, receiver: nil))
+      try greedy.say(
+        .fetch(scene.attempt, milliseconds: Self.long, receiver: nil),
+        .outcome(scene.attempt, .failed, nil, receiver: nil))
     }
     _ = scene.viewer.takeEvents()
     _ = try scene.world.continue(in: scene.viewer)
-    scene.world.admit(scene.editor)
+    scene.world.resume(scene.editor)
     #expect(scene.viewer.takeEvents().filter { $0.contains("contin") } == ["will_continue", "continue"])
     #expect(scene.editor.takeEvents().contains("ended restored"))
   }
@@ -133,12 +134,12 @@ import Testing
     scene.viewer.answersContinue = false
     let continuation = try scene.world.continue(in: scene.viewer)
     scene.world.killHub()
-    scene.editor.isOpen = false
+    scene.editor.process.stall()
     scene.world.startHub()
     let greedy = try RawPeer(app: "greedy", in: scene.world)
     for _ in 0..<200 { try greedy.say(.outcome(scene.attempt, .failed, nil, receiver: nil)) }
     scene.world.tell(scene.viewer) { $0.answer(continuation, handled: true, restored: true, $1) }
-    scene.world.admit(scene.editor)
+    scene.world.resume(scene.editor)
     #expect(scene.editor.takeEvents().contains("was_continued"))
   }
 
@@ -160,8 +161,9 @@ import Testing
 
   @Test func `a process that has too many connections is told so (section 9)`() throws {
     let scene = try Scene()
-    let peer = RawPeer(turnedAwayIn: scene.world)
-    scene.world.settle()
-    #expect(peer.goodbye?.status == .limitExceeded && !peer.isConnected)
+    let most = DeviceResources().descriptorLimit(at: scene.world.now.uptime) / 4
+    let peers = try (0...most).map { _ in try RawPeer(app: "crowd", of: scene.world.crowd, in: scene.world) }
+    #expect(peers[most].goodbye?.status == .limitExceeded && !peers[most].isConnected)
+    #expect(peers[..<most].allSatisfy { $0.isConnected })
   }
 }

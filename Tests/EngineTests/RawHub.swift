@@ -2,16 +2,29 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// A hub without an engine, for one app that has continued an activity: it says what it wants, and reads nothing.
+@testable import SegueFleet
+
+/// A hub without an engine, for one app that has continued an activity: it says what it wants, and reads nothing unless
+/// it is asked to.
 final class RawHub {
+  let world = World()
   let app: TestApp
   let link = Link(side: .accepting)
-  private let now: Moment
+  private let process: FleetProcess
+  private let connection: Connection
 
-  init(for scene: Continued, _ limits: Limits = Limits(), welcoming: Bool = true) throws {
-    app = TestApp(scene.viewer.engine.identity, limits, .whenPulled)
-    now = scene.world.now
-    app.engine.connected(now)
+  /// - Parameter scene: what the app has continued; nil: it does not matter.
+  init(for scene: Continued? = nil, _ limits: Limits = Limits(), welcoming: Bool = true) throws {
+    let identity = try (scene ?? Continued()).viewer.engine.identity
+    app = TestApp(identity, limits, .whenPulled, in: world.process("viewer"))
+    world.device.admitsHubs = true
+    // The fleet does not know this hub.
+    world.fleet.checker.stalled()
+    process = world.process("hub")
+    connection = Connection(.app(app.process), .app(process))
+    try app.process.connected(to: ConnectionEnd(connection, 0, in: world.fleet), generation: 1)
+    // It looks for a hub, and has one.
+    world.settle()
     if welcoming { try say(.welcome(version: ProtocolVersion.current, generation: 1, deviceName: "here")) }
   }
 
@@ -29,16 +42,26 @@ final class RawHub {
     flush()
   }
 
-  /// Calls the engine, and lets the app handle the results.
-  func tell<Result>(_ call: (AppEngine, Moment) -> Result) -> Result {
-    defer { while app.runDeliveries(now) {} }
-    return call(app.engine, now)
+  /// The messages that the app has sent since the last call.
+  func heard() throws -> [Message] {
+    while connection.isReadable(1) {
+      _ = connection.read(at: 1, atMost: .max, world.fleet) { bytes, _ in link.receive(bytes) }
+    }
+    var messages: [Message] = []
+    while case .message = try link.nextEvent() {
+      if let message = try link.takeMessage(Message.decode) { messages.append(message) }
+    }
+    return messages
   }
 
+  /// Calls the engine, and lets the app handle the results.
+  @discardableResult func tell<Result>(_ call: (AppEngine, Moment) -> Result) -> Result { world.tell(app, call) }
+
+  /// Why the app has left it; nil if it has not, or only because it is too old.
+  var departure: SegueError? { app.process.driver?.problem }
+
   private func flush() {
-    while link.takeOutput({ bytes in
-      tell { $0.receive(Array(bytes), $1) }
-      return bytes.count
-    }) {}
+    while link.takeOutput({ connection.write($0, from: 1, world.fleet) }) {}
+    world.settle()
   }
 }

@@ -3,10 +3,15 @@ import SegueModel
 import SegueWire
 import Testing
 
+@testable import SegueFleet
+
 /// An app or a hub without an engine: it sends arbitrary messages.
-final class RawPeer {
+final class RawPeer: WorldParticipant {
+  /// Descriptors that came.
+  private var descriptors: [PassedDescriptor] = []
   private let world: World
-  let number: HubEngine.PeerNumber
+  let process: FleetProcess
+  private let connection: Connection
   private let link = Link(side: .connecting)
   /// Why the hub has said that it closes the connection.
   private(set) var goodbye: SegueError?
@@ -36,20 +41,40 @@ final class RawPeer {
   /// Hubs that it was asked for a route to, and of which sequence.
   private(set) var sought: [Identifier: UInt64] = [:]
 
-  private init(_ world: World) {
+  private init(_ connection: Connection, of process: FleetProcess, in world: World) {
     self.world = world
-    number = world.takeNumber()
+    self.connection = connection
+    self.process = process
     secret = world.identifier()
-    world.links.append((number: number, send: { [weak self] in self?.hear($0) }, close: {}))
+    world.add(self)
+    world.settle()
   }
 
-  private func hear(_ bytes: [UInt8]) {
-    link.receive(bytes)
+  /// An app that says nothing yet.
+  /// - Parameter process: nil: it has one of its own.
+  convenience init(in world: World, of process: FleetProcess? = nil) throws {
+    let process = process ?? world.process("raw app")
+    self.init(world.device.connect(process, to: try #require(world.device.hub)), of: process, in: world)
+  }
+
+  func poll() -> Bool {
+    flush()
+    guard connection.isReadable(0) else { return false }
+    _ = connection.read(at: 0, atMost: .max, world.fleet) { bytes, descriptor in
+      link.receive(bytes, descriptor)
+      hear()
+    }
+    flush()
+    return true
+  }
+
+  private func hear() {
     while let event = try? link.nextEvent() {
       if case .data(let channel, let bytes) = event {
         byteCount += bytes.count
         if grantsAll { link.grant(bytes.count, to: channel) }
       }
+      if let descriptor = link.takeDescriptor() { descriptors.append(descriptor) }
       guard case .message = event, let message = try? link.takeMessage(Message.decode) else { continue }
       switch message {
       case .goodbye(let error): goodbye = error
@@ -67,21 +92,15 @@ final class RawPeer {
     }
   }
 
-  /// A connection for which the hub has no room.
-  convenience init(turnedAwayIn world: World) {
-    self.init(world)
-    world.hub?.turnAway(number, world.now)
-  }
-
   /// An app that registers.
   /// - Parameters:
   ///   - secret: nil: it is a new one.
-  ///   - account: nil: it has a process of its own.
+  ///   - process: nil: it has one of its own.
   convenience init(
-    app name: String, as secret: Identifier? = nil, team: String = "TEAM", of account: Account? = nil, in world: World
+    app name: String, as secret: Identifier? = nil, team: String = "TEAM", of process: FleetProcess? = nil,
+    in world: World
   ) throws {
-    self.init(world)
-    world.hub?.connected(number, of: account, world.now)
+    try self.init(in: world, of: process)
     let identity = AppIdentity(
       secret: secret ?? world.identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team,
       types: ["com.example.note"], isChooser: false)
@@ -89,9 +108,11 @@ final class RawPeer {
   }
 
   /// The hub of another device.
-  /// - Parameter saysWho: and what it knows of the other, which is nothing.
-  convenience init(hubIn world: World, for attachment: LinkRequest? = nil, saysWho: Bool = true) throws {
-    try self.init(hubIn: world, as: world.identifier(), for: attachment, saysWho: saysWho)
+  /// - Parameters:
+  ///   - request: of the app that has asked for the link; nil for none.
+  ///   - saysWho: and what it knows of the other, which is nothing.
+  convenience init(hubIn world: World, for request: LinkRequest? = nil, saysWho: Bool = true) throws {
+    try self.init(hubIn: world, as: world.identifier(), for: request, saysWho: saysWho)
     if saysWho { try resume() }
   }
 
@@ -99,15 +120,17 @@ final class RawPeer {
   func resume(_ sessions: (Identifier, isConnected: Bool)...) throws {
     let named = sessions.map { Message.SharedSession(secret: $0.0, isConnected: $0.isConnected) }
     try say(.resume(secret: secret, sessions: named))
-    world.settle()
   }
 
   /// The same, which has not said what it knows.
   convenience init(
-    hubIn world: World, as id: Identifier, for attachment: LinkRequest? = nil, saysWho: Bool = true
+    hubIn world: World, as id: Identifier, for request: LinkRequest? = nil, saysWho: Bool = true
   ) throws {
-    self.init(world)
-    world.hub?.connectedHub(number, for: attachment, secret: world.identifier(), world.now)
+    let (hub, process) = (try #require(world.device.hub), world.process("raw hub"))
+    let number = hub.takeNumber()
+    let connection = Connection(.app(process), .hub(hub, number))
+    hub.join(connection, end: 1, as: number, for: request)
+    self.init(connection, of: process, in: world)
     if saysWho {
       try say(
         .link(
@@ -115,27 +138,54 @@ final class RawPeer {
     }
   }
 
-  /// Bytes that the hub keeps for it: it says of none that they came.
-  var heldBytes: Int { world.hub?.link(of: number)?.heldBytes ?? 0 }
+  /// Its number at the hub; nil: the hub has not accepted it, or has closed the connection.
+  var number: HubEngine.PeerNumber? {
+    guard case .hub(_, let number) = connection.owners[1] else { return nil }
+    return number
+  }
 
-  var isConnected: Bool { world.hub?.link(of: number) != nil }
+  var isConnected: Bool { number != nil }
+
+  /// Bytes that the hub keeps for it: it says of none that they came.
+  var heldBytes: Int { number.flatMap { world.hub?.link(of: $0)?.heldBytes } ?? 0 }
 
   func disconnect() {
-    world.hub?.disconnected(number, world.now)
+    connection.close(0, world.fleet)
     world.settle()
   }
 
-  /// The hub gets it, and does nothing else yet; several messages arrive in one piece.
-  func say(_ messages: Message...) throws {
+  /// Several messages go out in one piece.
+  func say(_ messages: Message...) throws { try say(messages) }
+  func say(_ messages: [Message]) throws {
     for message in messages { link.send(try message.encoded()) }
-    flush()
+    world.settle()
   }
 
   /// The same, with a descriptor.
   func say(_ message: Message, with descriptor: PassedDescriptor) throws {
     link.send(try message.encoded(), with: descriptor)
-    flush(descriptor)
+    world.settle()
   }
+
+  /// The same, with a descriptor that the system of the hub has no room for.
+  func sayLosingDescriptor(_ message: Message) throws {
+    link.send(try message.encoded(), with: PassedDescriptor(isLost: true))
+    while link.takeOutput({ bytes in
+      world.hub?.receive(Array(bytes), with: link.outgoingDescriptor, from: number ?? 0, world.now)
+      return bytes.count
+    }) {}
+    world.device.hub?.flush()
+    world.settle()
+  }
+
+  /// Bytes that need be no messages.
+  func say(_ bytes: [UInt8], with descriptor: PassedDescriptor?) {
+    bytes.withUnsafeBytes { _ = connection.write($0, descriptor, from: 0, world.fleet) }
+    world.settle()
+  }
+
+  /// One end of a new stream; the app has the other.
+  func makeStream() -> FleetDescriptor { FleetDescriptor(process.makeSockets().1) }
 
   /// Bytes on the channel that `message` names, and an end with their number.
   func write(_ bytes: [UInt8], total: UInt64, _ message: (Link.Channel) -> Message) throws {
@@ -143,27 +193,25 @@ final class RawPeer {
     link.send(try message(channel).encoded())
     link.write(bytes[...], to: channel)
     link.finish(channel, total: total)
-    flush()
+    world.settle()
   }
 
   /// Opens the channel that `message` names; no byte of it follows.
   func open(_ message: (Link.Channel) -> Message) throws { try say(message(link.open())) }
 
-  private func flush(_ descriptor: PassedDescriptor? = nil) {
-    var bytes: [UInt8] = []
-    while link.takeOutput({
-      bytes += $0
-      return $0.count
-    }) {}
-    world.hub?.receive(bytes, with: descriptor, from: number, world.now)
+  private func flush() {
+    while connection.isWhole,
+      link.takeOutput({ connection.write($0, link.outgoingDescriptor, from: 0, world.fleet) })
+    {}
   }
 }
 
 extension World {
   /// An app asks for a link.
   func openLink(_ app: TestApp) throws -> LinkRequest {
-    tell(app) { _ = $0.link(PassedDescriptor(), $1) }
-    return try #require(hub?.takeAttachments().first)
+    let link = DeviceLink(device, away)
+    tell(app) { _ = $0.link(FleetDescriptor(.link(link)), $1) }
+    return try #require(link.takeRequests().0)
   }
 
   /// Links with the raw hub of another device, which has said how it is reached.
@@ -172,7 +220,6 @@ extension World {
     let peer = try RawPeer(hubIn: self, as: id)
     try peer.resume()
     try peer.say(.route(to: id, Route([id], sequence: 1), isSought: false))
-    settle()
     return (peer, id)
   }
 }

@@ -146,7 +146,6 @@ import Testing
     try liar.say(
       .request(number, continuation, from: viewer, milliseconds: 9_000, channel: 1, size: 0),
       .response(number, continuation, to: viewer, channel: 0, size: 0, SegueError(.handoffFailed, "a lie")))
-    scene.world.settle()
     #expect(scene.viewer.answers.isEmpty && scene.editor.asked.count == 1)
     scene.world.tell(scene.editor) { $0.respond(to: scene.editor.asked[0].number, [2], $1) }
     #expect(scene.viewer.answers.map { $0.bytes } == [[2]])

@@ -3,6 +3,7 @@ import SegueWire
 import Testing
 
 @testable import SegueEngine
+@testable import SegueFleet
 
 /// The origin takes the state of its activity back from the app that continued it (R3.10).
 @Suite struct ResumeBackTests {
@@ -30,7 +31,7 @@ import Testing
     }
 
     /// The viewer's user writes.
-    func write(_ title: String) throws { try viewer.change(kept, at: world.now) { try $0.setTitle(title) } }
+    func write(_ title: String) throws { try viewer.change(kept) { try $0.setTitle(title) } }
 
     /// - Returns: the name of what has begun, or why nothing has.
     @discardableResult func resumeBack(timeout: Int64? = nil) -> (id: Identifier, objection: SegueError?) {
@@ -52,7 +53,7 @@ import Testing
   @Test func `the state comes back as it is there now, and both sides are told (R3.10)`() throws {
     let scene = try Scene()
     scene.viewer.onSave = { [kept = scene.kept, now = scene.world.now] viewer in
-      viewer.change(kept, at: now) { activity in
+      viewer.change(kept) { activity in
         try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle("Written") }
       }
     }
@@ -123,7 +124,7 @@ import Testing
     let (state, from) = try #require(last.continued.first)
     let kept = last.keep(state, from, in: scene.world)
     try scene.write("First")
-    try last.change(kept, at: scene.world.now) { try $0.setTitle("Last") }
+    try last.change(kept) { try $0.setTitle("Last") }
     scene.resumeBack()
     #expect(scene.title == "Last")
   }
@@ -253,10 +254,10 @@ import Testing
     scene.viewer.answersSaves = false
     scene.resumeBack()
     scene.world.killHub()
-    scene.viewer.isOpen = false
+    scene.viewer.process.stall()
     scene.world.startHub()
     #expect(scene.editor.resumed.isEmpty)
-    scene.world.admit(scene.viewer)
+    scene.world.resume(scene.viewer)
     scene.world.tell(scene.viewer) { [save = scene.viewer.pendingSaves[0]] in $0.saved(save, $1) }
     #expect(scene.title == "There")
     #expect(scene.viewer.receipts.map { $0.outcome } == [.restored])
@@ -273,7 +274,6 @@ import Testing
     for activity in [scene.from.continuation, scene.kept, offered] {
       let attempt = Message.Continuation(id: scene.world.identifier(), origin: viewer, activity: activity)
       try other.say(.fetch(attempt, milliseconds: 10_000, receiver: nil, isBack: true))
-      scene.world.settle()
       #expect(other.refusal(of: attempt.id) == .handoffFailed)
     }
     #expect(scene.viewer.takeEvents().isEmpty && scene.viewer.receipts.isEmpty)
@@ -295,9 +295,7 @@ import Testing
     let viewer = Receiver(id: world.identifier(), deviceName: "away", appName: "viewer", bundleIdentifier: "viewer")
     let there = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: activity)
     try hub.say(.fetch(there, milliseconds: 10_000, receiver: viewer))
-    world.settle()
     try hub.say(.outcome(there, .restored, nil, receiver: viewer))
-    world.settle()
     let id = world.identifier()
     world.tell(editor) { #expect($0.resumeBack(activity, id: id, timeout: nil, $1)?.status == nil) }
     let fetched = hub.heard.compactMap { message -> Message.Continuation? in

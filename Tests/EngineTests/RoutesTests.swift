@@ -22,7 +22,6 @@ import Testing
 
   private func say(_ messages: Message..., by peer: RawPeer, in world: World) throws {
     for message in messages { try peer.say(message) }
-    world.settle()
   }
 
   @Test func `what others have made of a route that is lost is none, although nothing else is known (R1.11)`() throws {

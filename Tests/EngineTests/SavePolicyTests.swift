@@ -34,7 +34,7 @@ import Testing
     func edit(_ title: String) {
       editor.onSave = { [id, world] editor in
         // No change of a title so short fails.
-        editor.change(id, at: world.now) { activity in
+        editor.change(id) { activity in
           try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle(title) }
         }
       }
@@ -55,7 +55,7 @@ import Testing
     let scene = try Scene(.whenNeeded)
     scene.edit("1")
     #expect(try scene.pull() == ("0", 0))
-    scene.editor.change(scene.id, at: scene.world.now) { $0.markNeedsSave(true) }
+    scene.editor.change(scene.id) { $0.markNeedsSave(true) }
     #expect(try scene.pull() == ("1", 1))
     #expect(try scene.pull() == ("1", 0))
   }
@@ -64,10 +64,10 @@ import Testing
   func `that nothing needs saving is believed until the next change (R2.9)`(policy: SavePolicy) throws {
     let scene = try Scene(policy)
     scene.edit("1")
-    scene.editor.change(scene.id, at: scene.world.now) { $0.declareNeedsSave(false) }
+    scene.editor.change(scene.id) { $0.declareNeedsSave(false) }
     #expect(try scene.pull() == ("0", 0))
     #expect(try scene.pull() == ("0", 0))
-    try scene.editor.change(scene.id, at: scene.world.now) { try $0.setKeywords(Value.array([.string("k")])) }
+    try scene.editor.change(scene.id) { try $0.setKeywords(Value.array([.string("k")])) }
     #expect(try scene.pull() == ("1", 1))
   }
 
@@ -94,7 +94,7 @@ import Testing
     scene.editor.answersWillSave = false
     #expect(try scene.pull() == ("0", 0))
     // Neither of them sets the mark.
-    try scene.editor.change(scene.id, at: scene.world.now) {
+    try scene.editor.change(scene.id) {
       try $0.setTitle("1")
       $0.declareNeedsSave(false)
       try $0.setTargetContentIdentifier("there")
@@ -129,12 +129,12 @@ import Testing
       let scene = try Scene(.whenNeeded)
       let other = scene.world.open("other")
       scene.editor.answersSaves = false
-      scene.editor.change(scene.id, at: scene.world.now) { $0.markNeedsSave(true) }
+      scene.editor.change(scene.id) { $0.markNeedsSave(true) }
       scene.edit("1")
       _ = try scene.world.continue(in: scene.viewer)
       scene.world.wait(100)
       scene.edit("2")
-      if changes { scene.editor.change(scene.id, at: scene.world.now) { $0.markNeedsSave(true) } }
+      if changes { scene.editor.change(scene.id) { $0.markNeedsSave(true) } }
       _ = try scene.world.continue(in: other)
       scene.editor.answersSaves = true
       scene.world.wait(100)
@@ -186,7 +186,7 @@ import Testing
     scene.viewer.add(activity, as: here)
     scene.viewer.cameBy[here] = continuation
     scene.viewer.onSave = { [world = scene.world] viewer in
-      viewer.change(here, at: world.now) { try? $0.setTitle("half of it") }
+      viewer.change(here) { try? $0.setTitle("half of it") }
     }
     scene.world.tell(scene.viewer) { $0.becomeCurrent(here, $1) }
     _ = scene.viewer.takeEvents()

@@ -15,10 +15,10 @@ import Testing
     world.wait(1_000)
     _ = viewer.takeEvents()
     for number in 1...1_000 {
-      try editor.change(id, at: world.now) { try $0.setTitle("\(number)") }
+      try editor.change(id) { try $0.setTitle("\(number)") }
       world.wait(1)
     }
-    for number in 1_001...1_002 { try editor.change(id, at: world.now) { try $0.setTitle("\(number)") } }
+    for number in 1_001...1_002 { try editor.change(id) { try $0.setTitle("\(number)") } }
     #expect(editor.engine.nextDeadline ?? .max <= world.now.uptime + 100, "the last waits for no other event")
     world.wait(200)
     let events = viewer.takeEvents()
@@ -39,7 +39,7 @@ import Testing
     #expect(editor.takeEvents() == ["will_save"])
     // Always in use: 10 s.
     for _ in 0..<11 {
-      editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+      editor.change(id) { $0.markNeedsSave(true) }
       world.wait(1_000)
     }
     #expect(editor.takeEvents() == ["will_save"])
@@ -56,11 +56,11 @@ import Testing
     let id = try world.offer("Draft", by: editor)
     world.wait(3_000)
     #expect(editor.takeEvents().contains("will_save"))
-    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    editor.change(id) { $0.markNeedsSave(true) }
     world.wait(1_000)
-    editor.change(id, at: world.now) { $0.markNeedsSave(false) }
+    editor.change(id) { $0.markNeedsSave(false) }
     world.wait(20_000)
-    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    editor.change(id) { $0.markNeedsSave(true) }
     world.wait(1_900)
     #expect(editor.takeEvents().isEmpty)
     world.wait(200)
@@ -74,7 +74,7 @@ import Testing
     let id = try world.offer("Draft", by: editor)
     editor.answersSaves = false
     world.wait(3_000)
-    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    editor.change(id) { $0.markNeedsSave(true) }
     world.wait(1_000)
     editor.answersSaves = true
     world.tell(editor) { $0.saved(editor.pendingSaves[0], $1) }
@@ -82,7 +82,7 @@ import Testing
     #expect(editor.takeEvents() == ["ready", "will_save", "will_save"])
     #expect(editor.activity(id)?.needsSave == false)
     editor.answersSaves = false
-    editor.change(id, at: world.now) { $0.markNeedsSave(true) }
+    editor.change(id) { $0.markNeedsSave(true) }
     world.wait(60_000)
     #expect(editor.takeEvents() == ["will_save"], "it does not answer: it is not asked again and again")
     #expect(editor.activity(id)?.needsSave == true)

@@ -3,17 +3,21 @@ import SegueModel
 import SegueWire
 import Testing
 
+@testable import SegueFleet
+
 /// Streams in the engines: which app gets one (R7.1), and how the end becomes known (R7.3).
 @Suite struct StreamTests {
   private func scene(supporting: Bool = true) throws -> Continued {
     try Continued { world, editor, id in
-      world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(supporting) } }
+      world.tell(editor) { _, now in editor.change(id) { $0.setSupportsContinuationStreams(supporting) } }
     }
   }
 
   private func ask(_ scene: Continued, timeout: Int64? = nil) -> Identifier {
     let id = scene.world.identifier()
-    scene.world.tell(scene.viewer) { $0.askStream(id, scene.from, otherEnd: PassedDescriptor(), timeout: timeout, $1) }
+    scene.world.tell(scene.viewer) {
+      $0.askStream(id, scene.from, otherEnd: scene.viewer.makeStream(), timeout: timeout, $1)
+    }
     return id
   }
 
@@ -47,7 +51,7 @@ import Testing
       let part = Message.AttachmentPart(name: "photo.jpg", offset: offset)
       scene.world.tell(scene.viewer) {
         $0.askStream(
-          scene.world.identifier(), scene.from, attachment: part, otherEnd: PassedDescriptor(), timeout: nil, $1)
+          scene.world.identifier(), scene.from, attachment: part, otherEnd: scene.viewer.makeStream(), timeout: nil, $1)
       }
     }
     #expect(scene.viewer.streamAnswers.count == 1_030 && scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
@@ -62,7 +66,7 @@ import Testing
     let part = Message.AttachmentPart(name: "photo.jpg", offset: 0)
     scene.world.tell(other) {
       $0.askStream(
-        scene.world.identifier(), scene.from, attachment: part, otherEnd: PassedDescriptor(), timeout: nil, $1)
+        scene.world.identifier(), scene.from, attachment: part, otherEnd: other.makeStream(), timeout: nil, $1)
     }
     #expect(other.streamAnswers.map { $0.error?.status } == [.handoffFailed])
     #expect(scene.editor.attachmentsAsked.isEmpty)
@@ -71,14 +75,12 @@ import Testing
   @Test func `a descriptor that came with a stream which the hub refuses is closed (R7.1)`() throws {
     let scene = try scene()
     scene.world.kill(scene.editor)
-    var end: PassedDescriptor? = PassedDescriptor()
-    weak let isThere = end
-    scene.world.tell(scene.viewer) { [end] in
-      $0.askStream(scene.world.identifier(), scene.from, otherEnd: end!, timeout: nil, $1)
+    let (near, far) = scene.viewer.process.makeSockets()
+    scene.world.tell(scene.viewer) {
+      $0.askStream(scene.world.identifier(), scene.from, otherEnd: FleetDescriptor(far), timeout: nil, $1)
     }
-    end = nil
     #expect(refusal(scene) == .connectionUnavailable)
-    #expect(isThere == nil)
+    #expect(near.isOtherEndClosed)
   }
 
   @Test func `there are 1,024 at a time (R7.1)`() throws {
@@ -109,7 +111,7 @@ import Testing
     let scene = try scene()
     let other = scene.world.open("other")
     scene.world.tell(other) {
-      $0.askStream(scene.world.identifier(), scene.from, otherEnd: PassedDescriptor(), timeout: nil, $1)
+      $0.askStream(scene.world.identifier(), scene.from, otherEnd: other.makeStream(), timeout: nil, $1)
     }
     #expect(other.streamAnswers.map { $0.error?.status } == [.handoffFailed])
     #expect(scene.editor.streamsThatCame.isEmpty)
@@ -122,10 +124,10 @@ import Testing
     let viewer = world.open("viewer")
     viewer.handles = false
     let id = try world.offer("Draft", by: editor)
-    world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(true) } }
+    world.tell(editor) { _, now in editor.change(id) { $0.setSupportsContinuationStreams(true) } }
     _ = try world.continue(in: viewer)
     let from = try #require(viewer.continued.first?.from)
-    world.tell(viewer) { $0.askStream(world.identifier(), from, otherEnd: PassedDescriptor(), timeout: nil, $1) }
+    world.tell(viewer) { $0.askStream(world.identifier(), from, otherEnd: viewer.makeStream(), timeout: nil, $1) }
     #expect(viewer.streamAnswers.map { $0.error?.status } == [.handoffFailed])
   }
 
@@ -145,7 +147,7 @@ import Testing
     _ = ask(gone)
     #expect(refusal(gone) == .connectionUnavailable)
     let silent = try scene()
-    silent.editor.isOpen = false
+    silent.editor.process.stall()
     _ = ask(silent, timeout: 3_000)
     silent.world.wait(2_990)
     #expect(silent.viewer.streamAnswers.isEmpty)
@@ -160,7 +162,7 @@ import Testing
     #expect(scene.viewer.streamAnswers.isEmpty)
     scene.world.startHub()
     #expect(scene.viewer.streamAnswers.map { $0.error } == [nil])
-    scene.editor.isOpen = false
+    scene.editor.process.stall()
     _ = ask(scene)
     scene.world.killHub()
     #expect(scene.viewer.streamAnswers.last?.error?.status == .connectionUnavailable)
@@ -246,12 +248,12 @@ import Testing
     for isHubGone in [false, true] {
       let scene = try scene()
       let id = try stream(scene)
-      scene.editor.isOpen = false
+      scene.editor.process.stall()
       if isHubGone { scene.world.killHub() }
       scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
-      scene.world.wait(990)
+      scene.world.wait(950)
       #expect(scene.viewer.streamEnds.isEmpty)
-      scene.world.wait(10)
+      scene.world.wait(50)
       #expect(scene.viewer.streamEnds == [.broken])
     }
   }
@@ -260,12 +262,12 @@ import Testing
     let scene = try scene()
     let id = try stream(scene)
     scene.world.killHub()
-    scene.editor.isOpen = false
+    scene.editor.process.stall()
     scene.world.startHub()
     scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
     scene.world.wait(500)
     #expect(scene.viewer.streamEnds.isEmpty)
-    scene.world.admit(scene.editor)
+    scene.world.resume(scene.editor)
     scene.editor.end = .aborted(0)
     scene.world.wait(500)
     #expect(scene.viewer.streamEnds == [.aborted(0)])
@@ -274,7 +276,7 @@ import Testing
   @Test func `an app that closes hears of all that it waits for (R3.14, R7.3)`() throws {
     let scene = try scene()
     let id = try stream(scene)
-    scene.editor.isOpen = false
+    scene.editor.process.stall()
     scene.world.tell(scene.viewer) { $0.askHowEnded(id, $1) }
     _ = ask(scene)
     scene.world.close(scene.viewer)

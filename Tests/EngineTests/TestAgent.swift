@@ -1,5 +1,9 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
+import Testing
+
+@testable import SegueFleet
 
 /// What an agent has on its disk, as plain as possible: it outlives the agents that use it.
 final class TestInbox {
@@ -87,9 +91,11 @@ final class TestInbox {
 }
 
 /// The agent of a `World`.
-final class TestAgent: AgentOwner {
+final class TestAgent: AgentOwner, WorldParticipant {
+  let process: FleetProcess
   private(set) var engine: AgentEngine!
-  var number: UInt64?
+  private var driver: AppDriver<AgentEngine>?
+  private var connection: Connection?
   let inbox: TestInbox
   private unowned let world: World
   private let identity: AppIdentity
@@ -106,6 +112,7 @@ final class TestAgent: AgentOwner {
   init(_ inbox: TestInbox, in world: World) {
     self.inbox = inbox
     self.world = world
+    process = world.process("agent")
     identity = AppIdentity(
       secret: Identifier(high: 0xa6e, low: 1), bundleIdentifier: "org.segue.agent", name: "agent", team: "", types: [],
       isChooser: true)
@@ -114,15 +121,39 @@ final class TestAgent: AgentOwner {
   }
 
   var description: AgentDescription {
-    AgentDescription(version: "1.2.3", capabilities: 0, participant: identity.id)
+    AgentDescription(version: "1.2.3", capabilities: 5, participant: identity.id)
   }
 
-  /// False: there was nothing to do.
-  func run(_ now: Moment) -> Bool {
-    guard !isStuck, !requests.isEmpty else { return false }
-    let request = requests.removeFirst()
-    if let reply = inbox.perform(request) { engine.stored(reply, of: request, now) }
-    return true
+  /// Takes part at the hub in its process.
+  func connect(to hub: FleetHub) {
+    let connection = world.device.connect(process, to: hub)
+    self.connection = connection
+    let driver = AppDriver(engine, in: process.directory)
+    self.driver = driver
+    driver.connected(ConnectionEnd(connection, 0, in: world.fleet), generation: hub.generation, world.now)
+    world.add(self)
+  }
+
+  func poll() -> Bool {
+    var hasMoved = false
+    while let connection, connection.isReadable(0) {
+      driver?.receive(world.now)
+      hasMoved = true
+      if driver?.drain(world.now) != nil { self.connection = nil }
+    }
+    if !isStuck, !requests.isEmpty {
+      hasMoved = true
+      let request = requests.removeFirst()
+      if let reply = inbox.perform(request) { engine.stored(reply, of: request, world.now) }
+    }
+    _ = driver?.drain(world.now)
+    if let broken = engine.brokenInvariant { Issue.record("\(broken)") }
+    return hasMoved
+  }
+
+  func tick() {
+    engine.tick(world.now)
+    #expect(engine.nextDeadline ?? .max > world.now.uptime, "what was due stays due: it would be busy for ever")
   }
 
   /// Not one after the other: a delivery has the name of its continuation but for the lowest bit.

@@ -2,12 +2,12 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
+@testable import SegueFleet
+
 /// An app of a `World`: its activities, what it was told, and how it answers.
-final class TestApp: AppEngineOwner {
+final class TestApp: FleetProgram, AppEngineOwner {
+  let process: FleetProcess
   private(set) var engine: AppEngine!
-  var isOpen = true
-  /// Its connection at the hub.
-  var number: HubEngine.PeerNumber?
   /// What it was told, in a few words each.
   private(set) var events: [String] = []
   private(set) var receipts: [Receipt] = []
@@ -49,24 +49,32 @@ final class TestApp: AppEngineOwner {
 
   var isBacklogged = false
 
-  /// The host sets its handler for what waits at the agent.
-  func acceptDeliveries(_ accepts: Bool = true) { engine.setAcceptsDeliveries(accepts) }
-
   /// What it has not been told yet.
   private var due: [Delivery] = []
   private var activities: [Identifier: Activity] = [:]
   private var changes: [Identifier: Int64] = [:]
 
-  init(_ identity: AppIdentity, _ limits: Limits, _ savePolicy: SavePolicy) {
+  init(_ identity: AppIdentity, _ limits: Limits = Limits(), _ savePolicy: SavePolicy, in process: FleetProcess) {
+    self.process = process
     engine = AppEngine(identity: identity, limits: limits, savePolicy: savePolicy, owner: self)
+    process.begin(self, engine)
   }
+
+  /// Whether it is neither gone nor stopped.
+  var isOpen: Bool { process.isAwake }
+
+  /// The host sets its handler for what waits at the agent.
+  func acceptDeliveries(_ accepts: Bool = true) { perform { engine, _ in engine.setAcceptsDeliveries(accepts) } }
+
+  /// One end of a new stream; the app has the other.
+  func makeStream() -> FleetDescriptor { FleetDescriptor(process.makeSockets().1) }
 
   func add(_ activity: Activity, as id: Identifier) { activities[id] = activity }
 
-  func change(_ id: Identifier, at now: Moment, _ change: (inout Activity) throws -> Void) rethrows {
+  func change(_ id: Identifier, _ change: (inout Activity) throws -> Void) rethrows {
     try change(&activities[id]!)
-    changes[id] = now.uptime
-    engine.changed(id, now)
+    changes[id] = process.now.uptime
+    perform { $0.changed(id, $1) }
   }
 
   var current: Activity? { engine.currentActivity.flatMap { activities[$0] } }
@@ -78,35 +86,42 @@ final class TestApp: AppEngineOwner {
     return events
   }
 
-  /// False: there was nothing.
-  func runDeliveries(_ now: Moment) -> Bool {
-    for request in engine.takeStreamRequests() where engine.take(request) {
-      accountsAsking.append(request.account)
-      if let part = request.attachment { attachmentsAsked.append(part) }
-    }
-    let due = self.due
-    self.due = []
-    for delivery in due { run(delivery, now) }
-    return !due.isEmpty
+  // MARK: FleetProgram
+
+  var activitySource: (any ActivitySource)? { self }
+
+  func perform(_ call: (AppEngine, Moment) -> Void) {
+    call(engine, process.now)
+    process.drain()
+    process.schedule(hasCallbacks: !due.isEmpty)
   }
 
   func deliver(_ delivery: Delivery) { due.append(delivery) }
 
-  private func run(_ delivery: Delivery, _ now: Moment) {
+  func runCallbacks() { while !due.isEmpty { run(due.removeFirst()) } }
+
+  func died() {}
+
+  func keep(_ socket: FleetSocket, of request: StreamRequest) {
+    accountsAsking.append(request.account)
+    if let part = request.attachment { attachmentsAsked.append(part) }
+  }
+
+  private func run(_ delivery: Delivery) {
     switch delivery {
     case .connection(let isReady): events.append(isReady ? "ready" : "searching")
     case .offer(let event, let offer):
       events.append("\(event) \(offer.description.title ?? offer.description.type)")
     case .willSave(_, let save):
       events.append("will_save")
-      engine.saveBegan(save)
+      perform { engine, _ in engine.saveBegan(save) }
       onSave(self)
-      if answersSaves { engine.saved(save, now) } else { pendingSaves.append(save) }
+      if answersSaves { perform { $0.saved(save, $1) } } else { pendingSaves.append(save) }
     case .wasContinued: events.append("was_continued")
     case .continuationEnded(_, let receipt):
       events.append("ended \(receipt.outcome)")
       receipts.append(receipt)
-    case .continuation(let id): run(id, now)
+    case .continuation(let id): run(id)
     case .explanation(_, let reasons): self.reasons = reasons
     case .linked(_, let name): events.append("linked with \(name)")
     case .linkEnded(_, let error): events.append("link ended \(error.status)")
@@ -114,7 +129,7 @@ final class TestApp: AppEngineOwner {
       answers.append((number, bytes, error))
     case .requestCame(let number, _, let bytes):
       asked.append((number, bytes))
-      if answersRequests { engine.respond(to: number, bytes.reversed(), now) }
+      if answersRequests { perform { $0.respond(to: number, bytes.reversed(), $1) } }
     case .streamAnswered(let id, let error): streamAnswers.append((id, error))
     case .streamCame(let id, _): streamsThatCame.append(id)
     case .streamEnded(_, let word): streamEnds.append(word)
@@ -122,19 +137,19 @@ final class TestApp: AppEngineOwner {
     }
   }
 
-  private func run(_ id: Identifier, _ now: Moment) {
+  private func run(_ id: Identifier) {
     switch engine.step(id) {
     case .willContinue:
       events.append("will_continue")
-      if !holdsAnnouncement { engine.announced(id, decline: declineReason, now) }
+      if !holdsAnnouncement { perform { $0.announced(id, decline: declineReason, $1) } }
     case .continue(let activity, let from):
       events.append("continue")
       continued.append((activity, from))
-      if answersContinue { engine.answer(id, handled: handles, restored: restores, now) }
+      if answersContinue { perform { $0.answer(id, handled: handles, restored: restores, $1) } }
     case .resumedBack(let state):
       resumed.append(state)
       activities[state.activity]?.replace(with: state.state)
-      engine.answer(id, handled: true, restored: true, now)
+      perform { $0.answer(id, handled: true, restored: true, $1) }
     case .didFail(_, let error): events.append("did_fail \(error.status)")
     case nil: break
     }

@@ -3,12 +3,13 @@ import SegueWire
 import Testing
 
 @testable import SegueEngine
+@testable import SegueFleet
 
 /// A descriptor belongs to its message, and those that wait are bounded (R7.1); an end is proven (R7.3).
 @Suite struct TransferTests {
   private func scene() throws -> Continued {
     try Continued { world, editor, id in
-      world.tell(editor) { _, now in editor.change(id, at: now) { $0.setSupportsContinuationStreams(true) } }
+      world.tell(editor) { _, now in editor.change(id) { $0.setSupportsContinuationStreams(true) } }
     }
   }
 
@@ -23,10 +24,8 @@ import Testing
     let thief = try RawPeer(app: "thief", in: scene.world)
     let id = scene.world.identifier()
     try thief.say(message(scene, id))
-    scene.world.settle()
     #expect(thief.streamAnswers[id]??.status == .malformed)
-    try thief.say(message(scene, id), with: PassedDescriptor(isLost: true))
-    scene.world.settle()
+    try thief.sayLosingDescriptor(message(scene, id))
     #expect(thief.streamAnswers[id]??.status == .limitExceeded)
     // The hub refuses it, not the library of the origin, which would say the same of itself.
     #expect(thief.streamAnswers[id]??.message.contains("carries the hub") ?? false)
@@ -38,67 +37,61 @@ import Testing
     let scene = try scene()
     let app = try RawPeer(app: "app", in: scene.world)
     try app.say(.openLink(7))
-    scene.world.settle()
     #expect(app.linksDown[7]?.status == .malformed)
-    try app.say(.openLink(8), with: PassedDescriptor(isLost: true))
-    scene.world.settle()
+    try app.sayLosingDescriptor(.openLink(8))
     #expect(app.linksDown[8]?.status == .limitExceeded)
-    #expect(scene.world.hub?.takeAttachments().isEmpty ?? false)
   }
 
   @Test func `a hub has no descriptors to send (R7.2)`() throws {
     let world = World()
     world.startHub()
     let away = try RawPeer(hubIn: world)
-    try away.say(.ping(1), with: PassedDescriptor())
-    world.settle()
+    try away.say(.ping(1), with: FleetDescriptor())
     #expect(away.goodbye?.status == .malformed)
   }
 
   @Test func `an origin that does not answer holds so many descriptors, and of one asker so many (R7.1)`() throws {
     let scene = try scene()
-    scene.editor.isOpen = false
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0]?.appSession })
+    scene.editor.process.stall()
+    let origin = try #require(scene.world.peer(of: scene.editor)?.appSession)
     for number in 1...5 {
       let asker = try RawPeer(app: "asker \(number)", in: scene.world)
-      for _ in 0..<70 { try asker.say(message(scene, scene.world.identifier()), with: PassedDescriptor()) }
-      scene.world.settle()
+      for _ in 0..<70 { try asker.say(message(scene, scene.world.identifier()), with: asker.makeStream()) }
       let room = number < 5 ? 64 : 0
       #expect(asker.streamAnswers.values.count { $0?.status == .remoteApplicationTimedOut } == 70 - room)
       #expect(origin.unanswered.count == min(number, 4) * 64)
     }
-    scene.editor.isOpen = true
-    scene.world.settle()
+    scene.world.resume(scene.editor)
     #expect(origin.unanswered.isEmpty)
     #expect(scene.world.hub?.leak == nil)
   }
 
   @Test func `1,000 streams of an origin that is stopped wait where they cost nothing, and all come (R7.1)`() throws {
     let scene = try scene()
-    scene.editor.isOpen = false
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0]?.appSession })
+    scene.editor.process.stall()
+    let origin = try #require(scene.world.peer(of: scene.editor)?.appSession)
     for _ in 0..<1_000 {
       scene.world.tell(scene.viewer) {
-        $0.askStream(scene.world.identifier(), scene.from, otherEnd: PassedDescriptor(), timeout: nil, $1)
+        $0.askStream(scene.world.identifier(), scene.from, otherEnd: scene.viewer.makeStream(), timeout: nil, $1)
       }
     }
     #expect(origin.unanswered.count == AppStreams.unansweredLimit)
     scene.world.wait(1_000)
     #expect(scene.viewer.streamAnswers.isEmpty)
-    scene.editor.isOpen = true
-    scene.world.settle()
+    scene.world.resume(scene.editor)
+    scene.world.wait(1_000)
     #expect(scene.viewer.streamAnswers.count == 1_000 && scene.viewer.streamAnswers.allSatisfy { $0.error == nil })
     #expect(scene.editor.streamsThatCame == scene.viewer.streamAnswers.map { $0.id })
   }
 
   @Test func `who waits for one that does not answer has the next asked when time is up (R7.1)`() throws {
     let scene = try scene()
-    scene.editor.isOpen = false
-    let origin = try #require(scene.editor.number.flatMap { scene.world.hub?.peers[$0]?.appSession })
+    scene.editor.process.stall()
+    let origin = try #require(scene.world.peer(of: scene.editor)?.appSession)
     for _ in 0..<40 {
       scene.world.tell(scene.viewer) {
         $0.askStream(
-          scene.world.identifier(), scene.from, otherEnd: PassedDescriptor(),
+          scene.world.identifier(), scene.from, otherEnd: scene.viewer.makeStream(),
           timeout: origin.unanswered.count < 32 ? 100 : 5_000, $1)
       }
     }
@@ -130,19 +123,13 @@ import Testing
     try away.say(
       .route(to: home, Route([home], sequence: 1), isSought: false),
       .offer(offer, OfferTiming(age: 0, remaining: nil), source))
-    world.settle()
     let from = ContinuedFrom(continuation: world.identifier(), offer: offer, isStale: false)
-    world.tell(viewer) { $0.askStream(id, from, otherEnd: PassedDescriptor(), timeout: nil, $1) }
-    let hub = try #require(world.hub)
-    guard case .outgoing(let stream, _)? = hub.takeTransfers().first else { return #expect(Bool(false)) }
+    world.tell(viewer) { $0.askStream(id, from, otherEnd: viewer.makeStream(), timeout: nil, $1) }
     let continuation = Message.Continuation(id: from.continuation, origin: origin, activity: description.id)
     try away.write([UInt8](repeating: 1, count: written), total: total) {
       .streamAnswer(id, continuation, channel: $0, nil)
     }
     try away.say(.streamStatus(id, continuation, to: viewer.engine.identity.id, .ended))
-    world.settle()
-    hub.write(stream) { $0.count }
-    world.settle()
     #expect(viewer.streamAnswers.map { $0.error } == [nil])
     world.tell(viewer) { $0.askHowEnded(id, $1) }
     #expect(viewer.streamEnds == [word])

@@ -1,47 +1,85 @@
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
 
-/// A device in virtual time: apps, and one hub at a time. Wires engines to each other, without drivers, network or
-/// delay: `LinkedDevices` of the fleet has those.
+@testable import SegueEngine
+@testable import SegueFleet
+
+/// A device of a fleet: apps, and one hub at a time, in a process without an app. Tests say what happens, and when
+/// there is a hub: no app becomes one.
 final class World {
-  private(set) var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
-  private(set) var hub: HubEngine?
+  /// Milliseconds in which a call and all that follows from it are over, unless a process or the system delays them.
+  private static let settlingTime: Int64 = 20
+
+  let fleet = Fleet(seed: 1)
+  let device: FleetDevice
+  /// Another one, without a hub.
+  let away: FleetDevice
+  /// A process that is as many apps as it likes (`RawPeer`); the first one.
+  let crowd: FleetProcess
+  static let crowdNumber: Int32 = 1
   private(set) var apps: [TestApp] = []
-  private var generation: UInt64 = 0
-  private var nextNumber: UInt64 = 1
-  private var numbers: UInt64 = 0
-  private let device: UInt64
   /// Takes part at the hub, which then is its hub.
   private(set) var agent: TestAgent?
-  /// Links to the hubs of other devices: how to send bytes there.
-  var links: [(number: HubEngine.PeerNumber, send: ([UInt8]) -> Void, close: () -> Void)] = []
+  /// The process of the hub.
+  private var carrier: FleetProcess?
+  private var generation: UInt64 = 0
+  private var names: UInt64 = 0
+  private var participants: [Participant] = []
 
-  init(device: UInt64 = 0) { self.device = device }
+  /// What has no engine that the fleet knows.
+  private struct Participant { weak var object: (any WorldParticipant)? }
+
+  init() {
+    fleet.linksAll = false
+    // The names are good, and differ; devices are up.
+    (device, away) = (try! fleet.addDevice("here"), try! fleet.addDevice("away"))
+    device.admitsHubs = false
+    crowd = try! device.start("crowd")
+  }
+
+  var now: Moment { device.now }
+  var hub: HubEngine? { device.hub?.engine }
 
   /// Distinct identifiers in arbitrary order.
   func identifier() -> Identifier {
-    numbers += 1
-    return Identifier(high: 0x5e90e, low: device << 32 | numbers)
+    names += 1
+    return Identifier(high: 0x5e90e, low: names)
   }
 
-  func startHub(frontmostOnly: Bool = false) {
+  // MARK: The hub
+
+  func startHub(frontmostOnly: Bool = false) { startHub(in: process("hub", frontmostOnly: frontmostOnly)) }
+
+  private func startHub(in carrier: FleetProcess) {
     generation += 1
-    hub = HubEngine(
-      HubIdentity(id: identifier(), deviceName: "device \(device)"), generation: generation,
-      offersFrontmostOnly: frontmostOnly, agent: agent?.description, now)
-    if let agent { connect(agent) }
-    for app in apps where app.isOpen { connect(app) }
+    let engine = HubEngine(
+      HubIdentity(id: identifier(), deviceName: device.name), generation: generation,
+      offersFrontmostOnly: carrier.offersFrontmostOnly, agent: agent?.description, now)
+    let hub = FleetHub(engine, generation, in: carrier)
+    carrier.hub = hub
+    self.carrier = carrier
+    let folder = device.openFolder()
+    folder.list(folder.lock(for: hub))
+    device.started(hub)
+    agent?.connect(to: hub)
+    for app in apps where app.isOpen { app.process.seek(.seek(minimum: generation, after: 0)) }
+    settle()
+  }
+
+  /// The hub is killed: no goodbye.
+  func killHub() {
+    device.hub?.cut()
+    device.hub?.end()
     settle()
   }
 
   /// An agent starts, and carries the hub.
   func startAgent(_ storage: TestInbox = TestInbox()) -> TestAgent {
-    if hub != nil { killHub() }
+    killHub()
     let agent = TestAgent(storage, in: self)
     self.agent = agent
-    startHub()
+    startHub(in: agent.process)
     return agent
   }
 
@@ -51,22 +89,7 @@ final class World {
     killHub()
   }
 
-  /// Connects an app that was not open when the hub started.
-  func admit(_ app: TestApp) {
-    app.isOpen = true
-    connect(app)
-    settle()
-  }
-
-  /// The hub is killed: no goodbye.
-  func killHub() {
-    hub = nil
-    for app in apps {
-      app.number = nil
-      app.engine.disconnected(now)
-    }
-    settle()
-  }
+  // MARK: Apps
 
   func open(
     _ name: String, types: [String] = ["com.example.note"], team: String = "TEAM", chooser: Bool = false,
@@ -75,142 +98,90 @@ final class World {
     let identity = AppIdentity(
       secret: identifier(), bundleIdentifier: "com.example.\(name)", name: name, team: team, types: types,
       isChooser: chooser)
-    let app = TestApp(identity, limits, savePolicy)
+    let app = TestApp(identity, limits, savePolicy, in: process(name))
     apps.append(app)
-    if hub != nil { connect(app) }
     settle()
     return app
   }
 
+  /// A new process, without an app.
+  func process(_ name: String, frontmostOnly: Bool = false) -> FleetProcess {
+    // The device is up.
+    try! device.start("\(name) \(names)", offersFrontmostOnly: frontmostOnly)
+  }
+
+  /// An app that was stopped goes on.
+  func resume(_ app: TestApp) {
+    app.process.resume()
+    if device.hub != nil { app.process.seek(.seek(minimum: generation, after: 0)) }
+    settle()
+  }
+
   /// The app's process is killed.
   func kill(_ app: TestApp) {
-    app.isOpen = false
-    disconnectFromHub(app)
+    app.process.kill()
     settle()
   }
 
   func close(_ app: TestApp) {
-    app.engine.startClosing(now)
-    settle()
-    app.engine.finishClosing(now)
-    settle()
-    app.isOpen = false
-    disconnectFromHub(app)
+    tell(app) { $0.startClosing($1) }
+    tell(app) { $0.finishClosing($1) }
+    app.process.leave()
     settle()
   }
 
-  /// Calls an engine, and runs all consequences that take no time.
-  func tell(_ app: TestApp, _ call: (AppEngine, Moment) -> Void) {
-    call(app.engine, now)
+  /// Calls an engine, and runs all that follows at once.
+  @discardableResult func tell<Result>(_ app: TestApp, _ call: (AppEngine, Moment) -> Result) -> Result {
+    var result: Result?
+    app.perform { result = call($0, $1) }
     settle()
+    return result!
   }
 
-  /// Lets time pass, stopping at each deadline.
+  /// The hub's end of the app's connection.
+  func peer(of app: TestApp) -> SegueEngine.Peer? { hub?.peers[app: app.engine.identity.id] }
+
+  // MARK: Time
+
+  /// Lets time pass.
   func wait(_ milliseconds: Int64) {
-    let end = now.uptime + milliseconds
+    let end = fleet.clock.uptime + milliseconds
     while true {
-      let next =
-        (apps.filter { $0.isOpen }.map { $0.engine.nextDeadline } + [hub?.nextDeadline, agent?.engine.nextDeadline])
-        .compactMap { $0 }.min() ?? end
-      let at = max(now.uptime, min(next, end))
-      now.date += Double(at - now.uptime) / 1000
-      now.uptime = at
-      for app in apps where app.isOpen {
-        app.engine.tick(now)
-        #expect(app.engine.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
-      }
-      agent?.engine.tick(now)
-      #expect(agent?.engine.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
-      hub?.tick(now)
-      #expect(hub?.nextDeadline ?? .max > now.uptime, "what was due stays due: it would be busy for ever")
-      settle()
-      if at == end { return }
-      // A deadline that does not advance would stop the time.
-      now.uptime += 1
-      now.date += 0.001
+      let next = min(end, agent?.engine.nextDeadline ?? end)
+      if poll() || fleet.step(until: next) { continue }
+      guard next < end else { break }
+      fleet.moveTime(to: max(next, fleet.clock.uptime))
+      agent?.tick()
     }
+    fleet.moveTime(to: end)
+    agent?.tick()
+    settle()
   }
 
-  func takeNumber() -> HubEngine.PeerNumber {
-    nextNumber += 1
-    return nextNumber - 1
-  }
-
-  private func connect(_ app: TestApp) {
-    app.number = takeNumber()
-    _ = hub?.connected(app.number!, now)
-    app.engine.connected(now)
-  }
-
-  private func disconnectFromHub(_ app: TestApp) {
-    guard let number = app.number else { return }
-    hub?.disconnected(number, now)
-    app.number = nil
-  }
-
+  /// Runs all that takes no time.
   func settle() {
-    var isQuiet = false
-    while !isQuiet {
-      isQuiet = true
-      for app in apps where app.isOpen {
-        if app.runDeliveries(now) { isQuiet = false }
-        guard let number = app.number, let link = app.engine.link, let hub else { continue }
-        for (bytes, descriptor) in output(of: link) {
-          hub.receive(bytes, with: descriptor, from: number, now)
-          isQuiet = false
-        }
-      }
-      if let agent {
-        if agent.run(now) { isQuiet = false }
-        if let number = agent.number, let link = agent.engine.link, let hub {
-          for (bytes, descriptor) in output(of: link) {
-            hub.receive(bytes, with: descriptor, from: number, now)
-            isQuiet = false
-          }
-        }
-        if let broken = agent.engine.brokenInvariant { fatalError("\(broken)") }
-      }
-      if flushHub() { isQuiet = false }
-      for app in apps { if let broken = app.engine.brokenInvariant { fatalError("\(broken)") } }
-      if let broken = hub?.brokenInvariant { fatalError("\(broken)") }
+    let end = fleet.clock.uptime + Self.settlingTime
+    var isBusy = true
+    while isBusy {
+      isBusy = poll()
+      while fleet.isBusy, fleet.step(until: end) { isBusy = true }
     }
+    if let violation = fleet.violation { Issue.record("\(violation)") }
   }
 
-  private func flushHub() -> Bool {
-    guard let hub else { return false }
+  func add(_ participant: any WorldParticipant) { participants.append(Participant(object: participant)) }
+
+  /// - Returns: whether a participant has read or written something.
+  private func poll() -> Bool {
+    participants.removeAll { $0.object == nil }
     var hasMoved = false
-    while hub.flushNext({ number, link in
-      for (bytes, descriptor) in output(of: link) {
-        hasMoved = true
-        if let link = links.first(where: { $0.number == number }) { link.send(bytes) }
-        if let agent, agent.number == number { agent.engine.receive(bytes, with: descriptor, now) }
-        guard let app = apps.first(where: { $0.number == number }) else { continue }
-        app.engine.receive(bytes, with: descriptor, now)
-      }
-    }) {}
-    for number in hub.takePeersToClose() {
-      hub.disconnected(number, now)
-      if let link = links.first(where: { $0.number == number }) { link.close() }
-      guard let app = apps.first(where: { $0.number == number }) else { continue }
-      app.number = nil
-      app.engine.disconnected(now)
-      hasMoved = true
-    }
+    for participant in participants where participant.object?.poll() ?? false { hasMoved = true }
     return hasMoved
   }
+}
 
-  private func connect(_ agent: TestAgent) {
-    agent.number = takeNumber()
-    hub?.connected(agent.number ?? 0, now)
-    agent.engine.connected(now)
-  }
-
-  private func output(of link: Link) -> [([UInt8], PassedDescriptor?)] {
-    var pieces: [([UInt8], PassedDescriptor?)] = []
-    while link.takeOutput({
-      pieces.append((Array($0), link.outgoingDescriptor))
-      return $0.count
-    }) {}
-    return pieces
-  }
+/// A participant at the hub of a `World` that drives itself.
+protocol WorldParticipant: AnyObject {
+  /// Reads and writes. Returns whether it did.
+  func poll() -> Bool
 }

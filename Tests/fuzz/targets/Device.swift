@@ -1,6 +1,8 @@
-import SegueEngine
 import SegueModel
 import SegueWire
+
+@testable import SegueEngine
+@testable import SegueFleet
 
 /// A device with honest apps, and one connection that says anything: it may be turned away, but the apps keep their
 /// hub, and each of their continuations ends once (R3.2).
@@ -18,13 +20,13 @@ private final class Story {
   /// The callbacks of each app so far.
   private var events: [[String]] = []
   private let isHub: Bool
-  private var stranger: HubEngine.PeerNumber = 0
+  private var stranger: RawPeer?
 
   init(asHub: Bool) {
     isHub = asHub
     world.startHub()
     for name in ["a", "b"] {
-      apps.append(world.open(name, types: ["note"]))
+      apps.append(world.open(name))
       events.append([])
     }
     connect()
@@ -33,7 +35,7 @@ private final class Story {
   func step(_ input: inout Input) {
     let app = apps[input.number(below: apps.count)]
     switch input.number(below: 12) {
-    case 0: _ = try? world.offer("title", by: app, type: "note")
+    case 0: _ = try? world.offer("title", by: app)
     case 1: if !app.engine.offers.all.isEmpty { _ = try? world.continue(in: app) }
     case 2: app.answersSaves.toggle()
     case 3: app.answersContinue.toggle()
@@ -57,22 +59,13 @@ private final class Story {
 
   /// Anew, if it was turned away.
   private func connect() {
-    guard let hub = world.hub, hub.link(of: stranger) == nil else { return }
-    stranger = world.takeNumber()
+    guard stranger?.isConnected != true else { return }
+    let id = Identifier(high: 9, low: 9)
     if isHub {
-      hub.connectedHub(stranger, secret: world.identifier(), world.now)
-      say(
-        .link(
-          HubIdentity(id: Identifier(high: 9, low: 9), deviceName: "away"), version: ProtocolVersion.current,
-          minimum: ProtocolVersion.minimum), 1)
-      say(.resume(secret: Identifier(high: 9, low: 10), sessions: []), 1)
+      stranger = try? RawPeer(hubIn: world, as: id)
+      try? stranger?.resume()
     } else {
-      hub.connected(stranger, world.now)
-      let app = AppIdentity(
-        secret: Identifier(high: 9, low: 9), bundleIdentifier: "com.example.c", name: "c", team: "TEAM",
-        types: ["note"],
-        isChooser: false)
-      say(.hello(app, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum), 1)
+      stranger = try? RawPeer(app: "c", as: id, in: world)
     }
   }
 
@@ -87,13 +80,15 @@ private final class Story {
   private func say(_ message: Message, _ times: Int) { say(Peer.words(message), times) }
 
   private func say(_ bytes: [UInt8], _ times: Int) {
-    for _ in 0..<times { world.hub?.receive(bytes, with: Peer.descriptor(of: bytes), from: stranger, world.now) }
-    world.settle()
+    for _ in 0..<times {
+      stranger?.say(bytes, with: Peer.descriptor(of: bytes).flatMap { _ in stranger?.makeStream() })
+    }
   }
 
   private func check() {
     for (index, app) in apps.enumerated() {
-      require(app.number != nil, "an app lost its hub")
+      require(app.process.isAtHub, "an app lost its hub")
+      require(app.engine.brokenInvariant == nil && world.hub?.brokenInvariant == nil, "an invariant is broken")
       events[index] += app.takeEvents()
     }
   }
