@@ -86,12 +86,12 @@ import Testing
         _ = try scene.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil), by: app)
       }
     }
-    let limit = HubEngine.continuationLimit
+    let limit = HubContinuations.limit
     #expect(refusals(greedy) == 128 * OutgoingContinuations.receiverLimit - limit)
-    #expect(scene.world.hub?.continuations.attempts(of: Self.greedy) == limit)
+    #expect(scene.world.hub?.continuations.table.attempts(of: Self.greedy) == limit)
     try continues(scene)
     for app in greedy { app.disconnect() }
-    #expect(scene.world.hub?.continuations.attempts(of: Self.greedy) == 0)
+    #expect(scene.world.hub?.continuations.table.attempts(of: Self.greedy) == 0)
   }
 
   @Test func `the links of a process have a share of an origin's continuations (section 9)`() throws {
@@ -103,7 +103,7 @@ import Testing
       }
     }
     let origin = try #require(scene.world.peer(of: scene.editor))
-    #expect(origin.routes.attempts(of: Self.greedy.ofLinks) <= HubEngine.continuationsOfOriginLimit)
+    #expect(origin.routes.attempts(of: Self.greedy.ofLinks) <= HubContinuations.limitOfOrigin)
     _ = scene.editor.takeEvents()
     try continues(scene)
   }
@@ -114,11 +114,11 @@ import Testing
     scene.editor.process.stall()
     scene.world.startHub()
     for app in try apps(4, in: scene.world) {
-      for _ in 0..<HubEngine.continuationLimit {
+      for _ in 0..<HubContinuations.limit {
         try app.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil))
       }
     }
-    #expect(scene.world.hub?.continuations.heldRoutes.count == HubEngine.continuationLimit)
+    #expect(scene.world.hub?.continuations.table.heldRoutes.count == HubContinuations.limit)
   }
 
   @Test func `documents that a process takes slowly leave room for others (section 9)`() throws {
@@ -138,8 +138,8 @@ import Testing
     let scene = try Scene()
     let share = OutgoingContinuations.limit / Account.share
     var refusals = 0
-    for _ in 0...share / HubEngine.continuationLimit {
-      for app in try apps(HubEngine.continuationLimit / OutgoingContinuations.receiverLimit, in: scene.world) {
+    for _ in 0...share / HubContinuations.limit {
+      for app in try apps(HubContinuations.limit / OutgoingContinuations.receiverLimit, in: scene.world) {
         for _ in 0..<OutgoingContinuations.receiverLimit {
           _ = try scene.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil), by: app)
         }
@@ -149,7 +149,7 @@ import Testing
       scene.world.killHub()
       scene.world.startHub()
     }
-    #expect(refusals == HubEngine.continuationLimit)
+    #expect(refusals == HubContinuations.limit)
     (_, _) = (scene.viewer.takeEvents(), scene.editor.takeEvents())
     try continues(scene)
   }
@@ -167,7 +167,7 @@ import Testing
       try ask(AppRequests.limit, try continued(scene, by: app), by: app, in: scene.world)
     }
     let origin = try #require(scene.world.peer(of: scene.editor))
-    #expect(origin.openCount(for: Self.greedy) == HubEngine.channelLimit)
+    #expect(origin.openCount(for: Self.greedy) == HubTransfers.channelLimit)
     asks(scene)
   }
 
@@ -207,7 +207,7 @@ import Testing
     try askMore()
     // The reset of the channel comes first, of which the raw peer knows nothing.
     #expect(responses(all[1]).count == 1 && scene.editor.engine.heldBytes == 0)
-    #expect(scene.world.hub?.transfers[Self.greedy] == 16)
+    #expect(scene.world.hub?.transfers.tally[Self.greedy] == 16)
   }
 
   private func responses(_ peer: RawPeer) -> [SegueError?] {
@@ -239,9 +239,9 @@ import Testing
     }
     for app in try apps(4, in: world) { for number in 0..<UInt32(AppRequests.limit) { try request(number, by: app) } }
     func heard() -> Int { link.heard.count { if case .request = $0 { true } else { false } } }
-    #expect(heard() == HubEngine.channelLimit)
+    #expect(heard() == HubTransfers.channelLimit)
     try request(0, by: try RawPeer(app: "honest", in: world))
-    #expect(heard() == HubEngine.channelLimit + 1)
+    #expect(heard() == HubTransfers.channelLimit + 1)
   }
 
   // MARK: What a hub keeps
@@ -249,21 +249,21 @@ import Testing
   @Test func `a process has so many transfers at a hub, to all others together (section 9)`() throws {
     let scene = try Continued()
     let hub = try #require(scene.world.hub)
-    let (from, count) = (Peer(number: 900, of: Self.greedy, helloBy: 0), HubEngine.channelLimit)
-    let others = (0...HubEngine.transferLimit / count).map { Peer(number: 901 + UInt64($0), helloBy: 0) }
+    let (from, count) = (Peer(number: 900, of: Self.greedy, helloBy: 0), HubTransfers.channelLimit)
+    let others = (0...HubTransfers.transferLimit / count).map { Peer(number: 901 + UInt64($0), helloBy: 0) }
     // Relays do not retain their peers.
     defer { withExtendedLifetime((scene, from, others)) {} }
     var channel: Link.Channel = 1
     func relay(to other: Peer) -> Bool {
       channel += 2
-      return hub.relay(from: from, channel, to: other, of: Self.greedy) != nil
+      return hub.transfers.relay(from: from, channel, to: other, of: Self.greedy) != nil
     }
     for other in others.dropLast() { for _ in 0..<count { #expect(relay(to: other)) } }
-    #expect(hub.transfers[Self.greedy] == HubEngine.transferLimit && !relay(to: others[others.count - 1]))
-    hub.receivedReset(of: channel - 2, from: from)
+    #expect(hub.transfers.tally[Self.greedy] == HubTransfers.transferLimit && !relay(to: others[others.count - 1]))
+    hub.transfers.receivedReset(of: channel - 2, from: from)
     #expect(relay(to: others[others.count - 1]))
-    hub.leaveContinuations(from)
-    #expect(hub.transfers.total == 0)
+    hub.continuations.remove(from)
+    #expect(hub.transfers.tally.total == 0)
   }
 
   @Test func `streams that an origin does not answer hold the descriptors of a process once (R7.1)`() throws {
@@ -286,12 +286,12 @@ import Testing
   @Test func `the apps of a process share its links, and what they hold while they are cut (R7.4)`() throws {
     let world = World()
     world.startHub()
-    let links = try links(HubEngine.linkLimit + 1, in: world)
+    let links = try links(HubConnections.linkLimit + 1, in: world)
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     for link in links { link.disconnect() }
-    for _ in 0..<4 { for link in try self.links(HubEngine.linkLimit, in: world) { link.disconnect() } }
+    for _ in 0..<4 { for link in try self.links(HubConnections.linkLimit, in: world) { link.disconnect() } }
     let kept = world.hub?.peers.hubs.count { $0.account == Self.greedy.ofLinks }
-    #expect(kept == HubEngine.cutLinksOfAccount / HubEngine.cutLinkLeast)
+    #expect(kept == HubConnections.cutLinksOfAccount / HubConnections.cutLinkLeast)
   }
 
   // MARK: What an origin keeps

@@ -185,24 +185,24 @@ import Testing
       let one = try RawPeer(hubIn: world, for: try world.openLink(other))
       one.disconnect()
     }
-    let most = HubEngine.cutLinksOfAccount / HubEngine.cutLinkLeast
+    let most = HubConnections.cutLinksOfAccount / HubConnections.cutLinkLeast
     #expect(world.hub?.peers.hubs.count == most + 1)
     let again = try RawPeer(hubIn: world, as: identity)
     try again.resume((secret, isConnected: false))
     #expect(again.decision?.session == link.secret, "it goes on")
-    world.wait(HubEngine.resumeTime + 1_000)
+    world.wait(HubLinks.resumeTime + 1_000)
     #expect(world.hub?.peers.hubs.contains { $0.hub?.resumeBy != nil } == false)
   }
 
   @Test func `of many apps the one whose links hold most gives up its oldest`() throws {
     let world = World()
     world.startHub()
-    let perApp = HubEngine.cutLinksOfAccount / HubEngine.cutLinkLeast
+    let perApp = HubConnections.cutLinksOfAccount / HubConnections.cutLinkLeast
     for number in 0..<4 {
       let app = world.open("app \(number)")
       for _ in 0..<perApp { try RawPeer(hubIn: world, for: try world.openLink(app)).disconnect() }
     }
-    let most = HubEngine.cutLinksOfHub / HubEngine.cutLinkLeast
+    let most = HubConnections.cutLinksOfHub / HubConnections.cutLinkLeast
     let hubs = try #require(world.hub?.peers.hubs)
     #expect(hubs.count == most)
     let owners = Dictionary(grouping: hubs) { $0.account }.mapValues { $0.count }
@@ -213,7 +213,7 @@ import Testing
     let world = World()
     world.startHub()
     let app = world.open("app")
-    let links = try (0...HubEngine.linkLimit).map { _ in try RawPeer(hubIn: world, for: try world.openLink(app)) }
+    let links = try (0...HubConnections.linkLimit).map { _ in try RawPeer(hubIn: world, for: try world.openLink(app)) }
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     #expect(app.takeEvents().last == "link ended limitExceeded")
     links[0].disconnect()
@@ -228,12 +228,12 @@ import Testing
     let app = try RawPeer(app: "asker", in: world)
     for request in 0..<4 { try app.say(.explain(request: UInt64(request), world.identifier(), type: "a")) }
     #expect(app.explanations.count == 1, "one at a time")
-    world.wait(3 * HubEngine.explainTime)
+    world.wait(3 * HubExplanations.pause)
     #expect(app.explanations.count == 4)
     let sizes = app.explanations.map { $0.reduce(0) { $0 + $1.appName.utf8.count } }
-    #expect(sizes.allSatisfy { $0 > 0 && $0 <= HubEngine.explanationSize })
+    #expect(sizes.allSatisfy { $0 > 0 && $0 <= HubExplanations.size })
     try app.say(
-      (0...HubEngine.explainLimit + 1).map { .explain(request: UInt64($0), world.identifier(), type: "a") })
+      (0...HubExplanations.questionLimit + 1).map { .explain(request: UInt64($0), world.identifier(), type: "a") })
     #expect(app.goodbye?.status == .limitExceeded && !app.isConnected)
   }
 }

@@ -39,12 +39,12 @@ import Testing
     var links: [(peer: RawPeer, id: Identifier, first: Identifier)] = []
     for _ in 0..<5 {
       let (peer, id) = try world.linkHub()
-      let before = hub.remoteHubs.bytes.count
+      let before = hub.offers.remoteHubs.bytes.count
       links.append((peer, id, world.identifier()))
       try peer.say(offered(links.last!.first, of: id))
       for _ in 0..<3_200 { try peer.say(offered(world.identifier(), of: id, type: "com.example.other")) }
-      let kept = hub.remoteHubs.bytes.count - before
-      let limit = min(HubEngine.linkedBytesLimit, HubEngine.allLinkedBytesLimit - before)
+      let kept = hub.offers.remoteHubs.bytes.count - before
+      let limit = min(HubOffers.linkedBytesLimit, HubOffers.allLinkedBytesLimit - before)
       #expect(kept <= limit && kept > limit - 4_096, "it takes all that it may, and no more")
       #expect(peer.isConnected, "what is more is not taken, and that is all")
     }
@@ -61,7 +61,7 @@ import Testing
     try last.peer.say(offered(more, of: last.id, 3))
     #expect(viewer.engine.offers[more] != nil)
     for link in links { link.peer.disconnect() }
-    #expect(hub.remoteHubs.bytes.count == 0 && viewer.engine.offers.all.isEmpty)
+    #expect(hub.offers.remoteHubs.bytes.count == 0 && viewer.engine.offers.all.isEmpty)
     #expect(hub.leak == nil)
   }
 
@@ -101,7 +101,7 @@ import Testing
     let editor = try RawPeer(app: "loud", in: world)
     let id = world.identifier()
     var activation: UInt64 = 0
-    while peer.heldBytes < HubEngine.backlogLimit - 2_500 {
+    while peer.heldBytes < HubConnections.backlogLimit - 2_500 {
       activation += 1
       try editor.say(
         .publish(
@@ -133,7 +133,7 @@ import Testing
     let fetched = editor.heard.compactMap {
       if case .fetch(_, _, let receiver?, _, _) = $0 { receiver.id } else { nil }
     }
-    #expect(fetched.count == HubEngine.continuationsOfOriginLimit + 1 && fetched.last == receiver(1_000).id)
+    #expect(fetched.count == HubContinuations.limitOfOrigin + 1 && fetched.last == receiver(1_000).id)
     let again = try RawPeer(hubIn: world, as: id)
     #expect(again.sessions.isEmpty, "it is given up")
     again.disconnect()
@@ -175,7 +175,7 @@ import Testing
     #expect(editor.heard.contains { if case .stream(id, _, _, _, _) = $0 { true } else { false } })
     editor.disconnect()
     #expect(away.heard.contains { if case .peerLost(attempt.id) = $0 { true } else { false } })
-    #expect(hub.transfers.total == 0 && hub.leak == nil)
+    #expect(hub.transfers.tally.total == 0 && hub.leak == nil)
   }
 
   @Test func `a stream whose asker goes before it is answered leaves nothing (R7.1)`() throws {
@@ -192,7 +192,7 @@ import Testing
     app.disconnect()
     near.close()
     try away.say(.streamAnswer(id, attempt, channel: Self.firstChannel, nil))
-    #expect(hub.transfers.total == 0 && hub.leak == nil)
+    #expect(hub.transfers.tally.total == 0 && hub.leak == nil)
   }
 
   @Test func `who has heard of a hub that is gone hears of it again when it asks again (R1.11)`() throws {
@@ -233,7 +233,7 @@ import Testing
     #expect(try restored() == ["was_continued", "ended restored"])
     #expect(after.heard.contains { if case .outcomeAck(attempt.id, _) = $0 { true } else { false } })
     #expect(try restored().isEmpty)
-    scene.world.wait(HubEngine.resumeTime + 1_000)
+    scene.world.wait(HubLinks.resumeTime + 1_000)
     #expect(scene.editor.takeEvents().isEmpty)
     #expect(scene.world.hub?.leak == nil)
   }

@@ -9,7 +9,7 @@ import Testing
   @Test func `a link to itself is refused (A12)`() throws {
     let world = World()
     world.startHub()
-    let itself = try RawPeer(hubIn: world, as: try #require(world.hub).identity.id)
+    let itself = try RawPeer(hubIn: world, as: try #require(world.hub).connections.identity.id)
     #expect(!itself.isConnected)
   }
 
@@ -20,7 +20,7 @@ import Testing
     let editor = try RawPeer(app: "editor", in: world)
     let title = String(repeating: "a", count: Limits.title)
     let offer = OfferDescription(world.identifier(), title)
-    for activation in 0..<UInt64(HubEngine.backlogLimit / Limits.title) {
+    for activation in 0..<UInt64(HubConnections.backlogLimit / Limits.title) {
       try editor.say(.publish(offer, OfferTiming(age: 0, remaining: nil), activation: activation))
     }
     #expect(!hub.isConnected)

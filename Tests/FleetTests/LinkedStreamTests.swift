@@ -94,7 +94,7 @@ import Testing
     }
     var viewerHub: HubEngine { get throws { try hub(devices.carriers.count - 1) } }
     /// Whether the hubs of neither app know of a stream.
-    var isOver: Bool { get throws { try hub(0).linkedStreams.isEmpty && viewerHub.linkedStreams.isEmpty } }
+    var isOver: Bool { get throws { try hub(0).transfers.linkedStreams.isEmpty && viewerHub.transfers.linkedStreams.isEmpty } }
 
     /// Asks how the stream has ended, at each app that is left.
     func askHowEnded() {
@@ -129,7 +129,7 @@ import Testing
     scene.run(5_000)
     #expect(scene.far.arrived.count == 1_000)
     #expect(scene.near.written <= 1_000 + Link.window + 2 * socketSize)
-    let credit = try scene.viewerHub.linkedStreams[scene.id]?.availableCredit
+    let credit = try scene.viewerHub.transfers.linkedStreams[scene.id]?.availableCredit
     #expect(credit == 0, "credit for less than a frame is not used: frames do not become small")
     scene.far.room = .max
     // No other message passes meanwhile that could carry the credit.
@@ -162,7 +162,7 @@ import Testing
     scene.run(200)
     scene.far.bytes = bytes(900_000)
     scene.run(1_000)
-    #expect(try scene.viewerHub.linkedStreams.isEmpty)
+    #expect(try scene.viewerHub.transfers.linkedStreams.isEmpty)
     #expect(scene.far.socket.room == nil && scene.far.written < scene.far.bytes.count)
   }
 
@@ -189,12 +189,12 @@ import Testing
     scene.near.bytes = bytes(1_000)
     scene.run(500)
     if device == 0 {
-      let stream = try #require(scene.hub(0).linkedStreams[scene.id])
+      let stream = try #require(scene.hub(0).transfers.linkedStreams[scene.id])
       stream.append([7])
     } else {
       let relays = try scene.hub(1).peers.hubs.flatMap { $0.channels.relays }
-      let origin = try scene.hub(0).identity.id
-      let relay = try #require(relays.first { $0.to.hub?.identity.id == origin })
+      let origin = try scene.hub(0).connections.identity.id
+      let relay = try #require(relays.first { $0.to.hub?.connections.identity.id == origin })
       relay.to.link.write([7], to: relay.outChannel)
     }
     scene.near.ending = .shutDown
@@ -288,7 +288,7 @@ import Testing
     scene.run(500)
     try scene.devices.unlink(0, 1)
     scene.run(59_000)
-    #expect(try !scene.hub(0).linkedStreams.isEmpty && !scene.viewerHub.linkedStreams.isEmpty)
+    #expect(try !scene.hub(0).transfers.linkedStreams.isEmpty && !scene.viewerHub.transfers.linkedStreams.isEmpty)
     scene.run(1_500)
     #expect(try scene.isOver)
     try scene.devices.link(0, 1)
@@ -315,11 +315,11 @@ import Testing
   @Test func `one process has as many as its share of a link's channels, and the next is refused (R7.1)`() throws {
     let scene = try Scene()
     let before = scene.viewer.streamAnswers.count
-    for _ in 1..<HubEngine.channelLimit { try scene.openStream() }
+    for _ in 1..<HubTransfers.channelLimit { try scene.openStream() }
     _ = scene.viewer.askRawStream(scene.devices.fleet.drawIdentifier(), scene.from)
     scene.run(1_000)
     let answers = scene.viewer.streamAnswers[before...]
-    #expect(answers.count { $0 == nil } == HubEngine.channelLimit - 1)
+    #expect(answers.count { $0 == nil } == HubTransfers.channelLimit - 1)
     #expect(answers.compactMap { $0?.status } == [.limitExceeded])
   }
 

@@ -154,7 +154,7 @@ final class AppStreams: AppFeature {
   // MARK: Being asked
 
   func receive(_ request: StreamRequest, hasDescriptor: Bool) {
-    if !hasDescriptor { return refuse(request, HubEngine.noDescriptor) }
+    if !hasDescriptor { return refuse(request, .noDescriptor) }
     if request.descriptor.isLost {
       let error = SegueError(.limitExceeded, "the app where the activity lives may open no more descriptors")
       return refuse(request, error)

@@ -12,77 +12,54 @@ public final class HubEngine {
 
   /// Milliseconds for a connection to send hello (A19).
   static let helloTime: Int64 = 5_000
-  /// The most connections without hello (A19).
-  static let unidentifiedLimit = 64
-  /// Milliseconds for which a new hub waits for origins to register again (R3.14).
-  static let gracePeriod: Int64 = 1_500
-  /// Milliseconds for the apps of a former hub to register, before a list of offers counts as complete (R2.7).
-  static let settlingTime: Int64 = 500
-  /// Pending bytes for a peer from which on offers to it are held back.
-  static let offerBacklog = 32 * 1024
-  /// Queued offer updates per peer, in addition to twice the number of live offers, before the peer is disconnected.
-  static let pendingLimit = 4_096
-  /// Pending bytes above which a peer that does not read is disconnected.
-  static let backlogLimit = 1024 * 1024
-  /// Milliseconds for which a continuation is kept beyond its deadline.
-  static let continuationGrace: Int64 = 10_000
 
-  let identity: HubIdentity
-  let generation: UInt64
-  private let startedAt: Int64
-  /// Whether only the frontmost activity is offered (R1.12).
-  let offersFrontmostOnly: Bool
-  /// The agent that carries the hub; nil if an app does.
-  let agent: AgentDescription?
-
-  /// The time of the current call.
-  private(set) var now: Moment
-  // Each owns its state: the extensions of this class, a file for each concern, only call them.
-  let peers = PeerTable()
-  let offers = OfferDirectory()
-  let remoteHubs = RemoteHubs()
-  let continuations = ContinuationTable()
-  /// Streams between apps of this device and others.
-  let linkedStreams = LinkedStreams()
-  let explainedPeers = ExplainedPeers()
-  /// Transfers that are forwarded: relays, and streams over links.
-  let transfers = AccountTally()
-  /// The number of messages and frames that were received and sent so far, modulo 2^64.
-  public private(set) var work: UInt64 = 0
-  let outbox = Outbox()
-  /// Removed peers without a connection, kept until the end of the current call, because loops may still refer to them.
-  private var droppedPeers: [Peer] = []
+  let connections: HubConnections
+  // The features, each a class that owns its state. Each calls only those before it: what concerns several of them, such
+  // as the end of a peer, is here.
+  let presence: AgentPresence
+  let offers: HubOffers
+  let links: HubLinks
+  let transfers: HubTransfers
+  let continuations: HubContinuations
+  let requests: HubRequests
+  let streams: HubStreams
+  let explanations: HubExplanations
 
   public init(
     _ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, agent: AgentDescription? = nil,
     _ now: Moment
   ) {
-    self.agent = agent
-    self.identity = identity
-    self.generation = generation
-    self.offersFrontmostOnly = offersFrontmostOnly
-    startedAt = now.uptime
-    self.now = now
+    connections = HubConnections(identity, generation: generation, now)
+    presence = AgentPresence(connections, agent)
+    offers = HubOffers(connections, presence, frontmostOnly: offersFrontmostOnly)
+    links = HubLinks(connections, offers)
+    transfers = HubTransfers(connections)
+    continuations = HubContinuations(connections, presence, offers, transfers)
+    requests = HubRequests(connections, transfers, continuations)
+    streams = HubStreams(connections, transfers, continuations)
+    explanations = HubExplanations(connections, presence, offers)
   }
 
-  deinit {
-    offers.tearDown()
-    remoteHubs.tearDown()
-  }
+  var peers: PeerTable { connections.peers }
 
-  /// A call begins.
-  func begin(_ now: Moment) { self.now = now }
+  /// The registered apps.
+  public var appCount: Int { peers.apps.count }
+
+  /// The number of messages and frames that were received and sent so far, modulo 2^64.
+  public var work: UInt64 { connections.work }
 
   // MARK: Connections
 
   /// If too many connections have not sent `hello`, closes the oldest of them and keeps the new one.
   /// - Parameter account: nil: the connection has its own.
   public func connected(_ number: PeerNumber, of account: Account? = nil, _ now: Moment) {
-    begin(now)
-    defer { removeDisconnected() }
-    if peers.unidentified.count >= Self.unidentifiedLimit {
-      let silent = peers.popLongestUnidentified()
-      disconnect(silent, SegueError(.remoteApplicationTimedOut, "no hello while \(Self.unidentifiedLimit) others came"))
+    connections.begin(now)
+    defer { removeDropped() }
+    let limit = PeerTable.unidentifiedLimit
+    if peers.unidentified.count >= limit {
+      connections.disconnect(
+        peers.popLongestUnidentified(),
+        SegueError(.remoteApplicationTimedOut, "no hello while \(limit) others came"))
     }
     let peer = Peer(number: number, of: account, helloBy: now.uptime + Self.helloTime)
     peers.connect(peer)
@@ -91,85 +68,97 @@ public final class HubEngine {
 
   /// Refuses a connection of a process that has reached its quota.
   public func turnAway(_ number: PeerNumber, _ now: Moment) {
-    begin(now)
+    connections.begin(now)
     let peer = Peer(number: number, helloBy: now.uptime)
     peers.connect(peer)
-    disconnect(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
+    connections.disconnect(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
+  }
+
+  /// Takes a connection to another hub. Its supplier is responsible for the other end.
+  /// - Parameters:
+  ///   - request: the app's request that it fulfils.
+  ///   - secret: a new random one.
+  public func connectedHub(
+    _ number: PeerNumber, for request: LinkRequest? = nil, secret: Identifier, _ now: Moment
+  ) {
+    connections.begin(now)
+    links.connected(number, for: request, secret: secret)
+    removeDropped()
+  }
+
+  /// Answers an app's request for a link that could not be made.
+  public func refuse(_ request: LinkRequest, _ error: SegueError) {
+    links.refuse(request, error)
+    removeDropped()
   }
 
   /// - Parameter descriptor: came with these bytes of one read.
   public func receive(
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment
   ) {
-    begin(now)
-    defer { removeDisconnected() }
+    connections.begin(now)
+    defer { removeDropped() }
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes, descriptor)
-    read(peer, number)
-  }
-
-  private func read(_ peer: Peer, _ number: PeerNumber) {
     read(peer)
     // Another session may have taken over the connection.
     if peer.isClosing, let successor = peers[number], successor !== peer { read(successor) }
   }
 
   private func read(_ peer: Peer) {
-    peer.hub?.heard(at: now.uptime)
+    peer.hub?.heard(at: connections.now.uptime)
     do throws(SegueError) {
       while let event = try peer.link.nextEvent() {
-        work &+= 1
+        connections.countWork()
         try handle(event, from: peer)
         guard !peer.isClosing else { break }
       }
     } catch {
-      disconnect(peer, error)
+      connections.disconnect(peer, error)
     }
-    if peer.link.heldBytes > Self.backlogLimit {
+    if peer.link.heldBytes > HubConnections.backlogLimit {
       // Resets and credit were kept for it, too.
-      disconnect(peer, SegueError(.connectionUnavailable, "the peer does not read"))
+      connections.disconnect(peer, SegueError(.connectionUnavailable, "the peer does not read"))
     }
-    flush(peer)
+    connections.flush(peer)
   }
 
   /// The connection is gone.
   public func disconnected(_ number: PeerNumber, _ now: Moment) {
-    begin(now)
-    defer { removeDisconnected() }
+    connections.begin(now)
+    defer { removeDropped() }
     guard let peer = peers.disconnect(number) else { return }
     if let hub = peer.hub, !peer.isClosing {
-      suspend(peer, hub)
-      return boundSuspended()
+      links.suspend(peer, hub)
+      return connections.boundSuspended()
     }
-    peer.beginClosing()
-    remove(peer)
+    connections.drop(peer)
   }
 
   /// A peer's socket is writable again.
   public func drained(_ number: PeerNumber, _ now: Moment) {
-    begin(now)
-    defer { removeDisconnected() }
-    guard let peer = peers[number] else { return }
-    sendPending(peer)
+    connections.begin(now)
+    defer { removeDropped() }
+    if let peer = peers[number] { offers.sendPending(peer) }
   }
 
   /// Passes the next peer whose `Link` has output to `body`, which writes as much as the socket accepts.
   /// - Returns: false if there is none (any more).
   public func flushNext(_ body: (PeerNumber, Link) -> Void) -> Bool {
-    guard let next = outbox.takeFlushable() else { return false }
+    guard let next = connections.outbox.takeFlushable() else { return false }
     // It may be gone, or another has taken over its connection.
     guard let peer = peers[next.number] else { return true }
     body(peer.number, peer.link)
-    if !peer.link.hasOutput { sendPending(peer) }
-    removeDisconnected()
+    if !peer.link.hasOutput { offers.sendPending(peer) }
+    removeDropped()
     return true
   }
 
   /// Peers whose connection closes once their output is flushed.
-  public func takePeersToClose() -> [PeerNumber] { outbox.takeClosable() }
+  public func takePeersToClose() -> [PeerNumber] { connections.outbox.takeClosable() }
 
   /// The pending tasks of the owner about descriptors.
-  public func takeTransfers() -> [DescriptorTransfer] { outbox.takeTransfers() }
+  public func takeTransfers() -> [DescriptorTransfer] { connections.outbox.takeTransfers() }
 
   public func link(of number: PeerNumber) -> Link? { peers[number]?.link }
 
@@ -178,151 +167,129 @@ public final class HubEngine {
 
   /// Another hub takes over: sends goodbye to all apps, and ends links.
   public func stepDown() {
-    defer { removeDisconnected() }
     for peer in peers.apps + peers.hubs + peers.unidentified {
-      disconnect(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
+      connections.disconnect(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
     }
+    removeDropped()
   }
 
-  /// Milliseconds that the apps of a former hub still have to notice this one and register (R2.7).
-  var settling: Int64 { generation == 1 ? 0 : max(0, startedAt + Self.settlingTime - now.uptime) }
-
-  /// The uptime by which all origins should have registered again.
-  var gracePeriodEnd: Int64 { startedAt + Self.gracePeriod }
-
-  /// The registered apps.
-  public var appCount: Int { peers.apps.count }
+  // MARK: Time
 
   public var nextDeadline: Int64? {
     let parts = earlier(
-      earlier(peers.nextLinkDeadline, remoteHubs.nextDeadline),
-      earlier(continuations.nextDeadline, explainedPeers.nextDeadline))
+      earlier(links.nextDeadline, offers.nextDeadline),
+      earlier(continuations.nextDeadline, explanations.nextDeadline))
     return peers.unidentified.reduce(parts) { $1.isClosing ? $0 : earlier($0, $1.helloBy) }
   }
 
   public func tick(_ now: Moment) {
-    begin(now)
-    defer { removeDisconnected() }
+    connections.begin(now)
     for peer in peers.unidentified where peer.helloBy <= now.uptime {
-      disconnect(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
+      connections.disconnect(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
     }
-    tickContinuations()
-    tickExplains()
-    tickHubs()
-    tickRemoteHubs()
+    continuations.tick()
+    explanations.tick()
+    links.tick()
+    offers.tick()
+    removeDropped()
   }
 
-  // MARK: Messages
+  /// Whether nothing is due but pings to linked hubs, which repeat for ever while these answer.
+  public var isIdle: Bool {
+    peers.unidentified.isEmpty && offers.nextDeadline == nil && continuations.nextDeadline == nil
+      && explanations.nextDeadline == nil && peers.hubs.allSatisfy { $0.isLinked }
+  }
 
-  func send(_ message: Message, to peer: Peer, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
-    guard !peer.isClosing else { return }
-    do throws(SegueError) {
-      try outbox.send(message, to: peer, isUrgent: isUrgent, with: descriptor)
-    } catch {
-      // Only an explanation could be too long, and it is truncated before.
-      return
+  // MARK: Registration and removal
+
+  func register(_ app: AppIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
+    guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
+      let ours: DiagnosticText = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
+      return connections.disconnect(
+        peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
     }
-    sent(to: peer)
-  }
-
-  /// Sends an encoded message.
-  func send(_ message: [UInt8], to peer: Peer) {
-    guard !peer.isClosing else { return }
-    peer.link.send(message)
-    sent(to: peer)
-  }
-
-  private func sent(to peer: Peer) {
-    work &+= 1
-    if peer.link.heldBytes > Self.backlogLimit {
-      // The app registers again when it continues.
-      disconnect(peer, SegueError(.connectionUnavailable, "the app does not read"))
+    if let former = peers[app: app.id] {
+      // The same app again: its former connection is dead, but the end has not arrived.
+      connections.disconnect(former, SegueError(.connectionUnavailable, "the app has connected again"))
+      remove(former)
     }
-    flush(peer)
+    peers.register(peer, app)
+    connections.send(
+      .welcome(
+        version: min(version, ProtocolVersion.current), generation: connections.generation,
+        deviceName: connections.identity.deviceName, agent: presence.agent),
+      to: peer)
+    offers.subscribe(peer, app)
+    continuations.sendHeld(to: app.id)
+    presence.report(peer)
   }
 
-  /// Schedules a flush of its link, if that has output.
-  func flush(_ peer: Peer) {
-    if peer.isSuspended { return boundSuspended() }
-    outbox.flush(peer)
-  }
+  /// Removes the peers that were dropped, last in each call: loops of the call may still refer to them.
+  func removeDropped() { while let peer = connections.takeDropped() { remove(peer) } }
 
-  /// Sends goodbye, and closes.
+  /// Removes a peer and notifies everyone involved with it. Idempotent.
   @inline(never)
-  func disconnect(_ peer: Peer, _ error: SegueError) {
-    guard !peer.isClosing else { return }
-    reportLinkDown(of: peer, error)
-    let isConnected = !peer.isSuspended
-    if isConnected, !(peer.handshake?.isResuming ?? false) { try? outbox.send(.goodbye(error), to: peer) }
-    peer.beginClosing()
-    guard isConnected else { return droppedPeers.append(peer) }
-    flush(peer)
-    outbox.close(peer.number)
-  }
-
-  /// Removes peers without a connection. Called last in each call that may have droppedPeers one.
-  func removeDisconnected() { while let peer = droppedPeers.popLast() { remove(peer) } }
-
-  /// Closes without a message.
-  func close(_ peer: Peer) {
-    guard !peer.isClosing else { return }
-    peer.beginClosing()
-    outbox.close(peer.number)
-  }
-
-  private func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
-    switch event {
-    case .message:
-      let descriptor = peer.link.takeDescriptor()
-      if let message = try peer.link.takeMessage(Message.decode) { try handle(message, descriptor, from: peer) }
-    case .data(let channel, let bytes): received(bytes, on: channel, from: peer)
-    case .end(let channel, let total): receivedEnd(of: channel, total: total, from: peer)
-    case .reset(let channel): receivedReset(of: channel, from: peer)
-    case .room(let channel, let count): receivedCredit(count, for: channel, from: peer)
-    }
-  }
-
-  private func handle(_ message: Message, _ descriptor: PassedDescriptor?, from peer: Peer) throws(SegueError) {
+  private func remove(_ peer: Peer) {
     if peer.isHub {
-      guard descriptor == nil else { throw SegueError(.malformed, "a descriptor came from another hub") }
-      return try handle(message, fromHub: peer)
+      guard peers.removeHub(peer) else { return }
+      links.remove(peer)
+      transfers.failStreams(over: peer)
+    } else {
+      peers.removeUnidentified(peer)
+      guard peers.deregister(peer), let app = peer.app else { return }
+      presence.reportAbsence(of: app)
+      if let offer = peer.offer { offers.withdraw(offer) }
+      transfers.failUnanswered(of: app.id)
+      offers.unsubscribe(peer, app)
+      links.disconnectAll(of: peer)
+      explanations.remove(peer)
     }
-    guard let app = peer.app else {
-      guard case .hello(let app, let version, let minimum) = message else {
-        throw SegueError(.malformed, "the first message must be hello")
-      }
-      return register(app, peer, version: version, minimum: minimum)
-    }
-    switch message {
-    case .ping(let number): send(.pong(number), to: peer, isUrgent: true)
-    case .publish(let description, let timing, let activation):
-      put(description, timing, activation: activation, by: peer, app)
-    case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { withdraw(offer) }
-    case .fetch(let continuation, let milliseconds, let named, _, let isBack):
-      fetch(continuation, milliseconds: milliseconds, receiver(app, named: named), isBack: isBack, by: peer)
-    case .state(let id, _, let channel, let size, let isStale):
-      try state(id, channel: channel, size: size, isStale: isStale, from: peer)
-    case .refused(let id, _, let error): refused(id, error, by: peer)
-    case .outcome(let continuation, let outcome, let error, let named):
-      self.outcome(continuation, outcome, error, receiver(app, named: named), from: peer)
-    case .outcomeAck(let id, _): outcomeAcknowledged(id, by: peer)
-    case .explain(let request, let activity, let type):
-      ask(Explain(request: request, activity: activity, type: type), peer)
-    case .hello: throw SegueError(.malformed, "hello came twice")
-    case .stream(let id, let continuation, _, _, let attachment):
-      stream(id, continuation, of: app.id, attachment, descriptor, from: peer)
-    case .streamAnswer(let id, let continuation, _, let error): streamAnswer(id, continuation, error, from: peer, app)
-    case .streamStatus(let id, let continuation, let to, let status):
-      streamStatus(id, continuation, to: to, status, from: peer)
-    case .request, .response: try pass(message, from: peer)
-    case .openLink(let number): openLink(number, descriptor, by: peer)
-    case .linkDown(let number, _): endLink(number, by: peer)
-    case .accepts(let accepts): setAccepts(accepts, peer)
-    case .deliver(let delivery): deliver(delivery, from: peer)
-    case .present, .absent, .ask, .answer: break
-    case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
-      .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh:
-      break
-    }
+    continuations.remove(peer)
+    peer.pending.removeAll()
+  }
+
+  // MARK: Streams over links
+
+  /// Removes and returns the next stream that the owner has to handle: it can be read or written, or is over. Nil if
+  /// there is none.
+  public func takeChangedStream() -> LinkedStream? { transfers.takeChangedStream() }
+
+  /// Gives the app of a stream over a link its end.
+  public func connect(_ stream: LinkedStream, _ descriptor: PassedDescriptor) {
+    streams.connect(stream, descriptor)
+    removeDropped()
+  }
+
+  /// No socket could be made for it.
+  public func failed(_ stream: LinkedStream, _ error: SegueError) {
+    transfers.fail(stream, error)
+    removeDropped()
+  }
+
+  /// The app has written: `body` fills in at most a piece of it, and returns the number of bytes. Not called without
+  /// room.
+  public func read(_ stream: LinkedStream, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+    transfers.read(stream, body)
+    removeDropped()
+  }
+
+  /// The app has shut down its socket for writing.
+  /// - Parameter isClosed: whether it has stopped reading, too.
+  public func ended(_ stream: LinkedStream, isClosed: Bool) {
+    transfers.ended(stream, isClosed: isClosed)
+    removeDropped()
+  }
+
+  /// Passes bytes for the app to `body`, which returns the number that the socket accepted; if not all, it accepts no
+  /// more for now.
+  public func write(_ stream: LinkedStream, _ body: (UnsafeRawBufferPointer) -> Int) {
+    transfers.write(stream, body)
+    removeDropped()
+  }
+
+  /// The socket cannot be written: the app has closed its end.
+  public func stopReading(_ stream: LinkedStream) {
+    transfers.stopReading(stream)
+    removeDropped()
   }
 }

@@ -19,7 +19,7 @@ final class ExplanationQueue {
 
   /// - Returns: false if there are too many.
   func append(_ question: Explain) -> Bool {
-    guard questions.count < HubEngine.explainLimit else { return false }
+    guard questions.count < HubExplanations.questionLimit else { return false }
     questions.append(question)
     return true
   }
@@ -29,7 +29,7 @@ final class ExplanationQueue {
   /// Removes and returns the next question, if it is due.
   func takeNext(_ now: Int64) -> Explain? {
     guard !questions.isEmpty, nextAt <= now else { return nil }
-    nextAt = now + HubEngine.explainTime
+    nextAt = now + HubExplanations.pause
     return questions.removeFirst()
   }
 }
@@ -50,13 +50,27 @@ final class ExplainedPeers {
 }
 
 /// Explanations are much longer than their questions: each is bounded, and an app gets one at a time.
-extension HubEngine {
+final class HubExplanations: HubFeature {
   /// The most bytes of names in one explanation.
-  static let explanationSize = 4 * 1024
+  static let size = 4 * 1024
   /// Milliseconds between two explanations for the same app.
-  static let explainTime: Int64 = 10
+  static let pause: Int64 = 10
   /// The most waiting questions of one app.
-  static let explainLimit = 16
+  static let questionLimit = 16
+
+  let connections: HubConnections
+  private let agent: AgentPresence
+  private let offers: HubOffers
+  private let explainedPeers = ExplainedPeers()
+
+  init(_ connections: HubConnections, _ agent: AgentPresence, _ offers: HubOffers) {
+    self.connections = connections
+    self.agent = agent
+    self.offers = offers
+  }
+
+  var isIdle: Bool { explainedPeers.isEmpty }
+  var nextDeadline: Int64? { explainedPeers.nextDeadline }
 
   @inline(never)
   func ask(_ explain: Explain, _ peer: Peer) {
@@ -67,12 +81,12 @@ extension HubEngine {
     answerNext(peer, app)
   }
 
-  func tickExplains() {
+  func tick() {
     for peer in explainedPeers.all { if let app = peer.appSession { answerNext(peer, app) } }
   }
 
   /// The app is gone.
-  func dropExplains(of peer: Peer) {
+  func remove(_ peer: Peer) {
     guard let app = peer.appSession, !app.explanations.isEmpty else { return }
     app.explanations.removeAll()
     explainedPeers.update(peer)
@@ -88,7 +102,7 @@ extension HubEngine {
   private func answer(_ explain: Explain, _ peer: Peer, _ session: AppSession) {
     let app = session.identity
     var explanations: [Message.Explanation] = []
-    if let offer = session.offer, offer.description.id == explain.activity, !isOffered(offer) {
+    if let offer = session.offer, offer.description.id == explain.activity, !offers.isOffered(offer) {
       explanations.append(Message.Explanation(appName: app.name, obstacle: .notFrontmost))
     }
     var size = 0
@@ -96,11 +110,11 @@ extension HubEngine {
       guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: explain.type)
       else { continue }
       size += identity.name.utf8.count
-      guard size <= Self.explanationSize else { break }
+      guard size <= Self.size else { break }
       explanations.append(Message.Explanation(appName: identity.name, obstacle: obstacle))
     }
     // What apps of linked devices see is known there only: each of these devices counts as an app.
-    let appCount = UInt64(max(0, appCount(besides: peer)) + peers.hubs.count { $0.isLinked })
+    let appCount = UInt64(max(0, agent.appCount(besides: peer)) + peers.hubs.count { $0.isLinked })
     send(.explanation(request: explain.request, explanations, appCount: appCount), to: peer)
   }
 }

@@ -4,34 +4,55 @@ import SegueWire
 /// The invariants of the hub, checked after each simulated step (R11.1).
 extension HubEngine {
   /// Nil: nothing.
-  public var brokenInvariant: StaticString? { peers.brokenCount ?? brokenList ?? brokenRoute }
+  public var brokenInvariant: StaticString? { peers.brokenCount ?? brokenList ?? offers.brokenInvariant }
 
   /// From now on `brokenByChange` is called after each call.
-  public func keepChanges() { offers.keepChanges() }
+  public func keepChanges() { offers.directory.keepChanges() }
 
   /// Checks only what has changed since the last check.
   public func brokenByChange() -> StaticString? {
     if let broken = peers.brokenCount { return broken }
     if peers.takeChange(), let broken = brokenList { return broken }
-    return offers.firstChange { $0.brokenInvariant }
+    return offers.directory.firstChange { $0.brokenInvariant }
+  }
+
+  private var brokenList: StaticString? {
+    continuations.brokenInvariant
+      ?? (offers.directory.hasEmptyTopic ? "hub: a topic is kept for nobody" : peers.brokenList)
   }
 
   /// State that should have been released by now, or nil (leak check).
   public var leak: StaticString? {
-    if !peers.unidentified.isEmpty { return "hub: it keeps one that never said who it is" }
-    if continuations.hasAttempts { return "hub: it keeps a continuation" }
-    if continuations.hasHeld { return "hub: it holds what nobody comes for" }
-    if !explainedPeers.isEmpty { return "hub: it has not explained what was asked" }
+    connections.leak ?? continuations.leak ?? explanations.leak ?? transfers.leak ?? offers.leak
+  }
+
+}
+
+extension HubContinuations {
+  var leak: StaticString? {
+    if table.hasAttempts { return "hub: it keeps a continuation" }
+    return table.hasHeld ? "hub: it holds what nobody comes for" : nil
+  }
+
+  var brokenInvariant: StaticString? {
+    table.isConsistent ? nil : "hub: a continuation is listed that it does not know"
+  }
+}
+
+extension HubExplanations {
+  var leak: StaticString? { isIdle ? nil : "hub: it has not explained what was asked" }
+}
+
+extension HubTransfers {
+  var leak: StaticString? {
     if linkedStreams.hasChanged { return "hub: its owner has a stream to look after" }
-    if !linkedStreams.isEmpty { return "hub: it keeps a stream" }
-    if !outbox.isEmpty { return "hub: its owner has something to do" }
-    for peer in peers.apps + peers.hubs {
-      if peer.routes.hasAttempts { return "hub: a peer keeps a continuation" }
-      if !(peer.appSession?.unanswered.isEmpty ?? true) { return "hub: it waits for the answer of an app for ever" }
-      if !peer.channels.isEmpty { return "hub: it keeps the channel of a transfer" }
-      if peer.link.hasChannels { return "hub: a channel stays open" }
-      if !peer.pending.isEmpty || peer.pending.isReadyDue { return "hub: a peer has yet to be told of offers" }
-      if peer.isClosing { return "hub: one that closes is listed" }
+    return linkedStreams.isEmpty ? nil : "hub: it keeps a stream"
+  }
+}
+
+extension HubOffers {
+  var leak: StaticString? {
+    for peer in peers.hubs {
       if let hub = peer.hub, hub.followsAny(where: { remoteHubs[$0] == nil }) || hub.hasLostRoutes {
         return "hub: it keeps something of a hub that is gone"
       }
@@ -40,15 +61,10 @@ extension HubEngine {
     {
       return "hub: it waits for what is offered elsewhere"
     }
-    return offers.hasEmpty ? "hub: it keeps an activity that nobody offers" : nil
+    return directory.hasEmpty ? "hub: it keeps an activity that nobody offers" : nil
   }
 
-  private var brokenList: StaticString? {
-    if !continuations.isConsistent { return "hub: a continuation is listed that it does not know" }
-    return offers.hasEmptyTopic ? "hub: a topic is kept for nobody" : peers.brokenList
-  }
-
-  private var brokenRoute: StaticString? {
+  var brokenInvariant: StaticString? {
     var bytes = 0
     if !remoteHubs.isConsistent { return "hub: its list of remote hubs is out of order" }
     for remote in remoteHubs.all {

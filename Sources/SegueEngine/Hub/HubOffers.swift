@@ -2,12 +2,35 @@ import SegueModel
 import SegueWire
 
 /// The offers of this device's apps, and their visibility (R2.6).
-extension HubEngine {
+final class HubOffers: HubFeature {
+  /// Pending bytes for a peer from which on offers to it are held back.
+  static let backlog = 32 * 1024
+  /// Queued offer updates per peer, in addition to twice the number of live offers, before the peer is disconnected.
+  static let pendingLimit = 4_096
+
+  let connections: HubConnections
+  private let agent: AgentPresence
+  /// Whether only the frontmost activity is offered (R1.12).
+  private let isFrontmostOnly: Bool
+  let directory = OfferDirectory()
+  let remoteHubs = RemoteHubs()
+
+  init(_ connections: HubConnections, _ agent: AgentPresence, frontmostOnly: Bool) {
+    self.connections = connections
+    self.agent = agent
+    isFrontmostOnly = frontmostOnly
+  }
+
+  deinit {
+    directory.tearDown()
+    remoteHubs.tearDown()
+  }
+
   func put(
     _ description: OfferDescription, _ timing: OfferTiming, activation: UInt64, by peer: Peer, _ app: AppIdentity
   ) {
     // An app cannot offer an activity of another app of this device.
-    if let taken = offers[description.id], taken.remote == nil, taken.peer !== peer { return }
+    if let taken = directory[description.id], taken.remote == nil, taken.peer !== peer { return }
     let description = description.expiring(timing.expirationDate(now: now))
     let former = frontmost()
     if let offer = peer.offer, offer.description.id == description.id,
@@ -15,25 +38,24 @@ extension HubEngine {
     {
       offer.update(description)
       if offer.activation != activation {
-        offer.activate(activation, at: now.uptime - timing.age, sequence: offers.takeSequence())
+        offer.activate(activation, at: now.uptime - timing.age, sequence: directory.takeSequence())
       }
       publish(of: offer)
     } else {
       if let offer = peer.offer { withdraw(offer) }
-      let activity = offers.activity(description.id)
+      let activity = directory.activity(description.id)
       let offer = HubOffer(
         of: activity, peer: peer, description: description, activatedAt: now.uptime - timing.age,
-        activation: activation, sequence: offers.takeSequence())
+        activation: activation, sequence: directory.takeSequence())
       peer.appSession?.setOffer(offer)
       if let remote = activity.offer {
-        offers.take(remote)
-        offers.removeIfEmpty(remote.topic)
+        directory.take(remote)
+        directory.removeIfEmpty(remote.topic)
       }
-      offers.enter(offer)
+      directory.enter(offer)
       publish(of: offer)
     }
     frontmostChanged(from: former)
-    resumeHeld()
   }
 
   /// An app of this device withdraws its offer.
@@ -41,16 +63,16 @@ extension HubEngine {
     guard offer.peer.offer === offer else { return }
     let former = frontmost()
     offer.peer.appSession?.setOffer(nil)
-    offers.take(offer)
+    directory.take(offer)
     publish(of: offer)
-    offers.removeIfEmpty(offer.topic)
+    directory.removeIfEmpty(offer.topic)
     choose(offer.activity)
     frontmostChanged(from: former === offer ? nil : former)
   }
 
   /// The offer of this device that was activated last; only maintained if the device offers no other.
   private func frontmost() -> HubOffer? {
-    guard offersFrontmostOnly else { return nil }
+    guard isFrontmostOnly else { return nil }
     var frontmost: HubOffer?
     for peer in peers.apps {
       guard let offer = peer.offer else { continue }
@@ -68,7 +90,41 @@ extension HubEngine {
 
   func isOffered(_ offer: HubOffer) -> Bool {
     if offer.description.expirationDate.map({ $0 <= now.date }) ?? false { return false }
-    return !offersFrontmostOnly || offer.remote != nil || frontmost() === offer
+    return !isFrontmostOnly || offer.remote != nil || frontmost() === offer
+  }
+
+  // MARK: Apps
+
+  /// An app has registered.
+  func subscribe(_ peer: Peer, _ app: AppIdentity) {
+    if app.isChooser {
+      directory.subscribeToAll(peer)
+      peer.pending.replace(by: offeredIdentifiers.map { .activity($0) })
+    } else {
+      for id in directory.subscribe(peer, app) { peer.pending.append(.activity(id)) }
+    }
+    peer.pending.expectReady()
+    sendPending(peer)
+  }
+
+  func unsubscribe(_ peer: Peer, _ app: AppIdentity) { directory.unsubscribe(peer, app) }
+
+  /// All known offers, of this device and of others.
+  private var offeredIdentifiers: [Identifier] {
+    guard !directory.isEmpty else { return [] }
+    var identifiers = peers.apps.compactMap { $0.offer?.description.id }
+    for remote in remoteHubs.all {
+      for offer in remote.offers where offer.activity.offer === offer {
+        identifiers.append(offer.description.id)
+      }
+    }
+    return identifiers
+  }
+
+  /// An offer of an app of another device, or nil.
+  func remoteOffer(of app: Identifier) -> HubOffer? {
+    for hub in remoteHubs.all { if let offer = hub.offers.first(where: { $0.origin == app }) { return offer } }
+    return nil
   }
 
   // MARK: Publishing
@@ -88,14 +144,14 @@ extension HubEngine {
   /// Publishes the current state of an offer of this device to all that see, or saw, it.
   func publish(of offer: HubOffer) {
     publishToApps(of: offer)
-    if offers.countChange() { publishRoute(to: identity.id) }
+    if directory.countChange() { publishRoute(to: identity.id) }
     publishToHubs(.offer(identity.id, offer.activity.id))
   }
 
   /// Publishes it to the apps of this device.
   func publishToApps(of offer: HubOffer) {
     var update = sharedUpdate(of: offer.activity.id, offer.activity.offer)
-    for peer in offers.choosers where peer !== offer.peer { publish(&update, to: peer) }
+    for peer in directory.choosers where peer !== offer.peer { publish(&update, to: peer) }
     for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer { publish(&update, to: peer) }
   }
 
@@ -110,13 +166,13 @@ extension HubEngine {
   func wait(_ update: OfferUpdate, for peer: Peer) {
     if update.kind == .listed { peer.pending.appendLast(update) } else { peer.pending.append(update) }
     // Offers change, but the peer has stopped reading.
-    guard peer.pending.count > 2 * (offers.count + remoteHubs.count) + Self.pendingLimit else { return }
+    guard peer.pending.count > 2 * (directory.count + remoteHubs.count) + Self.pendingLimit else { return }
     disconnect(peer, SegueError(.connectionUnavailable, "the app does not read"))
   }
 
   /// A slow peer costs no memory: it gets the last state when it has read (R2.8).
   func mayUpdate(_ peer: Peer) -> Bool {
-    peer.isRegistered && !peer.isClosing && peer.link.pendingBytes < Self.offerBacklog
+    peer.isRegistered && !peer.isClosing && peer.link.pendingBytes < Self.backlog
   }
 
   /// Sends as many pending updates as the peer accepts now.
@@ -126,25 +182,25 @@ extension HubEngine {
       if let hub = peer.hub {
         sendUpdate(next, to: peer, hub)
       } else {
-        var update = sharedUpdate(of: next.activity, offers[next.activity])
+        var update = sharedUpdate(of: next.activity, directory[next.activity])
         sendUpdate(peer, &update)
       }
     }
     guard peer.isRegistered, !peer.isClosing, peer.pending.takeReady() else { return }
-    send(.ready(settling: settling), to: peer)
+    send(.ready(settling: connections.settling), to: peer)
   }
 
   private func sendUpdate(_ peer: Peer, _ update: inout SharedUpdate) {
     // A hub's own offer may arrive through other hubs before the hub itself has sent it.
     guard let offer = update.offer, offer.origin != peer.app?.id else { return send(.gone(update.id, nil), to: peer) }
-    if let app = peer.app, isAgent(app.id), let published = published(offer) {
+    if let app = peer.app, agent.isAgent(app.id), let published = published(offer) {
       // The agent chooses an app of the same team (R6.2).
       let origin = OfferOrigin(
         team: offer.team ?? "", activation: 0, version: OffersVersion(hub: identity.id, number: 0))
       return send(.offer(published, timing(of: offer), origin), to: peer)
     }
     if update.encoding == nil, let published = published(offer) {
-      update.encoding = outbox.encoding(of: .offer(published, timing(of: offer), nil))
+      update.encoding = connections.outbox.encoding(of: .offer(published, timing(of: offer), nil))
     }
     if let bytes = update.encoding { send(bytes, to: peer) }
   }

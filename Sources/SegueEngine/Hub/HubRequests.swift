@@ -6,7 +6,17 @@ extension SegueError {
 }
 
 /// Requests between the two apps of a continuation (R7.5): this hub knows the route, and forwards the bytes.
-extension HubEngine {
+final class HubRequests: HubFeature {
+  let connections: HubConnections
+  private let transfers: HubTransfers
+  private let continuations: HubContinuations
+
+  init(_ connections: HubConnections, _ transfers: HubTransfers, _ continuations: HubContinuations) {
+    self.connections = connections
+    self.transfers = transfers
+    self.continuations = continuations
+  }
+
   /// A request or a response.
   @inline(never)
   func pass(_ message: Message, from peer: Peer) throws(SegueError) {
@@ -31,12 +41,12 @@ extension HubEngine {
       peer.link.reset(channel)
       send(.response(number, continuation, to: app, channel: 0, size: 0, error), to: peer)
     }
-    guard continuations.mayUse(continuation.id, app) else { return refuse(Self.nameIsTaken) }
-    guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
+    guard continuations.mayUse(continuation.id, app) else { return refuse(HubContinuations.nameIsTaken) }
+    guard let origin = continuations.next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
-    guard expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds),
-      let outChannel = relay(from: peer, channel, to: origin, of: peer.account)
+    guard continuations.expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds),
+      let outChannel = transfers.relay(from: peer, channel, to: origin, of: peer.account)
     else { return refuse(.tooManyTransfers) }
     send(
       .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin
@@ -49,13 +59,13 @@ extension HubEngine {
   ) throws(SegueError) {
     if channel != 0 { try peer.link.accept(channel) }
     // Only the origin may answer.
-    guard let route = continuations[continuation.id], route.originPeer === peer, route.receiver == app,
-      let asker = next(to: app, of: continuation, from: peer)
+    guard let route = continuations.route(of: continuation.id), route.originPeer === peer, route.receiver == app,
+      let asker = continuations.next(to: app, of: continuation, from: peer)
     else { return peer.link.reset(channel) }
     route.answered()
     var (outChannel, size, error) = (Link.Channel(0), size, error)
     if channel != 0 {
-      if let relayed = relay(from: peer, channel, to: asker, of: asker.account) {
+      if let relayed = transfers.relay(from: peer, channel, to: asker, of: asker.account) {
         outChannel = relayed
       } else {
         peer.link.reset(channel)

@@ -11,6 +11,13 @@ public enum DescriptorTransfer {
   case incoming(LinkedStream)
 }
 
+extension SegueError {
+  static var noDescriptor: SegueError { SegueError(.malformed, "no descriptor came with the message") }
+  static var lostDescriptor: SegueError {
+    SegueError(.limitExceeded, "the process that carries the hub may open no more descriptors")
+  }
+}
+
 /// Requests for streams that an app has not answered. Each holds a descriptor.
 final class UnansweredStreams {
   /// The limit for one app, and for the requests of one account to it.
@@ -31,7 +38,20 @@ final class UnansweredStreams {
 }
 
 /// Streams between apps: the hub forwards their requests, answers and statuses.
-extension HubEngine {
+final class HubStreams: HubFeature {
+  /// Milliseconds for the origin to answer a request for a stream.
+  static let answerTime: Int64 = 60_000
+
+  let connections: HubConnections
+  private let transfers: HubTransfers
+  private let continuations: HubContinuations
+
+  init(_ connections: HubConnections, _ transfers: HubTransfers, _ continuations: HubContinuations) {
+    self.connections = connections
+    self.transfers = transfers
+    self.continuations = continuations
+  }
+
   /// - Parameter channel: the channel on which it arrives from another hub.
   /// - Parameter descriptor: the end for the origin, from an app of this device.
   func stream(
@@ -44,42 +64,44 @@ extension HubEngine {
       send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
     }
     if !peer.isHub {
-      guard let descriptor else { return refuse(Self.noDescriptor) }
-      if descriptor.isLost { return refuse(Self.lostDescriptor) }
+      guard let descriptor else { return refuse(.noDescriptor) }
+      if descriptor.isLost { return refuse(.lostDescriptor) }
     }
-    guard continuations.mayUse(continuation.id, app) else { return refuse(Self.nameIsTaken) }
-    guard let origin = next(to: continuation.origin, of: continuation, from: peer) else {
+    guard continuations.mayUse(continuation.id, app) else { return refuse(HubContinuations.nameIsTaken) }
+    guard let origin = continuations.next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
     guard origin.appSession?.unanswered.hasRoom(for: peer.account) ?? true else {
       return refuse(
         SegueError(.remoteApplicationTimedOut, "the app where the activity lives has too many streams to answer"))
     }
-    guard expectAnswer(to: continuation, app, from: peer, to: origin, for: Self.streamAnswerTime) else {
+    guard continuations.expectAnswer(to: continuation, app, from: peer, to: origin, for: Self.answerTime) else {
       return refuse(.tooManyTransfers)
     }
     // For an app: whether it is over a link.
     var outChannel: Link.Channel = peer.isHub ? 1 : 0
     if peer.isHub, origin.isHub {
-      guard let relayed = relay(from: peer, channel, to: origin, of: peer.account) else {
+      guard let relayed = transfers.relay(from: peer, channel, to: origin, of: peer.account) else {
         return refuse(.tooManyTransfers)
       }
       outChannel = relayed
     } else if peer.isHub {
-      guard let stream = open(id, continuation, app: continuation.origin, isAsker: false, far: peer, of: peer.account)
+      guard
+        let stream = transfers.open(
+          id, continuation, app: continuation.origin, isAsker: false, far: peer, of: peer.account)
       else {
         return refuse(.tooManyTransfers)
       }
       stream.openIncoming(channel)
       stream.ask(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment))
-      outbox.transfer(.incoming(stream))
+      connections.outbox.transfer(.incoming(stream))
     } else if let descriptor, origin.isHub {
-      guard let stream = open(id, continuation, app: app, isAsker: true, far: origin, of: peer.account) else {
+      guard let stream = transfers.open(id, continuation, app: app, isAsker: true, far: origin, of: peer.account) else {
         return refuse(.tooManyTransfers)
       }
       outChannel = origin.link.open()
       stream.openOutgoing(outChannel)
-      outbox.transfer(.outgoing(stream, descriptor))
+      connections.outbox.transfer(.outgoing(stream, descriptor))
     }
     origin.appSession?.unanswered.append(id, by: peer.account)
     // The app gets the request once its end exists.
@@ -89,16 +111,10 @@ extension HubEngine {
       with: origin.isHub ? nil : descriptor)
   }
 
-  static var noDescriptor: SegueError { SegueError(.malformed, "no descriptor came with the message") }
-  static var lostDescriptor: SegueError {
-    SegueError(.limitExceeded, "the process that carries the hub may open no more descriptors")
-  }
-
   /// Gives the app of a stream over a link its end.
-  public func connect(_ stream: LinkedStream, _ descriptor: PassedDescriptor) {
+  func connect(_ stream: LinkedStream, _ descriptor: PassedDescriptor) {
     guard !stream.isLost, let app = peers[app: stream.app], let request = stream.takeRequest() else { return }
     send(request, to: app, with: descriptor)
-    removeDisconnected()
   }
 
   /// The origin has answered.
@@ -106,22 +122,22 @@ extension HubEngine {
     _ id: Identifier, _ continuation: Message.Continuation, _ error: SegueError?, from peer: Peer, _ app: AppIdentity
   ) {
     peer.appSession?.unanswered.remove(id)
-    guard let route = continuations[continuation.id], route.originPeer === peer else { return }
+    guard let route = continuations.route(of: continuation.id), route.originPeer === peer else { return }
     route.answered()
     var channel: Link.Channel = 0
     if route.receiverPeer.isHub {
-      guard let stream = linkedStreams[id], stream.app == app.id, !stream.isAsker, stream.outgoing == .unopened
+      guard let stream = transfers.stream(id), stream.app == app.id, !stream.isAsker, stream.outgoing == .unopened
       else {
         return
       }
       guard error == nil, stream.far.link.openCount < Link.channelLimit else {
-        abort(stream)
+        transfers.abort(stream)
         let error = error ?? .tooManyTransfers
         return send(.streamAnswer(id, continuation, channel: 0, error), to: stream.far)
       }
       channel = stream.far.link.open()
       stream.openOutgoing(channel)
-      changed(stream)
+      transfers.changed(stream)
     }
     send(.streamAnswer(id, continuation, channel: channel, error), to: route.receiverPeer)
   }
@@ -131,16 +147,17 @@ extension HubEngine {
     _ id: Identifier, _ continuation: Message.Continuation, channel: Link.Channel, _ error: SegueError?,
     fromHub peer: Peer
   ) {
-    if let route = continuations[continuation.id], route.originPeer === peer { route.answered() }
-    if let stream = linkedStreams[id], stream.far === peer, stream.isAsker, stream.incoming == .unopened {
+    if let route = continuations.route(of: continuation.id), route.originPeer === peer { route.answered() }
+    if let stream = transfers.stream(id), stream.far === peer, stream.isAsker, stream.incoming == .unopened {
       guard error == nil, channel != 0 else {
-        return fail(stream, error ?? SegueError(.malformed, "the other hub names no channel"))
+        return transfers.fail(stream, error ?? SegueError(.malformed, "the other hub names no channel"))
       }
       stream.openIncoming(channel)
       if let app = peers[app: stream.app] { send(.streamAnswer(id, continuation, channel: 1, nil), to: app) }
-      return changed(stream)
+      return transfers.changed(stream)
     }
-    guard let route = continuations[continuation.id], let origin = route.originPeer, route.leads(to: peer) else {
+    guard let route = continuations.route(of: continuation.id), let origin = route.originPeer, route.leads(to: peer)
+    else {
       return peer.link.reset(channel)
     }
     let isFromOrigin = origin === peer
@@ -148,7 +165,7 @@ extension HubEngine {
     var (outChannel, error) = (Link.Channel(0), error)
     if error == nil {
       guard isFromOrigin, next.isHub, channel != 0 else { return peer.link.reset(channel) }
-      if let relayed = relay(from: peer, channel, to: next, of: next.account) {
+      if let relayed = transfers.relay(from: peer, channel, to: next, of: next.account) {
         outChannel = relayed
       } else {
         error = .tooManyTransfers
@@ -161,11 +178,11 @@ extension HubEngine {
   func streamStatus(
     _ id: Identifier, _ continuation: Message.Continuation, to app: Identifier, _ status: StreamStatus?, from peer: Peer
   ) {
-    if let next = next(to: app, of: continuation, from: peer) {
+    if let next = continuations.next(to: app, of: continuation, from: peer) {
       // Bytes sent before may still be on their way.
-      if let status, let stream = linkedStreams[id], stream.app == app, stream.keep(status) { return }
+      if let status, let stream = transfers.stream(id), stream.app == app, stream.keep(status) { return }
       send(.streamStatus(id, continuation, to: app, status), to: next)
-    } else if status == nil, gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {
+    } else if status == nil, connections.gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {
       guard let asker = peer.app else {
         let error = SegueError(.connectionUnavailable, "the other app is gone")
         return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)

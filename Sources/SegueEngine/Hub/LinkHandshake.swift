@@ -20,7 +20,7 @@ final class Handshake {
 
 /// The handshake of two linked hubs: their identities, and whether a session resumes (R7.4). The hub with the lower
 /// identifier decides, so that both agree, however many connections there are at a time.
-extension HubEngine {
+extension HubLinks {
   /// Handles a message of a hub without a session over this connection.
   func receive(_ message: Message, _ handshake: Handshake, from peer: Peer) throws(SegueError) {
     switch message {
@@ -50,8 +50,8 @@ extension HubEngine {
   func receivedGoodbye(_ error: SegueError, from peer: Peer) {
     // It no longer has the session.
     if let session = session(resumingOver: peer) { disconnect(session, error) }
-    reportLinkDown(of: peer, error)
-    close(peer)
+    connections.reportLinkDown(of: peer, error)
+    connections.close(peer)
   }
 
   private func receiveHello(
@@ -145,9 +145,9 @@ extension HubEngine {
     peer.link.keep()
     peer.link.take(identity.id < hub.id ? .connecting : .accepting)
     let session = HubSession(
-      hub, sessionID: handshake.sessionID, peerSessionID: secret, heardAt: now.uptime, remoteHubs.bytes)
+      hub, sessionID: handshake.sessionID, peerSessionID: secret, heardAt: now.uptime, offers.remoteHubs.bytes)
     peer.identify(as: .hub(session))
-    publishEverything(peer, session)
+    offers.publishEverything(peer, session)
     checkHubs(by: now.uptime + Self.hubAskTime)
     reportLinkUp(of: peer, hub)
   }
@@ -167,7 +167,7 @@ extension HubEngine {
     shared.resumed(at: now.uptime)
     // Unreceived messages are repeated, also those about former offers and routes.
     send(.refresh, to: known)
-    publishEverything(known, shared)
+    offers.publishEverything(known, shared)
     flush(known)
     checkHubs(by: now.uptime + Self.hubAskTime)
   }

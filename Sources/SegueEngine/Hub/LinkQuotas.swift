@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 /// The quotas of links: a hub serves all apps of its device.
-extension HubEngine {
+extension HubConnections {
   /// The most links that one process maintains.
   static let linkLimit = 64
   /// The most bytes held by a link without a connection, by those of one account together, and by all (R7.4).

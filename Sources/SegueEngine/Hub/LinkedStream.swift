@@ -199,10 +199,13 @@ final class LinkedStreams {
   }
 }
 
-extension HubEngine {
+/// Streams over links.
+extension HubTransfers {
   /// Removes and returns the next stream that the owner has to handle: it can be read or written, or is over. Nil if
   /// there is none.
-  public func takeChangedStream() -> LinkedStream? { linkedStreams.takeChanged() }
+  func takeChangedStream() -> LinkedStream? { linkedStreams.takeChanged() }
+
+  func stream(_ id: Identifier) -> LinkedStream? { linkedStreams[id] }
 
   /// Creates a stream; nil if there are too many, or it exists already.
   func open(
@@ -212,7 +215,7 @@ extension HubEngine {
     guard hasRoom(for: account, to: far), linkedStreams[id] == nil else { return nil }
     let stream = LinkedStream(id, continuation, app: app, isAsker: isAsker, far: far, of: account)
     linkedStreams.insert(stream)
-    transfers.add(account)
+    tally.add(account)
     return stream
   }
 
@@ -220,28 +223,26 @@ extension HubEngine {
 
   /// The app has written: `body` fills in at most a piece of it, and returns the number of bytes. Not called without
   /// room.
-  public func read(_ stream: LinkedStream, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+  func read(_ stream: LinkedStream, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
     guard stream.availableCredit > 0, case .open(let channel) = stream.outgoing else { return }
     stream.far.link.write(to: channel, atMost: Link.pieceSize, body)
     flush(stream.far)
-    removeDisconnected()
   }
 
   /// The app has shut down its socket for writing.
   /// - Parameter isClosed: whether it has stopped reading, too.
-  public func ended(_ stream: LinkedStream, isClosed: Bool) {
+  func ended(_ stream: LinkedStream, isClosed: Bool) {
     guard !stream.isLost else { return }
     if case .open(let channel) = stream.outgoing { stream.far.link.finish(channel) }
     stream.closeOutgoing()
-    if isClosed { endReading(stream) }
+    if isClosed { stopReading(stream) }
     flush(stream.far)
     changed(stream)
-    removeDisconnected()
   }
 
   /// Passes bytes for the app to `body`, which returns the number that the socket accepted; if not all, it accepts no
   /// more for now.
-  public func write(_ stream: LinkedStream, _ body: (UnsafeRawBufferPointer) -> Int) {
+  func write(_ stream: LinkedStream, _ body: (UnsafeRawBufferPointer) -> Int) {
     guard stream.hasArrived else { return }
     let count = stream.takeArrived(body)
     if case .open(let channel) = stream.incoming {
@@ -250,28 +251,16 @@ extension HubEngine {
     }
     reportEnd(stream)
     removeIfOver(stream)
-    removeDisconnected()
   }
 
   /// The socket cannot be written: the app has closed its end.
-  public func stopReading(_ stream: LinkedStream) {
-    endReading(stream)
-    removeDisconnected()
-  }
-
-  private func endReading(_ stream: LinkedStream) {
+  func stopReading(_ stream: LinkedStream) {
     guard !stream.isLost else { return }
     if case .open(let channel) = stream.incoming { stream.far.link.reset(channel) }
     stream.end(total: nil)
     stream.dropArrived()
     flush(stream.far)
     changed(stream)
-  }
-
-  /// No socket could be made for it.
-  public func failed(_ stream: LinkedStream, _ error: SegueError) {
-    fail(stream, error)
-    removeDisconnected()
   }
 
   /// Ends the stream with an error, reported to its app, or to the requester if the app does not know of it yet.
@@ -314,7 +303,7 @@ extension HubEngine {
 
   /// The link is gone.
   @inline(never)
-  func failLinkedStreams(of peer: Peer) {
+  func failStreams(over peer: Peer) {
     for stream in linkedStreams.all where stream.far === peer {
       fail(stream, SegueError(.connectionUnavailable, "the link to the other app's device ended"))
     }
@@ -357,7 +346,7 @@ extension HubEngine {
   }
 
   private func removeIfOver(_ stream: LinkedStream) {
-    if stream.isOver, linkedStreams.remove(stream) { transfers.remove(stream.account) }
+    if stream.isOver, linkedStreams.remove(stream) { tally.remove(stream.account) }
   }
 
   func changed(_ stream: LinkedStream) {

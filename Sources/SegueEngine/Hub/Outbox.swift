@@ -34,7 +34,7 @@ final class Outbox {
     nextFlushable += 1
     if nextFlushable == flushable.count {
       // Frees the memory of a burst.
-      flushable.removeAll(keepingCapacity: nextFlushable <= HubEngine.unidentifiedLimit)
+      flushable.removeAll(keepingCapacity: nextFlushable <= PeerTable.unidentifiedLimit)
       nextFlushable = 0
     }
     next.setFlushable(false)

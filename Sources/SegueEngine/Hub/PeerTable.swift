@@ -2,6 +2,9 @@ import SegueModel
 
 /// The connections of a hub, and the identified peers.
 final class PeerTable {
+  /// The most connections without hello (A19).
+  static let unidentifiedLimit = 64
+
   private var byNumber: [HubEngine.PeerNumber: Peer] = [:]
   private var byApp: [Identifier: Peer] = [:]
   private var appList = UnorderedList<Peer>()
@@ -80,7 +83,7 @@ final class PeerTable {
   var brokenCount: StaticString? {
     if byNumber.count < appList.count { return "hub: it lists apps that are not connected" }
     if byApp.count != appList.count { return "hub: an app that is gone is known" }
-    return unidentified.count > HubEngine.unidentifiedLimit ? "hub: too many have not said who they are" : nil
+    return unidentified.count > Self.unidentifiedLimit ? "hub: too many have not said who they are" : nil
   }
 
   /// Returns whether the lists have changed since the last call.

@@ -3,7 +3,7 @@ import SegueWire
 
 /// Offers of other devices. They come from their hub itself, if it is linked, else through the one linked hub on the
 /// chosen route, which was asked for them. So each hub gets a change once.
-extension HubEngine {
+extension HubOffers {
   /// The remote hub of a message through a linked one; nil unless the message is acceptable.
   private func remoteHub(_ version: OffersVersion, by peer: Peer) -> (hub: RemoteHub, isNew: Bool)? {
     guard let remote = remoteHubs[version.hub], remote.route?.peer === peer, remote.isListed else { return nil }
@@ -12,36 +12,38 @@ extension HubEngine {
     return (remote, isNew)
   }
 
-  func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer) {
-    guard let (remote, isNew) = remoteHub(origin.version, by: peer) else { return }
-    let former = offers.known(told.description.id)?.remoteOffer(of: remote)
+  /// - Returns: whether it is new.
+  func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer) -> Bool {
+    guard let (remote, isNew) = remoteHub(origin.version, by: peer) else { return false }
+    let former = directory.known(told.description.id)?.remoteOffer(of: remote)
     // It exists, though it may have changed since.
     guard isNew else {
       former?.noteListed(in: remote.list)
-      return
+      return false
     }
-    let activity = offers.activity(told.description.id)
-    if let former { offers.removeRemote(former) }
+    let activity = directory.activity(told.description.id)
+    if let former { directory.removeRemote(former) }
     let present = activity.offer
     let isKnown = present.map { $0.origin == told.origin && $0.activation == origin.activation } ?? false
     let offer = HubOffer(
       of: activity, peer: peer, description: told.description.expiring(timing.expirationDate(now: now)),
       // Keeps its rank after an activation, on whatever route updates arrive.
       activatedAt: isKnown ? present!.activatedAt : now.uptime - timing.age, activation: origin.activation,
-      sequence: isKnown ? present!.sequence : offers.takeSequence(), remote: HubOffer.Remote(told, origin.team, remote))
+      sequence: isKnown ? present!.sequence : directory.takeSequence(),
+      remote: HubOffer.Remote(told, origin.team, remote))
     // Ignores offers beyond the quota.
     if hasRoom(offer.cost, by: peer) {
       offer.noteListed(in: remote.list)
-      offers.addRemote(offer)
+      directory.addRemote(offer)
     }
     choose(activity)
     publishToHubs(.offer(remote.id, told.description.id))
-    sendHeld(to: told.origin)
+    return true
   }
 
   func receivedGone(_ id: Identifier, _ version: OffersVersion, by peer: Peer) {
     guard let (remote, isNew) = remoteHub(version, by: peer), isNew,
-      let offer = offers.known(id)?.remoteOffer(of: remote)
+      let offer = directory.known(id)?.remoteOffer(of: remote)
     else { return }
     remove(offer, of: remote)
   }
@@ -59,7 +61,7 @@ extension HubEngine {
   }
 
   private func remove(_ offer: HubOffer, of remote: RemoteHub) {
-    offers.removeRemote(offer)
+    directory.removeRemote(offer)
     choose(offer.activity)
     publishToHubs(.offer(remote.id, offer.activity.id))
   }
@@ -129,16 +131,16 @@ extension HubEngine {
   private func encoded(_ update: OfferUpdate) -> [UInt8]? {
     let remote = remoteHubs[update.hub]
     guard update.hub == identity.id || remote?.route != nil else { return nil }
-    let version = OffersVersion(hub: update.hub, number: remote?.number ?? offers.number)
-    if update.kind == .listed { return outbox.encoding(of: .listed(version)) }
-    let activity = offers.known(update.activity)
+    let version = OffersVersion(hub: update.hub, number: remote?.number ?? directory.number)
+    if update.kind == .listed { return connections.outbox.encoding(of: .listed(version)) }
+    let activity = directory.known(update.activity)
     let present =
       remote.map { activity?.remoteOffer(of: $0) } ?? activity?.offer.flatMap { $0.remote == nil ? $0 : nil }
     guard let offer = present, isOffered(offer), let published = published(offer), let team = offer.team else {
-      return outbox.encoding(of: .gone(update.activity, version))
+      return connections.outbox.encoding(of: .gone(update.activity, version))
     }
     let origin = OfferOrigin(team: team, activation: offer.activation, version: version)
-    return outbox.encoding(of: .offer(published, timing(of: offer), origin))
+    return connections.outbox.encoding(of: .offer(published, timing(of: offer), origin))
   }
 
   // MARK: Choosing
@@ -150,14 +152,14 @@ extension HubEngine {
     if let former, former.remote == nil { return }
     let home = former?.remote?.home
     let best = activity.remoteOffers.first { $0.remote?.home === home } ?? activity.remoteOffers.first
-    guard former !== best else { return offers.removeIfEmpty(activity) }
-    if let former { offers.take(former) }
-    if let best { offers.enter(best, former: former) }
+    guard former !== best else { return directory.removeIfEmpty(activity) }
+    if let former { directory.take(former) }
+    if let best { directory.enter(best, former: former) }
     if let former {
       publishToApps(of: former)
-      offers.removeIfEmpty(former.topic)
+      directory.removeIfEmpty(former.topic)
     }
     if let best, former.map({ $0.topic !== best.topic }) ?? true { publishToApps(of: best) }
-    offers.removeIfEmpty(activity)
+    directory.removeIfEmpty(activity)
   }
 }

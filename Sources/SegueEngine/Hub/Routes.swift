@@ -1,10 +1,10 @@
 import SegueModel
 import SegueWire
 
-/// Routes to other hubs that have offers. Each hub announces its chosen routes to its neighbours, and so learns theirs.
+/// Routes to other hubs that have directory. Each hub announces its chosen routes to its neighbours, and so learns theirs.
 /// A hub ignores routes that pass it, so there are no cycles. The shortest route is chosen, and offers of a hub come
 /// through it.
-extension HubEngine {
+extension HubOffers {
   /// The most bytes of routes and offers through the links of one process, and through all. Further ones are ignored.
   static let linkedBytesLimit = 8 * 1024 * 1024
   static let allLinkedBytesLimit = 32 * 1024 * 1024
@@ -103,13 +103,13 @@ extension HubEngine {
     publishRoute(to: remote.id)
   }
 
-  /// Removes its offers.
+  /// Removes its directory.
   private func drop(_ remote: RemoteHub) {
     guard let route = remote.route else { return }
     unfollow(remote, route)
     remote.choose(nil)
     for offer in remote.offers {
-      offers.removeRemote(offer)
+      directory.removeRemote(offer)
       choose(offer.activity)
     }
     remote.forget()
@@ -138,7 +138,7 @@ extension HubEngine {
   private func take(_ best: HubRoute, to remote: RemoteHub) {
     if let route = remote.route, route.peer !== best.peer { unfollow(remote, route) }
     remote.choose(best)
-    for offer in remote.offers { offers.move(offer, to: best.peer) }
+    for offer in remote.offers { directory.move(offer, to: best.peer) }
   }
 
   func follow(_ remote: RemoteHub, _ route: HubRoute, believing: Bool) {
@@ -154,7 +154,9 @@ extension HubEngine {
 
   func checkRemoteHubs(by uptime: Int64) { remoteHubs.check(by: uptime) }
 
-  func tickRemoteHubs() {
+  var nextDeadline: Int64? { remoteHubs.nextDeadline }
+
+  func tick() {
     guard remoteHubs.takeDue(now.uptime) else { return }
     for remote in remoteHubs.all {
       seek(remote)
@@ -203,7 +205,7 @@ extension HubEngine {
   func publishEverything(_ peer: Peer, _ hub: HubSession) {
     hub.forgetWhatWasTold()
     peer.pending.replace(by: remoteHubs.all.map { .route($0.id) })
-    if offers.number > 0 {
+    if directory.number > 0 {
       peer.pending.append(.route(identity.id))
       listOffers(of: identity.id, to: peer)
     }

@@ -48,12 +48,12 @@ private struct Story {
     closeThoseToClose()
     for (number, _) in peers { hub.disconnected(number, now) }
     require(hub.brokenInvariant == nil, "\(hub.brokenInvariant ?? "")")
-    require(hub.appCount == 0 && hub.offers.isEmpty, "something is left of those who went")
-    require(!hub.continuations.hasAttempts, "a continuation is left of those who went")
+    require(hub.appCount == 0 && hub.offers.directory.isEmpty, "something is left of those who went")
+    require(!hub.continuations.table.hasAttempts, "a continuation is left of those who went")
     now.uptime += 1_000_000
     hub.tick(now)
-    require(!hub.continuations.hasHeld && !hub.offers.hasTopics, "something is left for ever")
-    require(hub.linkedStreams.isEmpty && streams.allSatisfy { $0.isOver }, "a stream goes on without a link")
+    require(!hub.continuations.table.hasHeld && !hub.offers.directory.hasTopics, "something is left for ever")
+    require(hub.transfers.linkedStreams.isEmpty && streams.allSatisfy { $0.isOver }, "a stream goes on without a link")
   }
 
   private mutating func add() -> HubEngine.PeerNumber? {
@@ -125,7 +125,7 @@ private struct Story {
     default: hub.stopReading(stream)
     }
     while let changed = hub.takeChangedStream() {
-      require(!changed.isOver || !hub.linkedStreams.all.contains { $0 === changed }, "a stream that is over is kept")
+      require(!changed.isOver || !hub.transfers.linkedStreams.all.contains { $0 === changed }, "a stream that is over is kept")
     }
   }
 
@@ -153,7 +153,7 @@ private struct Story {
     tell(number, Peer.words(&input))
     for (number, _) in peers {
       guard let link = hub.link(of: number) else { continue }
-      require(link.heldBytes <= HubEngine.backlogLimit + 128 * 1024, "what waits for a peer has no bound")
+      require(link.heldBytes <= HubConnections.backlogLimit + 128 * 1024, "what waits for a peer has no bound")
     }
   }
 

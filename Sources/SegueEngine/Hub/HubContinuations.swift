@@ -3,24 +3,33 @@ import SegueWire
 
 extension Peer {
   /// The limit for its account.
-  fileprivate var continuationLimit: Int { isHub ? HubEngine.hubContinuationLimit : HubEngine.continuationLimit }
+  fileprivate var continuationLimit: Int { isHub ? HubContinuations.linkLimit : HubContinuations.limit }
 }
 
 /// Continuations (section 3): from the receiver's fetch to the origin's acknowledgement of the outcome.
-extension HubEngine {
+final class HubContinuations: HubFeature {
   /// The most attempts of one process as the receiver, and through the links that one process maintains.
-  static let continuationLimit = 32
-  static let hubContinuationLimit = 1_024
+  static let limit = 32
+  static let linkLimit = 1_024
   /// The most attempts of one account for activities of one app.
-  static let continuationsOfOriginLimit = OutgoingContinuations.limit / Account.share
-  /// Milliseconds for the origin to answer a request for a stream.
-  static let streamAnswerTime: Int64 = 60_000
+  static let limitOfOrigin = OutgoingContinuations.limit / Account.share
+  /// Milliseconds for which a continuation is kept beyond its deadline.
+  static let grace: Int64 = 10_000
+
+  let connections: HubConnections
+  let presence: AgentPresence
+  private let offers: HubOffers
+  private let transfers: HubTransfers
+  let table = ContinuationTable()
+
+  init(_ connections: HubConnections, _ presence: AgentPresence, _ offers: HubOffers, _ transfers: HubTransfers) {
+    self.connections = connections
+    self.presence = presence
+    self.offers = offers
+    self.transfers = transfers
+  }
 
   static var nameIsTaken: SegueError { SegueError(.handoffFailed, "the name is taken") }
-
-  func receiver(_ app: AppIdentity) -> Receiver {
-    Receiver(id: app.id, deviceName: identity.deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
-  }
 
   /// - Parameter isBack: an origin fetches from the app that has continued its activity (R3.10).
   func fetch(
@@ -52,13 +61,13 @@ extension HubEngine {
     }
     // An app that may not see the offer may not have the activity either (R6.2), and does not learn that it exists.
     // Back, the app that keeps the activity knows its origin.
-    if let offer, !mayContinue(offer, peer) || !isOffered(offer) {
+    if let offer, !mayContinue(offer, peer) || !offers.isOffered(offer) {
       return refuse(SegueError(.handoffFailed, "the activity is no longer offered"))
     }
     useNewLinks(continuation, receiver, by: peer)
-    if let route = continuations[continuation.id], route.attempt != nil {
+    if let route = table[continuation.id], route.attempt != nil {
       guard route.receiverPeer === peer, route.originPeer === origin else { return refuse(Self.nameIsTaken) }
-    } else if !continuations.mayUse(continuation.id, receiver.id) {
+    } else if !table.mayUse(continuation.id, receiver.id) {
       return refuse(Self.nameIsTaken)
     } else if origin === peer || begin(continuation, receiver, peer, origin, milliseconds: milliseconds) == nil {
       return refuse(SegueError(.limitExceeded, "too many continuations are under way"))
@@ -74,10 +83,8 @@ extension HubEngine {
   /// something, or one at the other end of the route of its continuation. Nil if this hub knows none of these.
   private func keeper(of back: Message.Continuation) -> Peer? {
     if let peer = peers[app: back.origin] { return peer }
-    for hub in remoteHubs.all {
-      if let offer = hub.offers.first(where: { $0.origin == back.origin }) { return offer.peer }
-    }
-    guard let route = continuations[back.activity], route.receiver == back.origin else { return nil }
+    if let offer = offers.remoteOffer(of: back.origin) { return offer.peer }
+    guard let route = table[back.activity], route.receiver == back.origin else { return nil }
     return route.receiverPeer
   }
 
@@ -85,30 +92,30 @@ extension HubEngine {
   private func begin(
     _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, milliseconds: Int64
   ) -> ContinuationRoute? {
-    let attempts = continuations.attempts(of: peer.account)
+    let attempts = table.attempts(of: peer.account)
     guard attempts < peer.continuationLimit,
-      attempts < Self.continuationsOfOriginLimit
-        || origin.routes.attempts(of: peer.account) < Self.continuationsOfOriginLimit,
-      let route = continuations.connect(continuation, receiver.id, from: peer, to: origin, now.uptime)
+      attempts < Self.limitOfOrigin
+        || origin.routes.attempts(of: peer.account) < Self.limitOfOrigin,
+      let route = table.connect(continuation, receiver.id, from: peer, to: origin, now.uptime)
     else { return nil }
-    continuations.begin(route, until: now.uptime + milliseconds + Self.continuationGrace)
+    table.begin(route, until: now.uptime + milliseconds + Self.grace)
     return route
   }
 
   /// Moves a continuation from a suspended link to the one that leads to the same app now: its hub was restarted. So no
   /// outcome waits for an acknowledgement that never comes.
   private func useNewLinks(_ continuation: Message.Continuation, _ receiver: Receiver, by peer: Peer) {
-    guard let route = continuations[continuation.id], route.attempt != nil,
+    guard let route = table[continuation.id], route.attempt != nil,
       let origin = route.originPeer
     else { return }
     let receiverPeer = route.receiverPeer.isSuspended ? peer : route.receiverPeer
     let originPeer = origin.isSuspended ? self.origin(of: continuation) ?? origin : origin
     guard receiverPeer !== originPeer else { return }
-    _ = continuations.connect(continuation, receiver.id, from: receiverPeer, to: originPeer, now.uptime)
+    _ = table.connect(continuation, receiver.id, from: receiverPeer, to: originPeer, now.uptime)
   }
 
   private func offer(of continuation: Message.Continuation) -> HubOffer? {
-    offers[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
+    offers.directory[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
   }
 
   /// The peer that leads to the origin.
@@ -123,40 +130,40 @@ extension HubEngine {
     _ message: ContinuationRoute.Held.Message, of continuation: Message.Continuation, _ receiver: Receiver,
     for milliseconds: Int64, from peer: Peer
   ) -> Bool {
-    let deadline = min(gracePeriodEnd, now.uptime + milliseconds)
+    let deadline = min(connections.gracePeriodEnd, now.uptime + milliseconds)
     let held = ContinuationRoute.Held(message: message, receiver: receiver, since: now.uptime, deadline: deadline)
     return now.uptime < deadline
-      && continuations.hold(held, of: continuation, from: peer, atMost: peer.continuationLimit, now.uptime)
+      && table.hold(held, of: continuation, from: peer, atMost: peer.continuationLimit, now.uptime)
   }
 
   /// An offer arrived: a fetch may wait for it.
   func resumeHeld() {
-    guard continuations.hasHeld else { return }
-    for route in continuations.heldRoutes {
+    guard table.hasHeld else { return }
+    for route in table.heldRoutes {
       guard let held = route.held, case .fetch(let milliseconds, let isBack) = held.message else { continue }
       let remaining = max(1, milliseconds - (now.uptime - held.since))
       if forward(route.continuation, milliseconds: remaining, held.receiver, isBack: isBack, by: route.receiverPeer) {
-        continuations.release(route)
+        table.release(route)
       }
     }
   }
 
   /// An app registered: outcomes, and fetches of what it has continued, may wait for it.
   func sendHeld(to origin: Identifier) {
-    guard continuations.hasHeld else { return }
+    guard table.hasHeld else { return }
     resumeHeld()
-    for route in continuations.heldRoutes where route.continuation.origin == origin {
+    for route in table.heldRoutes where route.continuation.origin == origin {
       guard let held = route.held, case .outcome(let outcome, let error) = held.message else { continue }
       if deliver(outcome, error, of: route.continuation, held.receiver, from: route.receiverPeer) {
-        continuations.release(route)
+        table.release(route)
       }
     }
   }
 
   private func endHeld() {
-    while let route = continuations.overdue(now.uptime) {
+    while let route = table.overdue(now.uptime) {
       let isFetch = route.held?.isFetch ?? false
-      continuations.release(route)
+      table.release(route)
       if isFetch {
         let error = SegueError(.connectionUnavailable, "the origin has not come back")
         send(.refused(route.id, to: route.receiver, error), to: route.receiverPeer)
@@ -172,12 +179,12 @@ extension HubEngine {
     _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, from origin: Peer
   ) throws(SegueError) {
     try origin.link.accept(channel)
-    guard let route = continuations[id], route.originPeer === origin, let attempt = route.attempt, !attempt.isOver
+    guard let route = table[id], route.originPeer === origin, let attempt = route.attempt, !attempt.isOver
     else {
       return origin.link.reset(channel)
     }
     let peer = route.receiverPeer
-    guard let outChannel = relay(from: origin, channel, to: peer, of: peer.account) else {
+    guard let outChannel = transfers.relay(from: origin, channel, to: peer, of: peer.account) else {
       origin.link.reset(channel)
       send(.refused(id, to: route.receiver, .tooManyTransfers), to: peer)
       return peerLost(id, beyond: peer)
@@ -186,8 +193,8 @@ extension HubEngine {
   }
 
   func refused(_ id: Identifier, _ error: SegueError, by origin: Peer) {
-    guard let route = continuations[id], route.originPeer === origin, route.attempt != nil else { return }
-    continuations.end(route)
+    guard let route = table[id], route.originPeer === origin, route.attempt != nil else { return }
+    table.end(route)
     send(.refused(id, to: route.receiver, error), to: route.receiverPeer)
   }
 
@@ -195,8 +202,8 @@ extension HubEngine {
     _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, _ receiver: Receiver,
     from peer: Peer
   ) {
-    if let route = continuations[continuation.id], route.receiverPeer === peer, route.held?.isFetch ?? false {
-      continuations.release(route)
+    if let route = table[continuation.id], route.receiverPeer === peer, route.held?.isFetch ?? false {
+      table.release(route)
     }
     guard !deliver(outcome, error, of: continuation, receiver, from: peer) else { return }
     if !hold(.outcome(outcome, error), of: continuation, receiver, for: .max - now.uptime, from: peer) {
@@ -211,7 +218,7 @@ extension HubEngine {
   ) -> Bool {
     useNewLinks(continuation, receiver, by: peer)
     let route: ContinuationRoute
-    if let known = continuations[continuation.id], known.attempt != nil {
+    if let known = table[continuation.id], known.attempt != nil {
       // An app may not affect a continuation of others.
       guard known.receiverPeer === peer, known.receiver == receiver.id else { return true }
       route = known
@@ -220,7 +227,7 @@ extension HubEngine {
       // attempt (R6.2).
       if let offer = offer(of: continuation), !mayContinue(offer, peer) { return false }
       guard let origin = origin(of: continuation), origin !== peer else { return false }
-      guard continuations.mayUse(continuation.id, receiver.id) else { return true }
+      guard table.mayUse(continuation.id, receiver.id) else { return true }
       guard let begun = begin(continuation, receiver, peer, origin, milliseconds: 0) else { return false }
       route = begun
     }
@@ -230,8 +237,8 @@ extension HubEngine {
   }
 
   func outcomeAcknowledged(_ id: Identifier, by origin: Peer) {
-    guard let route = continuations[id], route.originPeer === origin, route.attempt?.isOver ?? false else { return }
-    continuations.end(route)
+    guard let route = table[id], route.originPeer === origin, route.attempt?.isOver ?? false else { return }
+    table.end(route)
     send(.outcomeAck(id, to: route.receiver), to: route.receiverPeer)
   }
 
@@ -239,22 +246,22 @@ extension HubEngine {
 
   /// A hub reports that the app at the other end of a continuation is gone.
   func peerLost(_ id: Identifier, beyond peer: Peer) {
-    failUnanswered(id, beyond: peer)
-    guard let route = continuations[id], route.leads(to: peer), let other = route.other(than: peer) else { return }
+    transfers.failUnanswered(id, beyond: peer)
+    guard let route = table[id], route.leads(to: peer), let other = route.other(than: peer) else { return }
     let attempt = route.attempt
-    continuations.end(route)
+    table.end(route)
     reportPeerLost(route, attempt, other: other)
   }
 
-  /// A peer is gone: notifies the other side of each of its continuations.
+  /// A peer is gone: notifies the other side of each of its table.
   @inline(never)
-  func leaveContinuations(_ peer: Peer) {
+  func remove(_ peer: Peer) {
     while let route = peer.routes.last {
       let (attempt, other) = (route.attempt, route.other(than: peer))
-      continuations.leave(route, peer)
+      table.leave(route, peer)
       if let other { reportPeerLost(route, attempt, other: other) }
     }
-    for relay in peer.channels.relays { end(relay, resetting: relay.from === peer ? relay.to : relay.from) }
+    transfers.endRelays(of: peer)
   }
 
   private func reportPeerLost(_ route: ContinuationRoute, _ attempt: ContinuationRoute.Attempt?, other: Peer) {
@@ -266,12 +273,19 @@ extension HubEngine {
     if route.isAwaited || !(attempt?.isOver ?? true) { send(.peerLost(route.id), to: other) }
   }
 
-  func tickContinuations() {
+  var nextDeadline: Int64? { table.nextDeadline }
+
+  func tick() {
     endHeld()
-    continuations.endExpired(now.uptime)
+    table.endExpired(now.uptime)
   }
 
   // MARK: Routes
+
+  func route(of id: Identifier) -> ContinuationRoute? { table[id] }
+
+  /// Whether no other app uses this continuation identifier.
+  func mayUse(_ id: Identifier, _ receiver: Identifier) -> Bool { table.mayUse(id, receiver) }
 
   /// Records the route of a request or stream, answered within that many milliseconds.
   /// - Returns: false if the receiver awaits too much already.
@@ -279,17 +293,17 @@ extension HubEngine {
     to continuation: Message.Continuation, _ receiver: Identifier, from peer: Peer, to origin: Peer,
     for milliseconds: Int64
   ) -> Bool {
-    guard let route = continuations.connect(continuation, receiver, from: peer, to: origin, now.uptime) else {
+    guard let route = table.connect(continuation, receiver, from: peer, to: origin, now.uptime) else {
       return false
     }
-    route.expectAnswer(until: now.uptime + milliseconds + Self.continuationGrace)
+    route.expectAnswer(until: now.uptime + milliseconds + Self.grace)
     return true
   }
 
   /// The peer that leads from one participant of a continuation to the other, or nil.
   func next(to app: Identifier, of continuation: Message.Continuation, from peer: Peer) -> Peer? {
     var next = peers[app: app]
-    if next == nil, let route = continuations[continuation.id] {
+    if next == nil, let route = table[continuation.id] {
       if app == continuation.origin {
         next = route.originPeer
       } else if app == route.receiver {

@@ -1,0 +1,77 @@
+import SegueModel
+import SegueWire
+
+/// What the hub of an agent tells the agent's participant, which holds continuations for apps that do not run (R3.8):
+/// which apps are open. To a hub that an app carries the participant is an app like any other.
+final class AgentPresence: HubFeature {
+  /// The most bytes of activity types of an app that the participant gets.
+  private static let typesSize = 1024
+
+  let connections: HubConnections
+  /// The agent that carries the hub; nil if an app does.
+  let agent: AgentDescription?
+
+  init(_ connections: HubConnections, _ agent: AgentDescription?) {
+    self.connections = connections
+    self.agent = agent
+  }
+
+  /// Whether the app is the participant of the agent that carries this hub.
+  func isAgent(_ app: Identifier) -> Bool { agent?.participant == app }
+
+  /// Nil while it is not registered.
+  private var agentPeer: Peer? { agent?.participant.flatMap { peers[app: $0] } }
+
+  /// The number of apps besides one of them, without the agent's participant.
+  func appCount(besides peer: Peer) -> Int {
+    let agent = agentPeer
+    return peers.apps.count - 1 - (agent != nil && agent !== peer ? 1 : 0)
+  }
+
+  /// The receiver as the origin sees it: the agent names the app for which it asks.
+  func receiver(_ app: AppIdentity, named: Receiver?) -> Receiver {
+    guard let named, isAgent(app.id) else {
+      return Receiver(
+        id: app.id, deviceName: identity.deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
+    }
+    return Receiver(
+      id: app.id, deviceName: identity.deviceName, appName: named.appName, bundleIdentifier: named.bundleIdentifier)
+  }
+
+  // MARK: Which apps are open
+
+  /// An app has registered: the participant learns of it, and a new participant of all.
+  func report(_ peer: Peer) {
+    guard let agent = agentPeer else { return }
+    guard peer === agent else { return report(peer, to: agent) }
+    for other in peers.apps where other !== agent { report(other, to: agent) }
+  }
+
+  private func report(_ peer: Peer, to agent: Peer) {
+    guard let session = peer.appSession, !session.identity.isChooser else { return }
+    send(.present(described(session.identity), accepts: session.acceptsDeliveries), to: agent)
+  }
+
+  /// With as many types as fit.
+  private func described(_ app: AppIdentity) -> AppIdentity {
+    var types: [String] = []
+    var size = 0
+    for type in app.types {
+      size += type.utf8.count
+      guard size <= Self.typesSize else { break }
+      types.append(type)
+    }
+    return AppIdentity(
+      known: app.id, bundleIdentifier: app.bundleIdentifier, name: app.name, team: app.team, types: types)
+  }
+
+  func reportAbsence(of app: AppIdentity) {
+    if let agent = agentPeer, !app.isChooser { send(.absent(app.id), to: agent) }
+  }
+
+  func setAccepts(_ accepts: Bool, _ peer: Peer) {
+    guard let session = peer.appSession, session.acceptsDeliveries != accepts else { return }
+    session.setAcceptsDeliveries(accepts)
+    if let agent = agentPeer { report(peer, to: agent) }
+  }
+}

@@ -1,0 +1,153 @@
+import SegueModel
+import SegueWire
+
+/// The connections of a hub, and what all its features share: who it is, the time, and how to send.
+final class HubConnections {
+  /// Milliseconds for a new hub to wait for origins to register again (R3.14).
+  static let gracePeriod: Int64 = 1_500
+  /// Milliseconds for the apps of a former hub to register, before a list of offers counts as complete (R2.7).
+  static let settlingTime: Int64 = 500
+  /// Pending bytes above which a peer that does not read is disconnected.
+  static let backlogLimit = 1024 * 1024
+
+  let identity: HubIdentity
+  let generation: UInt64
+  private let startedAt: Int64
+  /// The time of the current call.
+  private(set) var now: Moment
+  /// The number of messages and frames that were received and sent so far, modulo 2^64.
+  private(set) var work: UInt64 = 0
+
+  let peers = PeerTable()
+  let outbox = Outbox()
+  /// Removed peers without a connection, kept until the end of the current call, because loops may still refer to them.
+  private var dropped: [Peer] = []
+
+  init(_ identity: HubIdentity, generation: UInt64, _ now: Moment) {
+    self.identity = identity
+    self.generation = generation
+    startedAt = now.uptime
+    self.now = now
+  }
+
+  /// A call begins.
+  func begin(_ now: Moment) { self.now = now }
+
+  func countWork() { work &+= 1 }
+
+  /// Milliseconds that the apps of a former hub still have to notice this one and register (R2.7).
+  var settling: Int64 { generation == 1 ? 0 : max(0, startedAt + Self.settlingTime - now.uptime) }
+
+  /// The uptime by which all origins should have registered again.
+  var gracePeriodEnd: Int64 { startedAt + Self.gracePeriod }
+
+  // MARK: Sending
+
+  func send(
+    _ message: Message, to peer: Peer, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil
+  ) {
+    guard !peer.isClosing else { return }
+    do throws(SegueError) {
+      try outbox.send(message, to: peer, isUrgent: isUrgent, with: descriptor)
+    } catch {
+      // Only an explanation could be too long, and it is truncated before.
+      return
+    }
+    sent(to: peer)
+  }
+
+  /// Sends an encoded message.
+  func send(_ message: [UInt8], to peer: Peer) {
+    guard !peer.isClosing else { return }
+    peer.link.send(message)
+    sent(to: peer)
+  }
+
+  private func sent(to peer: Peer) {
+    countWork()
+    if peer.link.heldBytes > Self.backlogLimit {
+      // The app registers again when it continues.
+      disconnect(peer, SegueError(.connectionUnavailable, "the app does not read"))
+    }
+    flush(peer)
+  }
+
+  /// Schedules a flush of its link, if that has output.
+  func flush(_ peer: Peer) {
+    if peer.isSuspended { return boundSuspended() }
+    outbox.flush(peer)
+  }
+
+  // MARK: Closing
+
+  /// Sends goodbye, and closes.
+  @inline(never)
+  func disconnect(_ peer: Peer, _ error: SegueError) {
+    guard !peer.isClosing else { return }
+    reportLinkDown(of: peer, error)
+    if peer.isSuspended { return drop(peer) }
+    if !(peer.handshake?.isResuming ?? false) { try? outbox.send(.goodbye(error), to: peer) }
+    peer.beginClosing()
+    flush(peer)
+    outbox.close(peer.number)
+  }
+
+  /// Closes without a message.
+  func close(_ peer: Peer) {
+    guard !peer.isClosing else { return }
+    peer.beginClosing()
+    outbox.close(peer.number)
+  }
+
+  /// Removes a peer without a connection at the end of the current call.
+  func drop(_ peer: Peer) {
+    peer.beginClosing()
+    dropped.append(peer)
+  }
+
+  func takeDropped() -> Peer? { dropped.popLast() }
+
+  /// Notifies the app that made the link of its end.
+  @inline(never)
+  func reportLinkDown(of peer: Peer, _ error: SegueError) {
+    guard let owner = peer.takeLinkOwner() else { return }
+    send(.linkDown(owner.number, error), to: owner.app)
+  }
+
+  // MARK: Invariants
+
+  var leak: StaticString? {
+    if !peers.unidentified.isEmpty { return "hub: it keeps one that never said who it is" }
+    if !outbox.isEmpty { return "hub: its owner has something to do" }
+    for peer in peers.apps + peers.hubs {
+      if peer.routes.hasAttempts { return "hub: a peer keeps a continuation" }
+      if !(peer.appSession?.unanswered.isEmpty ?? true) { return "hub: it waits for the answer of an app for ever" }
+      if !peer.channels.isEmpty { return "hub: it keeps the channel of a transfer" }
+      if peer.link.hasChannels { return "hub: a channel stays open" }
+      if !peer.pending.isEmpty || peer.pending.isReadyDue { return "hub: a peer has yet to be told of offers" }
+      if peer.isClosing { return "hub: one that closes is listed" }
+    }
+    return nil
+  }
+}
+
+/// What a feature of the hub is made of: a class that owns its state. It calls only the features that it was created
+/// with, which come before it in `HubEngine`.
+protocol HubFeature: AnyObject {
+  var connections: HubConnections { get }
+}
+
+extension HubFeature {
+  var peers: PeerTable { connections.peers }
+  var identity: HubIdentity { connections.identity }
+  /// The time of the current call.
+  var now: Moment { connections.now }
+
+  func send(_ message: Message, to peer: Peer, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
+    connections.send(message, to: peer, isUrgent: isUrgent, with: descriptor)
+  }
+
+  func send(_ message: [UInt8], to peer: Peer) { connections.send(message, to: peer) }
+  func flush(_ peer: Peer) { connections.flush(peer) }
+  func disconnect(_ peer: Peer, _ error: SegueError) { connections.disconnect(peer, error) }
+}

@@ -1,0 +1,146 @@
+import SegueModel
+import SegueWire
+
+/// An app's request to link this hub with another.
+public struct LinkRequest: Sendable {
+  /// Of the app.
+  public let app: HubEngine.PeerNumber
+  /// The app's number for it.
+  let number: UInt64
+}
+
+/// Links with the hubs of other devices.
+final class HubLinks: HubFeature {
+  /// Milliseconds for a connection to another hub to introduce itself.
+  static let helloTime = HubEngine.helloTime
+  /// Milliseconds of silence after which a hub gets a ping.
+  static let hubAskTime: Int64 = 10_000
+  /// Milliseconds of silence after which a hub counts as gone.
+  static let hubSilenceTime: Int64 = 30_000
+  /// Milliseconds for a cut link to be resumed (R7.4).
+  static let resumeTime: Int64 = 60_000
+
+  let connections: HubConnections
+  let offers: HubOffers
+
+  init(_ connections: HubConnections, _ offers: HubOffers) {
+    self.connections = connections
+    self.offers = offers
+  }
+
+  /// Takes a connection to another hub. Its supplier is responsible for the other end.
+  /// - Parameters:
+  ///   - request: the app's request that it fulfils.
+  ///   - secret: a new random one.
+  func connected(_ number: HubEngine.PeerNumber, for request: LinkRequest?, secret: Identifier) {
+    let peer = Peer(number: number, .handshaking(Handshake(secret)), helloBy: now.uptime + Self.helloTime)
+    peers.connect(peer)
+    if let request, let app = peers[request.app] {
+      peer.setLinkOwner(LinkOwner(app: app, number: request.number))
+    }
+    peers.addHub(peer)
+    if let error = connections.tooManyLinks(like: peer) { return disconnect(peer, error) }
+    send(.link(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum), to: peer)
+    checkHubs(by: peer.helloBy)
+  }
+
+  /// An app wants a link.
+  func open(_ number: UInt64, _ descriptor: PassedDescriptor?, by app: Peer) {
+    let request = LinkRequest(app: app.number, number: number)
+    guard let descriptor else { return refuse(request, .noDescriptor) }
+    if descriptor.isLost { return refuse(request, .lostDescriptor) }
+    connections.outbox.transfer(.link(request, descriptor))
+  }
+
+  /// An app ends a link that it has made, or asked for. The session ends with it, at both devices.
+  func end(_ number: UInt64, by app: Peer) {
+    connections.outbox.removeLink(number, of: app.number)
+    for peer in peers.hubs where peer.linkOwner.map({ $0.app === app && $0.number == number }) ?? false {
+      // The app knows.
+      _ = peer.takeLinkOwner()
+      disconnect(peer, SegueError(.connectionUnavailable, "the app that made the link has ended it"))
+    }
+  }
+
+  func refuse(_ request: LinkRequest, _ error: SegueError) {
+    guard let app = peers[request.app] else { return }
+    send(.linkDown(request.number, error), to: app)
+  }
+
+  /// The app is gone, and so are its links.
+  @inline(never)
+  func disconnectAll(of app: Peer) {
+    for peer in peers.hubs where peer.linkOwner?.app === app {
+      disconnect(peer, SegueError(.connectionUnavailable, "the app that made the link has gone"))
+    }
+  }
+
+  /// The connection ended without goodbye. Removes offers that came through it; the rest may resume over another
+  /// connection.
+  func suspend(_ peer: Peer, _ hub: HubSession) {
+    guard hub.resumeBy == nil else { return }
+    connections.reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
+    hub.suspend(until: now.uptime + Self.resumeTime)
+    offers.dropRoutes(by: peer, hub)
+    hub.forgetWhatWasTold()
+    peer.pending.removeAll()
+    peer.link.trim()
+    checkHubs(by: now.uptime + Self.resumeTime)
+  }
+
+  /// Stops reading from its connection.
+  @inline(never)
+  func detach(_ peer: Peer, _ hub: HubSession, _ error: SegueError) {
+    guard hub.resumeBy == nil else { return }
+    connections.reportLinkDown(of: peer, error)
+    _ = peers.disconnect(peer.number)
+    connections.outbox.close(peer.number)
+    suspend(peer, hub)
+  }
+
+  /// The link is gone.
+  func remove(_ peer: Peer) {
+    session(resumingOver: peer)?.hub?.replace(by: nil)
+    connections.reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))
+    if let hub = peer.hub { offers.dropRoutes(by: peer, hub) }
+  }
+
+  // MARK: Keep-alive
+
+  func checkHubs(by deadline: Int64) { peers.checkLinks(by: deadline) }
+
+  var nextDeadline: Int64? { peers.nextLinkDeadline }
+
+  func tick() {
+    guard peers.takeLinksDue(now.uptime) else { return }
+    for peer in peers.hubs where !peer.isClosing {
+      guard let hub = peer.hub else {
+        if peer.helloBy <= now.uptime {
+          disconnect(peer, SegueError(.remoteApplicationTimedOut, "no word within \(Self.helloTime) ms"))
+        } else {
+          checkHubs(by: peer.helloBy)
+        }
+        continue
+      }
+      if let resumeBy = hub.resumeBy {
+        guard resumeBy <= now.uptime else {
+          checkHubs(by: resumeBy)
+          continue
+        }
+        connections.drop(peer)
+        continue
+      }
+      if hub.heardAt + Self.hubSilenceTime <= now.uptime {
+        let error = SegueError(.remoteApplicationTimedOut, "nothing heard for \(Self.hubSilenceTime) ms")
+        detach(peer, hub, error)
+        connections.boundSuspended()
+        continue
+      }
+      if !hub.isAsked, hub.heardAt + Self.hubAskTime <= now.uptime {
+        hub.ask()
+        send(.ping(UInt64(clamping: now.uptime)), to: peer)
+      }
+      checkHubs(by: hub.heardAt + (hub.isAsked ? Self.hubSilenceTime : Self.hubAskTime))
+    }
+  }
+}
