@@ -94,7 +94,9 @@ import Testing
     }
     var viewerHub: HubEngine { get throws { try hub(devices.carriers.count - 1) } }
     /// Whether the hubs of neither app know of a stream.
-    var isOver: Bool { get throws { try hub(0).transfers.linkedStreams.isEmpty && viewerHub.transfers.linkedStreams.isEmpty } }
+    var isOver: Bool {
+      get throws { try hub(0).transfers.linkedStreams.isEmpty && viewerHub.transfers.linkedStreams.isEmpty }
+    }
 
     /// Asks how the stream has ended, at each app that is left.
     func askHowEnded() {

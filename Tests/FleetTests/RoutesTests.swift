@@ -34,7 +34,9 @@ import Testing
       editor.invalidate(editor.activityCount - 1)
       devices.wait()
       for viewer in viewers { #expect(devices.titles(viewer).isEmpty) }
-      for device in 1..<count { #expect(try #require(devices.hub(device)).offers.remoteHubs.bytes.count < kept[device]) }
+      for device in 1..<count {
+        #expect(try #require(devices.hub(device)).offers.remoteHubs.bytes.count < kept[device])
+      }
     }
     #expect(devices.fleet.violation == nil)
   }

@@ -125,7 +125,9 @@ private struct Story {
     default: hub.stopReading(stream)
     }
     while let changed = hub.takeChangedStream() {
-      require(!changed.isOver || !hub.transfers.linkedStreams.all.contains { $0 === changed }, "a stream that is over is kept")
+      require(
+        !changed.isOver || !hub.transfers.linkedStreams.all.contains { $0 === changed }, "a stream that is over is kept"
+      )
     }
   }
 
