@@ -253,7 +253,7 @@ final class HubContinuations: HubFeature {
     reportPeerLost(route, attempt, other: other)
   }
 
-  /// A peer is gone: notifies the other side of each of its table.
+  /// A peer is gone: notifies the other side of each of its continuations.
   @inline(never)
   func remove(_ peer: Peer) {
     while let route = peer.routes.last {

@@ -14,7 +14,7 @@ public final class HubEngine {
   static let helloTime: Int64 = 5_000
 
   let connections: HubConnections
-  // The features, each a class that owns its state. Each calls only those before it: what concerns several of them, such
+  // The features, each a class that owns its state and calls only those before it. What concerns several of them, such
   // as the end of a peer, is here.
   let presence: AgentPresence
   let offers: HubOffers

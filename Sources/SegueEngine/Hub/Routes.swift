@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// Routes to other hubs that have directory. Each hub announces its chosen routes to its neighbours, and so learns theirs.
+/// Routes to other hubs that have offers. Each hub announces its chosen routes to its neighbours, and so learns theirs.
 /// A hub ignores routes that pass it, so there are no cycles. The shortest route is chosen, and offers of a hub come
 /// through it.
 extension HubOffers {
@@ -103,7 +103,7 @@ extension HubOffers {
     publishRoute(to: remote.id)
   }
 
-  /// Removes its directory.
+  /// Removes its offers.
   private func drop(_ remote: RemoteHub) {
     guard let route = remote.route else { return }
     unfollow(remote, route)
