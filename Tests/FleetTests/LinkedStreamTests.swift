@@ -196,7 +196,7 @@ import Testing
     } else {
       let relays = try scene.hub(1).peers.hubs.flatMap { $0.channels.relays }
       let origin = try scene.hub(0).connections.identity.id
-      let relay = try #require(relays.first { $0.to.hub?.connections.identity.id == origin })
+      let relay = try #require(relays.first { $0.to.hub?.identity.id == origin })
       relay.to.link.write([7], to: relay.outChannel)
     }
     scene.near.ending = .shutDown
