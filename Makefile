@@ -89,7 +89,7 @@ lib/segue-agent:
 	.venv/bin/pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
 	touch $@
 
-demo: deps lib ## the story from C to Python and back; DEMO_BREAK=kill|decline|old-version breaks it
+demo: deps embedded ## from C to Python and back, and an app that does not run; DEMO_BREAK=kill|decline|old-version
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/run
 

@@ -21,7 +21,19 @@ def ends(breaking: str, status: int, outcome: str) -> float:
     assert re.search(f"^{CONTINUED}{outcome}$", last), done.stdout + done.stderr
     assert done.returncode == status, done.stdout + done.stderr
     assert done.stderr == ""
+    if not breaking:
+        check_waiting(done.stdout)
     return float(last.split(" ms: ")[0].rpartition(" ")[2])
+
+
+def check_waiting(said: str) -> None:
+    """R3.8: the reader was started, all were killed, and it was shown once more."""
+    started, again = re.findall(r"^  reader in Python \| process (\d+)$", said, re.MULTILINE)
+    assert started != again
+    assert f"  kill -9 {started}\n" in said
+    shown = said.partition("| shall I show once more")[2]
+    assert "> 6: About your visit: the train at nine" in shown
+    assert "| nothing waits\n" in shown
 
 
 def test_all_is_well():

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reader of notes that need not run: the agent starts it, and it shows what it is given.
+
+    reader.py OUTPUT INPUT
+
+Started by the agent, it has no terminal: OUTPUT and INPUT are named pipes in its place. It shows a letter after
+somebody has typed a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import segue
+from viewer import TYPE, restore
+
+
+async def main(output: str, input: str) -> None:
+    sys.stdout = open(output, "w", buffering=1)  # noqa: SIM115
+    print(f"process {os.getpid()}")
+    async with segue.App("com.example.notes.reader", name="Reader", team="EXAMPLE", types=[TYPE]) as app:
+
+        @app.on_continue
+        async def show(activity: segue.Activity, continuation: segue.Continuation) -> None:
+            origin = activity.continued_from
+            again = " once more" if origin is not None and origin.redelivered else ""
+            print(f'shall I show{again} "{activity.title}"?')
+            with open(input) as typed:
+                await asyncio.to_thread(typed.readline)
+            restore(activity)
+            print("shown")
+
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
