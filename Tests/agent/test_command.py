@@ -154,7 +154,7 @@ def test_ctrl_c_ends_the_wait_at_once_and_what_waits_stays(begin, start, segue, 
     assert segue("inbox") == []
 
 
-def test_an_agent_is_replaced(begin, segue, variables):
+def test_an_agent_is_replaced_and_one_that_is_stopped_is_found(begin, segue, variables):
     first = begin(**variables)
     first.wait_for(CARRIES)
     with programs() as run:
@@ -163,5 +163,10 @@ def test_an_agent_is_replaced(begin, segue, variables):
         second.wait_for(CARRIES)
         assert first.wait() == 0
         assert problems(segue("doctor")) == []
+        second.stop()
+        agent_process = second.pid  # the command has become the agent
+        ((about, why),) = problems(segue("doctor", status=1))
+        assert (about, why.partition(" is stopped")[0]) == ("agent", f"process {agent_process}")
+        second.signal(signal.SIGCONT)
         second.signal(signal.SIGINT)
         assert second.wait() == 0

@@ -65,6 +65,18 @@ def space_problem(path: str) -> Problem | None:
     return (f"has {bytes_in_words(free)} left: what should be kept is refused", "make room on that disk")
 
 
+def stopped_agent(runtime_folder: str, name: str) -> int | None:
+    """The process of an agent that has the place of the agent and is stopped, as by Ctrl-Z; None: there is none."""
+    try:
+        with open(os.path.join(runtime_folder, "agent.lock")) as file:
+            process = int(file.read(32))
+        with open(f"/proc/{process}/stat") as file:
+            command, _, rest = file.read().partition("(")[2].rpartition(")")
+    except (OSError, ValueError):
+        return None
+    return process if command == name and rest.split()[:1] in (["T"], ["t"]) else None
+
+
 def state_folder() -> str | None:
     """The folder of the agent's store, by the environment of this process."""
     named, home_of_state = os.environ.get("SEGUE_STATE_DIR"), os.environ.get("XDG_STATE_HOME")

@@ -13,7 +13,7 @@ from .._app import App
 from .._terminal import shown, shown_lines
 from ..errors import ConnectionUnavailableError, Error, UnsafeFolderError
 from .agent import NAME, found
-from .checks import Finding, State, folder_problem, space_problem, state_folder
+from .checks import Finding, State, folder_problem, space_problem, state_folder, stopped_agent
 from .output import count, show_json
 from .session import asked, chooser
 from .verbs import Verbs
@@ -100,6 +100,10 @@ def connected(app: App) -> list[Finding]:
     carrier = re.search(r"agent (\S+)", hub)
     findings = [Finding("hub", State.OK, f"connected, {hub}{'' if carrier else ', carried by an app'}")]
     program = found()
+    stopped = stopped_agent(value_of(app, "runtime folder"), NAME)
+    if stopped is not None:
+        why = f"process {stopped} is stopped (Ctrl-Z, a debugger), so it neither keeps nor delivers anything"
+        return [*findings, Finding("agent", State.PROBLEM, why, f"let it go on: kill -CONT {stopped}")]
     if carrier is None:
         why = "none carries the hub: apps that do not run get nothing, and nothing is kept for them"
         there = START if program else f"install {NAME} (`make install`), then {START}"
