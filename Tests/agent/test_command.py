@@ -70,6 +70,9 @@ def test_somebody_works_in_terminals(terminal, start, folder):
     assert "cat with a" in receiver.runs(f"{SEGUE} receive")
     shell.shows(r"^restored by segue command line on ")
     shell.shows(r"^status=0")
+    # What comes from others does not reach the terminal as it is.
+    shell.type(rf"printf 'a\033[2Jb' | {SEGUE} send")
+    assert r"a\x1b[2Jb" in receiver.runs(f"{SEGUE} receive")
     carrier.press("C-c")
     carrier.shows(r"^status=0")
     assert "no agent runs; start segue-agent" in shell.runs(f"{SEGUE} inbox", status=1)

@@ -12,4 +12,6 @@ def main() -> int:
     except ImportError as error:
         print(f"segue: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return run()

@@ -121,6 +121,9 @@ def test_what_is_too_much_is_not_offered(folder: str, tmp_path: Path) -> None:
     )
     assert endless.returncode == 1
     assert b"standard input: more than 10 KiB" in endless.stderr
+    (odd := tmp_path / "odd\udcff").touch()
+    refused = command(folder, "send", str(odd))
+    assert (refused.returncode, b"\\udcff: name is not UTF-8" in refused.stderr) == (1, True), refused.stderr
     folder_sent = command(folder, "send", str(tmp_path))
     assert b"send a folder as an archive" in folder_sent.stderr
 
@@ -150,6 +153,20 @@ def test_an_offer_from_a_script_is_continued_with_its_state(folder: str, tmp_pat
     receipt = json.loads(out)
     assert (status, receipt["outcome"]) == (0, "restored")
     assert receipt["continuation_id"] == continued["continued_from"]["continuation_id"]
+
+
+@pytest.mark.parametrize("text", ["inf", "nan", "-1", "soon", "1e99"])
+def test_what_is_no_time(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        arguments().parse_args(["receive", f"--wait={text}"])
+    assert ended.value.code == 2
+    assert f"{text!r} is no number of seconds from 0 to 1000000000" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_attached_is_named(folder: str, tmp_path: Path) -> None:
+    done = command(folder, "offer", TYPE, "--attach", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert f"segue: {tmp_path}: what is to be attached is no regular file" in done.stderr.decode()
 
 
 def test_receiving_waits_no_longer_than_it_is_told(folder: str) -> None:

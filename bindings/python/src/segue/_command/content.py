@@ -15,9 +15,9 @@ from typing import IO, Any, Callable
 from .._activity import Activity
 from .._terminal import shown, shown_lines
 from .document import activity_record
-from .origin import add_identity, file_name, hold, origin
+from .origin import add_identity, attach, file_name, hold, origin
 from .output import CommandError, bytes_in_words, count, note, show_json
-from .session import add_choice, chooser, connected, first
+from .session import add_choice, chooser, connected, first, seconds
 from .streams import standard_input
 from .verbs import Verbs
 
@@ -44,7 +44,7 @@ def add(verbs: Verbs) -> None:
     sending.add_argument("--type", default=TYPE, help=f"the activity type (default: {TYPE})")
     add_limit(sending)
     add_identity(sending)
-    sending.add_argument("--timeout", metavar="SECONDS", type=float, help="end after this time, with status 3")
+    sending.add_argument("--timeout", metavar="SECONDS", type=seconds, help="end after this time, with status 3")
     sending.set_defaults(once=True)
     receiving = verbs.add(
         "receive",
@@ -83,7 +83,7 @@ async def send(options: argparse.Namespace) -> int:
     if doubles:
         raise CommandError(f"two files have the name {shown(min(doubles))}: send them one after the other")
     async with origin(options) as app:
-        activity = Activity(app, options.type, title=options.title or ", ".join(names)[:200])
+        activity = Activity(app, options.type, title=options.title or title_of(names))
         total = 0
         with tempfile.TemporaryFile() as spool:
             for path, name in zip(options.files or ["-"], names):
@@ -93,11 +93,16 @@ async def send(options: argparse.Namespace) -> int:
                     activity.attach(name, spool)
                 else:
                     total += length_of(path, left, options.limit)
-                    activity.attach(name, path)
+                    attach(activity, name, path)
             await connected(app)
             what = count(len(names), "file") if len(names) > 1 else shown(names[0])
             doing = f"sending {what}, {bytes_in_words(total)}; waiting for a receiver, Ctrl-C withdraws it"
             return await hold(activity, options, doing)
+
+
+def title_of(names: list[str]) -> str:
+    """What the user sees of names, which need not be UTF-8."""
+    return ", ".join(names)[:200].encode(errors="replace").decode()
 
 
 def spooled(spool: IO[bytes], left: int, limit: int) -> int:
@@ -167,7 +172,9 @@ def checked(activity: Activity, options: argparse.Namespace) -> dict[str, int]:
     sizes = activity.attachments
     if not sizes:
         raise CommandError("the activity has no files: `segue continue` shows its state")
-    if len(sizes) > MOST_FILES or sum(sizes.values()) > options.limit:
+    if len(sizes) > MOST_FILES:
+        raise CommandError(f"there are {len(sizes)} files: more than {MOST_FILES}")
+    if sum(sizes.values()) > options.limit:
         there = f"{count(len(sizes), 'file')}, {bytes_in_words(sum(sizes.values()))}"
         raise CommandError(f"{there}: more than {bytes_in_words(options.limit)}; --limit allows more")
     if options.to is None:

@@ -15,7 +15,7 @@ from ..errors import ConnectionUnavailableError, Error, UnsafeFolderError
 from .agent import NAME, found
 from .checks import Finding, State, folder_problem, space_problem, state_folder, stopped_agent
 from .output import count, show_json
-from .session import asked, chooser
+from .session import asked, chooser, seconds
 from .verbs import Verbs
 
 VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR")
@@ -31,7 +31,7 @@ def add(verbs: Verbs) -> None:
         "Notes are no problems: without an agent, apps that run continue each other's activities.\n"
         "The exit status is 1 if there is a problem.",
     )
-    parser.add_argument("--wait", metavar="SECONDS", type=float, default=5.0, help="to wait for a hub (default: 5)")
+    parser.add_argument("--wait", metavar="SECONDS", type=seconds, default=5.0, help="to wait for a hub (default: 5)")
 
 
 async def doctor(options: argparse.Namespace) -> int:

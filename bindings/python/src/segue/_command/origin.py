@@ -11,8 +11,9 @@ from .._app import App
 from .._json import JSONMode
 from .._receipt import Outcome, Receipt
 from .._terminal import shown
+from ..errors import Error
 from .output import CommandError, bytes_in_words, note, show_json
-from .session import NAME, connected
+from .session import NAME, connected, seconds
 from .streams import standard_input
 from .verbs import Verbs
 
@@ -36,7 +37,7 @@ def add(verbs: Verbs) -> None:
     parser.add_argument("--attach", metavar="FILE", action="append", default=[], help="a file that goes with it")
     add_identity(parser)
     parser.add_argument("--once", action="store_true", help="end when it was restored")
-    parser.add_argument("--timeout", metavar="SECONDS", type=float, help="end after this time, with status 3")
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="end after this time, with status 3")
 
 
 def add_identity(parser: argparse.ArgumentParser) -> None:
@@ -55,9 +56,17 @@ async def offer(options: argparse.Namespace) -> int:
         if options.user_info is not None:
             activity.set_user_info_json(state_text(options.user_info), JSONMode.TAGGED)
         for path in options.attach:
-            activity.attach(file_name(path), path)
+            attach(activity, file_name(path), path)
         await connected(app)
         return await hold(activity, options, f"offering {shown(options.type)}; Ctrl-C withdraws it")
+
+
+def attach(activity: Activity, name: str, path: str) -> None:
+    """Raises: CommandError, which names the file."""
+    try:
+        activity.attach(name, path)
+    except Error as error:
+        raise CommandError(f"{shown(path, None)}: {error.message}") from error
 
 
 def file_name(path: str) -> str:

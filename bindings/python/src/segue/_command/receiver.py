@@ -11,7 +11,7 @@ from .._receipt import Outcome
 from .._terminal import shown
 from .document import show_activity
 from .output import note, show_json
-from .session import add_choice, asked, chooser, first
+from .session import add_choice, asked, chooser, first, seconds
 from .verbs import Verbs
 
 
@@ -24,7 +24,7 @@ def add(verbs: Verbs) -> None:
         "itself is the receiver.",
     )
     add_choice(parser)
-    parser.add_argument("--timeout", metavar="SECONDS", type=float, help="for the continuation (default: 20)")
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="for the continuation (default: 20)")
     parser.add_argument("--document", action="store_true", help="print the whole document too")
     parser.add_argument(
         "--launch", action="store_true", help="in the app that fits, which need not run: the agent starts it"

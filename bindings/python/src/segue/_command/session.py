@@ -18,6 +18,7 @@ from .streams import die_of
 
 PATIENCE = 10.0
 """Seconds to find the hub."""
+MOST_SECONDS = 1e9
 NAME = "segue command line"
 OFFER_HEADS = ("ID", "TYPE", "TITLE", "APP", "DEVICE", "AGE")
 
@@ -57,6 +58,17 @@ def identifier(text: str) -> str:
     return text.lower()
 
 
+def seconds(text: str) -> float:
+    """Parses an argument: a time that ends."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to {MOST_SECONDS:.0f}")
+    return number
+
+
 def add_choice(parser: argparse.ArgumentParser, wait: float | None = PATIENCE) -> None:
     """Adds the arguments of `first`.
 
@@ -69,7 +81,7 @@ def add_choice(parser: argparse.ArgumentParser, wait: float | None = PATIENCE) -
     parser.add_argument("--type", help="only an activity of this type")
     said = "as long as it takes" if wait is None else f"{wait:g}"
     help = f"seconds to wait for an offer (default: {said})"
-    parser.add_argument("--wait", metavar="SECONDS", type=float, default=wait, help=help)
+    parser.add_argument("--wait", metavar="SECONDS", type=seconds, default=wait, help=help)
 
 
 async def first(app: App, options: argparse.Namespace) -> Offer:
