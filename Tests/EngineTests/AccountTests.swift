@@ -215,8 +215,7 @@ import Testing
   }
 
   @Test func `idle requests of a process over a link leave channels of the link for others (R7.5)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let (id, origin, activity) = (world.identifier(), world.identifier(), world.identifier())
     let link = try RawPeer(hubIn: world, as: id)
     try link.resume()
@@ -284,8 +283,7 @@ import Testing
   }
 
   @Test func `the apps of a process share its links, and what they hold while they are cut (R7.4)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let links = try links(HubConnections.linkLimit + 1, in: world)
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     for link in links { link.disconnect() }

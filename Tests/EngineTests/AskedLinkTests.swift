@@ -8,8 +8,7 @@ import Testing
 /// Links between devices that an app has asked for.
 @Suite struct AskedLinkTests {
   @Test func `the other hub says why it ends a link, or ends it before it has said anything`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let app = world.open("app")
     func openLink(saysWho: Bool) throws -> RawPeer {
       try RawPeer(hubIn: world, for: try world.openLink(app), saysWho: saysWho)

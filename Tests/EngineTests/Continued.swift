@@ -4,7 +4,7 @@ import Testing
 
 /// A viewer that has continued what an editor offers, on one device.
 struct Continued {
-  let world = World()
+  let world = World(hasHub: true)
   let editor: TestApp
   let viewer: TestApp
   let activity: Identifier
@@ -15,7 +15,6 @@ struct Continued {
     editorLimits: Limits = Limits(), viewerLimits: Limits = Limits(),
     prepare: (World, TestApp, Identifier) -> Void = { _, _, _ in }
   ) throws {
-    world.startHub()
     editor = world.open("editor", limits: editorLimits)
     viewer = world.open("viewer", limits: viewerLimits)
     activity = try world.offer("Draft", by: editor)

@@ -9,8 +9,7 @@ import Testing
   private func world(limits: Limits = Limits()) throws -> (
     world: World, editor: TestApp, viewer: TestApp, id: Identifier
   ) {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor", limits: limits)
     let viewer = world.open("viewer")
     let id = try world.offer("Draft", by: editor)
@@ -315,7 +314,7 @@ import Testing
     let continuation = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
     try asker.say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
     // More often than there may be channels.
-    for _ in 0...Link.channelLimit { try asker.say(.fetch(continuation, milliseconds: 1_000, receiver: nil)) }
+    try asker.say((0...Link.channelLimit).map { _ in .fetch(continuation, milliseconds: 1_000, receiver: nil) })
     #expect(editor.engine.isReady)
   }
 }

@@ -10,13 +10,12 @@ import Testing
 
   /// A device with an app that looks on, and a link to another hub, of which one offer has come.
   private final class Scene {
-    let world = World()
+    let world = World(hasHub: true)
     let viewer: TestApp
     let identity: Identifier
     let first: RawPeer
 
     init() throws {
-      world.startHub()
       viewer = world.open("viewer")
       identity = world.identifier()
       first = try RawPeer(hubIn: world, as: identity)
@@ -50,8 +49,7 @@ import Testing
   }
 
   @Test func `what comes with proceed, in one piece, is read with it (R7.4)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let viewer = world.open("viewer")
     let identity = world.identifier()
     let before = try RawPeer(hubIn: world, as: identity)
@@ -68,8 +66,7 @@ import Testing
   }
 
   @Test func `of two links that come at once the first stays, and the hub with the lower name decides (R7.4)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let identity = Identifier(high: .max, low: .max)
     let links = try (0..<2).map { _ in try RawPeer(hubIn: world, as: identity) }
     for link in links { try link.resume() }
@@ -104,8 +101,7 @@ import Testing
 
   @Test func `what cannot go on is forgotten, and the next link begins anew (R7.4)`() throws {
     for isLower in [false, true] {
-      let world = World()
-      world.startHub()
+      let world = World(hasHub: true)
       let identity = isLower ? Identifier(high: 0, low: 1) : world.identifier()
       func link(_ sessions: (Identifier, isConnected: Bool)...) throws -> RawPeer {
         let peer = try RawPeer(hubIn: world, as: identity)
@@ -131,8 +127,7 @@ import Testing
   }
 
   @Test func `of what the other hub does not have any more nothing is kept (R7.4)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let first = try RawPeer(hubIn: world, as: world.identifier())
     try first.resume()
     try first.say(.goodbye(SegueError(.cancelled, "it ends")))
@@ -145,8 +140,7 @@ import Testing
   }
 
   @Test func `two apps that keep the same link do not replace each other's (R7.4)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let keepers = [world.open("one"), world.open("two")]
     let identity = world.identifier()
     func link(by app: TestApp, _ sessions: (Identifier, isConnected: Bool)...) throws -> RawPeer {
@@ -172,8 +166,7 @@ import Testing
 /// What links may hold.
 @Suite struct LinkQuotaTests {
   @Test func `links that are cut by the thousand cost no memory, and not those of others (A8)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let honest = world.open("honest")
     let other = world.open("other")
     let identity = world.identifier()
@@ -195,8 +188,7 @@ import Testing
   }
 
   @Test func `of many apps the one whose links hold most gives up its oldest`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let perApp = HubConnections.cutLinksOfAccount / HubConnections.cutLinkLeast
     for number in 0..<4 {
       let app = world.open("app \(number)")
@@ -210,8 +202,7 @@ import Testing
   }
 
   @Test func `an app has so many links at a time`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let app = world.open("app")
     let links = try (0...HubConnections.linkLimit).map { _ in try RawPeer(hubIn: world, for: try world.openLink(app)) }
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
@@ -221,8 +212,7 @@ import Testing
   }
 
   @Test func `an explanation is short, and an app that asks without end is turned away (A8)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let name = String(repeating: "n", count: 200)
     for _ in 0..<100 { _ = world.open(name, team: "OTHER") }
     let app = try RawPeer(app: "asker", in: world)

@@ -8,13 +8,12 @@ import Testing
 @Suite struct HostilePeerTests {
   /// A hub, an editor that offers "Draft", and a viewer; their callbacks so far are dropped.
   struct Scene {
-    let world = World()
+    let world = World(hasHub: true)
     let editor: TestApp
     let viewer: TestApp
     let activity: Identifier
 
     init(size: Int = 0) throws {
-      world.startHub()
       editor = world.open("editor")
       viewer = world.open("viewer")
       activity = try world.offer("Draft", by: editor)

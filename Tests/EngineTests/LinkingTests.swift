@@ -7,15 +7,13 @@ import Testing
 /// A hub and the raw hub of another device. What linked devices do by themselves: LinkTests of the fleet.
 @Suite struct LinkingTests {
   @Test func `a link to itself is refused (A12)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let itself = try RawPeer(hubIn: world, as: try #require(world.hub).connections.identity.id)
     #expect(!itself.isConnected)
   }
 
   @Test func `a hub that hears all, but never says that it came, is given up`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let hub = try RawPeer(hubIn: world)
     let editor = try RawPeer(app: "editor", in: world)
     let title = String(repeating: "a", count: Limits.title)

@@ -7,8 +7,7 @@ import Testing
 
 @Suite struct OfferingTests {
   @Test func `a current activity is offered to apps of the team that declare its type (R1.11, R2.6)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     let stranger = world.open("stranger", team: "OTHER")
@@ -23,8 +22,7 @@ import Testing
   }
 
   @Test func `it is gone when another is current, when it resigns, when it is invalidated (R1.11, R1.12)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     _ = viewer.takeEvents()
@@ -41,8 +39,7 @@ import Testing
   }
 
   @Test func `what is not eligible or expired is not offered, and expires everywhere (R1.6, R1.8)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     _ = viewer.takeEvents()
@@ -62,8 +59,7 @@ import Testing
   }
 
   @Test func `an activity that has expired is not told of, and wakes nobody (R1.6)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let chooser = world.open("chooser", chooser: true)
     let id = world.identifier()
@@ -77,8 +73,7 @@ import Testing
   }
 
   @Test func `who asked why is answered also when the hub dies over it (R6.5)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let id = try world.offer("Draft", by: editor)
     // The question is in flight.
@@ -88,8 +83,7 @@ import Testing
   }
 
   @Test func `what takes its place need not be offered itself (R1.12, R1.8)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     _ = try world.offer("One", by: editor)
@@ -102,8 +96,7 @@ import Testing
   }
 
   @Test func `who does not say hello is ended after 5 s, or when 64 others wait (A19)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let silent = try RawPeer(in: world)
     world.wait(4_900)
     #expect(silent.isConnected)
@@ -117,8 +110,7 @@ import Testing
   }
 
   @Test func `the most recently activated is the frontmost (R1.12, R2.7)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let one = world.open("one")
     let two = world.open("two")
     let viewer = world.open("viewer")
@@ -281,8 +273,7 @@ import Testing
   }
 
   @Test func `an app that connects again is known once, and its former connection ends`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let viewer = world.open("viewer")
     let (secret, activity) = (world.identifier(), world.identifier())
     func connect() throws -> RawPeer {
@@ -325,8 +316,7 @@ import Testing
   }
 
   @Test func `another hub changes nothing that a user sees (R2.8)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     _ = try world.offer("Draft", by: editor)

@@ -18,8 +18,7 @@ import Testing
     let from: ContinuedFrom
 
     init(_ policy: SavePolicy = .whenPulled, editorLimits: Limits = Limits()) throws {
-      world = World()
-      world.startHub()
+      world = World(hasHub: true)
       editor = world.open("editor", limits: editorLimits)
       viewer = world.open("viewer", savePolicy: policy)
       activity = try world.offer("Draft", by: editor)
@@ -94,8 +93,7 @@ import Testing
   }
 
   @Test func `without an app that continued it there is nothing to take back (R3.10)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     let activity = try world.offer("Draft", by: editor)
@@ -287,8 +285,7 @@ import Testing
   }
 
   @Test func `over a link it goes back along the route of the continuation (R3.10)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let activity = try world.offer("Draft", by: editor)
     let (hub, _) = try world.linkHub()

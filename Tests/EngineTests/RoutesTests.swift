@@ -15,8 +15,7 @@ import Testing
 
   /// A device with an app that sees what is offered.
   private func scene() -> (World, viewer: TestApp) {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     return (world, world.open("viewer"))
   }
 

@@ -7,13 +7,12 @@ import Testing
 @Suite struct SavePolicyTests {
   /// An app that offers a saved activity, and one that sees it; their callbacks so far are dropped.
   private struct Scene {
-    let world = World()
+    let world = World(hasHub: true)
     let editor: TestApp
     let viewer: TestApp
     let id: Identifier
 
     init(_ policy: SavePolicy) throws {
-      world.startHub()
       editor = world.open("editor", savePolicy: policy)
       viewer = world.open("viewer")
       id = try world.offer("0", by: editor)

@@ -6,8 +6,7 @@ import Testing
 /// When changes are sent and saved (R2.2, R2.3, R2.8).
 @Suite struct SavingTests {
   @Test func `changes are told once in 100 ms, and the last always (R2.8)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     _ = viewer.takeEvents()
@@ -29,8 +28,7 @@ import Testing
 
   @Test func `an activity is saved 2 s after its last change, 10 s after the first at the latest (R2.2, R2.3)`() throws
   {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let id = try world.offer("Draft", by: editor)
     world.wait(1_900)
@@ -50,8 +48,7 @@ import Testing
   }
 
   @Test func `what was marked clean is no longer late when it is marked again (R1.7, R2.2)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let id = try world.offer("Draft", by: editor)
     world.wait(3_000)
@@ -68,8 +65,7 @@ import Testing
   }
 
   @Test func `what changes while it is saved is saved, too, and who answers too late is asked again (R2.2)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let id = try world.offer("Draft", by: editor)
     editor.answersSaves = false

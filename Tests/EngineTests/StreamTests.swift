@@ -118,8 +118,7 @@ import Testing
   }
 
   @Test func `whoever declined the activity gets none (R7.1)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     viewer.handles = false

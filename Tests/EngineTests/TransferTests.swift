@@ -43,8 +43,7 @@ import Testing
   }
 
   @Test func `a hub has no descriptors to send (R7.2)`() throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let away = try RawPeer(hubIn: world)
     try away.say(.ping(1), with: FleetDescriptor())
     #expect(away.goodbye?.status == .malformed)
@@ -105,8 +104,7 @@ import Testing
   func `bytes that were lost beyond the next hub break the stream, whatever is said of its end (R7.3)`(
     written: Int, total: UInt64, word: StreamStatus
   ) throws {
-    let world = World()
-    world.startHub()
+    let world = World(hasHub: true)
     let viewer = world.open("viewer")
     let away = try RawPeer(hubIn: world, as: Identifier(high: 1, low: 1))
     try away.resume()

@@ -30,12 +30,14 @@ final class World {
   /// What has no engine that the fleet knows.
   private struct Participant { weak var object: (any WorldParticipant)? }
 
-  init() {
+  /// - Parameter hasHub: whether a hub runs from the start.
+  init(hasHub: Bool = false) {
     fleet.linksAll = false
     // The names are good, and differ; devices are up.
     (device, away) = (try! fleet.addDevice("here"), try! fleet.addDevice("away"))
     device.admitsHubs = false
     crowd = try! device.start("crowd")
+    if hasHub { startHub() }
   }
 
   var now: Moment { device.now }
