@@ -148,7 +148,7 @@ final class World {
   /// Lets time pass.
   func wait(_ milliseconds: Int64) {
     let end = fleet.clock.uptime + milliseconds
-    while true {
+    while !isStuck {
       let next = min(end, agent?.engine.nextDeadline ?? end)
       if poll() || fleet.step(until: next) { continue }
       guard next < end else { break }
@@ -164,12 +164,15 @@ final class World {
   func settle() {
     let end = fleet.clock.uptime + Self.settlingTime
     var isBusy = true
-    while isBusy {
+    while isBusy, !isStuck {
       isBusy = poll()
-      while fleet.isBusy, fleet.step(until: end) { isBusy = true }
+      while fleet.isBusy, !isStuck, fleet.step(until: end) { isBusy = true }
     }
     if let violation = fleet.violation { Issue.record("\(violation)") }
   }
+
+  /// Whether something stays due, so that the time would not advance any more.
+  private var isStuck: Bool { fleet.violation?.contains("busy for ever") ?? false }
 
   func add(_ participant: any WorldParticipant) { participants.append(Participant(object: participant)) }
 
