@@ -167,6 +167,10 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_DECLINED 16
 /** The other side speaks another protocol version. */
 #define SEGUE_ERROR_UNSUPPORTED_VERSION 17
+/** The file of a container is not there yet; synchronisation may bring it: try again later (R5.4). */
+#define SEGUE_ERROR_NOT_THERE_YET 18
+/** The file is outside of the containers, is neither a file nor a folder, or the system forbids it (R5.4). */
+#define SEGUE_ERROR_NOT_ALLOWED 19
 /** The continuation failed on the other side. Foundation: 4608. */
 #define SEGUE_ERROR_HANDOFF_FAILED 20
 /** The origin or the hub cannot be reached. Foundation: 4609. */
@@ -1726,6 +1730,70 @@ segue_status segue_fleet_device_set_linked(segue_fleet_device *device, segue_fle
 segue_status segue_fleet_device_retain(segue_fleet_device *device);
 /** Takes a count; NULL is fine. The device stays in its fleet. */
 segue_status segue_fleet_device_release(segue_fleet_device *device);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 13. Containers: files that all devices of the user have (R5.3, R5.4)
+ *
+ *   origin:   segue_app_add_container("com.example.docs", "/home/anna/Sync") ... user_info has file:///home/anna/Sync/a
+ *   receiver: segue_app_add_container("com.example.docs", "/srv/anna") ........ user_info has file:///srv/anna/a
+ *             segue_activity_access_begin -> a descriptor -> segue_access_end
+ *
+ * A CONTAINER is a folder that exists on all devices under one identifier, but at different places: a synchronised
+ * folder. A file: URL inside a container, anywhere in user_info, keys and sets too, travels as the container's
+ * identifier and the path inside the folder, and arrives as the receiver's own URL; the origin keeps what it has set.
+ * The library synchronises nothing: a file may arrive later than the activity that names it.
+ *
+ * WHICH URLS. file:///path, file:/path and file://localhost/path are compared with the registered path and with its
+ * real path, byte by byte after percent-decoding: composed and decomposed letters differ. The innermost container
+ * counts. A path with the components "." or "..", with "//", or with %2F or %00 is in no container. What follows the
+ * folder's path, query and fragment too, stays as it is.
+ *
+ * WHAT segue_activity_validate REPORTS. A file: URL outside every container travels unchanged (INVALID_URL: it means
+ * something on this device only). A file in a container that the receiver lacks arrives as segue-container:ID/path,
+ * which is no file: URL (NOT_FOUND; also an info line of the log). Such a URL travels on as that file: an app that has
+ * the container gets a file: URL again. Two keys of a dictionary, or two elements of a set, that name one file in two
+ * ways cannot travel (INVALID_ARGUMENT): then the activity cannot be continued, and the log says why.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_access segue_access;
+
+/**
+ * Registers a container, at any time; one with the same identifier is replaced. The next save uses it.
+ *   identifier  copied: the same on all devices, reverse DNS by convention; 1...255 bytes of UTF-8 without NUL
+ *   folder      copied: an absolute path, at most 4095 bytes, without the components "." and ".."; not "/". Its real
+ *               path is looked up now, once. A folder that is not there yet is fine; register it again if a part of its
+ *               path is a symbolic link that changes or appears later
+ * Errors: INVALID_ARGUMENT (also: the folder is a file, or that of another container), LIMIT_EXCEEDED (an app has 64
+ * containers), SYSTEM.
+ */
+segue_status segue_app_add_container(segue_app *app, const char *identifier, size_t identifier_length,
+                                     const char *folder, size_t folder_length);
+/** Removes a container. identifier  copied. Errors: NOT_FOUND. */
+segue_status segue_app_remove_container(segue_app *app, const char *identifier, size_t length);
+
+/** A flag of segue_activity_access_begin: the file can be written, too. A folder cannot. */
+#define SEGUE_ACCESS_WRITE 1
+
+/**
+ * Opens the file or folder of a file: URL inside a container of the activity's app. Nothing outside of the container is
+ * ever opened, whatever the URL, and whatever symbolic links other processes make or exchange meanwhile: links that
+ * stay inside are followed (openat2; without it, before Linux 5.6 or in a sandbox, none are). Never creates or
+ * truncates a file. Blocks as long as the file system does; runs no callback.
+ *   url     copied
+ *   flags   0 (reading), or SEGUE_ACCESS_WRITE
+ *   access  out, required, owned: release with segue_access_release
+ *   fd      out: blocking, close-on-exec, at the start of the file. It belongs to the access: do not close it
+ * Errors: NOT_THERE_YET (no such file, or no folder of the container: try again later); NOT_ALLOWED (outside of the
+ * containers; a FIFO, device or socket; the system forbids it); NOT_FOUND (segue-container: the app lacks the
+ * container); INVALID_URL; INVALID_STATE (the activity has no app); INVALID_ARGUMENT (another flag); LIMIT_EXCEEDED (a
+ * URL of more than 16 MiB); SYSTEM.
+ */
+segue_status segue_activity_access_begin(segue_activity *activity, const char *url, size_t length, uint32_t flags,
+                                         segue_access **access, int *fd);
+/** Closes the descriptor. A second call succeeds and has no effect. */
+segue_status segue_access_end(segue_access *access);
+/** Takes a count and ends the access; NULL is fine. */
+segue_status segue_access_release(segue_access *access);
 
 #ifdef __cplusplus
 }

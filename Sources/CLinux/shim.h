@@ -34,6 +34,13 @@ static inline uint32_t linux_file_system(int fd) {
   struct statfs status;
   return fstatfs(fd, &status) == 0 ? (uint32_t)status.f_type : 0;
 }
+/** Opens a file beneath a folder (openat2); a descriptor, or -1. RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH */
+static inline int linux_open_beneath(int folder, const char *path, int flags) {
+  struct {
+    uint64_t flags, mode, resolve;
+  } how = {(uint64_t)flags, 0, 0x02 | 0x08};
+  return (int)syscall(437 /* openat2 */, folder, path, &how, sizeof how);
+}
 static inline int linux_errno(void) { return errno; }
 static inline void linux_set_errno(int number) { errno = number; }
 static inline int linux_openat(int folder, const char *path, int flags, mode_t mode) {
@@ -151,6 +158,11 @@ static inline int linux_is_stream(int socket) {
 static inline int linux_prepare(int fd) {
   int flags = fcntl(fd, F_GETFL);
   return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : 0;
+}
+/** Lets its calls wait; 0 or -1. */
+static inline int linux_set_blocking(int fd) {
+  int flags = fcntl(fd, F_GETFL);
+  return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? -1 : 0;
 }
 /** Creates two connected stream sockets, close-on-exec; 0 or -1. */
 static inline int linux_socket_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }

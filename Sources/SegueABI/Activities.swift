@@ -45,7 +45,8 @@ public func segue_activity_decode(
     let out = try Arguments.required(activity, "activity")
     let bytes = try Arguments.bytes(document, length, "document", atMost: ActivityDocument.limit)
     try handles.use(optional: app, .app) { (app) throws(SegueError) in
-      let state = try ActivityDocument.decode(bytes, userInfoLimit: ProcessLimits.userInfoLimit)
+      let state = try ActivityDocument.decode(
+        bytes, ReferenceReader(app?.currentContainers ?? .none), userInfoLimit: ProcessLimits.userInfoLimit)
       try handles.give(LiveActivity(state, app: app), .activity, to: out)
     }
   }
@@ -57,7 +58,7 @@ public func segue_activity_encode(
   _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
   handles.call(activity, .activity) { (activity) throws(SegueError) in
-    try Results.give(ActivityDocument.encode(activity.read { $0 }), to: document, length: length)
+    try Results.give(ActivityDocument.encode(activity.read { $0 }, activity.containers), to: document, length: length)
   }
 }
 

@@ -28,6 +28,9 @@ public struct Activity: Sendable {
   /// Whether the app has declared that nothing needs saving, and nothing has changed since (R2.9).
   public private(set) var isDeclaredSaved = false
 
+  /// The key of `userInfo` under which the URL of the activity's document stands (R5.2).
+  public static let documentURLKey: StaticString = "NSUserActivityDocumentURLKey"
+
   public struct Eligibility: OptionSet, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }

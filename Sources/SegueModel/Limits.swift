@@ -16,6 +16,10 @@ public struct Limits: Sendable {
   public static let identifier = 255
   /// Bytes of UTF-8.
   public static let url = 8 * 1024
+  /// Bytes of the path of a folder, as on the system.
+  public static let path = 4095
+  /// Containers that one app may register (R5.3).
+  public static let containersPerApp = 64
   /// Objects that one continuation may restore.
   public static let restorables = 65_536
   /// Types that one app may declare.

@@ -9,8 +9,10 @@ public struct Problem: Sendable {
 
 extension Activity {
   /// All problems at once.
-  /// - Parameter now: seconds since 1970.
-  public func problems(at now: Double) -> [Problem] {
+  /// - Parameters:
+  ///   - now: seconds since 1970.
+  ///   - containers: those of the activity's app.
+  public func problems(at now: Double, _ containers: Containers = .none) -> [Problem] {
     var problems: [Problem] = []
     func report(_ path: DiagnosticText, _ status: Status, _ message: DiagnosticText) {
       problems.append(Problem(path: path.string, status: status, message: message.string))
@@ -29,11 +31,20 @@ extension Activity {
         "\(userInfo.encoding.count) bytes; \(Limits.advisedPayload) are advised, so that it continues at once")
     }
     userInfo.forEachURL(path: "user_info") { path, url in
-      if url.utf8.starts(with: "file:".utf8) {
+      if let missing = ContainerReference.missing(url) {
+        guard containers[missing] == nil else { return }
+        report(DiagnosticText(of: path), .notFound, "a file of the container \"\(missing)\", which the app lacks")
+      } else if AbsoluteURL(url)?.hasScheme("file") ?? false, containers.place(of: url) == nil {
         report(
           DiagnosticText(of: path), .invalidURL,
           "a file: URL outside every container means something on this device only")
       }
+    }
+    do throws(SegueError) {
+      var writer = ValueWriter()
+      try writer.put(userInfo, travellingFrom: containers)
+    } catch {
+      report("user_info", error.status, "cannot travel: two files in containers are the same there: \(error.message)")
     }
     return problems
   }

@@ -18,6 +18,8 @@ public enum Status: Int32, Sendable, CaseIterable {
   case cancelled = 15
   case declined = 16
   case unsupportedVersion = 17
+  case notThereYet = 18
+  case notAllowed = 19
   case handoffFailed = 20
   case connectionUnavailable = 21
   case remoteApplicationTimedOut = 22

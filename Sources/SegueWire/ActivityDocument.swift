@@ -1,7 +1,8 @@
 import SegueModel
 
 /// An activity as bytes, self-describing (docs/protocol.md, "Activity document"):
-/// `55799([1, {"type": …, "title": …, "user_info": …}])`. Absent properties and defaults are left out.
+/// `55799([1, {"type": …, "title": …, "user_info": …}])`. Absent properties and defaults are left out. Its user_info is
+/// in the travelling form: files in containers are references (R5.3).
 public enum ActivityDocument {
   /// The version of the layout, the only one so far.
   public static let version: UInt64 = 1
@@ -10,24 +11,35 @@ public enum ActivityDocument {
   /// The head of tag 55799, "self-described CBOR" (RFC 8949 §3.4.6).
   private static let magic: [UInt8] = [0xd9, 0xd9, 0xf7]
 
-  public static func encode(_ activity: Activity) throws(SegueError) -> [UInt8] {
-    var document = magic
-    document.append(bytes: try value(of: activity).encoding)
-    return document
+  /// - Parameter containers: those of the activity's app.
+  public static func encode(_ activity: Activity, _ containers: Containers) throws(SegueError) -> [UInt8] {
+    let writer = try write(activity, containers)
+    return writer.withWritten { bytes in
+      var document = magic
+      document.reserveCapacity(magic.count + bytes.count)
+      document.append(contentsOf: bytes)
+      return document
+    }
   }
 
-  /// The document in CBOR diagnostic notation, for people.
+  /// The document in CBOR diagnostic notation, for people; with the URLs of this device.
   public static func describe(_ activity: Activity) throws(SegueError) -> String {
-    String(joining: "55799(\(try value(of: activity).diagnostic))")
+    var writer = try write(activity, nil)
+    return String(joining: "55799(\(try writer.finish().diagnostic))")
   }
 
   /// Decodes every property; the activity is clean.
-  /// - Parameter userInfoLimit: the most bytes of user_info.
-  public static func decode(_ bytes: UnsafeRawBufferPointer, userInfoLimit: Int) throws(SegueError) -> Activity {
+  /// - Parameters:
+  ///   - references: with the containers of the app that gets it.
+  ///   - userInfoLimit: the most bytes of user_info, with the URLs of this device.
+  public static func decode(
+    _ bytes: UnsafeRawBufferPointer, _ references: ReferenceReader, userInfoLimit: Int
+  ) throws(SegueError) -> Activity {
     guard bytes.starts(with: magic) else {
       throw SegueError(.malformed, "document: does not start with tag 55799, so it is no activity document")
     }
-    let value = try Value(cbor: UnsafeRawBufferPointer(rebasing: bytes[magic.count...]), bounds: .document)
+    let content = UnsafeRawBufferPointer(rebasing: bytes[magic.count...])
+    let value = try Value(travelled: content, references, bounds: .document)
     guard value.kind == .array, let elements = value.elements, elements.count >= 2, let version = elements[0].uint64
     else {
       throw SegueError(.malformed, "document: not an array of version and properties")
@@ -38,10 +50,12 @@ public enum ActivityDocument {
     return try activity(from: elements[1], userInfoLimit: userInfoLimit)
   }
 
-  public static func decode(_ bytes: [UInt8], userInfoLimit: Int) throws(SegueError) -> Activity {
+  public static func decode(
+    _ bytes: [UInt8], _ references: ReferenceReader, userInfoLimit: Int
+  ) throws(SegueError) -> Activity {
     let result: Result<Activity, SegueError> = bytes.withUnsafeBytes { buffer in
       do throws(SegueError) {
-        return .success(try decode(buffer, userInfoLimit: userInfoLimit))
+        return .success(try decode(buffer, references, userInfoLimit: userInfoLimit))
       } catch {
         return .failure(error)
       }
@@ -49,14 +63,18 @@ public enum ActivityDocument {
     return try result.get()
   }
 
-  private static func value(of activity: Activity) throws(SegueError) -> Value {
+  /// - Parameter containers: nil to write the value that the document would be without them.
+  private static func write(_ activity: Activity, _ containers: Containers?) throws(SegueError) -> ValueWriter {
     var writer = ValueWriter(.document)
     try writer.begin(.array)
     try writer.put(version)
     try writer.begin(.dictionary)
     try writer.put("type", text: activity.type)
     try writer.put("title", text: activity.title)
-    try writer.put("user_info", activity.userInfo)
+    if let userInfo = activity.userInfo {
+      try writer.put("user_info")
+      if let containers { try put(userInfo, containers, to: &writer) } else { try writer.put(userInfo) }
+    }
     try writer.put("required_user_info_keys", activity.requiredUserInfoKeys)
     try writer.put("keywords", activity.keywords.count == 0 ? nil : activity.keywords)
     if let url = activity.webpageURL { try writer.put("webpage_url", .url(url)) }
@@ -72,7 +90,18 @@ public enum ActivityDocument {
     try writer.put("attachments", activity.attachments.isEmpty ? nil : activity.attachments.value())
     try writer.end()
     try writer.end()
-    return try writer.finish()
+    return writer
+  }
+
+  /// Names user_info in errors: a setter cannot report them, since they depend on the containers.
+  private static func put(
+    _ userInfo: Value, _ containers: Containers, to writer: inout ValueWriter
+  ) throws(SegueError) {
+    do throws(SegueError) {
+      try writer.put(userInfo, travellingFrom: containers)
+    } catch {
+      throw SegueError(error.status, "user_info, with files in containers as they travel: \(error.message)")
+    }
   }
 
   private static func activity(from properties: Value, userInfoLimit: Int) throws(SegueError) -> Activity {

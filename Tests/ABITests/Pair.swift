@@ -39,6 +39,7 @@ final class Pair {
     handles["segue_offer"] = try made { place in
       library.status("segue_app_get_offers", .handle(receiver), .pointer(place), .int(1), .pointer(scratch))
     }
+    try beginAccess()
     try fail()
     try hand()
     try #require(Set(handles.keys).isSuperset(of: Self.given), "\(handles.keys.sorted())")
@@ -47,7 +48,7 @@ final class Pair {
   /// The types that no function makes without a second app, and the one that is handed to a continuation.
   static let given: Set = [
     "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
-    "segue_stream", "segue_request", "segue_transfer", "segue_link",
+    "segue_stream", "segue_request", "segue_transfer", "segue_link", "segue_access",
   ]
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
@@ -229,6 +230,26 @@ final class Pair {
     otherDevice = ends[1]
     handles["segue_link"] = try made(
       "segue_app_link", .handle(receiver), .int(ends[0]), .int(0), .null, .null, .null)
+  }
+
+  /// An open folder: its own, which is a container of the origin.
+  private func beginAccess() throws {
+    let path = folder.path(percentEncoded: false)
+    let status = "com.example.files".withCString { identifier in
+      path.withCString { path in
+        library.status(
+          "segue_app_add_container", .handle(origin), .pointer(UnsafeRawPointer(identifier)), .int(-1),
+          .pointer(UnsafeRawPointer(path)), .int(-1))
+      }
+    }
+    try #require(status == ok, "\(library.lastMessage)")
+    handles["segue_access"] = try made { place in
+      "file://\(path)".withCString { url in
+        library.status(
+          "segue_activity_access_begin", .handle(handles["segue_activity"] ?? 0), .pointer(UnsafeRawPointer(url)),
+          .int(-1), .int(0), .pointer(place), .null)
+      }
+    }
   }
 
   // MARK: - Continuing

@@ -23,6 +23,10 @@ final class TestApp: FleetProgram, AppEngineOwner {
   private(set) var streamsThatCame: [Identifier] = []
   private(set) var streamEnds: [StreamStatus] = []
 
+  var containers = Containers.none
+  /// What it was told in its log.
+  private(set) var logs: [String] = []
+
   // How it answers.
   var answersSaves = true
   var answersWillSave = true
@@ -133,7 +137,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
     case .streamAnswered(let id, let error): streamAnswers.append((id, error))
     case .streamCame(let id, _): streamsThatCame.append(id)
     case .streamEnded(_, let word): streamEnds.append(word)
-    case .log: break
+    case .log(_, let line): logs.append(line.string)
     }
   }
 

@@ -13,8 +13,8 @@ import Testing
   private func roundTrip(_ userInfo: Value) throws -> Value? {
     var activity = try Activity(type: "com.example.editing")
     try activity.setUserInfo(userInfo, limit: Limits.value)
-    let document = try ActivityDocument.encode(activity)
-    return try ActivityDocument.decode(document, userInfoLimit: Limits.value).userInfo
+    let document = try ActivityDocument.encode(activity, .none)
+    return try ActivityDocument.decode(document, .none, userInfoLimit: Limits.value).userInfo
   }
 
   /// Handoff.md section 9: 64 levels may be set, so they can be handed off, though the document adds two.
@@ -54,7 +54,7 @@ import Testing
 
   @Test func `every property arrives as it was, and the activity is clean (R3.12)`() throws {
     let activity = try full()
-    let there = try ActivityDocument.decode(ActivityDocument.encode(activity), userInfoLimit: 100)
+    let there = try ActivityDocument.decode(ActivityDocument.encode(activity, .none), .none, userInfoLimit: 100)
     #expect(there.type == activity.type && there.title == activity.title && there.userInfo == activity.userInfo)
     #expect(there.requiredUserInfoKeys == activity.requiredUserInfoKeys && there.keywords == activity.keywords)
     #expect(there.webpageURL == activity.webpageURL && there.referrerURL == activity.referrerURL)
@@ -69,7 +69,7 @@ import Testing
   @Test func `what is at its default is left out, and comes back`() throws {
     let activity = try Activity(type: "t")
     #expect(try ActivityDocument.describe(activity) == #"55799([1, {"type": "t"}])"#)
-    let there = try ActivityDocument.decode(ActivityDocument.encode(activity), userInfoLimit: 0)
+    let there = try ActivityDocument.decode(ActivityDocument.encode(activity, .none), .none, userInfoLimit: 0)
     #expect(there.title == nil && there.userInfo == nil && there.requiredUserInfoKeys == nil)
     #expect(there.keywords.count == 0 && there.eligibility == .handoff && there.payloadVersion == 0)
     #expect(there.expirationDate == nil && !there.supportsContinuationStreams && !there.needsSave)
@@ -78,9 +78,9 @@ import Testing
   @Test func `its receiver's limits hold, too (section 9)`() throws {
     let activity = try full()
     let size = try #require(activity.userInfo?.encoding.count)
-    let document = try ActivityDocument.encode(activity)
-    #expect(try ActivityDocument.decode(document, userInfoLimit: size).userInfo == activity.userInfo)
-    #expect(throws: SegueError.self) { try ActivityDocument.decode(document, userInfoLimit: size - 1) }
+    let document = try ActivityDocument.encode(activity, .none)
+    #expect(try ActivityDocument.decode(document, .none, userInfoLimit: size).userInfo == activity.userInfo)
+    #expect(throws: SegueError.self) { try ActivityDocument.decode(document, .none, userInfoLimit: size - 1) }
   }
 
   /// A document of these properties.
@@ -88,7 +88,7 @@ import Testing
     let entries = try Value.dictionary(properties.map { (key: .string($0.0), value: $0.1) })
     let document = [0xd9, 0xd9, 0xf7] + (try Value.array([.unsigned(version), entries]).encoding)
     do {
-      _ = try ActivityDocument.decode(document, userInfoLimit: 100)
+      _ = try ActivityDocument.decode(document, .none, userInfoLimit: 100)
       return .ok
     } catch { return error.status }
   }
@@ -116,7 +116,7 @@ import Testing
       [], [0xa0], [0xd9, 0xd9, 0xf7], [0xd9, 0xd9, 0xf7, 0x80], [0xd9, 0xd9, 0xf7, 0x82, 1, 1],
     ]
     for document in bytes {
-      #expect(throws: SegueError.self) { try ActivityDocument.decode(document, userInfoLimit: 100) }
+      #expect(throws: SegueError.self) { try ActivityDocument.decode(document, .none, userInfoLimit: 100) }
     }
   }
 
@@ -124,6 +124,11 @@ import Testing
   @Test func `A document that is deeper than any of ours is refused`() {
     let deep = [UInt8](repeating: 0x81, count: 70) + [1]
     let document: [UInt8] = [0xd9, 0xd9, 0xf7, 0x82, 1, 0xa1, 0x61, 0x61] + deep
-    #expect(throws: SegueError.self) { try ActivityDocument.decode(document, userInfoLimit: Limits.value) }
+    #expect(throws: SegueError.self) { try ActivityDocument.decode(document, .none, userInfoLimit: Limits.value) }
   }
+}
+
+extension ReferenceReader {
+  /// Without containers.
+  static var none: ReferenceReader { ReferenceReader(.none) }
 }

@@ -22,6 +22,8 @@ extension Status {
     case .cancelled: "CANCELLED"
     case .declined: "DECLINED"
     case .unsupportedVersion: "UNSUPPORTED_VERSION"
+    case .notThereYet: "NOT_THERE_YET"
+    case .notAllowed: "NOT_ALLOWED"
     case .handoffFailed: "HANDOFF_FAILED"
     case .connectionUnavailable: "CONNECTION_UNAVAILABLE"
     case .remoteApplicationTimedOut: "REMOTE_APPLICATION_TIMED_OUT"

@@ -21,6 +21,7 @@ enum HandleType: UInt8 {
   case request
   case transfer
   case link
+  case access
 
   /// Whether a forked child can use objects of this type: they are memory only.
   var worksInFork: Bool {
@@ -52,6 +53,7 @@ enum HandleType: UInt8 {
     case .request: "segue_request"
     case .transfer: "segue_transfer"
     case .link: "segue_link"
+    case .access: "segue_access"
     }
   }
 }

@@ -158,7 +158,8 @@ final class ColdStarts: AppFeature {
       return fail(at: index, SegueError(.handoffFailed, "the origin sent less than it announced"), now)
     }
     do throws(SegueError) {
-      let activity = try ActivityDocument.decode(start.document, userInfoLimit: Limits.value)
+      let activity = try ActivityDocument.decode(
+        start.document, ReferenceReader(.none), userInfoLimit: Limits.value)
       starts[index].phase = .storing
       starts[index].document = []
       agent.owner.perform(

@@ -2,6 +2,8 @@ import SegueModel
 
 /// The activities of an app, for its engine. The engine calls these from inside its own calls.
 public protocol ActivitySource: AnyObject {
+  /// The containers of the app (R5.3).
+  var containers: Containers { get }
   /// Nil if it was invalidated.
   func activity(_ id: Identifier) -> Activity?
   /// Sets whether the activity needs saving.
@@ -33,6 +35,7 @@ public protocol AppEngineOwner: ActivitySource {
 }
 
 extension AppEngineOwner {
+  public var containers: Containers { .none }
   public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
 }

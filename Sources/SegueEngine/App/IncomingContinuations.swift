@@ -44,6 +44,8 @@ private final class IncomingContinuation {
   var size = 0
   var received = 0
   var isStale = false
+  /// Whether the URL of its document came as container + path (R3.5).
+  var hasDocument = false
 
   init(
     _ id: Identifier, _ continuation: Message.Continuation, _ subject: Subject, deadline: Int64,
@@ -196,7 +198,8 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       switch continuations[index].subject {
       case .offer(let offer):
         let from = ContinuedFrom(
-          continuation: id, offer: offer, isStale: isStale, isRedelivered: continuations[index].isRedelivered ?? false)
+          continuation: id, offer: offer, isStale: isStale, isRedelivered: continuations[index].isRedelivered ?? false,
+          hasDocument: continuations[index].hasDocument)
         return .continue(activity, from)
       case .own(let id, _): return .resumedBack(ResumedState(id, activity, isStale: isStale))
       }
@@ -310,10 +313,15 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       return fail(at: index, error, report: .failed, now)
     }
     do throws(SegueError) {
-      let activity = try ActivityDocument.decode(document, userInfoLimit: Limits.value)
+      let references = ReferenceReader(app.owner.containers)
+      let activity = try ActivityDocument.decode(document, references, userInfoLimit: Limits.value)
       guard Text.isSame(activity.type, continuations[index].type) || continuations[index].own == nil else {
         throw SegueError(.malformed, "it has another type")
       }
+      for missing in references.missing {
+        app.log(.info, "\(activity.type) names files of the container \"\(missing)\", which this app lacks")
+      }
+      continuations[index].hasDocument = references.hasDocument
       continuations[index].document = []
       continuations[index].phase = .arrived(activity, isStale: continuations[index].isStale)
       app.deliver(.continuation(continuations[index].id))

@@ -197,7 +197,7 @@ final class Saves: AppFeature {
   private func takeSnapshot(of activity: Activity?, _ id: Identifier, for waiting: [Identifier]) {
     do throws(SegueError) {
       guard let activity else { throw SegueError(.handoffFailed, "the activity was invalidated") }
-      let snapshot = Snapshot(document: try ActivityDocument.encode(activity))
+      let snapshot = Snapshot(document: try ActivityDocument.encode(activity, app.owner.containers))
       snapshots[id] = snapshot
       for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, isStale: false)) }
     } catch {

@@ -12,12 +12,14 @@ struct Head {
     static let simple: UInt8 = 7
   }
 
-  /// The registered tags that values use.
+  /// The tags: the registered ones of values, and our own.
   enum Tag {
     static let date: UInt64 = 1
     static let url: UInt64 = 32
     static let uuid: UInt64 = 37
     static let set: UInt64 = 258
+    /// A reference to a file in a container, which no value holds: "Segu" in ASCII (docs/protocol.md).
+    static let container: UInt64 = 0x5365_6775
   }
 
   /// First bytes of major type 7.

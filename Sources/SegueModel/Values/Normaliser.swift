@@ -1,13 +1,17 @@
 /// The slow path of decoding: reads any well-formed CBOR item and writes it again in its deterministic encoding, or
 /// reports what is wrong at which offset. It gets the rare cases from `CanonicalCopy`: indefinite lengths, and errors.
-/// It compares each count or length with the available bytes before it uses it.
+/// It compares each count or length with the available bytes before it uses it. Of a value that has travelled it gets
+/// all that have references, and writes the URLs instead.
 struct Normaliser {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
   private var writer: ValueWriter
+  /// Nil if references are refused, as in every value.
+  private let references: ReferenceReader?
 
-  private init(_ bytes: UnsafeRawBufferPointer, _ bounds: ValueBounds) {
+  private init(_ bytes: UnsafeRawBufferPointer, _ bounds: ValueBounds, _ references: ReferenceReader?) {
     self.bytes = bytes
+    self.references = references
     writer = ValueWriter(bounds)
     writer.reserve(bytes.count)
   }
@@ -20,12 +24,12 @@ struct Normaliser {
   }
 
   static func encoding(
-    of cbor: UnsafeRawBufferPointer, _ bounds: ValueBounds = .value
+    of cbor: UnsafeRawBufferPointer, _ bounds: ValueBounds = .value, _ references: ReferenceReader? = nil
   ) throws(SegueError) -> [UInt8] {
     guard cbor.count <= bounds.size else {
       throw SegueError(.limitExceeded, "\(cbor.count) bytes are more than the \(bounds.size) that a value may have")
     }
-    var normaliser = Normaliser(cbor, bounds)
+    var normaliser = Normaliser(cbor, bounds, references)
     try normaliser.item()
     guard normaliser.offset == cbor.count else {
       throw SegueError(.malformed, "bytes follow the value at offset \(normaliser.offset)")
@@ -180,6 +184,7 @@ struct Normaliser {
   // MARK: - Tags
 
   private mutating func tagged(_ tag: AnyHead) throws(SegueError) {
+    if tag.argument == Head.Tag.container, let references { return try reference(tag, references) }
     let inner: AnyHead
     switch tag.argument {
     case Head.Tag.date, Head.Tag.url, Head.Tag.uuid, Head.Tag.set: inner = try head()
@@ -226,6 +231,28 @@ struct Normaliser {
       throw SegueError(.unsupportedValue, "not an absolute URL (RFC 3986) at offset \(head.start)")
     }
     try writer.put(url)
+  }
+
+  /// A reference, an array of two texts, becomes a URL.
+  private mutating func reference(_ tag: AnyHead, _ references: ReferenceReader) throws(SegueError) {
+    let list = try head()
+    guard list.major == Head.Major.array, list.isIndefinite || list.argument == 2 else { throw noReference(tag) }
+    let (identifier, rest) = (try string(tag), try string(tag))
+    if list.isIndefinite, !(try head().isBreak) { throw noReference(tag) }
+    // In the dictionary user_info, in that of the properties, in the document.
+    let isDocument = writer.isValue(of: Activity.documentURLKey, depth: 2)
+    guard let url = references.url(identifier, rest, isDocument: isDocument) else { throw noReference(tag) }
+    try writer.put(url)
+  }
+
+  private mutating func string(_ tag: AnyHead) throws(SegueError) -> [UInt8] {
+    let head = try head()
+    guard head.major == Head.Major.text else { throw noReference(tag) }
+    return head.isIndefinite ? try chunks(head) : Array(try content(head))
+  }
+
+  private func noReference(_ tag: AnyHead) -> SegueError {
+    SegueError(.malformed, "no file of a container at offset \(tag.start)")
   }
 
   private func truncated(_ start: Int) -> SegueError {

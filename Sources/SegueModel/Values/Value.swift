@@ -10,12 +10,19 @@ public struct Value: Sendable {
   /// Decodes a value from one CBOR item, deterministic or not: lengths, sizes of numbers and order are normalised.
   /// Throws MALFORMED or UNSUPPORTED_VALUE, with the offset in the message; LIMIT_EXCEEDED.
   public init(cbor: UnsafeRawBufferPointer, bounds: ValueBounds = .value) throws(SegueError) {
+    try self.init(cbor: cbor, bounds, nil)
+  }
+
+  /// - Parameter references: nil if there must be none, as in every value.
+  init(
+    cbor: UnsafeRawBufferPointer, _ bounds: ValueBounds, _ references: ReferenceReader?
+  ) throws(SegueError) {
     if CanonicalScan.accepts(cbor, bounds) {
       encoding = Array(cbor)
     } else if let copy = CanonicalCopy.encoding(of: cbor, bounds) {
       encoding = copy
     } else {
-      encoding = try Normaliser.encoding(of: cbor, bounds)
+      encoding = try Normaliser.encoding(of: cbor, bounds, references)
     }
   }
 

@@ -140,6 +140,31 @@ public struct ValueWriter: Sendable {
     value.encoding.withUnsafeBytes { write($0) }
   }
 
+  /// Puts an item that is no container, as it is encoded.
+  mutating func put(encoded item: UnsafeRawBufferPointer) throws(SegueError) {
+    try prepare(item.count)
+    write(item)
+  }
+
+  /// Puts a reference in place of a URL.
+  mutating func put(_ reference: ContainerReference) throws(SegueError) {
+    try prepare(reference.start.count, content: reference.rest.count)
+    reference.start.withUnsafeBytes { write($0) }
+    write(Head.Major.text, reference.rest)
+  }
+
+  /// Whether the next item is the value of this key in a dictionary that is inside `depth` others.
+  func isValue(of key: StaticString, depth: Int) -> Bool {
+    guard let innermost, innermost.kind == .dictionary, innermost.count & 1 == 1, outer.count == depth, usedMarks > 0
+    else { return false }
+    let start = Int(marks[usedMarks - 1])
+    return withWritten { bytes in
+      let head = Head(trusted: bytes.baseAddress.unsafelyUnwrapped + start)
+      guard head.major == Head.Major.text, head.count == key.utf8CodeUnitCount else { return false }
+      return bytes[(start + head.size)...].elementsEqual(UnsafeBufferPointer(start: key.utf8Start, count: head.count))
+    }
+  }
+
   /// Begins an array, dictionary or set. Throws INVALID_ARGUMENT for other kinds, LIMIT_EXCEEDED if it nests too deep.
   public mutating func begin(_ kind: Kind) throws(SegueError) {
     guard kind.isContainer else {

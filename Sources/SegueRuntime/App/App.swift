@@ -24,6 +24,8 @@ public final class App: Handled {
   private(set) var delegate: AppDelegate?
   private var isReadyForWaiting = true
   var activities = ActivityTable()
+  /// App+Containers.swift.
+  public internal(set) var containers = Containers()
   let environment: any AppEnvironment
 
   // The callbacks that are due.

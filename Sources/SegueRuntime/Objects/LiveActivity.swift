@@ -49,8 +49,15 @@ public final class LiveActivity: Handled {
   /// By the clocks of its app's device.
   public var now: Moment { app?.environment.now ?? Clock.now }
 
+  /// Those of its app (R5.3).
+  public var containers: Containers { app?.currentContainers ?? .none }
+
   /// The problems of the activity (R1.14).
-  public var problems: [Problem] { read { $0.problems(at: now.date) } }
+  public var problems: [Problem] {
+    // The app's lock comes before that of the activity.
+    let containers = self.containers
+    return read { $0.problems(at: now.date, containers) }
+  }
 
   public func read<Result>(_ body: (borrowing Activity) -> Result) -> Result {
     lock.withLock { body(state) }

@@ -174,6 +174,8 @@ WRONG: list[tuple[str, list[Any], str, Callable[[Everything, Any], Any]]] = [
     ("set_linking", NOT_TRUTH, "all", lambda all, wrong: all.fleet.set_linking(wrong)),
     ("delay", [*NOT_ITERABLE, "ab", (1,), ("a", "b")], "delay", lambda all, wrong: all.fleet.set_network(delay=wrong)),
     ("loss", [*NOT_NUMBERS, None], "loss", lambda all, wrong: all.fleet.set_network(loss=wrong)),
+    ("access", NOT_TEXT, "url", lambda all, wrong: all.activity.access(wrong)),
+    ("container", NOT_TEXT, "identifier", lambda all, wrong: all.app.add_container(wrong, "/tmp")),
     ("partition", [*NOT_OBJECTS, None], "device", lambda all, wrong: all.fleet.partition(wrong)),
     ("partition from", NOT_OBJECTS, "other", lambda all, wrong: all.fleet.partition(all.device, wrong)),
     ("fleet.link", [*NOT_OBJECTS, None], "other", lambda all, wrong: all.fleet.link(all.device, wrong)),

@@ -15,6 +15,7 @@ the manual of the concepts; these docstrings describe what is particular to Pyth
 from __future__ import annotations
 
 from . import errors
+from ._access import Access
 from ._activity import Activity, Origin, Problem
 from ._agent import Candidate, InboxEntry, KnownApp, Launch
 from ._app import App
@@ -48,7 +49,9 @@ from .errors import (
     InvalidURLError,
     LimitExceededError,
     MalformedError,
+    NotAllowedError,
     NotFoundError,
+    NotThereYetError,
     RemoteApplicationTimedOutError,
     Status,
     StreamAbortedError,
@@ -73,6 +76,7 @@ library_path: str = library.path
 
 __all__ = [
     "URL",
+    "Access",
     "Activity",
     "App",
     "ArgumentTypeError",
@@ -103,7 +107,9 @@ __all__ = [
     "Link",
     "MalformedError",
     "Map",
+    "NotAllowedError",
     "NotFoundError",
+    "NotThereYetError",
     "Offer",
     "OfferEvent",
     "OfferEventKind",

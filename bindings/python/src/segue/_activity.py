@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
-from . import _arguments, _attachment, _native, _request, _stream, _table
+from . import _access, _arguments, _attachment, _native, _request, _stream, _table
+from ._access import Access
 from ._activity_callbacks import ActivityCallbacks
 from ._activity_delegate import make_delegate, takes_of
 from ._activity_properties import ActivityProperties
@@ -235,6 +236,19 @@ class Activity(ActivityProperties, ActivityCallbacks):
         if self._app is None:
             raise InvalidStateError("the activity has no app")
         return _attachment.fetch(self._handle, self._app, name, to, progress)
+
+    # ---- files in containers ----
+
+    def access(self, url: URL | str, *, write: bool = False) -> Access:
+        """Opens the file of a `file:` URL inside a container of the app (R5.4): `with activity.access(url) as file:`.
+
+        Nothing outside of the container is ever opened, whatever symbolic links there are. Raises `NotThereYetError`
+        (a FileNotFoundError) if synchronisation has not brought the file yet, `NotAllowedError` (a PermissionError) if
+        it is outside, neither a file nor a folder, or forbidden.
+
+        write: whether the file can be written, too; it is neither created nor truncated
+        """
+        return _access.begin(self._handle, url, write)
 
     # ---- its properties ----
 

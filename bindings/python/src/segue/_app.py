@@ -199,6 +199,23 @@ class App(Dispatcher, AppCallbacks):
         """Reports that the app came to the foreground or went to the background (R2.5)."""
         library.segue_app_set_foreground(self._handle, _arguments.truth(foreground, "foreground"))
 
+    # ---- containers ----
+
+    def add_container(self, identifier: str, folder: StrOrBytesPath) -> None:
+        """Registers a folder that exists on all devices of the user under one identifier, such as a synchronised
+        folder (R5.3). A `file:` URL inside of it, anywhere in `user_info`, arrives as the receiver's own URL.
+
+        identifier: the same on all devices, reverse DNS by convention; one that is registered is replaced
+        folder: an absolute path; the folder need not be there yet
+        """
+        name, path = _arguments.text(identifier, "identifier"), _arguments.path(folder, "folder")
+        library.segue_app_add_container(self._handle, name, len(name), path, len(path))
+
+    def remove_container(self, identifier: str) -> None:
+        """Removes a container; `NotFoundError` if there is none."""
+        name = _arguments.text(identifier, "identifier")
+        library.segue_app_remove_container(self._handle, name, len(name))
+
     # ---- offers ----
 
     @property

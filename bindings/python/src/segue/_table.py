@@ -353,5 +353,10 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_fleet_device_set_linked", (Handle, Handle, Bool), Status),
     ("segue_fleet_device_retain", (Handle,), Status),
     ("segue_fleet_device_release", (Handle,), Status),
+    ("segue_app_add_container", (Handle, Bytes, Size, Bytes, Size), Status),
+    ("segue_app_remove_container", (Handle, Bytes, Size), Status),
+    ("segue_activity_access_begin", (Handle, Bytes, Size, UInt32, Address, Address), Status),
+    ("segue_access_end", (Handle,), Status),
+    ("segue_access_release", (Handle,), Status),
 )
 """Name, types of the arguments, type of the result."""

@@ -28,6 +28,8 @@ class Status(enum.IntEnum):
     CANCELLED = 15
     DECLINED = 16
     UNSUPPORTED_VERSION = 17
+    NOT_THERE_YET = 18
+    NOT_ALLOWED = 19
     HANDOFF_FAILED = 20
     CONNECTION_UNAVAILABLE = 21
     REMOTE_APPLICATION_TIMED_OUT = 22
@@ -197,6 +199,18 @@ class UnsupportedVersionError(Error):
     """The other side speaks another protocol version."""
 
     default_status = Status.UNSUPPORTED_VERSION
+
+
+class NotThereYetError(Error, FileNotFoundError):
+    """The file of a container is not there yet; synchronisation may bring it: try again later (R5.4)."""
+
+    default_status = Status.NOT_THERE_YET
+
+
+class NotAllowedError(Error, PermissionError):
+    """The file is outside of the containers, is neither a file nor a folder, or the system forbids it (R5.4)."""
+
+    default_status = Status.NOT_ALLOWED
 
 
 class HandoffFailedError(Error):

@@ -1,0 +1,64 @@
+/// A folder that exists on all devices of a user under one identifier, such as a synchronised folder (R5.3).
+public final class Container: Sendable {
+  /// 1…255 bytes of UTF-8, the same on all devices.
+  public let identifier: String
+  /// The path that the app has registered: absolute, without a slash at the end.
+  public let folder: [UInt8]
+  /// The path without symbolic links; nil if the folder was not there when it was registered.
+  public let realFolder: [UInt8]?
+  /// The URL of the registered folder: of it and what follows it in a reference, URLs are made.
+  let url: [UInt8]
+  /// The start of the encodings of all references to its files.
+  let referenceStart: [UInt8]
+
+  /// Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
+  /// - Parameters:
+  ///   - folder: an absolute path; a slash at its end does not count.
+  ///   - realFolder: what the system says of it.
+  public convenience init(identifier: String, folder: String, realFolder: [UInt8]?) throws(SegueError) {
+    try Text.check(identifier, "identifier", atMost: Limits.identifier)
+    guard !Text.has(identifier, 0) else { throw SegueError(.invalidArgument, "identifier: has a NUL byte") }
+    self.init(identifier, try Container.path(of: folder), realFolder)
+  }
+
+  private init(_ identifier: String, _ folder: [UInt8], _ realFolder: [UInt8]?) {
+    self.identifier = identifier
+    self.folder = folder
+    self.realFolder = realFolder
+    var url = Array("file://".utf8)
+    FilePath.append(folder, to: &url, keepingSlashes: true)
+    self.url = url
+    referenceStart = ContainerReference.start(Array(identifier.utf8))
+  }
+
+  /// Checks the path of a folder, and removes the slash at its end.
+  public static func path(of folder: String) throws(SegueError) -> [UInt8] {
+    try Text.check(folder, "folder", atMost: Limits.path)
+    var path = Array(folder.utf8)
+    if path.last == FilePath.slash { path.removeLast() }
+    var url: [UInt8] = []
+    FilePath.append(path, to: &url, keepingSlashes: true)
+    guard path.last != FilePath.slash, url.withUnsafeBytes({ FilePath.isProper($0, from: 0, to: $0.count) }) else {
+      throw SegueError(
+        .invalidArgument, "folder: must be an absolute path below /, without NUL and without the components . and ..")
+    }
+    return path
+  }
+
+  /// The offset behind the folder's path, registered or real, with which a path begins; nil if with neither.
+  func end(in url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int? {
+    FilePath.end(of: folder, in: url, from: start, to: end)
+      ?? realFolder.flatMap { FilePath.end(of: $0, in: url, from: start, to: end) }
+  }
+
+  /// Whether this is a path of the folder.
+  func isAt(_ path: [UInt8]) -> Bool { folder == path || realFolder == path }
+}
+
+/// A file or folder inside a container.
+public struct ContainerPlace: Sendable {
+  public let container: Container
+  /// The path below the folder, decoded: no slash at the start, no component `.` or `..`, no NUL; a slash at the end if
+  /// the URL has one. Empty: the folder itself.
+  public let path: [UInt8]
+}

@@ -1,0 +1,67 @@
+/// A file in a container as it travels (R5.3): the container's identifier, and what follows the folder's path in the
+/// URL (nothing, or a path that begins with a slash; then query and fragment).
+///
+/// An app that lacks the container has it as the URL `segue-container:IDENTIFIER/path`. That URL travels as the
+/// reference again, so that the next app, or the origin that takes its activity back, has the file.
+struct ContainerReference {
+  static let scheme: StaticString = "segue-container:"
+
+  /// The encoding, up to the rest.
+  let start: [UInt8]
+  let rest: UnsafeRawBufferPointer
+
+  /// The reference of a URL: of a file in a container, or of one that this app lacks; nil for other URLs.
+  init?(_ url: UnsafeRawBufferPointer, _ containers: Containers) {
+    let offset: Int
+    if let found = containers.find(url) {
+      (start, offset) = (found.container.referenceStart, found.rest)
+    } else if let missing = Self.missing(url) {
+      (start, offset) = (Self.start(missing.identifier), missing.rest)
+    } else {
+      return nil
+    }
+    rest = UnsafeRawBufferPointer(rebasing: url[offset...])
+  }
+
+  /// The start of the encodings of all references to a container's files: tag, array, identifier.
+  @inline(never)
+  static func start(_ identifier: [UInt8]) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: 3 * Head.longest)
+    let count = bytes.withUnsafeMutableBytes { buffer -> Int in
+      guard let base = buffer.baseAddress else { return 0 }
+      var count = Head.write(Head.Major.tag, Head.Tag.container, to: base)
+      count += Head.write(Head.Major.array, 2, to: base + count)
+      return count + Head.write(Head.Major.text, UInt64(identifier.count), to: base + count)
+    }
+    bytes.removeLast(bytes.count - count)
+    return bytes + identifier
+  }
+
+  /// The identifier of the container that an app lacks, if the URL is that of a file in one.
+  static func missing(_ url: String) -> String? {
+    Text.withBytes(url) { url in missing(url).map { String(decoding: $0.identifier, as: UTF8.self) } }
+  }
+
+  @inline(never)
+  private static func missing(_ url: UnsafeRawBufferPointer) -> (identifier: [UInt8], rest: Int)? {
+    guard let start = Containers.end(of: scheme, in: url, from: 0) else { return nil }
+    let end = Containers.endOfPath(url)
+    var slash = start
+    while slash < end, url[slash] != FilePath.slash { slash += 1 }
+    guard let identifier = FilePath.decoded(url, from: start, to: slash), isIdentifier(identifier),
+      identifier.withUnsafeBytes({ UTF8Text.isValid($0) }), isRest(url, from: slash)
+    else { return nil }
+    return (identifier, slash)
+  }
+
+  static func isIdentifier(_ bytes: [UInt8]) -> Bool {
+    !bytes.isEmpty && bytes.count <= Limits.identifier && !bytes.contains(0)
+  }
+
+  /// Whether what follows the folder's path stays beneath it.
+  @inline(never)
+  static func isRest(_ url: UnsafeRawBufferPointer, from start: Int) -> Bool {
+    let end = Containers.endOfPath(url)
+    return end == start || FilePath.isProper(url, from: start, to: end)
+  }
+}

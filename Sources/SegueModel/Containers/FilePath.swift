@@ -1,0 +1,96 @@
+/// The path of a `file:` URL, as bytes: percent-encoding (RFC 3986 §2.1) and components.
+enum FilePath {
+  static let slash = UInt8(ascii: "/")
+
+  /// Whether a path stays inside its folder: it begins with a slash, no component is `.` or `..`, none is empty but the
+  /// last, and none has an encoded slash or NUL. So it has no second spelling that leads elsewhere.
+  static func isProper(_ url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Bool {
+    guard start < end, url[start] == slash else { return false }
+    var offset = start + 1
+    // Decoded bytes of the component so far, and how many of them are dots.
+    var (count, dots) = (0, 0)
+    while offset < end {
+      if url[offset] == slash {
+        guard count > 0, !isDots(count, dots) else { return false }
+        (count, dots) = (0, 0)
+        offset += 1
+        continue
+      }
+      let byte = next(url, &offset, end)
+      guard byte > 0, byte != Int(slash) else { return false }
+      count += 1
+      if byte == 0x2e { dots += 1 }
+    }
+    return !isDots(count, dots)
+  }
+
+  private static func isDots(_ count: Int, _ dots: Int) -> Bool { count == dots && (count == 1 || count == 2) }
+
+  /// The offset behind `folder`, with which the decoded path begins; nil if the path is neither that folder nor beneath
+  /// it.
+  static func end(of folder: [UInt8], in url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int? {
+    var offset = start
+    for byte in folder {
+      guard offset < end, next(url, &offset, end) == Int(byte) else { return nil }
+    }
+    return offset == end || url[offset] == slash ? offset : nil
+  }
+
+  /// The decoded bytes; nil if the encoding is wrong.
+  static func decoded(_ url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var offset = start
+    while offset < end {
+      let byte = next(url, &offset, end)
+      guard byte >= 0 else { return nil }
+      bytes.append(UInt8(truncatingIfNeeded: byte))
+    }
+    return bytes
+  }
+
+  /// The byte at `offset`, which moves behind it; negative if a percent sign is not followed by two hexadecimal digits.
+  @inline(never)
+  private static func next(_ url: UnsafeRawBufferPointer, _ offset: inout Int, _ end: Int) -> Int {
+    let byte = url[offset]
+    offset += 1
+    guard byte == UInt8(ascii: "%") else { return Int(byte) }
+    guard end - offset >= 2 else { return -1 }
+    let (high, low) = (digit(url[offset]), digit(url[offset + 1]))
+    offset += 2
+    return high < 0 || low < 0 ? -1 : high << 4 | low
+  }
+
+  @inline(never)
+  private static func digit(_ byte: UInt8) -> Int {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(byte) - 0x30
+    case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): Int(byte | 0x20) - 0x57
+    default: -1
+    }
+  }
+
+  /// Appends bytes percent-encoded: all but the unreserved characters (RFC 3986 §2.3), and slashes if they are kept.
+  @inline(never)
+  static func append(_ bytes: [UInt8], to text: inout [UInt8], keepingSlashes: Bool) {
+    let digits: StaticString = "0123456789ABCDEF"
+    for byte in bytes {
+      if isUnreserved(byte) || keepingSlashes && byte == slash {
+        text.append(byte)
+      } else {
+        text.append(UInt8(ascii: "%"))
+        text.append(digits.utf8Start[Int(byte >> 4)])
+        text.append(digits.utf8Start[Int(byte & 15)])
+      }
+    }
+  }
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+}

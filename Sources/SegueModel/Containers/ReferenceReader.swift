@@ -1,0 +1,34 @@
+/// Reads the references of one activity document: what they are on this device, and what was found out about them.
+public final class ReferenceReader {
+  private let containers: Containers
+  /// Identifiers of containers that the app lacks, each once, as they come; not more than `most`.
+  public private(set) var missing: [String] = []
+  /// Whether the URL of the activity's document came as a reference, and its container is here (R3.5).
+  public private(set) var hasDocument = false
+
+  private static let most = 8
+
+  /// - Parameter containers: those of the app that gets the activity.
+  public init(_ containers: Containers) { self.containers = containers }
+
+  /// The URL here; nil if it is no reference that an app may send. What is beneath a folder stays beneath it.
+  /// - Parameter isDocument: whether it stands where the URL of the document does.
+  func url(_ identifier: [UInt8], _ rest: [UInt8], isDocument: Bool) -> AbsoluteURL? {
+    guard ContainerReference.isIdentifier(identifier),
+      rest.withUnsafeBytes({ ContainerReference.isRest($0, from: 0) })
+    else { return nil }
+    let name = String(decoding: identifier, as: UTF8.self)
+    let container = containers[name]
+    var url = container?.url ?? []
+    if container == nil {
+      let scheme = ContainerReference.scheme
+      url.append(contentsOf: UnsafeRawBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount))
+      FilePath.append(identifier, to: &url, keepingSlashes: false)
+      if missing.count < Self.most, !missing.contains(where: { Text.isSame($0, name) }) { missing.append(name) }
+    } else if isDocument {
+      hasDocument = true
+    }
+    url.append(bytes: rest)
+    return AbsoluteURL(String(decoding: url, as: UTF8.self))
+  }
+}

@@ -1,0 +1,29 @@
+import SegueModel
+import SegueTransport
+
+/// The containers of an app (R5.3), which can change at any time.
+extension App {
+  /// Adds a container, in place of the one with this identifier. Asks the system for the real path of the folder.
+  /// Throws INVALID_ARGUMENT, LIMIT_EXCEEDED, SYSTEM.
+  public func addContainer(_ identifier: String, folder: String) throws(SegueError) {
+    let real = try ContainerFolder.realPath(of: Container.path(of: folder))
+    let container = try Container(identifier: identifier, folder: folder, realFolder: real)
+    monitor.lock()
+    defer { monitor.unlock() }
+    try containers.add(container)
+  }
+
+  /// Throws NOT_FOUND.
+  public func removeContainer(_ identifier: String) throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    try containers.remove(identifier)
+  }
+
+  /// For calls without the lock.
+  public var currentContainers: Containers {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return containers
+  }
+}

@@ -1,0 +1,106 @@
+import SegueModel
+import SegueWire
+import Testing
+
+@testable import SegueEngine
+
+/// Files in containers, from app to app (R5.3).
+@Suite struct ContainerTests {
+  private let world = World()
+  private let editor: TestApp
+  private let file = "file:///home/anna/docs/a.txt"
+
+  init() throws {
+    world.startHub()
+    editor = world.open("editor")
+    editor.containers = try Self.docs("/home/anna/docs")
+  }
+
+  private static func docs(_ folder: String) throws -> Containers {
+    var containers = Containers()
+    try containers.add(Container(identifier: "docs", folder: folder, realFolder: nil))
+    return containers
+  }
+
+  private func offerFile(_ urls: [String]? = nil) throws -> Identifier {
+    let id = try world.offer("Draft", by: editor)
+    let entries = try (urls ?? [file]).map { (key: try Value.url($0), value: try Value.url($0)) }
+    try editor.change(id) { try $0.setUserInfo(.dictionary(entries), limit: Limits.value) }
+    return id
+  }
+
+  private func url(_ activity: Activity?) -> String? { activity?.userInfo?.entries?.first?.value.url }
+
+  @Test func `R5.3: each app has the URL of its own folder, whichever it has when it continues`() throws {
+    let id = try offerFile()
+    let viewer = world.open("viewer")
+    viewer.containers = try Self.docs("/srv")
+    _ = try world.continue(in: viewer)
+    #expect(url(viewer.continued.last?.activity) == "file:///srv/a.txt")
+    viewer.containers = try Self.docs("/mnt")
+    _ = try world.continue(in: viewer)
+    #expect(url(viewer.continued.last?.activity) == "file:///mnt/a.txt")
+    #expect(url(editor.activity(id)) == file && !viewer.logs.contains { $0.contains("container") })
+  }
+
+  @Test func `R5.3: the log names a container that the receiver lacks`() throws {
+    _ = try offerFile()
+    let viewer = world.open("viewer")
+    _ = try world.continue(in: viewer)
+    #expect(url(viewer.continued.last?.activity) == "segue-container:docs/a.txt")
+    #expect(viewer.logs.contains { $0.contains("\"docs\"") })
+  }
+
+  @Test func `R5.3: the inbox holds the travelling form, whatever the agent has`() throws {
+    let world = World()
+    let agent = world.startAgent()
+    let editor = world.open("editor")
+    editor.containers = try Self.docs("/home/anna/docs")
+    let id = try world.offer("Draft", by: editor)
+    try editor.change(id) {
+      try $0.setUserInfo(.dictionary([(key: .string("u"), value: .url(file))]), limit: Limits.value)
+    }
+    world.ask(agent, for: id)
+    let stored = try #require(agent.inbox.open.first?.record.document)
+    #expect(!String(decoding: stored, as: UTF8.self).contains("anna"))
+    let viewer = world.open("viewer")
+    viewer.containers = try Self.docs("/srv")
+    viewer.acceptDeliveries()
+    world.settle()
+    #expect(viewer.continued.last?.activity.userInfo?["u"]?.url == "file:///srv/a.txt")
+  }
+
+  @Test func `R5.3: two names of one file fail the continuation, and both sides are told why`() throws {
+    _ = try offerFile([file, "file:/home/anna/docs/a.txt"])
+    let viewer = world.open("viewer")
+    _ = try world.continue(in: viewer)
+    #expect(viewer.events.last == "did_fail invalidArgument")
+    #expect(editor.logs.contains { $0.contains("user_info") })
+    #expect(editor.receipts.last?.reason.contains("twice") ?? false)
+  }
+
+  @Test func `R3.5: the receiver knows whether the document travelled`() throws {
+    let id = try world.offer("Draft", by: editor)
+    for (folder, travels) in [("/srv", true), (nil, false)] {
+      try editor.change(id) {
+        let entry = (key: Value.string("NSUserActivityDocumentURLKey"), value: try Value.url(file))
+        try $0.setUserInfo(.dictionary([entry]), limit: Limits.value)
+      }
+      let viewer = world.open("viewer\(travels)")
+      if let folder { viewer.containers = try Self.docs(folder) }
+      _ = try world.continue(in: viewer)
+      #expect(viewer.continued.last?.from.hasDocument == travels)
+    }
+  }
+
+  @Test func `R5.3: what goes to an app without the container comes back as it was (R3.10)`() throws {
+    let id = try offerFile()
+    let viewer = world.open("viewer")
+    _ = try world.continue(in: viewer)
+    let (state, from) = try #require(viewer.continued.first)
+    let kept = viewer.keep(state, from, in: world)
+    try viewer.change(kept) { try $0.setTitle("Changed") }
+    world.tell(editor) { _ = $0.resumeBack(id, id: world.identifier(), timeout: nil, $1) }
+    #expect(editor.activity(id)?.title == "Changed" && url(editor.activity(id)) == file)
+  }
+}

@@ -1,0 +1,110 @@
+import SegueModel
+import Testing
+
+/// Which URL is inside which container (R5.3).
+@Suite struct ContainersTests {
+  static func container(_ identifier: String, _ folder: String, real: String? = nil) throws -> Container {
+    try Container(identifier: identifier, folder: folder, realFolder: real.map { Array($0.utf8) })
+  }
+
+  /// Docs at /home/anna/My Docs, in truth /data/docs; inside of it, photos.
+  static func some() throws -> Containers {
+    var containers = Containers()
+    try containers.add(container("docs", "/home/anna/My Docs", real: "/data/docs"))
+    try containers.add(container("photos", "/home/anna/My Docs/photos", real: "/data/docs/photos"))
+    return containers
+  }
+
+  /// The container and the path of a URL, as one text.
+  private func place(_ url: String) throws -> String? {
+    try Self.some().place(of: url).map { "\($0.container.identifier): \(String(decoding: $0.path, as: UTF8.self))" }
+  }
+
+  @Test(arguments: [
+    ("file:///home/anna/My%20Docs/a.txt", "docs: a.txt"),
+    ("file:///data/docs/a.txt", "docs: a.txt"),
+    ("FILE:///home/anna/My%20Docs/a.txt", "docs: a.txt"),
+    ("file:/home/anna/My%20Docs/a.txt", "docs: a.txt"),
+    ("file://localhost/home/anna/My%20Docs/a.txt", "docs: a.txt"),
+    ("file:///home/%61nna/My%20Docs/%61.txt?x=/../#y/../z", "docs: a.txt"),
+    ("file:///home/anna/My%20Docs", "docs: "),
+    ("file:///home/anna/My%20Docs/", "docs: "),
+    ("file:///home/anna/My%20Docs/folder/", "docs: folder/"),
+    ("file:///home/anna/My%20Docs/photos/p", "photos: p"),
+    ("file:///data/docs/photos", "photos: "),
+    ("file:///home/anna/My%20Docs/photos2/p", "docs: photos2/p"),
+    ("file:///home/anna/My%20Docs/...", "docs: ..."),
+    ("file:///home/anna/My%20Docs/..a/.b", "docs: ..a/.b"),
+  ])
+  func `a file: URL is in the innermost container (R5.3)`(url: String, found: String) throws {
+    #expect(try place(url) == found)
+  }
+
+  @Test(arguments: [
+    "file:///home/anna/My%20Docs/../secret", "file:///home/anna/My%20Docs/a/../../secret",
+    "file:///home/anna/My%20Docs/%2e%2E/secret", "file:///home/anna/My%20Docs/./a", "file:///home/anna/My%20Docs/a/..",
+    "file:///home/../home/anna/My%20Docs/a", "file:///home/anna/My%20Docs/a%2F..%2F..%2Fsecret",
+    "file:///home/anna/My%20Docs%2Fa", "file:///home/anna/My%20Docs//etc/passwd", "file:///home/anna/My%20Docs/a//b",
+    "file:////home/anna/My%20Docs/a", "file:///home/anna/My%20Docs/a%00b", "file:///home/anna/My%20Docs2/a",
+    "file:///home/anna/my%20docs/a", "file:///home/anna", "file:///", "file:home/anna/My%20Docs/a",
+    "file://host/home/anna/My%20Docs/a", "file://localhosthome/anna/My%20Docs/a", "file://user@/data/docs/a",
+    "https:///home/anna/My%20Docs/a", "files:///data/docs/a", "file:///data/docs/\u{e9}", "/data/docs/a", "",
+  ])
+  func `R5.3: a URL that leads outside, or looks as if, is in no container`(url: String) throws {
+    #expect(try place(url) == nil)
+  }
+
+  @Test func `R5.3: composed and decomposed names are two`() throws {
+    var containers = Containers()
+    try containers.add(Self.container("c", "/caf\u{e9}"))
+    #expect(containers.place(of: "file:///caf%C3%A9/a") != nil)
+    #expect(containers.place(of: "file:///cafe%CC%81/a") == nil)
+    #expect(try containers.requirePlace(of: "file:///caf%c3%a9/e%CC%81").path == Array("e\u{301}".utf8))
+    // Names of files need not be UTF-8.
+    #expect(try containers.requirePlace(of: "file:///caf%C3%A9/%FF").path == [0xff])
+  }
+
+  @Test func `why a URL is in no container is said`() throws {
+    let containers = try Self.some()
+    func status(_ url: String) -> Status? {
+      do throws(SegueError) {
+        _ = try containers.requirePlace(of: url)
+        return nil
+      } catch {
+        return error.status
+      }
+    }
+    #expect(status("file:///data/docs/a") == nil)
+    #expect(status("file:///etc/passwd") == .notAllowed && status("https://example.com/") == .notAllowed)
+    #expect(status("not a URL") == .invalidURL && status("segue-container:other/a") == .notFound)
+  }
+
+  @Test(arguments: ["", "relative", "/", "//", "/a//b", "/a/../b", "/a/.", "/a//", "/a\u{0}b"])
+  func `a folder has one spelling`(folder: String) {
+    #expect(throws: SegueError.self) { try Self.container("c", folder) }
+  }
+
+  @Test func `a container is replaced by its identifier, and has its folder alone`() throws {
+    var containers = try Self.some()
+    try containers.add(Self.container("docs", "/srv/docs/"))
+    #expect(containers.place(of: "file:///data/docs/a") == nil)
+    #expect(containers.place(of: "file:///srv/docs/a")?.container.identifier == "docs")
+    for other in [("/srv/docs", nil), ("/x", "/srv/docs"), ("/data/docs/photos", nil)] as [(String, String?)] {
+      #expect(throws: SegueError.self) { try containers.add(Self.container("other", other.0, real: other.1)) }
+    }
+    try containers.remove("docs")
+    #expect(containers.place(of: "file:///srv/docs/a") == nil && containers["photos"] != nil)
+    #expect(throws: SegueError.self) { try containers.remove("docs") }
+    #expect(throws: SegueError.self) { try Self.container("", "/a") }
+    #expect(throws: SegueError.self) { try Self.container(String(repeating: "i", count: 256), "/a") }
+    #expect(throws: SegueError.self) { try Self.container("a\u{0}", "/a") }
+    #expect(throws: SegueError.self) { try Self.container("c", "/" + String(repeating: "a", count: 4095)) }
+  }
+
+  @Test func `an app has 64 containers at most`() throws {
+    var containers = Containers()
+    for number in 0..<64 { try containers.add(Self.container("\(number)", "/\(number)")) }
+    #expect(throws: SegueError.self) { try containers.add(Self.container("64", "/64")) }
+    try containers.add(Self.container("0", "/64"))
+  }
+}

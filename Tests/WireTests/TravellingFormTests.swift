@@ -1,0 +1,202 @@
+import SegueModel
+import SegueWire
+import Testing
+
+/// How `file:` URLs of containers travel in an activity document (R5.3).
+@Suite struct TravellingFormTests {
+  private static func containers(_ list: [(String, String)]) throws -> Containers {
+    var containers = Containers()
+    for (identifier, folder) in list {
+      try containers.add(Container(identifier: identifier, folder: folder, realFolder: nil))
+    }
+    return containers
+  }
+
+  private let here: Containers
+  private let there: Containers
+
+  init() throws {
+    here = try Self.containers([("docs", "/here/My docs"), ("inner", "/here/My docs/inner")])
+    there = try Self.containers([("inner", "/b"), ("docs", "/there")])
+  }
+
+  private func url(_ text: String) -> Value { try! Value.url(text) }
+
+  private func activity(_ userInfo: [(Value, Value)]) throws -> Activity {
+    var activity = try Activity(type: "t")
+    try activity.setUserInfo(.dictionary(userInfo.map { (key: $0.0, value: $0.1) }), limit: Limits.value)
+    return activity
+  }
+
+  private func travel(_ userInfo: [(Value, Value)], to there: Containers) throws -> Value? {
+    let document = try ActivityDocument.encode(activity(userInfo), here)
+    return try ActivityDocument.decode(document, ReferenceReader(there), userInfoLimit: Limits.value).userInfo
+  }
+
+  /// An activity document whose user_info is this CBOR.
+  private func document(_ userInfo: String) -> [UInt8] {
+    var bytes: [UInt8] = [0xd9, 0xd9, 0xf7, 0x82, 0x01, 0xa2, 0x64]
+    bytes += Array("type".utf8) + [0x61, 0x74, 0x69] + Array("user_info".utf8)
+    return bytes + Self.bytes(userInfo)
+  }
+
+  private static func bytes(_ hexadecimal: String) -> [UInt8] {
+    let digits = hexadecimal.utf8.map { UInt8(Character(UnicodeScalar($0)).hexDigitValue ?? 0) }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+
+  /// What decoding finds out.
+  private func read(_ document: [UInt8], _ containers: Containers) throws -> ReferenceReader {
+    let references = ReferenceReader(containers)
+    _ = try ActivityDocument.decode(document, references, userInfoLimit: 10_000)
+    return references
+  }
+
+  private static let tag = "da53656775"
+
+  @Test(arguments: [
+    ("file:///here/My%20docs/a%20b.txt", "file:///there/a%20b.txt"),
+    ("file:/here/My%20docs/a", "file:///there/a"),
+    ("file:///here/My%20docs", "file:///there"),
+    ("file:///here/My%20docs/", "file:///there/"),
+    ("file:///here/My%20docs/d/?q=1#page=3", "file:///there/d/?q=1#page=3"),
+    ("file:///here/My%20docs#top", "file:///there#top"),
+    ("file:///here/My%20docs/inner/x", "file:///b/x"),
+    ("file:///here/My%20docs/../x", "file:///here/My%20docs/../x"),
+    ("file://host/here/My%20docs/x", "file://host/here/My%20docs/x"),
+    ("file:///elsewhere/x", "file:///elsewhere/x"),
+    ("https://example.com/here/", "https://example.com/here/"),
+  ])
+  func `a file: URL arrives as the receiver's own, others unchanged (R5.3)`(sent: String, got: String) throws {
+    let value = try #require(try travel([(.string("u"), url(sent))], to: there))
+    #expect(value["u"]?.url == got)
+  }
+
+  @Test func `R5.3: keys, sets and nested values too, in the order of the new bytes`() throws {
+    let (a, z) = (url("file:///here/My%20docs/a"), url("file:///here/My%20docs/inner/z"))
+    let value = try #require(
+      try travel(
+        [
+          (a, .integer(1)), (z, .array([.dictionary([(key: z, value: .set([a, z, .integer(3)]))])])),
+          (.string("t"), .string("file:///here/My%20docs/a")),
+        ], to: there))
+    let (a2, z2) = (url("file:///there/a"), url("file:///b/z"))
+    let expected = try Value.dictionary([
+      (key: a2, value: .integer(1)),
+      (key: z2, value: .array([.dictionary([(key: z2, value: .set([a2, z2, .integer(3)]))])])),
+      (key: .string("t"), value: .string("file:///here/My%20docs/a")),
+    ])
+    #expect(value == expected)
+  }
+
+  @Test func `R5.3: it travels as container and path under a tag that no value holds`() throws {
+    let document = try ActivityDocument.encode(activity([(.string("u"), url("file:///here/My%20docs/a"))]), here)
+    #expect(document == self.document("a16175" + Self.tag + "82" + "64646f6373" + "622f61"))
+    #expect(throws: SegueError.self) { try Value(cbor: Self.bytes(Self.tag + "8264646f6373622f61")) }
+    // Any well-formed encoding of it is read: lengths that are not the shortest, texts in chunks.
+    for text in ["9f64646f6373622f61ff", "98027f63646f63617" + "3ff7f612f6161ff"] {
+      let got = try ActivityDocument.decode(
+        self.document("a16175" + Self.tag + text), ReferenceReader(there), userInfoLimit: 100)
+      #expect(got.userInfo?["u"]?.url == "file:///there/a", "\(text)")
+    }
+  }
+
+  @Test(arguments: [
+    "8264646f6373632e2e2f", "8264646f6373632f2e2e", "8264646f6373672f612f2e2e2f62", "8264646f6373672f253245253245",
+    "8264646f6373652f2f657463", "8264646f637361" + "61", "8264646f6373652f61253030", "8264646f6373652f61253246",
+    "8264646f6373622f20", "8264646f6373622f25", "8264646f6373632f2530", "8260622f61", "82646461007" + "3622f61",
+    "8164646f6373", "8364646f6373622f6100", "82622f61f6", "82f6622f61", "64646f6373", "8264646f6373422f61",
+    "a164646f6373622f61", "9f64646f6373622f6100ff",
+  ])
+  func `R5.3: a reference that leads outside, or is none, is refused`(reference: String) throws {
+    for containers in [there, .none] {
+      let error = #expect(throws: SegueError.self) {
+        try ActivityDocument.decode(
+          document("a16175" + Self.tag + reference), ReferenceReader(containers), userInfoLimit: 100)
+      }
+      #expect(error?.status == .malformed)
+    }
+  }
+
+  @Test func `R5.3: of a container that the receiver lacks, a URL that is not file:, and reported`() throws {
+    let sent = try activity([(.string("u"), url("file:///here/My%20docs/inner/a"))])
+    let only = try Self.containers([("docs", "/there")])
+    let references = ReferenceReader(only)
+    let got = try ActivityDocument.decode(ActivityDocument.encode(sent, here), references, userInfoLimit: 1_000)
+    #expect(got.userInfo?["u"]?.url == "segue-container:inner/a" && references.missing == ["inner"])
+    #expect(got.problems(at: 0, only).map { "\($0.path) \($0.status)" } == ["user_info/\"u\" notFound"])
+    // It travels on, and back to where the container is.
+    let again = ReferenceReader(here)
+    let back = try ActivityDocument.decode(ActivityDocument.encode(got, only), again, userInfoLimit: 1_000)
+    #expect(back.userInfo == sent.userInfo && again.missing.isEmpty)
+    #expect(back.problems(at: 0, here).isEmpty && got.problems(at: 0, here).isEmpty)
+  }
+
+  @Test func `an identifier of any characters is a part of a URL`() throws {
+    let here = try Self.containers([("a/b?c#d%\u{e9} ", "/here")])
+    let sent = try activity([(.string("u"), url("file:///here/x"))])
+    let got = try ActivityDocument.decode(
+      ActivityDocument.encode(sent, here), .none, userInfoLimit: 1_000)
+    #expect(got.userInfo?["u"]?.url == "segue-container:a%2Fb%3Fc%23d%25%C3%A9%20/x")
+    let back = try ActivityDocument.decode(
+      ActivityDocument.encode(got, .none), ReferenceReader(here), userInfoLimit: 1_000)
+    #expect(back.userInfo == sent.userInfo)
+  }
+
+  @Test func `R5.3: two keys that name one file cannot travel`() throws {
+    let twice = try activity([
+      (url("file:///here/My%20docs/a"), .null), (url("file:/here/My%20docs/a"), .null),
+    ])
+    let error = #expect(throws: SegueError.self) { try ActivityDocument.encode(twice, here) }
+    #expect(error?.status == .invalidArgument && error?.message.utf8.starts(with: "user_info".utf8) ?? false)
+    #expect(twice.problems(at: 0, here).map { "\($0.path) \($0.status)" } == ["user_info invalidArgument"])
+  }
+
+  @Test func `R5.3: a key that is another's after rewriting is refused`() throws {
+    let sent = try activity([
+      (url("file:///here/My%20docs/a"), .null), (url("file:///there/a"), .null),
+    ])
+    let document = try ActivityDocument.encode(sent, here)
+    let error = #expect(throws: SegueError.self) {
+      try ActivityDocument.decode(document, ReferenceReader(there), userInfoLimit: 1_000)
+    }
+    #expect(error?.status == .malformed)
+    #expect(
+      try ActivityDocument.decode(document, ReferenceReader(here), userInfoLimit: 1_000).userInfo == sent.userInfo)
+  }
+
+  @Test func `R5.3: the size is checked after rewriting`() throws {
+    let long = try Self.containers([("docs", "/" + String(repeating: "l", count: 4_000))])
+    let urls = (0..<5_000).map { url("file:///here/My%20docs/\($0)") }
+    let document = try ActivityDocument.encode(activity([(.string("u"), .array(urls))]), here)
+    let error = #expect(throws: SegueError.self) {
+      try ActivityDocument.decode(document, ReferenceReader(long), userInfoLimit: Limits.value)
+    }
+    #expect(error?.status == .limitExceeded)
+    let few = try ActivityDocument.encode(activity([(.string("u"), urls[0])]), here)
+    #expect(throws: SegueError.self) { try ActivityDocument.decode(few, ReferenceReader(long), userInfoLimit: 4_000) }
+    #expect(try ActivityDocument.decode(few, ReferenceReader(long), userInfoLimit: 5_000).userInfo != nil)
+  }
+
+  @Test func `R3.5: whether the document's URL travelled is told`() throws {
+    func finds(_ key: String, _ text: String, _ there: Containers) throws -> Bool {
+      let document = try ActivityDocument.encode(activity([(.string(key), url(text))]), here)
+      return try read(document, there).hasDocument
+    }
+    let key = "NSUserActivityDocumentURLKey"
+    #expect(try finds(key, "file:///here/My%20docs/a", there))
+    #expect(try !finds(key, "file:///here/My%20docs/a", .none), "its container is not here")
+    #expect(try !finds(key, "file:///there/a", there), "it only looks like one of the receiver's")
+    #expect(try !finds("other", "file:///here/My%20docs/a", there))
+    let nested = try ActivityDocument.encode(
+      activity([(.string("n"), .dictionary([(key: .string(key), value: url("file:///here/My%20docs/a"))]))]), here)
+    #expect(try !read(nested, there).hasDocument)
+  }
+
+  @Test func `of many containers that are missing, eight are named`() throws {
+    let here = try Self.containers((0..<20).map { ("c\($0)", "/here/\($0)") })
+    let urls = (0..<20).flatMap { [url("file:///here/\($0)/a"), url("file:///here/\($0)/b")] }
+    let document = try ActivityDocument.encode(activity([(.string("u"), .array(urls))]), here)
+    #expect(try read(document, .none).missing == (0..<8).map { "c\($0)" })
+  }
+}
