@@ -2,6 +2,7 @@
 public final class Container: Sendable {
   /// 1…255 bytes of UTF-8, the same on all devices.
   public let identifier: String
+  let identifierBytes: [UInt8]
   /// The path that the app has registered: absolute, without a slash at the end.
   public let folder: [UInt8]
   /// The path without symbolic links; nil if the folder was not there when it was registered.
@@ -23,12 +24,13 @@ public final class Container: Sendable {
 
   private init(_ identifier: String, _ folder: [UInt8], _ realFolder: [UInt8]?) {
     self.identifier = identifier
+    identifierBytes = Array(identifier.utf8)
     self.folder = folder
     self.realFolder = realFolder
     var url = Array("file://".utf8)
     FilePath.append(folder, to: &url, keepingSlashes: true)
     self.url = url
-    referenceStart = ContainerReference.start(Array(identifier.utf8))
+    referenceStart = ContainerReference.start(identifierBytes)
   }
 
   /// Checks the path of a folder, and removes the slash at its end.
@@ -38,7 +40,7 @@ public final class Container: Sendable {
     if path.last == FilePath.slash { path.removeLast() }
     var url: [UInt8] = []
     FilePath.append(path, to: &url, keepingSlashes: true)
-    guard path.last != FilePath.slash, url.withUnsafeBytes({ FilePath.isProper($0, from: 0, to: $0.count) }) else {
+    guard path.last != FilePath.slash, url.withUnsafeBytes({ $0.isProperPath(from: 0, to: $0.count) }) else {
       throw SegueError(
         .invalidArgument, "folder: must be an absolute path below /, without NUL and without the components . and ..")
     }
@@ -47,8 +49,9 @@ public final class Container: Sendable {
 
   /// The offset behind the folder's path, registered or real, with which a path begins; nil if with neither.
   func end(in url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int? {
-    FilePath.end(of: folder, in: url, from: start, to: end)
-      ?? realFolder.flatMap { FilePath.end(of: $0, in: url, from: start, to: end) }
+    if let end = url.endOfFolder(folder, from: start, to: end) { return end }
+    guard let realFolder else { return nil }
+    return url.endOfFolder(realFolder, from: start, to: end)
   }
 
   /// Whether this is a path of the folder.

@@ -44,11 +44,11 @@ struct ContainerReference {
 
   @inline(never)
   private static func missing(_ url: UnsafeRawBufferPointer) -> (identifier: [UInt8], rest: Int)? {
-    guard let start = Containers.end(of: scheme, in: url, from: 0) else { return nil }
-    let end = Containers.endOfPath(url)
+    guard let start = url.end(of: scheme, from: 0) else { return nil }
+    let end = url.endOfPath()
     var slash = start
     while slash < end, url[slash] != FilePath.slash { slash += 1 }
-    guard let identifier = FilePath.decoded(url, from: start, to: slash), isIdentifier(identifier),
+    guard let identifier = url.decodedPath(from: start, to: slash), isIdentifier(identifier),
       identifier.withUnsafeBytes({ UTF8Text.isValid($0) }), isRest(url, from: slash)
     else { return nil }
     return (identifier, slash)
@@ -61,7 +61,7 @@ struct ContainerReference {
   /// Whether what follows the folder's path stays beneath it.
   @inline(never)
   static func isRest(_ url: UnsafeRawBufferPointer, from start: Int) -> Bool {
-    let end = Containers.endOfPath(url)
-    return end == start || FilePath.isProper(url, from: start, to: end)
+    let end = url.endOfPath()
+    return end == start || url.isProperPath(from: start, to: end)
   }
 }

@@ -7,19 +7,26 @@ public struct Containers: Sendable {
 
   public init() {}
 
-  public subscript(identifier: String) -> Container? {
-    @inline(never) get { index(of: identifier).map { list[$0] } }
-  }
+  public subscript(identifier: String) -> Container? { self[Array(identifier.utf8)] }
 
-  private func index(of identifier: String) -> Int? {
-    for index in list.indices where Text.isSame(list[index].identifier, identifier) { return index }
+  /// The same by the bytes of the identifier.
+  @inline(never)
+  subscript(identifier: [UInt8]) -> Container? { index(of: identifier).map { list[$0] } }
+
+  @inline(never)
+  private func index(of identifier: [UInt8]) -> Int? {
+    var index = 0
+    while index < list.count {
+      if list[index].identifierBytes == identifier { return index }
+      index += 1
+    }
     return nil
   }
 
   /// Adds it, in place of the one with its identifier. Throws INVALID_ARGUMENT if another one has its folder,
   /// LIMIT_EXCEEDED.
   public mutating func add(_ container: Container) throws(SegueError) {
-    let former = index(of: container.identifier)
+    let former = index(of: container.identifierBytes)
     for index in list.indices where index != former {
       if list[index].isAt(container.folder) || container.realFolder.map(list[index].isAt) ?? false {
         throw SegueError(.invalidArgument, "folder: is already that of the container \"\(list[index].identifier)\"")
@@ -36,7 +43,7 @@ public struct Containers: Sendable {
 
   /// Throws NOT_FOUND.
   public mutating func remove(_ identifier: String) throws(SegueError) {
-    guard let index = index(of: identifier) else {
+    guard let index = index(of: Array(identifier.utf8)) else {
       throw SegueError(.notFound, "identifier: there is no such container")
     }
     list.remove(at: index)
@@ -50,9 +57,9 @@ public struct Containers: Sendable {
   public func place(of url: String) -> ContainerPlace? {
     Text.withBytes(url) { url in
       guard AbsoluteURL.schemeCount(url) != nil, let found = find(url) else { return nil }
-      let end = Containers.endOfPath(url)
+      let end = url.endOfPath()
       let start = found.rest < end && url[found.rest] == FilePath.slash ? found.rest + 1 : found.rest
-      guard let path = FilePath.decoded(url, from: start, to: end) else { return nil }
+      guard let path = url.decodedPath(from: start, to: end) else { return nil }
       return ContainerPlace(container: found.container, path: path)
     }
   }
@@ -71,43 +78,23 @@ public struct Containers: Sendable {
   /// The innermost container of a `file:` URL, and the offset of what follows the folder's path.
   @inline(never)
   func find(_ url: UnsafeRawBufferPointer) -> (container: Container, rest: Int)? {
-    guard !list.isEmpty, let start = Containers.startOfPath(url) else { return nil }
-    let end = Containers.endOfPath(url)
+    guard !list.isEmpty, let start = startOfPath(url) else { return nil }
+    let end = url.endOfPath()
     var found: Container?
     var rest = 0
     for container in list {
       guard let after = container.end(in: url, from: start, to: end), after > rest else { continue }
       (found, rest) = (container, after)
     }
-    guard let found, FilePath.isProper(url, from: start, to: end) else { return nil }
+    guard let found, url.isProperPath(from: start, to: end) else { return nil }
     return (found, rest)
   }
 
   /// The offset of the path of a `file:` URL of this device (RFC 8089): nil if it is another URL, or of another host.
-  private static func startOfPath(_ url: UnsafeRawBufferPointer) -> Int? {
-    guard let scheme = end(of: "file:", in: url, from: 0) else { return nil }
-    guard let slashes = end(of: "//", in: url, from: scheme) else { return scheme }
+  private func startOfPath(_ url: UnsafeRawBufferPointer) -> Int? {
+    guard let scheme = url.end(of: "file:", from: 0) else { return nil }
+    guard let slashes = url.end(of: "//", from: scheme) else { return scheme }
     // Without a host, or with the name of this one.
-    return end(of: "localhost", in: url, from: slashes) ?? slashes
-  }
-
-  /// The offset behind the path: that of the query, of the fragment, or of the end.
-  @inline(never)
-  static func endOfPath(_ url: UnsafeRawBufferPointer) -> Int {
-    for offset in url.indices where url[offset] == 0x3f || url[offset] == 0x23 { return offset }
-    return url.count
-  }
-
-  /// The offset behind a text in lower case, which stands at `start` in any case; nil if it does not.
-  @inline(never)
-  static func end(of text: StaticString, in url: UnsafeRawBufferPointer, from start: Int) -> Int? {
-    let count = text.utf8CodeUnitCount
-    guard url.count - start >= count else { return nil }
-    for index in 0..<count {
-      let byte = url[start + index]
-      let lower = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-      guard lower == text.utf8Start[index] else { return nil }
-    }
-    return start + count
+    return url.end(of: "localhost", from: slashes) ?? slashes
   }
 }

@@ -1,47 +1,45 @@
 /// The path of a `file:` URL, as bytes: percent-encoding (RFC 3986 §2.1) and components.
-enum FilePath {
-  static let slash = UInt8(ascii: "/")
-
+extension UnsafeRawBufferPointer {
   /// Whether a path stays inside its folder: it begins with a slash, no component is `.` or `..`, none is empty but the
   /// last, and none has an encoded slash or NUL. So it has no second spelling that leads elsewhere.
-  static func isProper(_ url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Bool {
-    guard start < end, url[start] == slash else { return false }
+  func isProperPath(from start: Int, to end: Int) -> Bool {
+    guard start < end, self[start] == FilePath.slash else { return false }
     var offset = start + 1
     // Decoded bytes of the component so far, and how many of them are dots.
     var (count, dots) = (0, 0)
     while offset < end {
-      if url[offset] == slash {
-        guard count > 0, !isDots(count, dots) else { return false }
+      if self[offset] == FilePath.slash {
+        guard count > 0, !Self.isDots(count, dots) else { return false }
         (count, dots) = (0, 0)
         offset += 1
         continue
       }
-      let byte = next(url, &offset, end)
-      guard byte > 0, byte != Int(slash) else { return false }
+      let byte = decoded(&offset, end)
+      guard byte > 0, byte != Int(FilePath.slash) else { return false }
       count += 1
       if byte == 0x2e { dots += 1 }
     }
-    return !isDots(count, dots)
+    return !Self.isDots(count, dots)
   }
 
   private static func isDots(_ count: Int, _ dots: Int) -> Bool { count == dots && (count == 1 || count == 2) }
 
   /// The offset behind `folder`, with which the decoded path begins; nil if the path is neither that folder nor beneath
   /// it.
-  static func end(of folder: [UInt8], in url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int? {
+  func endOfFolder(_ folder: [UInt8], from start: Int, to end: Int) -> Int? {
     var offset = start
     for byte in folder {
-      guard offset < end, next(url, &offset, end) == Int(byte) else { return nil }
+      guard offset < end, decoded(&offset, end) == Int(byte) else { return nil }
     }
-    return offset == end || url[offset] == slash ? offset : nil
+    return offset == end || self[offset] == FilePath.slash ? offset : nil
   }
 
   /// The decoded bytes; nil if the encoding is wrong.
-  static func decoded(_ url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> [UInt8]? {
+  func decodedPath(from start: Int, to end: Int) -> [UInt8]? {
     var bytes: [UInt8] = []
     var offset = start
     while offset < end {
-      let byte = next(url, &offset, end)
+      let byte = decoded(&offset, end)
       guard byte >= 0 else { return nil }
       bytes.append(UInt8(truncatingIfNeeded: byte))
     }
@@ -49,13 +47,17 @@ enum FilePath {
   }
 
   /// The byte at `offset`, which moves behind it; negative if a percent sign is not followed by two hexadecimal digits.
-  @inline(never)
-  private static func next(_ url: UnsafeRawBufferPointer, _ offset: inout Int, _ end: Int) -> Int {
-    let byte = url[offset]
+  @inline(__always)
+  private func decoded(_ offset: inout Int, _ end: Int) -> Int {
+    let byte = self[offset]
     offset += 1
-    guard byte == UInt8(ascii: "%") else { return Int(byte) }
+    return byte == UInt8(ascii: "%") ? escaped(&offset, end) : Int(byte)
+  }
+
+  @inline(never)
+  private func escaped(_ offset: inout Int, _ end: Int) -> Int {
     guard end - offset >= 2 else { return -1 }
-    let (high, low) = (digit(url[offset]), digit(url[offset + 1]))
+    let (high, low) = (Self.digit(self[offset]), Self.digit(self[offset + 1]))
     offset += 2
     return high < 0 || low < 0 ? -1 : high << 4 | low
   }
@@ -68,6 +70,30 @@ enum FilePath {
     default: -1
     }
   }
+
+  /// The offset behind the path of a URL: that of the query, of the fragment, or of the end.
+  @inline(never)
+  func endOfPath() -> Int {
+    var offset = 0
+    while offset < count, self[offset] != UInt8(ascii: "?"), self[offset] != UInt8(ascii: "#") { offset += 1 }
+    return offset
+  }
+
+  /// The offset behind a text in lower case, which stands at `start` in any case; nil if it does not.
+  @inline(never)
+  func end(of text: StaticString, from start: Int) -> Int? {
+    guard count - start >= text.utf8CodeUnitCount else { return nil }
+    for index in 0..<text.utf8CodeUnitCount {
+      let byte = self[start + index]
+      let lower = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+      guard lower == text.utf8Start[index] else { return nil }
+    }
+    return start + text.utf8CodeUnitCount
+  }
+}
+
+enum FilePath {
+  static let slash = UInt8(ascii: "/")
 
   /// Appends bytes percent-encoded: all but the unreserved characters (RFC 3986 §2.3), and slashes if they are kept.
   @inline(never)

@@ -13,22 +13,23 @@ public final class ReferenceReader {
 
   /// The URL here; nil if it is no reference that an app may send. What is beneath a folder stays beneath it.
   /// - Parameter isDocument: whether it stands where the URL of the document does.
-  func url(_ identifier: [UInt8], _ rest: [UInt8], isDocument: Bool) -> AbsoluteURL? {
+  func url(_ identifier: [UInt8], _ rest: [UInt8], isDocument: Bool) -> [UInt8]? {
     guard ContainerReference.isIdentifier(identifier),
       rest.withUnsafeBytes({ ContainerReference.isRest($0, from: 0) })
     else { return nil }
+    guard let container = containers[identifier] else { return missing(identifier) + rest }
+    if isDocument { hasDocument = true }
+    return container.url + rest
+  }
+
+  /// The start of the URLs of a container that the app lacks.
+  @inline(never)
+  private func missing(_ identifier: [UInt8]) -> [UInt8] {
     let name = String(decoding: identifier, as: UTF8.self)
-    let container = containers[name]
-    var url = container?.url ?? []
-    if container == nil {
-      let scheme = ContainerReference.scheme
-      url.append(contentsOf: UnsafeRawBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount))
-      FilePath.append(identifier, to: &url, keepingSlashes: false)
-      if missing.count < Self.most, !missing.contains(where: { Text.isSame($0, name) }) { missing.append(name) }
-    } else if isDocument {
-      hasDocument = true
-    }
-    url.append(bytes: rest)
-    return AbsoluteURL(String(decoding: url, as: UTF8.self))
+    if missing.count < Self.most, !missing.contains(where: { Text.isSame($0, name) }) { missing.append(name) }
+    let scheme = ContainerReference.scheme
+    var url = Array(UnsafeBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount))
+    FilePath.append(identifier, to: &url, keepingSlashes: false)
+    return url
   }
 }

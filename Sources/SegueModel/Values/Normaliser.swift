@@ -241,8 +241,10 @@ struct Normaliser {
     if list.isIndefinite, !(try head().isBreak) { throw noReference(tag) }
     // In the dictionary user_info, in that of the properties, in the document.
     let isDocument = writer.isValue(of: Activity.documentURLKey, depth: 2)
-    guard let url = references.url(identifier, rest, isDocument: isDocument) else { throw noReference(tag) }
-    try writer.put(url)
+    guard let url = references.url(identifier, rest, isDocument: isDocument),
+      url.withUnsafeBytes({ AbsoluteURL.schemeCount($0) }) != nil
+    else { throw noReference(tag) }
+    try writer.put(checkedURL: url)
   }
 
   private mutating func string(_ tag: AnyHead) throws(SegueError) -> [UInt8] {

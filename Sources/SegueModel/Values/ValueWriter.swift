@@ -119,6 +119,13 @@ public struct ValueWriter: Sendable {
     write(Head.Major.text, url)
   }
 
+  /// For callers that have checked.
+  mutating func put(checkedURL url: [UInt8]) throws(SegueError) {
+    try prepare(2, content: url.count)
+    write { Head.write(Head.Major.tag, Head.Tag.url, to: $0) }
+    url.withUnsafeBytes { write(Head.Major.text, $0) }
+  }
+
   public mutating func put(_ url: AbsoluteURL) throws(SegueError) {
     var text = url.text
     try prepare(2, content: text.utf8.count)
