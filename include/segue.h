@@ -26,6 +26,7 @@
  *   hub           connects the apps of a device; it runs inside the first app that opens, and moves when that app ends
  *   agent         segue-agent, a process of the user that carries the hub instead, if one runs (docs/agent.md)
  *   delegate      the callbacks of an app or of an activity
+ *   responder     an object of the app, such as a window, that has an activity (section 14)
  *   value         immutable data: what user_info holds. A value is its deterministic encoding (CBOR, RFC 8949 4.2.1)
  *
  * SHAPE. segue_status segue_<noun>_<verb>(self, inputs..., outputs...). Zero is success. Outputs are written only on
@@ -736,9 +737,9 @@ typedef struct segue_transfer segue_transfer;
 
 /** Returned by a callback that may answer later. */
 typedef int32_t segue_reply;
-/** will_save: same as YES; call segue_save_fail to report a failure. continue: not handled. */
+/** will_save, update_state: same as YES; call segue_save_fail to report a failure. continue: not handled. */
 #define SEGUE_REPLY_NO 0
-/** will_save: the activity is up to date. continue: handled. */
+/** will_save, update_state: the activity is up to date. continue: handled. */
 #define SEGUE_REPLY_YES 1
 /** The answer comes later, from any thread: segue_save_complete or segue_continuation_complete on a retained handle. */
 #define SEGUE_REPLY_LATER 2
@@ -812,12 +813,13 @@ segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegat
 segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
 
 /**
- * Answers will_save later: the activity is up to date. Too late, it succeeds and has no effect.
+ * Answers will_save, or update_state of a responder, later: the activity is up to date. Too late, it succeeds and has
+ * no effect.
  * Errors: INVALID_STATE (answered before).
  */
 segue_status segue_save_complete(segue_save *save);
 /**
- * Answers will_save, inside the callback (whose return value then does not count) or later: the save failed. Waiting
+ * Answers either, inside the callback (whose return value then does not count) or later: the save failed. Waiting
  * receivers get the last snapshot, marked stale, or HANDOFF_FAILED if there is none; needs_save is set (R2.4).
  * Errors: as for segue_save_complete.
  */
@@ -1794,6 +1796,87 @@ segue_status segue_activity_access_begin(segue_activity *activity, const char *u
 segue_status segue_access_end(segue_access *access);
 /** Takes a count and ends the access; NULL is fine. */
 segue_status segue_access_release(segue_access *access);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 14. Responders: windows and views, each with an activity (R4)
+ *
+ *   the user turns to a window: segue_app_set_main_responder -> its activity is current
+ *   a save: will_save -> update_state of each responder of the activity -> did_update of the app
+ *
+ * A responder stands for an object of yours that the user works in. Give it an activity, and the library MANAGES that:
+ * makes it current, saves and invalidates it. Several responders may have one activity; each adds what it shows.
+ *
+ * Responders form a chain by their next responders, such as a text view, the pane around it, the window. The main
+ * responder is where it starts: the one that has the focus. The app's current activity is that of the first responder
+ * in the chain that has one (R4.3). This is looked at again in each of the calls below, and when the app comes to the
+ * foreground; between them segue_activity_become_current and _resign_current do as they say. If no responder in the
+ * chain has an activity, the current one resigns if it is managed. When your app loses the focus, leave the main
+ * responder as it is: the user may be turning to the receiver.
+ *
+ * An activity that no responder has any longer is invalidated, even if you hold it, when the next callbacks are
+ * delivered (R4.4): so it can be moved from one responder to another. As long as one has it, you need not hold it.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_responder segue_responder;
+
+/**
+ * Creates a responder, without an activity.
+ *   app        borrowed: open
+ *   update     may be NULL. update_state: adds what the object shows to user_info, by
+ *              segue_activity_add_user_info_entries. If a responder of the activity has this function, user_info is
+ *              empty when a save begins. will_save runs first, then those of responders in the order in which they got
+ *              the activity, those of the chain last and the main responder's very last: the focused view wins a shared
+ *              key (R4.2). All of them have SEGUE_LIMIT_SAVE_MS together. If one fails, or the time is up, the activity
+ *              keeps the user_info from before. Until the save has ended nobody else sees what it writes there
+ *   restore    may be NULL: for segue_responder_get_restorable
+ *   context    retained until destroy
+ *   responder  out, required, owned: release with segue_responder_release
+ * Errors: INVALID_STATE (the app is not open), INVALIDATED (it is closed).
+ */
+segue_status segue_responder_create(segue_app *app, segue_will_save_function update,
+                                    segue_restore_state_function restore, void *context, segue_destroy destroy,
+                                    segue_responder **responder);
+/**
+ * Takes your count and detaches the responder: its functions never run again, its activity is free, and a chain that
+ * leads to it ends there. NULL is fine.
+ */
+segue_status segue_responder_release(segue_responder *responder);
+/**
+ * Gives the responder an activity in place of its former one (R4.1).
+ *   activity  retained, may be NULL: none
+ * Errors: INVALID_ARGUMENT (another app's activity, or one without an app); INVALIDATED (the activity, or the app).
+ */
+segue_status segue_responder_set_activity(segue_responder *responder, segue_activity *activity);
+/** activity  out, required, owned: release with segue_activity_release; NULL if it has none, or its was invalidated */
+segue_status segue_responder_get_activity(const segue_responder *responder, segue_activity **activity);
+/**
+ * Sets the next responder in the chain, usually that of the object around it.
+ *   next  borrowed, may be NULL: none
+ * Errors: INVALID_ARGUMENT (a loop, or another app's responder); INVALIDATED (the app is closed).
+ */
+segue_status segue_responder_set_next(segue_responder *responder, segue_responder *next);
+/**
+ * Gives the responder as an object for segue_continuation_restore, which calls its restore function. After the
+ * responder's release it is not restored.
+ *   restorable  out, required, owned: release with segue_restorable_release
+ * Errors: INVALID_STATE (it has no restore function).
+ */
+segue_status segue_responder_get_restorable(segue_responder *responder, segue_restorable **restorable);
+/**
+ * Sets where the chain of the app starts: call it when the user turns to another window or view of the app.
+ *   responder  borrowed, may be NULL: nowhere
+ * Errors: INVALID_ARGUMENT (another app's responder); INVALID_STATE (the app is not open), INVALIDATED (it is closed).
+ */
+segue_status segue_app_set_main_responder(segue_app *app, segue_responder *responder);
+
+/**
+ * The last word in each save of an activity of the app, after will_save and all responders (R4.2). Changes made here do
+ * not set needs_save.
+ *   activity  borrowed
+ */
+typedef void (*segue_did_update_function)(void *context, segue_app *app, segue_activity *activity);
+/** As the functions of section 6. With it, activities without will_save are saved each time they are continued, too. */
+segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segue_did_update_function function);
 
 #ifdef __cplusplus
 }

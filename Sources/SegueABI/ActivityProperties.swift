@@ -172,9 +172,7 @@ public func segue_activity_add_user_info_entries(
 ) -> segue_status {
   handles.call(activity, .activity) { (activity) throws(SegueError) in
     try handles.use(entries, .value) { (entries) throws(SegueError) in
-      try activity.update { (state) throws(SegueError) in
-        try state.addUserInfoEntries(entries.value, limit: ProcessLimits.userInfoLimit)
-      }
+      try activity.addUserInfoEntries(entries.value, limit: ProcessLimits.userInfoLimit)
     }
   }
 }

@@ -19,6 +19,7 @@ final class HostAppDelegate: AppDelegate {
   fileprivate var onWillContinue: segue_will_continue_function?
   fileprivate var onContinue: segue_continue_function?
   fileprivate var onDidFail: segue_did_fail_function?
+  fileprivate var onDidUpdate: segue_did_update_function?
 
   init(_ context: Context) { self.context = context }
 
@@ -67,6 +68,17 @@ final class HostAppDelegate: AppDelegate {
     return reply.flatMap { $0 }.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .no
   }
 
+  override var answersDidUpdate: Bool { onDidUpdate != nil }
+
+  override func didUpdate(_ app: App, _ activity: LiveActivity) -> Bool {
+    guard let onDidUpdate else { return false }
+    let context = self.context?.pointer
+    _ = handles.lend(app, .app) { app in
+      handles.lend(activity, .activity) { activity in onDidUpdate(context, app, activity) }
+    }
+    return true
+  }
+
   override func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
     guard let onDidFail else { return false }
     let context = self.context?.pointer
@@ -84,6 +96,15 @@ final class HostAppDelegate: AppDelegate {
   private func withText<Result>(_ text: String, _ body: (UnsafePointer<CChar>?, Int) -> Result) -> Result {
     let length = text.utf8.count
     return text.withCString { body($0, length) }
+  }
+}
+
+@_cdecl("segue_app_delegate_on_did_update") @implementation
+public func segue_app_delegate_on_did_update(
+  _ delegate: OpaquePointer?, _ function: segue_did_update_function?
+) -> segue_status {
+  handles.call(delegate, .appDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { delegate.onDidUpdate = function }
   }
 }
 

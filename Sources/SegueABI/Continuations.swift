@@ -7,7 +7,7 @@ extension HandleKind where Object == Continuation {
   static var continuation: Self { Self(.continuation) }
 }
 
-extension HandleKind where Object == HostRestorable {
+extension HandleKind where Object == Restorable {
   static var restorable: Self { Self(.restorable) }
 }
 

@@ -76,11 +76,19 @@ public struct Activity: Sendable {
 
   /// For the same key the new value wins (R1.10).
   public mutating func addUserInfoEntries(_ entries: Value, limit: Int) throws(SegueError) {
+    try Self.checkEntries(entries)
+    try setUserInfo((userInfo ?? .emptyDictionary).merging(entries), limit: limit)
+  }
+
+  /// Throws WRONG_KIND.
+  static func checkEntries(_ entries: Value) throws(SegueError) {
     guard entries.kind == .dictionary else {
       throw SegueError(.wrongKind, "entries: a dictionary is needed, not \(entries.kind.name)")
     }
-    try setUserInfo((userInfo ?? .emptyDictionary).merging(entries), limit: limit)
   }
+
+  /// Exchanges user_info for another one, without a mark: a save has a draft of it (R4.2).
+  public mutating func exchangeUserInfo(_ userInfo: inout Value?) { swap(&self.userInfo, &userInfo) }
 
   public mutating func setRequiredUserInfoKeys(_ keys: Value?) throws(SegueError) {
     requiredUserInfoKeys = try keys.map { value throws(SegueError) in try Activity.stringSet(value, "keys") }

@@ -50,6 +50,8 @@ final class TestApp: FleetProgram, AppEngineOwner {
   /// What can be seen of the ends of its streams.
   var end = StreamStatus.open
   private(set) var pendingSaves: [UInt64] = []
+  /// Whom the saves were to ask, by their numbers; nil: the save was given up.
+  private(set) var plans: [[UInt64]?] = []
 
   var isBacklogged = false
 
@@ -118,9 +120,16 @@ final class TestApp: FleetProgram, AppEngineOwner {
       events.append("\(event) \(offer.description.title ?? offer.description.type)")
     case .willSave(_, let save):
       events.append("will_save")
-      perform { engine, _ in engine.saveBegan(save) }
+      perform { engine, _ in plans.append(engine.saveBegan(save)?.responders.map { $0.number }) }
       onSave(self)
       if answersSaves { perform { $0.saved(save, $1) } } else { pendingSaves.append(save) }
+    case .leftAlone(let id):
+      var hasEnded = false
+      perform { hasEnded = $0.decide(id, $1) }
+      if hasEnded {
+        events.append("left alone")
+        activities[id] = nil
+      }
     case .wasContinued: events.append("was_continued")
     case .continuationEnded(_, let receipt):
       events.append("ended \(receipt.outcome)")

@@ -160,6 +160,7 @@ segue_reply abuse_continue_function(void *context, segue_app *app, segue_activit
                                     segue_continuation *continuation);
 void abuse_did_fail_function(void *context, segue_app *app, const char *type, size_t length, const segue_error *error,
                              segue_continuation *continuation);
+void abuse_did_update_function(void *context, segue_app *app, segue_activity *activity);
 bool abuse_restore_state_function(void *context, segue_activity *activity);
 
 /** Callbacks that ran, by their place in callback_names. */

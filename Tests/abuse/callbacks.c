@@ -27,12 +27,13 @@ enum {
   PROGRESS,
   FETCHED,
   DID_RESUME_BACK,
-  RESUME_BACK
+  RESUME_BACK,
+  DID_UPDATE
 };
 const char *const callback_names[] = {
     "will_save", "receipt",       "explain",  "offer",   "connection",         "will_continue", "continue",
     "did_fail",  "restore_state", "link",     "log",     "did_receive_stream", "stream",        "stream_result",
-    "request",   "response",      "progress", "fetched", "did_resume_back",    "resume_back"};
+    "request",   "response",      "progress", "fetched", "did_resume_back",    "resume_back",   "did_update"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -307,4 +308,12 @@ bool abuse_restore_state_function(void *context, segue_activity *activity) {
   lent("segue_activity", activity);
   calls_inside();
   return draw(4) != 0;
+}
+
+void abuse_did_update_function(void *context, segue_app *app, segue_activity *activity) {
+  if (!begin(DID_UPDATE, context))
+    return;
+  lent("segue_app", app);
+  lent("segue_activity", activity);
+  calls_inside();
 }

@@ -19,6 +19,7 @@ static segue_app_delegate *app_delegate(void) {
   segue_app_delegate_on_will_continue(delegate, abuse_will_continue_function);
   segue_app_delegate_on_continue(delegate, abuse_continue_function);
   segue_app_delegate_on_did_fail(delegate, abuse_did_fail_function);
+  segue_app_delegate_on_did_update(delegate, abuse_did_update_function);
   return delegate;
 }
 
@@ -32,6 +33,22 @@ static segue_activity_delegate *activity_delegate(void) {
   segue_activity_delegate_on_request(delegate, abuse_request_function);
   segue_activity_delegate_on_did_resume_back(delegate, abuse_did_resume_back_function);
   return delegate;
+}
+
+/** Windows, each in the next, some of which have the activity; chance moves it among them. */
+static void make_responders(segue_app *app, segue_activity *activity) {
+  segue_responder *outer = NULL;
+  for (int i = 0; i < 3; i++) {
+    segue_responder *responder = NULL;
+    segue_responder_create(app, draw(4) ? abuse_will_save_function : NULL, abuse_restore_state_function, context(),
+                           abuse_destroy, &responder);
+    segue_responder_set_next(responder, outer);
+    if (draw(2))
+      segue_responder_set_activity(responder, activity);
+    segue_app_set_main_responder(app, responder);
+    PUT(segue_responder, responder);
+    outer = responder;
+  }
 }
 
 void make_fixture(void) {
@@ -55,6 +72,8 @@ void make_fixture(void) {
   segue_activity_set_delegate(activity, saver);
   segue_activity_attach_bytes(activity, "attached", NUL, bytes, draw(sizeof bytes));
   segue_activity_become_current(activity);
+  if (draw(2))
+    make_responders(app, activity);
   segue_restorable_create(abuse_restore_state_function, context(), abuse_destroy, &restorable);
   PUT(segue_app_delegate, delegate);
   PUT(segue_activity_delegate, saver);

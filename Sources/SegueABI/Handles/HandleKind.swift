@@ -22,6 +22,7 @@ enum HandleType: UInt8 {
   case transfer
   case link
   case access
+  case responder
 
   /// Whether a forked child can use objects of this type: they are memory only.
   var worksInFork: Bool {
@@ -54,6 +55,7 @@ enum HandleType: UInt8 {
     case .transfer: "segue_transfer"
     case .link: "segue_link"
     case .access: "segue_access"
+    case .responder: "segue_responder"
     }
   }
 }

@@ -8,9 +8,11 @@ public protocol ActivitySource: AnyObject {
   func activity(_ id: Identifier) -> Activity?
   /// Sets whether the activity needs saving.
   func setNeedsSave(_ needsSave: Bool, of id: Identifier)
+  /// A save of the activity was given up: its answer does not count any more.
+  func gaveUpSave(_ number: UInt64, of id: Identifier)
   /// Uptime of the last change, in milliseconds.
   func lastChange(of id: Identifier) -> Int64
-  /// Whether will_save has a callback.
+  /// Whether will_save or did_update has a callback.
   func answersWillSave(_ id: Identifier) -> Bool
   /// The continuation that brought it here; nil if this app created it.
   func continuation(of id: Identifier) -> Identifier?
@@ -36,6 +38,7 @@ public protocol AppEngineOwner: ActivitySource {
 
 extension AppEngineOwner {
   public var containers: Containers { .none }
+  public func gaveUpSave(_ number: UInt64, of id: Identifier) {}
   public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
 }

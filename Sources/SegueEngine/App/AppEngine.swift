@@ -11,11 +11,13 @@ public final class AppEngine {
   public static let verdictTime: Int64 = 1_000
 
   public private(set) var isClosed = false
+  private var isClosing = false
   private let app: AppContext
   private let hub: HubConnection
   private let seen: SeenOffers
   private let outcomes: PendingOutcomes
   private let incoming: IncomingContinuations
+  let responders: Responders
   private let saves: Saves
   private let current: CurrentActivity
   private let grants = ActivityGrants()
@@ -35,14 +37,17 @@ public final class AppEngine {
     seen = SeenOffers(app)
     outcomes = PendingOutcomes(hub)
     incoming = IncomingContinuations(app, hub, seen, outcomes)
-    saves = Saves(app, savePolicy, incoming)
-    current = CurrentActivity(app, hub, incoming, saves)
+    responders = Responders(app)
+    saves = Saves(app, savePolicy, incoming, responders)
+    current = CurrentActivity(app, hub, incoming, responders, saves)
     outgoing = OutgoingContinuations(app, hub, current, saves, grants)
     appLinks = AppLinks(app, hub)
     streams = AppStreams(app, hub, seen, grants)
     requests = AppRequests(app, hub, seen, grants)
     explanations = Explanations(app, hub, current)
-    features = [seen, outcomes, incoming, saves, current, outgoing, appLinks, streams, requests, explanations]
+    features = [
+      seen, outcomes, incoming, responders, saves, current, outgoing, appLinks, streams, requests, explanations,
+    ]
   }
 
   public var identity: AppIdentity { app.identity }
@@ -77,39 +82,56 @@ public final class AppEngine {
 
   /// Offers an activity in place of the current one (R1.11, R1.12). No effect if it was invalidated.
   public func becomeCurrent(_ id: Identifier, _ now: Moment) {
-    if !isClosed { current.become(id, now) }
+    if !isClosed { current.choose(id, now) }
   }
 
   /// Saves the activity, and stops offering it.
-  public func resignCurrent(_ id: Identifier, _ now: Moment) { current.resign(id, .due, now) }
+  public func resignCurrent(_ id: Identifier, _ now: Moment) { current.drop(id, .due, now) }
 
   /// Withdraws the activity for ever (R1.11).
   public func invalidate(_ id: Identifier, _ now: Moment) {
+    responders.remove(activity: id)
     current.invalidate(id)
     incoming.abandon(id, now)
     grants.remove(activity: id)
     saves.remove(activity: id)
     outgoing.abandon(activity: id, now)
     requests.abandon(activity: id)
+    follow(now)
   }
 
   /// The activity has changed: its properties, or whether it needs saving.
   public func changed(_ id: Identifier, _ now: Moment) { current.changed(id, now) }
 
+  /// Makes the activity of the chain of responders current (R4.3), unless the app closes.
+  func follow(_ now: Moment) {
+    if !isClosing, !isClosed { current.follow(now) }
+  }
+
   public func setForeground(_ isForeground: Bool, _ now: Moment) {
     if !isClosed { current.setForeground(isForeground, now) }
   }
 
-  /// will_save begins: it may miss changes for receivers that ask later.
-  public func saveBegan(_ number: UInt64) { saves.began(number) }
+  /// The host is asked from now on: it may miss changes for receivers that ask later.
+  /// - Returns: whom to ask; nil if the save was given up, so that nobody need be asked.
+  @discardableResult
+  public func saveBegan(_ number: UInt64) -> SavePlan? { saves.began(number) }
 
-  /// The app has answered will_save.
+  /// Whether a save still waits for its answer.
+  public func isSaving(_ number: UInt64) -> Bool { saves.activity(of: number) != nil }
+
+  /// Whether a save still waits for the state of a responder.
+  public func isSaving(_ number: UInt64, responder: Responder) -> Bool {
+    saves.activity(of: number).map { responders.updates($0, responder) } ?? false
+  }
+
+  /// The app has answered a save.
   public func saved(_ number: UInt64, _ now: Moment) {
     current.saved(number, now)
     outgoing.sendPulled(now)
   }
 
-  /// The app has reported that will_save failed (R2.4).
+  /// The app has reported that a save failed (R2.4).
   public func saveFailed(_ number: UInt64, _ now: Moment) {
     saves.failed(number)
     outgoing.sendPulled(now)
@@ -254,7 +276,8 @@ public final class AppEngine {
 
   /// Saves and withdraws the current activity. Its will_save runs before `finishClosing`.
   public func startClosing(_ now: Moment) {
-    if let id = current.id { current.resign(id, .leaving, now) }
+    isClosing = true
+    if let id = current.id { current.drop(id, .leaving, now) }
   }
 
   /// Ends everything in progress with CANCELLED (R3.14). The bytes in `link` go out before the connection closes.

@@ -28,15 +28,21 @@ final class CurrentActivity: AppFeature {
   private let app: AppContext
   private let hub: HubConnection
   private let incoming: IncomingContinuations
+  private let responders: Responders
   private let saves: Saves
   private var current: Offered?
+  /// Whether the host itself has decided since the chain was last looked at.
+  private var isOverridden = false
   /// The number of activations: an activity was made current, or the app came to the foreground.
   private var activations: UInt64 = 0
 
-  init(_ app: AppContext, _ hub: HubConnection, _ incoming: IncomingContinuations, _ saves: Saves) {
+  init(
+    _ app: AppContext, _ hub: HubConnection, _ incoming: IncomingContinuations, _ responders: Responders, _ saves: Saves
+  ) {
     self.app = app
     self.hub = hub
     self.incoming = incoming
+    self.responders = responders
     self.saves = saves
   }
 
@@ -47,8 +53,31 @@ final class CurrentActivity: AppFeature {
 
   // MARK: For the app
 
+  /// The host makes it current, whatever the chain says.
+  func choose(_ id: Identifier, _ now: Moment) {
+    isOverridden = true
+    become(id, now)
+  }
+
+  /// The host resigns it, whatever the chain says.
+  func drop(_ id: Identifier, _ reason: SaveReason, _ now: Moment) {
+    isOverridden = true
+    resign(id, reason, now)
+  }
+
+  /// Looks at the chain: the activity of the first responder that has one is current. If none has one, only a managed
+  /// activity resigns (R4.3).
+  func follow(_ now: Moment) {
+    isOverridden = false
+    if let first = responders.first {
+      if first != id { become(first, now) }
+    } else if let id, responders.manages(id) {
+      resign(id, .due, now)
+    }
+  }
+
   /// Makes it current in place of the former one (R1.11, R1.12). No effect if it was invalidated.
-  func become(_ id: Identifier, _ now: Moment) {
+  private func become(_ id: Identifier, _ now: Moment) {
     guard let state = app.owner.activity(id) else { return }
     if let former = current, former.id != id { resign(former, .due, now) }
     activations += 1
@@ -62,7 +91,7 @@ final class CurrentActivity: AppFeature {
     put(state, now)
   }
 
-  func resign(_ id: Identifier, _ reason: SaveReason, _ now: Moment) {
+  private func resign(_ id: Identifier, _ reason: SaveReason, _ now: Moment) {
     guard let former = current, former.id == id else { return }
     current = nil
     resign(former, reason, now)
@@ -92,7 +121,9 @@ final class CurrentActivity: AppFeature {
   }
 
   func setForeground(_ isForeground: Bool, _ now: Moment) {
-    guard let id else { return }
+    let former = id
+    if isForeground { follow(now) }
+    guard let id, id == former else { return }
     if isForeground { become(id, now) } else { save(id, .leaving, now) }
   }
 
@@ -228,6 +259,15 @@ final class CurrentActivity: AppFeature {
   }
 
   var isIdle: Bool { current == nil }
+
+  var brokenInvariant: StaticString? {
+    guard !isOverridden else { return nil }
+    guard let first = responders.first else {
+      return id.map { responders.manages($0) } ?? false
+        ? "R4.3: a managed activity is current, and not of the chain" : nil
+    }
+    return first == id ? nil : "R4.3: the current activity is not that of the chain"
+  }
 }
 
 extension OfferDescription {

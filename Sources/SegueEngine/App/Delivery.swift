@@ -11,8 +11,10 @@ public enum Delivery: Sendable {
   /// True if registered with a hub, whose offers have all arrived.
   case connection(isReady: Bool)
   case offer(OfferEvent, Offer)
-  /// Answer with `AppEngine.saved`.
+  /// A save is due: call `AppEngine.saveBegan`, which says whom to ask, and answer with `AppEngine.saved`.
   case willSave(activity: Identifier, save: UInt64)
+  /// No responder has this managed activity any longer: call `AppEngine.decide` in its turn (R4.4).
+  case leftAlone(activity: Identifier)
   case wasContinued(activity: Identifier, Receipt)
   case continuationEnded(activity: Identifier, Receipt)
   /// A callback is due in this continuation: call `AppEngine.step` in its turn.

@@ -42,16 +42,18 @@ final class Saves: AppFeature {
   private let app: AppContext
   private let policy: SavePolicy
   private let incoming: IncomingContinuations
+  private let responders: Responders
   private var saves: [Save] = []
   private var nextNumber: UInt64 = 1
   private var snapshots: [Identifier: Snapshot] = [:]
   /// Results for continuations, until `takePulled`.
   private var pulled: [PulledState] = []
 
-  init(_ app: AppContext, _ policy: SavePolicy, _ incoming: IncomingContinuations) {
+  init(_ app: AppContext, _ policy: SavePolicy, _ incoming: IncomingContinuations, _ responders: Responders) {
     self.app = app
     self.policy = policy
     self.incoming = incoming
+    self.responders = responders
   }
 
   /// Brings the snapshot of an activity up to date (R2.2): if a save is due, clears the mark, runs will_save, and takes
@@ -74,7 +76,7 @@ final class Saves: AppFeature {
     }
     let mustSave = activity.needsSave || savesUnasked(activity, reason)
     if activity.needsSave { app.owner.setNeedsSave(false, of: id) }
-    if mustSave, app.owner.answersWillSave(id) {
+    if mustSave, responders.updates(id) || app.owner.answersWillSave(id) {
       saves.append(
         Save(number: nextNumber, activity: id, deadline: now.uptime + app.limits.save, waiting: reason.continuations))
       app.deliver(.willSave(activity: id, save: nextNumber))
@@ -101,10 +103,12 @@ final class Saves: AppFeature {
 
   // MARK: Answers
 
-  /// will_save begins: it may miss changes for receivers that ask later.
-  func began(_ number: UInt64) {
-    guard let index = index(of: number) else { return }
+  /// The host is asked from now on: it may miss changes for receivers that ask later.
+  /// - Returns: whom to ask; nil if the save was given up.
+  func began(_ number: UInt64) -> SavePlan? {
+    guard let index = index(of: number) else { return nil }
     saves[index].hasBegun = true
+    return responders.plan(for: saves[index].activity)
   }
 
   /// The activity of a will_save; nil if it was given up.
@@ -123,7 +127,7 @@ final class Saves: AppFeature {
   /// The app has answered a will_save: it could not bring the activity up to date (R2.4).
   func failed(_ number: UInt64) {
     guard let index = index(of: number) else { return }
-    app.log(.error, "will_save failed")
+    app.log(.error, "a save failed")
     abandon(at: index, SegueError(.handoffFailed, "the origin could not save, and has no older snapshot"))
   }
 
@@ -148,7 +152,7 @@ final class Saves: AppFeature {
 
   func tick(_ now: Moment) {
     while let index = saves.firstIndex(where: { $0.deadline <= now.uptime }) {
-      app.log(.error, "will_save was not answered within \(app.limits.save) ms")
+      app.log(.error, "a save was not answered within \(app.limits.save) ms")
       let error = SegueError(.remoteApplicationTimedOut, "the origin did not save in time, and has no older snapshot")
       abandon(at: index, error)
     }
@@ -181,6 +185,7 @@ final class Saves: AppFeature {
   /// Waiting continuations get the last snapshot, marked stale, or the error (R2.4).
   private func abandon(at index: Int, _ error: SegueError) {
     let save = saves.remove(at: index)
+    app.owner.gaveUpSave(save.number, of: save.activity)
     // The activity still needs saving.
     app.owner.setNeedsSave(true, of: save.activity)
     let snapshot = snapshots[save.activity]

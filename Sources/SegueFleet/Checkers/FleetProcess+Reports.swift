@@ -59,6 +59,7 @@ extension FleetProcess {
       case .gone: trace("offer gone", offer.description.type, offer.description.title, on: offer.deviceName)
       }
     case .willSave: fleet.trace(name, "will_save")
+    case .leftAlone: fleet.trace(name, "left alone")
     case .wasContinued(_, let receipt):
       complain(obligations.receive(wasContinued: receipt.continuation))
       fleet.trace(name, "was_continued", text: "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")

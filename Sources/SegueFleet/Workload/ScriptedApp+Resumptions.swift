@@ -11,8 +11,9 @@ extension ScriptedApp {
   }
 
   func releaseKept(_ index: Int) {
-    let id = kept.remove(at: index).id
+    let id = kept[index].id
     process.does("releases what it has continued")
+    drop(id)
     perform { $0.invalidate(id, $1) }
   }
 

@@ -15,6 +15,8 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   private var activities: [KnownActivity] = []
   /// What it has continued: ScriptedApp+Resumptions.swift.
   var kept: [KnownActivity] = []
+  /// Its windows: ScriptedApp+Responders.swift.
+  var responders = ScriptedResponders()
 
   // How it answers.
   var answersSaves = true
@@ -113,10 +115,19 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   }
 
   func invalidate(_ index: Int) {
-    let id = activities.remove(at: index).id
+    let id = activities[index].id
     process.does("invalidates")
-    observe(.activity(id, nil))
+    drop(id)
     perform { $0.invalidate(id, $1) }
+  }
+
+  /// An activity is invalidated: its own, or one that it keeps.
+  func drop(_ id: Identifier) {
+    responders.forget(id)
+    kept.removeAll { $0.id == id }
+    guard let index = activities.firstIndex(where: { $0.id == id }) else { return }
+    activities.remove(at: index)
+    observe(.activity(id, nil))
   }
 
   func change(_ index: Int, _ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
@@ -303,12 +314,18 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     case .connection(let isReady):
       if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
       self.isReady = isReady
+    case .leftAlone(let activity): decide(activity)
     case .explanation, .linked, .linkEnded, .log: break
     }
   }
 
   private func run(_ save: UInt64, of activity: Identifier) {
-    perform { engine, _ in engine.saveBegan(save) }
+    perform { engine, _ in
+      guard let plan = engine.saveBegan(save) else { return }
+      if plan.responders.map({ $0.number }) != responders.plan(for: activity) {
+        process.complain("R4.2: a save asks others than the responders of the activity, or in another order")
+      }
+    }
     if let known = known(activity) {
       if known.saves == 0, case .whenNeeded = savePolicy {
         process.complain("R2.2: will_save, and nothing needs saving")
@@ -372,6 +389,9 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   private func known(_ id: Identifier) -> KnownActivity? {
     activities.first { $0.id == id } ?? kept.first { $0.id == id }
   }
+
+  /// Those of its own, then those of what it keeps.
+  var activityIdentifiers: [Identifier] { (activities + kept).map { $0.id } }
 
   /// The identifier of an activity of its own.
   func identifier(of index: Int) -> Identifier { activities[index].id }

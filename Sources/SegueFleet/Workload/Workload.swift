@@ -18,6 +18,7 @@ public class Workload {
   /// Chance of the agents: workloads without any are what they would be if there were none.
   private var agentChance: AgentChance
   private var resumptionChance: ResumptionChance
+  private var responderChance: ResponderChance
 
   static let types = ["com.example.note", "com.example.mail"]
 
@@ -38,6 +39,7 @@ public class Workload {
     random = SeededRandom(seed: fleet.seed ^ 0x5e90_e5e9_0e5e_90e5)
     agentChance = AgentChance(seed: fleet.seed)
     resumptionChance = ResumptionChance(seed: fleet.seed)
+    responderChance = ResponderChance(seed: fleet.seed)
   }
 
   func start(_ count: Int) throws(SegueError) {
@@ -91,6 +93,7 @@ public class Workload {
       app.moves = false
       app.numberOnSave = nil
       app.readsStreams = true
+      app.releaseResponders()
       app.answer()
     }
   }
@@ -145,6 +148,7 @@ public class Workload {
     }
     agentChance.act(on: devices)
     try resumptionChance.act(on: apps, nextNumber)
+    responderChance.act(on: apps)
     fleet.advance(pause())
   }
 

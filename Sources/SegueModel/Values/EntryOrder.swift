@@ -1,6 +1,6 @@
 /// The order of the elements of a set, or of the entries of a dictionary by their keys.
 enum EntryOrder {
-  private struct Entry {
+  struct Entry {
     let start: Int
     /// Offset after the element or key.
     let keyEnd: Int
@@ -29,10 +29,7 @@ enum EntryOrder {
       let next = first + width < marks.count ? Int(marks[first + width]) : end
       return Entry(start: Int(marks[first]), keyEnd: width == 2 ? Int(marks[first + 1]) : next, end: next)
     }
-    func compare(_ left: Entry, _ right: Entry) -> Int {
-      ByteOrder.compare(
-        base + left.start, left.keyEnd &- left.start, base + right.start, right.keyEnd &- right.start)
-    }
+    func compare(_ left: Entry, _ right: Entry) -> Int { Self.compare(UnsafeRawPointer(base), left, right) }
     var last = entry(0)
     var ascending = 1
     while ascending < count {
@@ -43,7 +40,7 @@ enum EntryOrder {
     }
     if ascending == count { return nil }
     return withUnsafeTemporaryAllocation(of: Entry.self, capacity: count) { room in
-      var entries = room
+      let entries = room
       for index in 0..<count { entries.initializeElement(at: index, to: entry(index)) }
       if count <= insertionLimit {
         // Invariant: the items before `ascending` are in order, and no two of them are equal.
@@ -60,7 +57,7 @@ enum EntryOrder {
           entries[place] = moved
         }
       } else {
-        entries.sort { compare($0, $1) < 0 }
+        sort(UnsafeRawPointer(base), entries)
         for index in 1..<count where compare(entries[index - 1], entries[index]) == 0 {
           let later = entries[index].start > entries[index - 1].start ? entries[index] : entries[index - 1]
           return later.start..<later.keyEnd
@@ -68,6 +65,22 @@ enum EntryOrder {
       }
       rearrange(base, entries, first: Int(marks[0]), end: end)
       return nil
+    }
+  }
+
+  /// Compares two elements or keys. Offsets count from `base`.
+  @inline(__always)
+  static func compare(_ base: UnsafeRawPointer, _ left: Entry, _ right: Entry) -> Int {
+    ByteOrder.compare(base + left.start, left.keyEnd &- left.start, base + right.start, right.keyEnd &- right.start)
+  }
+
+  /// Sorts entries by their keys; equal ones keep the order of their offsets.
+  @inline(never)
+  static func sort(_ base: UnsafeRawPointer, _ entries: UnsafeMutableBufferPointer<Entry>) {
+    var entries = entries
+    entries.sort { left, right in
+      let order = compare(base, left, right)
+      return order == 0 ? left.start < right.start : order < 0
     }
   }
 

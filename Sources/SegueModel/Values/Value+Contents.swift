@@ -139,33 +139,3 @@ extension Value {
     }
   }
 }
-
-extension Value {
-  /// A dictionary with the entries of this one and of another; for the same key, the new one's value stays (R1.10).
-  /// Throws WRONG_KIND if one of them is not a dictionary, LIMIT_EXCEEDED if the result is too large.
-  public func merging(_ entries: Value) throws(SegueError) -> Value {
-    guard let old = self.entries, let new = entries.entries else {
-      throw SegueError(.wrongKind, "only dictionaries can be merged")
-    }
-    var writer = ValueWriter()
-    try writer.begin(.dictionary)
-    var index = 0
-    for entry in old {
-      while index < new.count, new[index].key < entry.key {
-        try writer.put(new[index].key)
-        try writer.put(new[index].value)
-        index += 1
-      }
-      let isReplaced = index < new.count && new[index].key == entry.key
-      try writer.put(entry.key)
-      try writer.put(isReplaced ? new[index].value : entry.value)
-      if isReplaced { index += 1 }
-    }
-    for entry in new[index...] {
-      try writer.put(entry.key)
-      try writer.put(entry.value)
-    }
-    try writer.end()
-    return try writer.finish()
-  }
-}

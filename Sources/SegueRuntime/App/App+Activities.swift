@@ -35,16 +35,6 @@ extension App {
     withExtendedLifetime(gone) {}
   }
 
-  func saveBegan(_ number: UInt64) {
-    monitor.lock()
-    engine?.saveBegan(number)
-    monitor.unlock()
-  }
-
-  func saveFailed(_ number: UInt64) { performIfOpen { $0.saveFailed(number, $1) } }
-
-  func saved(_ number: UInt64) { performIfOpen { $0.saved(number, $1) } }
-
   public func setForeground(_ isForeground: Bool) throws(SegueError) {
     try perform { $0.setForeground(isForeground, $1) }
   }
@@ -54,12 +44,15 @@ extension App {
 extension App: ActivitySource {
   public func activity(_ id: Identifier) -> Activity? { activities[id]?.validState }
   public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.setNeedsSaveQuietly(needsSave) }
+  public func gaveUpSave(_ number: UInt64, of id: Identifier) { activities[id]?.giveUpSaving(number) }
   public func lastChange(of id: Identifier) -> Int64 { activities[id]?.changedAt ?? 0 }
   public func continuation(of id: Identifier) -> Identifier? { activities[id]?.continuedFrom?.continuation }
   public func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
     activities.kept(by: continuation)
   }
-  public func answersWillSave(_ id: Identifier) -> Bool { activities.delegate(of: id)?.answersWillSave ?? false }
+  public func answersWillSave(_ id: Identifier) -> Bool {
+    hasDidUpdate || activities.delegate(of: id)?.answersWillSave ?? false
+  }
   public func takesStreams(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesStreams ?? false }
   public func takesRequests(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesRequests ?? false }
   public func streamEnd(_ id: Identifier) -> StreamStatus { streams[id]?.end ?? .aborted(0) }

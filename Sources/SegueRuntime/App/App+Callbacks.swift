@@ -9,6 +9,8 @@ enum HostTask {
   case restoration(Continuation)
   /// Progress, or the end, of an attachment download.
   case download(AttachmentDownload)
+  /// The rest of a save, one of whose steps was answered later.
+  case save(SaveSequence)
 }
 
 /// Turns deliveries into callbacks. Each function is called with the app's lock and returns the work to do without it,
@@ -48,6 +50,7 @@ extension App: AppEngineOwner {
         return true
       }
     case .other(.download(let download)): return turn(of: download)
+    case .other(.save(let sequence)): return { sequence.run() }
     case .delivery(let delivery): return turn(of: delivery)
     }
   }
@@ -67,7 +70,8 @@ extension App: AppEngineOwner {
         }
           ?? false
       }
-    case .willSave(let id, let number): return willSave(id, number)
+    case .willSave(let id, let number): return save(id, number)
+    case .leftAlone(let id): return leftAlone(id)
     case .wasContinued(let id, let receipt):
       continuedActivity = activities[id]
       return tell(id) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
@@ -114,30 +118,6 @@ extension App: AppEngineOwner {
   ) -> CallbackInvocation {
     guard let activity, let delegate = activities.delegate(of: activity) else { return Self.nothing }
     return { delegate.call { body(delegate, activity) } ?? false }
-  }
-
-  private func willSave(_ id: Identifier, _ number: UInt64) -> CallbackInvocation {
-    guard let activity = activities[id] else {
-      // The activity was invalidated, and its save with it; the engine need not wait.
-      return {
-        self.saved(number)
-        return false
-      }
-    }
-    let save = PendingSave(app: self, activity: activity, number: number)
-    guard let delegate = activities.delegate(of: activity) else {
-      return {
-        save.answer()
-        return false
-      }
-    }
-    return {
-      save.begin()
-      let reply = delegate.call { delegate.willSave(activity, save) }
-      let isAnsweredLater = if case .later? = reply { true } else { false }
-      save.returned(isAnsweredLater: isAnsweredLater)
-      return reply != nil
-    }
   }
 
   // MARK: Continuations

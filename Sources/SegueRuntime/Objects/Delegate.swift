@@ -42,7 +42,7 @@ open class Delegate: Handled {
     return result
   }
 
-  public final override func lastHandleReleased() {
+  open override func lastHandleReleased() {
     lock.withLock { isDetached = true }
     destroyIfDue()
   }
@@ -90,4 +90,7 @@ open class AppDelegate: Delegate {
   open func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? { nil }
   open func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? { nil }
   open func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool { false }
+  /// Whether `didUpdate` does anything.
+  open var answersDidUpdate: Bool { false }
+  open func didUpdate(_ app: App, _ activity: LiveActivity) -> Bool { false }
 }

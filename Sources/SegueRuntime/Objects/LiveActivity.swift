@@ -1,4 +1,5 @@
 import CLinux
+import SegueEngine
 import SegueModel
 import SegueTransport
 
@@ -17,11 +18,15 @@ public final class LiveActivity: Handled {
   private var delegate: ActivityDelegate?
   private var saving: Saving?
 
-  /// A will_save that runs, or will be answered later.
+  /// A save whose callbacks run, or will be answered later.
   private struct Saving {
     let number: UInt64
-    /// The thread of will_save; nil if it will be answered later, so that every thread counts (R1.7).
+    /// The thread of the callbacks; nil if one will be answered later, so that every thread counts (R1.7).
     var thread: pthread_t?
+    /// The `user_info` that only the save sees, until it ends (R4.2); nil: it writes into that of all.
+    var draft: UserInfoDraft?
+    /// The activity was replaced meanwhile, so the draft is of a former state.
+    var isObsolete = false
   }
 
   /// Throws INVALIDATED if the app is closed.
@@ -42,7 +47,10 @@ public final class LiveActivity: Handled {
     try app?.register(self)
   }
 
-  public override func lastHandleReleased() { invalidate() }
+  /// A managed activity lives as long as responders have it (R4.4).
+  public override func lastHandleReleased() {
+    if app?.manages(self) != true { invalidate() }
+  }
 
   // MARK: Properties
 
@@ -59,8 +67,28 @@ public final class LiveActivity: Handled {
     return read { $0.problems(at: now.date, containers) }
   }
 
+  /// A save sees what it has filled in so far, everybody else the former `user_info` (R4.2).
   public func read<Result>(_ body: (borrowing Activity) -> Result) -> Result {
-    lock.withLock { body(state) }
+    lock.withLock {
+      guard isSaving, saving?.draft != nil else { return body(state) }
+      var former = takeDraft()
+      defer { putDraft(&former) }
+      return body(state)
+    }
+  }
+
+  /// Puts the draft in the place of `user_info`. Called with the lock.
+  /// - Returns: the `user_info` of all.
+  private func takeDraft() -> Value? {
+    // No draft is larger than a value may be, so merging it cannot fail.
+    var userInfo = (try? saving?.draft?.userInfo()) ?? nil
+    state.exchangeUserInfo(&userInfo)
+    return userInfo
+  }
+
+  private func putDraft(_ former: inout Value?) {
+    state.exchangeUserInfo(&former)
+    saving?.draft?.set(former)
   }
 
   /// By itself, because `read` copies the whole activity.
@@ -69,16 +97,51 @@ public final class LiveActivity: Handled {
   /// Changes properties; after an error they are unchanged.
   public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let mustTell = try lock.withLock { () throws(SegueError) in
-      try state.update(whileSaving: isSaving, change)
+      try changeState(change)
       lastChange = now.uptime
       return isCurrent
     }
     if mustTell { app?.changed(self) }
   }
 
+  /// Called with the lock.
+  private func changeState(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
+    guard saving?.draft != nil else { return try state.update(whileSaving: isSaving, change) }
+    // A change of another thread counts in the draft, too: the save is to keep it.
+    if !isSaving {
+      var changed = state
+      try changed.update(whileSaving: false, change)
+      try changeDraft(change)
+      state = changed
+    } else {
+      try changeDraft(change)
+    }
+  }
+
+  private func changeDraft(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
+    var former = takeDraft()
+    defer { putDraft(&former) }
+    try state.update(whileSaving: true, change)
+  }
+
+  /// Merges entries into `user_info` (R1.10). A save gathers them, so that many additions take no longer than their
+  /// number says.
+  public func addUserInfoEntries(_ entries: Value, limit: Int) throws(SegueError) {
+    let isDraft = try lock.withLock { () throws(SegueError) in
+      guard isSaving, saving?.draft != nil else { return false }
+      try saving?.draft?.add(entries, limit: limit)
+      lastChange = now.uptime
+      return true
+    }
+    guard !isDraft else { return }
+    try update { (state) throws(SegueError) in try state.addUserInfoEntries(entries, limit: limit) }
+  }
+
   /// Takes over a state that has come back (R3.10). The engine learns it by the answer.
   func replace(with state: Activity) {
     lock.withLock {
+      // What a save has written and will write is of the former state.
+      saving?.isObsolete = true
       self.state.replace(with: state)
       lastChange = now.uptime
     }
@@ -184,19 +247,39 @@ public final class LiveActivity: Handled {
     }
   }
 
-  /// will_save is about to run on this thread; an unanswered earlier one no longer counts.
-  func beginSaving(_ number: UInt64) {
-    lock.withLock { saving = Saving(number: number, thread: pthread_self()) }
+  /// Callbacks of a save are about to run on this thread; an unanswered earlier save no longer counts. A managed
+  /// activity is filled apart: from nothing, if responders fill it (R4.2).
+  func beginSaving(_ number: UInt64, _ plan: SavePlan) {
+    lock.withLock {
+      saving = Saving(number: number, thread: pthread_self())
+      guard plan.isManaged else { return }
+      saving?.draft = UserInfoDraft(plan.responders.isEmpty ? state.userInfo : .emptyDictionary)
+    }
   }
 
-  /// will_save has returned, and will be answered later.
+  /// Callbacks of the save run on this thread again.
+  func resumeSaving(_ number: UInt64) {
+    lock.withLock { if saving?.number == number { saving?.thread = pthread_self() } }
+  }
+
+  /// A callback of the save has returned, and will be answered later.
   func continueSaving(_ number: UInt64) {
     lock.withLock { if saving?.number == number { saving?.thread = nil } }
   }
 
-  /// will_save has been answered.
-  func endSaving(_ number: UInt64) {
-    lock.withLock { if saving?.number == number { saving = nil } }
+  /// The engine has given the save up: what is to be answered later is over. A callback that runs still has its draft,
+  /// and what it writes there is forgotten.
+  func giveUpSaving(_ number: UInt64) {
+    lock.withLock { if saving?.number == number, saving?.thread == nil { saving = nil } }
+  }
+
+  /// The save has ended; its draft becomes the `user_info` of all, or is forgotten.
+  func endSaving(_ number: UInt64, keepsDraft: Bool) {
+    lock.withLock {
+      guard let ended = saving, ended.number == number else { return }
+      if keepsDraft, ended.draft != nil, !ended.isObsolete { _ = takeDraft() }
+      saving = nil
+    }
   }
 
   private var isSaving: Bool {

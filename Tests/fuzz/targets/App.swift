@@ -192,7 +192,8 @@ private final class App: AppEngineOwner {
     case .answered(let number, _, _):
       guard let index = requests.firstIndex(of: number) else { fatalError("it is over (R7.5)") }
       requests.remove(at: index)
-    case .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked, .streamAnswered, .streamCame,
+    case .leftAlone, .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked, .streamAnswered,
+      .streamCame,
       .streamEnded, .log:
       break
     }

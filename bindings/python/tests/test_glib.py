@@ -14,7 +14,7 @@ import segue.glib
 pytest.importorskip("gi", reason="needs python3-gi")
 with warnings.catch_warnings():  # it imports in a way that Python will drop
     warnings.simplefilter("ignore", ImportWarning)
-    from gi.repository import GLib
+    from gi.repository import GLib, GObject
 
 
 def test_a_main_loop_dispatches(opened: Opener, log: Log) -> None:
@@ -61,3 +61,20 @@ def test_detaching_leaves_the_app_to_others(opened: Opener) -> None:
     detach = segue.glib.attach(app)
     detach()
     app.ready().wait(PATIENCE)
+
+
+def test_an_object_of_glib_is_a_responder(opened: Opener) -> None:
+    class View(segue.ResponderMixin, GObject.Object):  # type: ignore[misc]
+        def update_user_activity_state(self, activity: segue.Activity) -> None:
+            activity.user_info["line"] = 7
+
+    app = opened()
+    view, window = View(), View()
+    view.next_user_activity_responder = window
+    window.user_activity = segue.Activity(app, TYPE)
+    app.main_responder = view
+    assert app.current_activity is window.user_activity
+    app.main_responder = None
+    while window.user_activity is not None and window.user_activity.user_info.get("line") != 7:
+        app.dispatch(PATIENCE)
+    assert window.user_activity is not None

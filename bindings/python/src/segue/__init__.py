@@ -30,6 +30,7 @@ from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending
 from ._reason import Reason
 from ._receipt import Outcome, Receipt
+from ._responder import Responder, ResponderMixin
 from ._stream import Stream, StreamReader, StreamWriter
 from ._user_info import UserInfo
 from ._values import decode_json, decode_value, describe_value, encode_json, encode_value
@@ -120,6 +121,8 @@ __all__ = [
     "Reason",
     "Receipt",
     "RemoteApplicationTimedOutError",
+    "Responder",
+    "ResponderMixin",
     "Restorable",
     "Set",
     "Status",

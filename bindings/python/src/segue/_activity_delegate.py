@@ -53,13 +53,8 @@ class _Save(_native.Handle):
     _noun = "save"
 
 
-@_native.trampoline(_table.WILL_SAVE, default=_REPLY_YES)
-def _will_save(owner: Owner, told: int, save: int) -> int:
-    activity = owner._activity(told)
-    handler = activity._handler("on_will_save")
-    app = activity._app
-    if handler is None or app is None:
-        return _REPLY_YES
+def answer_save(app: Any, save: int, handler: Callable[[], Any]) -> int:
+    """Runs a handler of a step of a save, now or later. Returns the reply to the library."""
     saving = _native.wrap(_Save, save, owned=False)
 
     def saved(value: Any, error: BaseException | None) -> None:
@@ -77,6 +72,16 @@ def _will_save(owner: Owner, told: int, save: int) -> int:
         app._failed(error)
         library.segue_save_fail(saving._handle)
     return _REPLY_LATER
+
+
+@_native.trampoline(_table.WILL_SAVE, default=_REPLY_YES)
+def _will_save(owner: Owner, told: int, save: int) -> int:
+    activity = owner._activity(told)
+    handler = activity._handler("on_will_save")
+    app = activity._app
+    if handler is None or app is None:
+        return _REPLY_YES
+    return answer_save(app, save, handler)
 
 
 @_native.trampoline(_table.RECEIPT)

@@ -30,6 +30,7 @@ from ._native import library
 from ._offer import Offer, OfferEvent
 from ._offer_events import OfferEvents
 from ._pending import Pending, Readiness
+from ._responder import ResponderMixin, set_main
 from ._unique import shown
 from ._values import taken
 from .errors import CancelledError, Error, InvalidArgumentError
@@ -61,6 +62,7 @@ class App(Dispatcher, AppCallbacks):
         on_will_continue(type, continuation)   a continuation begins (R3.1); True: the app shows progress
         on_continue(activity, continuation)    the activity has arrived (R3.4); False: not handled
         on_did_fail(type, error, continuation) the continuation failed; no other callback follows (R3.2)
+        on_did_update(activity)                the last word in a save of an activity (R4.2)
     and, for every activity of the app that has no callback of that name itself, continued ones too (R3.12):
         on_will_save(activity)                   bring the activity up to date: a save is due (R2.2)
         on_was_continued(activity, receipt)      another app continued it and restored everything (R3.6)
@@ -73,6 +75,9 @@ class App(Dispatcher, AppCallbacks):
     """
 
     _delegate: int | None = None
+    _hears_updates = False
+    """Whether the delegate has a callback for on_did_update."""
+    _main_responder: weakref.ref[ResponderMixin] | None = None
     _activity_delegate: int | None = None
     _activities_take: tuple[bool, ...] = ()
     """The callbacks that the delegate has."""
@@ -332,7 +337,27 @@ class App(Dispatcher, AppCallbacks):
     @property
     def current_activity(self) -> Activity | None:
         """The activity that the app offers."""
-        return self._current if self._current is not None and self._current.is_current else None
+        if self._current is not None and self._current.is_current:
+            return self._current
+        responder = self.main_responder
+        while responder is not None:
+            activity = responder.user_activity
+            if activity is not None:
+                return activity if activity.is_current else None
+            responder = responder.next_user_activity_responder
+        return None
+
+    @property
+    def main_responder(self) -> ResponderMixin | None:
+        """The responder that the user works in: where the chain starts whose first activity is current (R4.3). Set it
+        when the user turns to another window or view. Leave it when the app loses the focus: the user may be turning
+        to the receiver. It is not kept alive."""
+        return None if self._main_responder is None else self._main_responder()
+
+    @main_responder.setter
+    def main_responder(self, responder: ResponderMixin | None) -> None:
+        set_main(self, responder)
+        self._main_responder = None if responder is None else weakref.ref(responder)
 
     def describe(self) -> str:
         """Describes the app for people: identity, runtime folder, hub, offers, continuations, recent events."""
@@ -341,13 +366,18 @@ class App(Dispatcher, AppCallbacks):
     # ---- its callbacks ----
 
     def _set_delegate(self) -> None:
-        self._delegate = make_app_delegate(self)
+        former, self._delegate = self._delegate, make_app_delegate(self)
+        self._hears_updates = self._handler("on_did_update") is not None
         library.segue_app_set_delegate(self._handle, self._delegate)
+        if former is not None:
+            library.segue_app_delegate_release(former)
 
     def _hooked(self) -> None:
         """Sets a delegate for its activities once there is a handler; another one once there are more."""
         # What waits for the app comes once it has a handler for it (R3.8).
         library.segue_app_set_accepts_waiting(self._handle, self._handler("on_continue") is not None)
+        if self._handler("on_did_update") is not None and not self._hears_updates:
+            self._set_delegate()
         takes = takes_of(self)
         receipts = self._handler("on_was_continued") or self._handler("on_continuation_ended")
         former = self._activity_delegate

@@ -56,6 +56,12 @@ class AppCallbacks(Hooked):
         def on_did_fail(self, *args: Any, **kwargs: Any) -> Any: ...
 
         @overload
+        def on_did_update(self, activity: Activity, /) -> Any: ...
+        @overload
+        def on_did_update(self, handler: Handler1[Activity], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_did_update(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
         def on_will_save(self, activity: Activity, /) -> Any: ...
         @overload
         def on_will_save(self, handler: Handler1[Activity], /, *args: Any, **kwargs: Any) -> Any: ...
@@ -101,6 +107,10 @@ class AppCallbacks(Hooked):
         on_continue = hook("activity", "continuation", doc="The activity has arrived (R3.4). False: not handled.")
         on_did_fail = hook(
             "type", "error", "continuation", doc="A continuation failed; no other callback follows (R3.2)."
+        )
+        on_did_update = hook(
+            "activity",
+            doc="The last word in a save of an activity, after its on_will_save and its responders (R4.2).",
         )
         on_will_save = hook(
             "activity",

@@ -33,6 +33,7 @@ class Owner(Host, Protocol):
 
 
 def make_app_delegate(app: Owner) -> int:
+    """Creates a delegate that calls the handlers of an app. Whether did_update has one makes a difference (R2.9)."""
     context = _native.new_context(weakref.ref(app))
     delegate = _native.created(library.segue_app_delegate_create, context, _native.destroy)
     library.segue_app_delegate_on_offer(delegate, _on_offer)
@@ -40,6 +41,8 @@ def make_app_delegate(app: Owner) -> int:
     library.segue_app_delegate_on_will_continue(delegate, _on_will_continue)
     library.segue_app_delegate_on_continue(delegate, _on_continue)
     library.segue_app_delegate_on_did_fail(delegate, _on_did_fail)
+    if app._handler("on_did_update") is not None:
+        library.segue_app_delegate_on_did_update(delegate, _on_did_update)
     return delegate
 
 
@@ -72,3 +75,10 @@ def _on_continue(app: Owner, _: int, activity: int, continuation: int) -> int:
 def _on_did_fail(app: Owner, _: int, type: int, length: int, error: int, continuation: int) -> None:
     attempt = continuation_of(app, continuation, owned=False)
     app._did_fail(_native.read_text(type, length), _native.error_from(error), attempt)
+
+
+@_native.trampoline(_table.DID_UPDATE)
+def _on_did_update(app: Owner, _: int, activity: int) -> None:
+    handler = app._handler("on_did_update")
+    if handler is not None:
+        app._finish_later(handler(app._activity(activity)))

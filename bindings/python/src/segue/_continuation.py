@@ -19,6 +19,7 @@ from ._host import Host
 from ._native import library
 from ._offer import Offer
 from ._pending import Pending
+from ._responder import ResponderMixin
 from .errors import Error, RemoteApplicationTimedOutError
 
 RestoreState = Callable[[Activity], Any]
@@ -107,8 +108,8 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def restore(self, restorables: Iterable[Restorable | RestoreState | Any]) -> None:
         """The restoration handler (R3.4): call it inside `on_continue` or later, at most once. Each object is a
-        `Restorable`, has a method `restore_state(activity)`, or is such a function. If called before the answer, the
-        results count for the outcome."""
+        `Restorable`, a responder, has a method `restore_state(activity)`, or is such a function. If called before the
+        answer, the results count for the outcome."""
         if not isinstance(restorables, Iterable) or isinstance(restorables, (str, bytes)):
             raise _arguments.wrong("restorables", restorables, "several objects")
         made = [_restorable_of(each) for each in restorables]
@@ -195,6 +196,8 @@ def continuation_of(app: Host, handle: int, owned: bool) -> Continuation:
 def _restorable_of(each: Restorable | RestoreState | Any) -> Restorable:
     if isinstance(each, Restorable):
         return each
+    if isinstance(each, ResponderMixin) and each._overrides("restore_user_activity_state"):
+        return Restorable(each.restore_user_activity_state)
     restore_state = getattr(each, "restore_state", each)
     if not callable(restore_state):
         raise _arguments.wrong("one of restorables", each, "restorable")

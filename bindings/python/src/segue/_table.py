@@ -64,6 +64,7 @@ STREAM_RESULT = CFUNCTYPE(None, Address, Handle, Int32, UInt32)
 RESPONSE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 PROGRESS = CFUNCTYPE(None, Address, Handle, UInt64, UInt64)
 FETCHED = CFUNCTYPE(None, Address, Handle, Handle)
+DID_UPDATE = CFUNCTYPE(None, Address, Handle, Handle)
 
 CALLBACKS: dict[str, Any] = {
     "segue_destroy": DESTROY,
@@ -87,6 +88,7 @@ CALLBACKS: dict[str, Any] = {
     "segue_response_function": RESPONSE,
     "segue_progress_function": PROGRESS,
     "segue_fetched_function": FETCHED,
+    "segue_did_update_function": DID_UPDATE,
 }
 """The callback types of the header by name."""
 
@@ -358,5 +360,13 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_activity_access_begin", (Handle, Bytes, Size, UInt32, Address, Address), Status),
     ("segue_access_end", (Handle,), Status),
     ("segue_access_release", (Handle,), Status),
+    ("segue_responder_create", (Handle, WILL_SAVE, RESTORE_STATE, Address, DESTROY, Address), Status),
+    ("segue_responder_release", (Handle,), Status),
+    ("segue_responder_set_activity", (Handle, Handle), Status),
+    ("segue_responder_get_activity", (Handle, Address), Status),
+    ("segue_responder_set_next", (Handle, Handle), Status),
+    ("segue_responder_get_restorable", (Handle, Address), Status),
+    ("segue_app_set_main_responder", (Handle, Handle), Status),
+    ("segue_app_delegate_on_did_update", (Handle, DID_UPDATE), Status),
 )
 """Name, types of the arguments, type of the result."""

@@ -1,0 +1,188 @@
+import SegueModel
+
+/// A responder in the engine of its app: which activity it has, and what follows it in the chain (R4.1, R4.3).
+public final class Responder {
+  /// The same in no other call of `AppEngine.addResponder`.
+  public let number: UInt64
+  /// The host's object; valid until the responder is removed, which its owner does before it lets the object go.
+  public unowned(unsafe) let host: AnyObject
+  fileprivate let updates: Bool
+  fileprivate var managed: ManagedActivity?
+  fileprivate var next: Responder?
+  fileprivate var isRemoved = false
+  /// The last plan in whose chain it was.
+  fileprivate var lastPlan: UInt64 = 0
+
+  init(_ number: UInt64, _ host: AnyObject, updates: Bool) {
+    self.number = number
+    self.host = host
+    self.updates = updates
+  }
+
+  fileprivate var following: Responder? { next.flatMap { $0.isRemoved ? nil : $0 } }
+
+  /// It has no activity any longer, and no place in a chain. For its owner, once the engine is gone.
+  public func leave() {
+    isRemoved = true
+    managed = nil
+    next = nil
+  }
+}
+
+/// An activity that responders have, or had until the next delivery.
+private final class ManagedActivity {
+  let id: Identifier
+  /// In the order in which it was given to them.
+  var responders: [Responder] = []
+  /// How many of them have `update_state`.
+  var updating = 0
+  /// Whether `leftAlone` is delivered, and not yet decided (R4.4).
+  var isUndecided = false
+
+  init(_ id: Identifier) { self.id = id }
+}
+
+/// What a save of an activity asks (R4.2).
+public struct SavePlan {
+  /// Whether responders have the activity: `user_info` is then filled apart, and replaced only if all goes well.
+  public let isManaged: Bool
+  /// The responders to ask for their state, in this order. If there are any, `user_info` is emptied first.
+  public let responders: [Responder]
+}
+
+/// The responders of an app: which activity each has, and the chain that decides which one is current (R4).
+///
+/// Plain state, without effects on other features: `CurrentActivity.follow` acts on it.
+final class Responders: AppFeature {
+  private let app: AppContext
+  private var managed: [ManagedActivity] = []
+  /// The responder where the chain starts.
+  private var main: Responder?
+  private var plans: UInt64 = 0
+
+  init(_ app: AppContext) { self.app = app }
+
+  // MARK: For the app
+
+  func add(_ host: AnyObject, updates: Bool) -> Responder { Responder(app.takeNumber(), host, updates: updates) }
+
+  /// Its activity is free, and chains that lead to it end there.
+  func remove(_ responder: Responder) {
+    detach(responder)
+    responder.leave()
+    if main === responder { main = nil }
+  }
+
+  /// Gives it an activity in place of the former one; nil: none (R4.1). No effect if that was invalidated.
+  func set(_ activity: Identifier?, of responder: Responder) {
+    guard !responder.isRemoved, responder.managed?.id != activity else { return }
+    if let activity, app.owner.activity(activity) == nil { return }
+    detach(responder)
+    guard let activity else { return }
+    let found = find(activity) ?? ManagedActivity(activity)
+    if found.responders.isEmpty, !found.isUndecided { managed.append(found) }
+    found.responders.append(responder)
+    if responder.updates { found.updating += 1 }
+    responder.managed = found
+  }
+
+  private func detach(_ responder: Responder) {
+    guard let left = responder.managed.take() else { return }
+    left.responders.removeAll { $0 === responder }
+    if responder.updates { left.updating -= 1 }
+    guard left.responders.isEmpty, !left.isUndecided else { return }
+    left.isUndecided = true
+    app.deliver(.leftAlone(activity: left.id))
+  }
+
+  /// Continues the chain behind it; nil ends it there (R4.3).
+  /// - Returns: the error for a loop, or nil.
+  func setNext(_ next: Responder?, of responder: Responder) -> SegueError? {
+    var found = next
+    while let here = found {
+      guard here !== responder else {
+        return SegueError(.invalidArgument, "next: leads back to the responder, in a loop")
+      }
+      found = here.following
+    }
+    if !responder.isRemoved { responder.next = next }
+    return nil
+  }
+
+  func setMain(_ responder: Responder?) { main = responder.flatMap { $0.isRemoved ? nil : $0 } }
+
+  func activity(of responder: Responder) -> Identifier? { responder.managed?.id }
+
+  /// Whether an activity is left alone at its turn, and so ends (R4.4).
+  func decide(_ activity: Identifier) -> Bool {
+    guard let found = find(activity) else { return false }
+    found.isUndecided = false
+    return found.responders.isEmpty
+  }
+
+  /// The activity was invalidated: no responder has it any longer.
+  func remove(activity: Identifier) {
+    guard let index = managed.firstIndex(where: { $0.id == activity }) else { return }
+    release(managed.remove(at: index))
+  }
+
+  private func release(_ gone: ManagedActivity) {
+    for responder in gone.responders { responder.managed = nil }
+    gone.responders = []
+  }
+
+  // MARK: For other features
+
+  private func find(_ activity: Identifier) -> ManagedActivity? { managed.first { $0.id == activity } }
+
+  func manages(_ activity: Identifier) -> Bool { find(activity) != nil }
+
+  /// Whether some responders have it and `update_state`.
+  func updates(_ activity: Identifier) -> Bool { (find(activity)?.updating ?? 0) > 0 }
+
+  /// Whether a responder has that activity and `update_state`.
+  func updates(_ activity: Identifier, _ responder: Responder) -> Bool {
+    responder.updates && responder.managed?.id == activity
+  }
+
+  /// The activity of the first responder in the chain that has one (R4.3).
+  var first: Identifier? {
+    var next = main
+    while let here = next {
+      if let found = here.managed { return found.id }
+      next = here.following
+    }
+    return nil
+  }
+
+  /// Responders in the order in which they were attached; those of the main chain last, outermost first, so that the
+  /// focused one wins (R4.2).
+  func plan(for activity: Identifier) -> SavePlan {
+    guard let found = find(activity) else { return SavePlan(isManaged: false, responders: []) }
+    plans += 1
+    var chain: [Responder] = []
+    var next = found.updating > 0 ? main : nil
+    while let here = next {
+      here.lastPlan = plans
+      if updates(activity, here) { chain.append(here) }
+      next = here.following
+    }
+    var all: [Responder] = []
+    all.reserveCapacity(found.updating)
+    for responder in found.responders where responder.updates && responder.lastPlan != plans { all.append(responder) }
+    while let outermost = chain.popLast() { all.append(outermost) }
+    return SavePlan(isManaged: true, responders: all)
+  }
+
+  // MARK: Life cycle
+
+  func close(_ error: SegueError, _ now: Moment) {
+    for gone in managed { release(gone) }
+    managed = []
+    main = nil
+  }
+
+  var leak: StaticString? {
+    managed.contains { app.owner.activity($0.id) == nil } ? "app: a responder has an activity that is gone" : nil
+  }
+}
