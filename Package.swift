@@ -55,7 +55,7 @@ let package = Package(
     module("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
     module("SegueRouting", imports: ["SegueModel"]),
     module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"], links: ["expat"]),
-    module("SegueStore", imports: ["SegueModel", "CLinux", "CSQLite"], links: ["sqlite3"]),
+    module("SegueStore", imports: ["SegueModel", "SegueEngine", "CLinux", "CSQLite"], links: ["sqlite3"]),
     module(
       "SegueRuntime",
       imports: [
@@ -95,7 +95,7 @@ let package = Package(
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "ManifestTests", dependencies: ["SegueManifests", "SegueRouting"]),
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
-        .testTarget(name: "FleetTests", dependencies: ["SegueFleet"]),
+        .testTarget(name: "FleetTests", dependencies: ["SegueFleet", "SegueStore"]),
         .testTarget(
           name: "StoreTests", dependencies: ["SegueStore", "StoreProbe", "CLinux", "CSQLite"], exclude: ["disk.c"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),

@@ -228,7 +228,7 @@ extension InboxService: AgentOwner {
       }
     } catch {
       Log.write(.error, "\(error.message)")
-      guard let reply = InboxJobs.refusal(of: request, error) else { return }
+      let reply = InboxJobs.refusal(of: request, error)
       loop.post { [self] in stored(reply, of: request) }
     }
   }

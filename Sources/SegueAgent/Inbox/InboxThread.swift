@@ -4,8 +4,8 @@ import SegueStore
 import SegueTransport
 
 /// The thread that uses the inbox: what waits for the disk does not stop the hub (docs/agent.md). It does its jobs in
-/// their order. All but `perform` on the inbox is for the loop.
-final class InboxThread: @unchecked Sendable {
+/// their order. All but `InboxHolder` is for the loop.
+final class InboxThread: InboxHolder, @unchecked Sendable {
   /// The most bytes of documents that wait for the disk.
   static let bytesLimit = 64 * 1024 * 1024
   /// The most jobs that wait.
@@ -81,7 +81,12 @@ final class InboxThread: @unchecked Sendable {
     inbox = nil
   }
 
-  /// Uses the inbox, in a job. A damaged one is opened again, which sets it aside.
+  // MARK: In a job
+
+  var date: Double { Clock.now.date }
+
+  func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
+
   func perform<Result>(_ body: (Inbox) throws(SegueError) -> Result) throws(SegueError) -> Result {
     do throws(SegueError) {
       return try body(try opened())

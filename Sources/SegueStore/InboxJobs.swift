@@ -1,46 +1,52 @@
 import SegueEngine
 import SegueModel
-import SegueRouting
-import SegueRuntime
-import SegueStore
-import SegueTransport
 
-/// What the engine asks of the inbox, done by the inbox's thread.
-enum InboxJobs {
-  /// - Returns: nil if the request has no reply.
-  static func run(_ request: InboxRequest, _ thread: InboxThread) -> InboxReply? {
+/// Who has the inbox open. Each call may wait for the disk.
+public protocol InboxHolder: AnyObject {
+  /// Seconds since 1970.
+  var date: Double { get }
+  /// Uses the inbox, which is opened when it is needed. A damaged one is opened again, which sets it aside.
+  func perform<Result>(_ body: (Inbox) throws(SegueError) -> Result) throws(SegueError) -> Result
+  /// Reports what has no reply.
+  func log(_ severity: Severity, _ message: DiagnosticText)
+}
+
+/// What the agent's engine asks of the inbox.
+public enum InboxJobs {
+  /// - Returns: nil if the request has no reply now.
+  public static func run<Holder: InboxHolder>(_ request: InboxRequest, _ holder: Holder) -> InboxReply? {
     switch request {
-    case .open: return .opened(result { () throws(SegueError) in try open(thread) })
+    case .open: return .opened(result { () throws(SegueError) in try open(holder) })
     case .put(let record):
-      return .put(record.continuation, failure { () throws(SegueError) in try put(record, thread) })
+      return .put(record.continuation, failure { () throws(SegueError) in try put(record, holder) })
     case .begin(let app, let bundle, let tried):
-      return .begun(app: app, result { () throws(SegueError) in try begin(bundle, tried, thread) })
+      return .begun(app: app, result { () throws(SegueError) in try begin(bundle, tried, holder) })
     case .load(let id, let app):
-      return .loaded(id, app: app, result { () throws(SegueError) in try load(id, thread) })
+      return .loaded(id, app: app, result { () throws(SegueError) in try load(id, holder) })
     case .end(let id, let isCrash):
-      note { () throws(SegueError) in
-        try thread.perform { inbox throws(SegueError) in
+      let error = failure { () throws(SegueError) in
+        try holder.perform { inbox throws(SegueError) in
           _ = try inbox.endDelivery(id, isCrash ? .crashed : .unanswered)
         }
       }
-      return nil
+      return error.map { .refused($0) }
     case .acknowledge(let id, let app, let receipt):
-      return .acknowledged(id, app: app, result { () throws(SegueError) in try acknowledge(receipt, thread) })
+      return .acknowledged(id, app: app, result { () throws(SegueError) in try acknowledge(receipt, holder) })
     case .decide(let receipt):
       let result = result { () throws(SegueError) in
-        try thread.perform { inbox throws(SegueError) in try inbox.decide(receipt) }
+        try holder.perform { inbox throws(SegueError) in try inbox.decide(receipt) }
       }
       return .decided(receipt.continuation, result)
     case .confirm(let id):
-      note { () throws(SegueError) in
-        try thread.perform { inbox throws(SegueError) in _ = try inbox.confirmReceipt(id) }
+      let error = failure { () throws(SegueError) in
+        try holder.perform { inbox throws(SegueError) in _ = try inbox.confirmReceipt(id) }
       }
-      return nil
+      return error.map { .refused($0) }
     }
   }
 
   /// The reply if the request cannot even be queued.
-  static func refusal(of request: InboxRequest, _ error: SegueError) -> InboxReply? {
+  public static func refusal(of request: InboxRequest, _ error: SegueError) -> InboxReply {
     switch request {
     case .open: .opened(.failure(error))
     case .put(let record): .put(record.continuation, error)
@@ -48,13 +54,13 @@ enum InboxJobs {
     case .load(let id, let app): .loaded(id, app: app, .failure(error))
     case .acknowledge(let id, let app, _): .acknowledged(id, app: app, .failure(error))
     case .decide(let receipt): .decided(receipt.continuation, .failure(error))
-    case .end, .confirm: nil
+    case .end, .confirm: .refused(error)
     }
   }
 
-  private static func open(_ thread: InboxThread) throws(SegueError) -> [OwedReceipt] {
-    try thread.perform { inbox throws(SegueError) in
-      _ = try inbox.expire(at: Clock.now.date)
+  private static func open(_ holder: some InboxHolder) throws(SegueError) -> [OwedReceipt] {
+    try holder.perform { inbox throws(SegueError) in
+      _ = try inbox.expire(at: holder.date)
       var owed: [OwedReceipt] = []
       for receipt in try inbox.unconfirmedReceipts() {
         if let source = try inbox.source(of: receipt.continuation) {
@@ -66,17 +72,17 @@ enum InboxJobs {
   }
 
   private static func begin(
-    _ bundle: String, _ tried: [Identifier], _ thread: InboxThread
+    _ bundle: String, _ tried: [Identifier], _ holder: some InboxHolder
   ) throws(SegueError) -> InboxItem? {
-    try thread.perform { inbox throws(SegueError) in
-      guard let entry = try inbox.beginDelivery(to: bundle, except: tried, at: Clock.now.date) else { return nil }
+    try holder.perform { inbox throws(SegueError) in
+      guard let entry = try inbox.beginDelivery(to: bundle, except: tried, at: holder.date) else { return nil }
       return InboxItem(
         continuation: entry.continuation, offer: entry.offer, isStale: entry.isStale,
         isRedelivered: entry.isRedelivered)
     }
   }
 
-  private static func put(_ record: InboxRecord, _ thread: InboxThread) throws(SegueError) {
+  private static func put(_ record: InboxRecord, _ holder: some InboxHolder) throws(SegueError) {
     var attachments: [AttachmentContent] = []
     for attachment in record.attachments {
       attachments.append(AttachmentContent(name: attachment.name, size: attachment.size, source: .origin))
@@ -84,15 +90,15 @@ enum InboxJobs {
     let entry = IncomingEntry(
       continuation: record.continuation, app: record.app, offer: record.offer, isStale: record.isStale,
       document: record.document, attachments: attachments)
-    _ = try thread.perform { inbox throws(SegueError) in
-      let now = Clock.now.date
+    _ = try holder.perform { inbox throws(SegueError) in
+      let now = holder.date
       _ = try inbox.expire(at: now)
       return try inbox.put(entry, at: now)
     }
   }
 
-  private static func load(_ id: Identifier, _ thread: InboxThread) throws(SegueError) -> [UInt8] {
-    try thread.perform { inbox throws(SegueError) in
+  private static func load(_ id: Identifier, _ holder: some InboxHolder) throws(SegueError) -> [UInt8] {
+    try holder.perform { inbox throws(SegueError) in
       guard let entry = try inbox.entry(id) else {
         throw SegueError(.notFound, "the entry was dropped, or has expired")
       }
@@ -101,14 +107,14 @@ enum InboxJobs {
   }
 
   /// - Returns: the receipt, if it goes to the origin.
-  private static func acknowledge(_ receipt: Receipt, _ thread: InboxThread) throws(SegueError) -> OwedReceipt? {
-    try thread.perform { inbox throws(SegueError) in
+  private static func acknowledge(_ receipt: Receipt, _ holder: some InboxHolder) throws(SegueError) -> OwedReceipt? {
+    try holder.perform { inbox throws(SegueError) in
       guard let entry = try inbox.entry(receipt.continuation) else { return nil }
       guard Text.isSame(entry.app, receipt.receiver.bundleIdentifier) else {
-        Log.write(.error, "\(receipt.receiver.bundleIdentifier) has answered what waits for \(entry.app)")
+        holder.log(.error, "\(receipt.receiver.bundleIdentifier) has answered what waits for \(entry.app)")
         return nil
       }
-      let now = Clock.now.date
+      let now = holder.date
       try inbox.acknowledge(receipt.continuation, at: now)
       if receipt.outcome == .restored { try inbox.markUsed(entry.app, at: now) }
       guard try inbox.decide(receipt) else { return nil }
@@ -129,9 +135,5 @@ enum InboxJobs {
     } catch {
       return error
     }
-  }
-
-  private static func note(_ body: () throws(SegueError) -> Void) {
-    if let error = failure(body) { Log.write(.error, "inbox: \(error.message)") }
   }
 }
