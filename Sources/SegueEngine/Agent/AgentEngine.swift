@@ -51,14 +51,14 @@ public final class AgentEngine: HubParticipant {
   public func stored(_ reply: InboxReply, of request: InboxRequest, _ now: Moment) {
     switch reply {
     case .opened(.success(let receipts)): for receipt in receipts { starts.report(receipt, now) }
-    case .opened(.failure(let error)): agent.app.log(.error, "no inbox: \(error.message)")
     case .put(let id, let error): starts.put(id, error, now)
-    case .begun(let app, let result): deliveries.begun(app, result, now)
+    case .begun(let app, let result): deliveries.begun(app, result, of: request, now)
     case .loaded(let id, let app, let result): deliveries.loaded(id, by: app, result, now)
-    case .acknowledged(let id, let app, .success(let owed)):
-      deliveries.acknowledged(id, by: app, now)
+    case .acknowledged(_, let app, .success(let owed)):
+      if case .acknowledge(_, _, let receipt) = request { deliveries.acknowledged(receipt, by: app, now) }
       if let owed { starts.acknowledged(owed, now) }
-    case .acknowledged(_, _, .failure(let error)): deliveries.refusedToStore(request, error, now)
+    case .opened(.failure(let error)), .acknowledged(_, _, .failure(let error)), .refused(let error):
+      deliveries.refused(request, error, now)
     case .decided(let id, let result): starts.decided(id, result, now)
     }
   }

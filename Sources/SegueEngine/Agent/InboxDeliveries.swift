@@ -52,7 +52,7 @@ final class InboxDeliveries: AppFeature {
   static let documentLimit = 4
   /// Milliseconds for the apps of a former hub to register with the next one.
   static let reconnectTime: Int64 = 3_000
-  /// Milliseconds until an answer that could not be stored is stored again: twice as many each time.
+  /// Milliseconds until the disk is asked again for what it has refused: twice as many each time.
   private static let firstPause: Int64 = 1_000
   private static let lastPause: Int64 = 16_000
 
@@ -61,8 +61,8 @@ final class InboxDeliveries: AppFeature {
   private var apps: [PresentApp] = []
   /// The uptime at which apps that the current hub does not know are gone.
   private var purgeAt: Int64?
-  /// Answers of apps that the disk has refused.
-  private var refused: [(answer: InboxRequest, at: Int64)] = []
+  /// What the disk has refused, and will be asked for again.
+  private var refused: [(request: InboxRequest, at: Int64)] = []
   private var pause = InboxDeliveries.firstPause
 
   init(_ agent: AgentContext, _ hub: HubConnection) {
@@ -139,26 +139,30 @@ final class InboxDeliveries: AppFeature {
   // MARK: Delivering
 
   /// The inbox has found the next entry for an app, or none.
-  func begun(_ id: Identifier, _ result: Result<InboxItem?, SegueError>, _ now: Moment) {
-    var item: InboxItem?
+  func begun(
+    _ id: Identifier, _ result: Result<InboxItem?, SegueError>, of request: InboxRequest, _ now: Moment
+  ) {
+    let index = index(of: id)
+    let shallAskAgain = index.map { apps[$0].shallAskAgain } ?? false
+    if let index {
+      apps[index].isAsking = false
+      apps[index].shallAskAgain = false
+    }
+    let found: InboxItem?
     do throws(SegueError) {
-      item = try result.get()
+      found = try result.get()
+      pause = Self.firstPause
     } catch {
-      agent.app.log(.error, "inbox: \(error.message)")
+      return refused(request, error, now)
     }
-    guard let index = index(of: id) else {
-      if let item { agent.owner.perform(.end(item.continuation, isCrash: false)) }
-      return
-    }
-    apps[index].isAsking = false
-    let shallAskAgain = apps[index].shallAskAgain
-    apps[index].shallAskAgain = false
-    guard let item else {
+    guard let item = found else {
       if shallAskAgain { askNext(id) }
       return
     }
-    guard apps[index].accepts else {
+    guard let index, apps[index].accepts else {
+      // The app has gone, or takes none any more: another process of it does.
       agent.owner.perform(.end(item.continuation, isCrash: false))
+      if case .begin(_, let bundle, _) = request { askNext(ofBundle: bundle) }
       return
     }
     apps[index].delivery = InboxDelivery(item: item)
@@ -235,9 +239,7 @@ final class InboxDeliveries: AppFeature {
     } catch {
       // It was dropped, or has expired.
       hub.send(.refused(id, to: app, SegueError(.handoffFailed, "the inbox: \(error.message)")))
-      agent.owner.perform(.end(continuation, isCrash: false))
-      apps[index].delivery = nil
-      askNext(app)
+      end(at: index)
     }
   }
 
@@ -280,9 +282,11 @@ final class InboxDeliveries: AppFeature {
       // It is not handled: a cancel of the user, or a failure, acknowledges nothing.
       hub.send(.outcomeAck(id, to: receiver.id))
       guard let index else { return }
-      apps[index].delivery = nil
-      agent.owner.perform(.end(continuation, isCrash: false))
-      return askNext(receiver.id)
+      if !apps[index].accepts, apps[index].delivery?.isFetched == false {
+        // It has given it back unseen.
+        apps[index].tried.removeAll { $0 == continuation }
+      }
+      return end(at: index)
     }
     if let index {
       if case .acknowledging = apps[index].delivery?.phase { return }
@@ -300,25 +304,52 @@ final class InboxDeliveries: AppFeature {
     agent.owner.perform(.acknowledge(continuation, app: receiver.id, receipt))
   }
 
+  /// A delivery has ended without an acknowledgement: another process of the app gets the entry.
+  private func end(at index: Int) {
+    guard let delivery = apps[index].delivery else { return }
+    apps[index].delivery = nil
+    agent.owner.perform(.end(delivery.item.continuation, isCrash: false))
+    askNext(ofBundle: apps[index].identity.bundleIdentifier)
+  }
+
   /// As much as the inbox stores.
   private static func bounded(_ text: String) -> String {
     guard text.utf8.count > Limits.identifier else { return text }
     return String(decoding: Array(text.utf8.prefix(Limits.identifier - 3)).filter { $0 < 0x80 }, as: UTF8.self)
   }
 
-  /// The answer of an app is on the disk, or the disk refuses: then it is stored again later.
-  func acknowledged(_ continuation: Identifier, by app: Identifier, _ now: Moment) {
+  /// The answer of an app is on the disk.
+  func acknowledged(_ receipt: Receipt, by app: Identifier, _ now: Moment) {
     pause = Self.firstPause
-    hub.send(.outcomeAck(continuation.ofDelivery, to: app))
-    guard let index = index(of: app), apps[index].delivery?.item.continuation == continuation else { return }
-    apps[index].delivery = nil
-    askNext(app)
+    hub.send(.outcomeAck(receipt.continuation.ofDelivery, to: app))
+    if let index = index(of: app), apps[index].delivery?.item.continuation == receipt.continuation {
+      apps[index].delivery = nil
+    }
+    askNext(ofBundle: receipt.receiver.bundleIdentifier)
   }
 
-  func refusedToStore(_ answer: InboxRequest, _ error: SegueError, _ now: Moment) {
-    agent.app.log(.error, "inbox: an answer is not stored yet: \(error.message)")
-    refused.append((answer, now.uptime + pause))
+  /// The disk has refused a request: it is made again later, unless the inbox cannot be used at all.
+  func refused(_ request: InboxRequest, _ error: SegueError, _ now: Moment) {
+    agent.app.log(.error, "inbox: \(error.message)")
+    guard error.status == .system || error.status == .busy else { return }
+    guard !refused.contains(where: { $0.request.asksSame(as: request) }) else { return }
+    refused.append((request, now.uptime + pause))
     pause = min(2 * pause, Self.lastPause)
+  }
+
+  private func repeatRefused(_ now: Moment) {
+    while let index = refused.firstIndex(where: { $0.at <= now.uptime }) {
+      let request = refused.remove(at: index).request
+      switch request {
+      // The app may have gone, or take nothing now.
+      case .begin(let app, _, _): askNext(app)
+      case .end:
+        agent.owner.perform(request)
+        // Others could get no entry of their app meanwhile.
+        for app in identities { askNext(app.id) }
+      default: agent.owner.perform(request)
+      }
+    }
   }
 
   /// The hub does not reach the app.
@@ -326,8 +357,7 @@ final class InboxDeliveries: AppFeature {
   func peerLost(_ id: Identifier) -> Bool {
     guard let index = apps.firstIndex(where: { $0.delivery?.item.continuation.ofDelivery == id }) else { return false }
     if case .acknowledging? = apps[index].delivery?.phase { return true }
-    agent.owner.perform(.end(id.ofDelivery, isCrash: false))
-    apps[index].delivery = nil
+    end(at: index)
     return true
   }
 
@@ -340,8 +370,9 @@ final class InboxDeliveries: AppFeature {
     for index in apps.indices {
       apps[index].isConfirmed = false
       switch apps[index].delivery?.phase {
-      case .queued?, .sending?: apps[index].delivery?.phase = .announced
-      case .announced?, .loading?, .acknowledging?, nil: break
+      // The next hub knows nothing of it. What is being read is read again when the app fetches it there.
+      case .queued?, .loading?, .sending?: apps[index].delivery?.phase = .announced
+      case .announced?, .acknowledging?, nil: break
       }
     }
   }
@@ -351,9 +382,7 @@ final class InboxDeliveries: AppFeature {
       purgeAt = nil
       while let index = apps.firstIndex(where: { !$0.isConfirmed }) { leave(at: index, isCrash: false) }
     }
-    while let index = refused.firstIndex(where: { $0.at <= now.uptime }) {
-      agent.owner.perform(refused.remove(at: index).answer)
-    }
+    repeatRefused(now)
   }
 
   var nextDeadline: Int64? { refused.reduce(purgeAt) { earlier($0, $1.at) } }

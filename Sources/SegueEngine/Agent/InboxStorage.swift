@@ -54,17 +54,28 @@ public enum InboxRequest: Sendable {
   case begin(app: Identifier, bundle: String, except: [Identifier])
   /// Reads the document of an entry. Reply: `loaded`.
   case load(Identifier, app: Identifier)
-  /// Ends a delivery without an acknowledgement. No reply.
+  /// Ends a delivery without an acknowledgement. Reply only if that fails: `refused`.
   case end(Identifier, isCrash: Bool)
   /// Ends an entry for good, and decides its receipt unless there is one. Reply: `acknowledged`.
   case acknowledge(Identifier, app: Identifier, Receipt)
   /// Decides the receipt of an entry unless there is one. Reply: `decided`.
   case decide(Receipt)
-  /// The origin has the receipt. No reply.
+  /// The origin has the receipt. Reply only if that cannot be stored: `refused`.
   case confirm(Identifier)
 
   /// The bytes that it holds.
   public var size: Int { if case .put(let record) = self { record.document.count } else { 0 } }
+
+  /// Whether one of the two is enough.
+  func asksSame(as other: InboxRequest) -> Bool {
+    switch (self, other) {
+    case (.open, .open): true
+    case (.begin(let app, _, _), .begin(let other, _, _)): app == other
+    case (.end(let id, _), .end(let other, _)), (.confirm(let id), .confirm(let other)): id == other
+    case (.acknowledge(let id, let app, _), .acknowledge(let other, let otherApp, _)): id == other && app == otherApp
+    default: false
+    }
+  }
 }
 
 public enum InboxReply: Sendable {
@@ -77,4 +88,6 @@ public enum InboxReply: Sendable {
   case acknowledged(Identifier, app: Identifier, Result<OwedReceipt?, SegueError>)
   /// Whether it was decided now.
   case decided(Identifier, Result<Bool, SegueError>)
+  /// A request that has no other reply has failed.
+  case refused(SegueError)
 }

@@ -113,6 +113,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   // MARK: For the app
 
   func begin(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Moment) {
+    // A delivery that waits for the end of the former continuation waits for that of this one, too (R3.3).
+    let delivery = waiting
+    waiting = nil
     for continuation in continuations where !continuation.isOver && continuation.own == nil {
       cancel(continuation.id, SegueError(.userCancelled, "another continuation of this app took its place"), now)
     }
@@ -120,6 +123,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     continuations.append(
       IncomingContinuation(
         id, continuation, .offer(offer), deadline: now.uptime + (timeout ?? app.limits.continuation)))
+    waiting = delivery
     app.deliver(.continuation(id))
   }
 
@@ -128,6 +132,14 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     guard accepts != acceptsDeliveries else { return }
     acceptsDeliveries = accepts
     reportAcceptance()
+    guard !accepts, let delivery = waiting else { return }
+    waiting = nil
+    giveBack(delivery.continuation)
+  }
+
+  /// A delivery that has not begun waits at the agent again: the host takes none at present.
+  private func giveBack(_ delivery: Message.Continuation) {
+    outcomes.report(delivery, .failed, SegueError(.busy, "the app takes nothing that waits"), by: nil, nil)
   }
 
   private func reportAcceptance() {
@@ -138,15 +150,14 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   /// get again.
   func receiveDelivery(_ delivery: Message.InboxDelivery, _ now: Moment) {
     let id = delivery.continuation
-    guard acceptsDeliveries, index(of: id) == nil, waiting?.id != id, !outcomes.repeats(id.ofDelivery, now) else {
-      return
-    }
+    guard index(of: id) == nil, waiting?.id != id, !outcomes.repeats(id.ofDelivery, now) else { return }
     let description = delivery.offer.description.expiring(delivery.timing.expirationDate(now: now))
     let offer = Offer(
       description: description, origin: delivery.offer.origin, appName: delivery.offer.appName,
       bundleIdentifier: delivery.offer.bundleIdentifier, deviceName: delivery.offer.deviceName, rank: 0,
       activatedAt: now.uptime - delivery.timing.age)
     let continuation = Message.Continuation(id: id.ofDelivery, origin: offer.origin, activity: description.id)
+    guard acceptsDeliveries else { return giveBack(continuation) }
     waiting = IncomingContinuation(
       id, continuation, .offer(offer), deadline: now.uptime + delivery.milliseconds,
       isRedelivered: delivery.isRedelivered)

@@ -20,15 +20,19 @@ final class PendingOutcomes: AppFeature {
 
   init(_ hub: HubConnection) { self.hub = hub }
 
+  /// - Parameter deadline: the uptime after which the origin no longer needs it; nil if it needs it whenever it comes.
+  /// - Parameter now: nil if a silent hub need not be noticed by this.
   func report(
     _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, by deadline: Int64?,
-    receiver: Receiver? = nil, _ now: Moment
+    receiver: Receiver? = nil, _ now: Moment?
   ) {
+    let least = (now?.uptime ?? 0) + HubConnection.reconnectTime
     let outcome = Pending(
-      continuation: continuation, outcome: outcome, error: error,
-      deadline: deadline.map { max($0, now.uptime + HubConnection.reconnectTime) }, receiver: receiver)
+      continuation: continuation, outcome: outcome, error: error, deadline: deadline.map { max($0, least) },
+      receiver: receiver)
     pending.append(outcome)
-    if hub.isWelcome { hub.sendChecked(outcome.message, now) }
+    guard hub.isWelcome else { return }
+    if let now { hub.sendChecked(outcome.message, now) } else { hub.send(outcome.message) }
   }
 
   /// - Returns: whether there was one.
