@@ -81,7 +81,11 @@ public final class FleetDevice {
   /// The agent of the device starts, unless it runs.
   func startAgent() {
     guard isUp, agent == nil else { return }
-    let process = FleetProcess("\(name)/agent", on: self, offersFrontmostOnly: false, isAgent: true)
+    start(agent: FleetProcess("\(name)/agent", on: self, offersFrontmostOnly: false, isAgent: true))
+  }
+
+  /// Starts an agent. The device has power, and none.
+  func start(agent process: FleetProcess) {
     processes.append(process)
     unsettle(isExpected: true)
     process.beginAgent()
@@ -184,7 +188,8 @@ public final class FleetDevice {
     let engine = HubEngine(
       HubIdentity(id: fleet.random.identifier(), deviceName: name), generation: generation,
       offersFrontmostOnly: offersFrontmostOnly,
-      agent: process.isAgent ? AgentDescription(version: "0", capabilities: 0) : nil, now)
+      agent: process.isAgent ? AgentDescription(version: "0", capabilities: 0, participant: process.participant) : nil,
+      now)
     return FleetHub(engine, generation, in: process)
   }
 

@@ -3,8 +3,8 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// A process on a device of a fleet: it runs an app, and the device's hub if it was elected.
-public final class FleetProcess {
+/// A process on a device of a fleet: it runs an app, and the device's hub if it was elected. Tests derive others.
+public class FleetProcess {
   /// Its name in the trace: device and app.
   public let name: String
   /// Its process identifier.
@@ -23,9 +23,9 @@ public final class FleetProcess {
   /// The runtime folder as the process sees it, opened by `begin`.
   private(set) lazy var directory = FleetDirectory(self, on: device)
   /// Nil before `begin`, and after the end.
-  private var election: HubElection?
+  private(set) var election: HubElection?
   /// The latest connection to a hub.
-  private var connection: Connection?
+  var connection: Connection?
   /// The hub that the process runs, or nil.
   var hub: FleetHub?
   public let offersFrontmostOnly: Bool
@@ -73,6 +73,8 @@ public final class FleetProcess {
   public var engine: AppEngine? { driver?.engine }
   public var now: Moment { clock.now }
   public var isAlive: Bool { election != nil }
+  /// As whom an agent takes part at the hub; nil if it does not.
+  var participant: Identifier? { nil }
   /// Whether it runs.
   var isAwake: Bool { isAlive && !isStalled }
 
@@ -152,7 +154,8 @@ public final class FleetProcess {
     program?.died()
   }
 
-  private func end() {
+  /// Its end, in whichever way.
+  func end() {
     fleet.checker.noteDeparture(self)
     driver?.abandon()
     driver = nil

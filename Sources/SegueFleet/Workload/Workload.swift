@@ -66,7 +66,7 @@ public class Workload {
     endFaults()
   }
 
-  private func endFaults() {
+  func endFaults() {
     for device in devices {
       device.restart()
       device.admitsHubs = true
@@ -146,10 +146,15 @@ public class Workload {
       default: try injectFault(app)
       }
     }
+    try actBeside()
+    fleet.advance(pause())
+  }
+
+  /// What else happens in an event.
+  func actBeside() throws(SegueError) {
     agentChance.act(on: devices)
     try resumptionChance.act(on: apps, nextNumber)
     responderChance.act(on: apps)
-    fleet.advance(pause())
   }
 
   /// Returns milliseconds: mostly few, seldom enough for all apps to agree, or to notice that one is gone.

@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+@testable import SegueFleet
+
+/// Agents, apps that are launched, and inboxes, with deaths at any step (R3.8).
+@Suite struct InboxWorkloadTests {
+  /// Every second seed of the other workloads: these have more to do. SEGUE_SEED=N plays that one alone.
+  private static var seeds: Range<UInt64> {
+    let environment = ProcessInfo.processInfo.environment
+    if let seed = environment["SEGUE_SEED"].flatMap({ UInt64($0) }) { return seed..<seed + 1 }
+    return 0..<max(1, (environment["SEGUE_SEEDS"].flatMap { UInt64($0) } ?? 24) / 2)
+  }
+
+  private static let wanted: Set<String> = [
+    "stored", "not stored", "launched", "launched, and never ready", "redelivered", "crashed on", "refused by the disk",
+    "restored", "restored when it was redelivered", "declined", "unknown", "dropped",
+  ]
+
+  @Test func `no seed loses what was stored, or delivers it twice without the mark (R3.6, R3.8)`() throws {
+    var met: Set<String> = []
+    for seed in Self.seeds {
+      let fleet = Fleet(seed: seed)
+      met.formUnion(try InboxWorkload.run(in: fleet, devices: 3, apps: 8, events: 150))
+      guard let violation = fleet.violation else { continue }
+      let lines = fleet.log.lines.split(separator: "\n")
+      let before = lines[...(lines.firstIndex { $0.contains("BROKEN") } ?? 0)].suffix(60)
+      Issue.record("\(violation)\n\(before.joined(separator: "\n"))")
+      return
+    }
+    // Otherwise they would prove little.
+    if Self.seeds.count >= 12 { #expect(Self.wanted.subtracting(met) == []) }
+  }
+}
