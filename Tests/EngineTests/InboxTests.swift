@@ -273,4 +273,59 @@ import Testing
     world.tell(viewer) { $0.announced(own, decline: nil, $1) }
     #expect(viewer.continued.count == 2 && agent.inbox.open.isEmpty)
   }
+
+  @Test func `R3.3: a delivery does not begin beside what the user begins next`() throws {
+    let viewer = world.open("viewer")
+    viewer.holdsAnnouncement = true
+    _ = try world.continue(in: viewer)
+    world.ask(agent, for: activity)
+    accept(viewer)
+    let second = try world.continue(in: viewer)
+    #expect(viewer.events.count(where: { $0 == "will_continue" }) == 2 && agent.inbox.open.count == 1)
+    viewer.holdsAnnouncement = false
+    world.tell(viewer) { $0.announced(second, decline: nil, $1) }
+    #expect(viewer.continued.count == 2 && agent.inbox.open.isEmpty)
+  }
+
+  @Test func `R3.8: what has not begun when the app takes none any more goes back, and comes again`() throws {
+    let viewer = world.open("viewer")
+    viewer.holdsAnnouncement = true
+    let own = try world.continue(in: viewer)
+    world.ask(agent, for: activity)
+    accept(viewer)
+    #expect(agent.inbox.open.map { $0.isDelivered } == [true])
+    accept(viewer, false)
+    #expect(agent.inbox.open.map { $0.isDelivered } == [false])
+    viewer.holdsAnnouncement = false
+    world.tell(viewer) { $0.announced(own, decline: nil, $1) }
+    #expect(viewer.continued.count == 1, "it has only its own")
+    accept(viewer)
+    #expect(viewer.continued.count == 2 && agent.inbox.open.isEmpty)
+  }
+
+  @Test func `R3.8: what one process has failed to restore goes to another that is open`() {
+    world.ask(agent, for: activity)
+    let (first, second) = (openViewer(accepts: false), openViewer(accepts: false))
+    first.answersContinue = false
+    accept(first)
+    accept(second)
+    #expect(first.continued.count == 1 && second.continued.isEmpty)
+    world.tell(first) { $0.answer(first.continued[0].from.continuation, handled: true, restored: false, $1) }
+    #expect(second.continued.map { $0.from.isRedelivered } == [true] && agent.inbox.open.isEmpty)
+    #expect(first.continued.count == 1, "once for each process")
+  }
+
+  @Test func `R3.8: the answer of one process lets another have the next entry`() throws {
+    world.ask(agent, for: activity)
+    let other = world.open("other")
+    world.ask(agent, for: try world.offer("two", by: other))
+    let (first, second) = (openViewer(accepts: false), openViewer(accepts: false))
+    first.answersContinue = false
+    accept(first)
+    accept(second)
+    accept(first, false)
+    world.tell(first) { $0.answer(first.continued[0].from.continuation, handled: true, restored: true, $1) }
+    #expect(first.continued.count == 1 && second.continued.map { $0.activity.title } == ["two"])
+    #expect(agent.inbox.open.isEmpty)
+  }
 }
