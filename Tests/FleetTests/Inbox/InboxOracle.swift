@@ -72,6 +72,17 @@ final class InboxOracle {
 
   private func complain(_ device: FleetDevice, _ what: StaticString) { fleet.report(device.name, "\(what)") }
 
+  /// How far the last continuation has come.
+  enum Phase: CaseIterable { case asked, stored, begun, continued, acknowledged, told }
+
+  var phase: Phase {
+    guard let entry = entries.last, entry.isStored else { return .asked }
+    if receipts[entry.id] != nil { return .told }
+    if entry.acknowledged != nil { return .acknowledged }
+    if !entry.continued.isEmpty { return .continued }
+    return entry.begun.isEmpty ? .stored : .begun
+  }
+
   // MARK: The disk
 
   /// The disk has done what an agent asked for, or has refused.

@@ -194,6 +194,45 @@ final class InboxWorkload: Workload {
     agent.retry(id)
   }
 
+  // MARK: One cold start
+
+  enum Victim: CaseIterable { case agent, app, origin, device }
+
+  /// Somebody asks for an app that does not run, and somebody is gone that many steps later. The rest is that of each
+  /// workload.
+  /// - Returns: how far it had come.
+  static func coldStart(
+    in fleet: Fleet, killing victim: Victim, after steps: Int
+  ) throws(SegueError) -> InboxOracle.Phase {
+    let workload = InboxWorkload(fleet, appCount: 0)
+    workload.isQuiescent = true
+    try workload.start(1)
+    let device = workload.devices[0]
+    workload.startAgent(on: device)
+    let origin = try workload.open(bundles[0], on: device)
+    origin.becomeCurrent(fleet.drawIdentifier(), try workload.activity())
+    fleet.advance(2_000)
+    try workload.ask(origin, for: bundles[1])
+    for _ in 0..<steps where !fleet.step() { break }
+    let phase = workload.oracle.phase
+    switch victim {
+    case .agent: device.agent?.kill()
+    case .app: workload.open.first { $0 !== origin }?.process.kill()
+    case .origin: origin.process.kill()
+    case .device: device.crash()
+    }
+    try workload.faultPhase(0)
+    try workload.quiescentPhase()
+    try workload.end()
+    return phase
+  }
+
+  private func ask(_ origin: InboxApp, for bundle: String) throws(SegueError) {
+    guard let agent = agent(of: origin.process.device), let activity = origin.engine?.currentActivity else { return }
+    let number = oracle.ask(agent, by: fleet.clock.uptime + Limits().continuation)
+    agent.continue(ColdStartRequest(number: number, activity: activity, app: bundle))
+  }
+
   // MARK: The end
 
   override func endFaults() {

@@ -31,4 +31,20 @@ import Testing
     // Otherwise they would prove little.
     if Self.seeds.count >= 12 { #expect(Self.wanted.subtracting(met) == []) }
   }
+
+  @Test(arguments: InboxWorkload.Victim.allCases)
+  func `whoever is gone between any two steps of a cold start, nothing is lost (R3.8)`(
+    victim: InboxWorkload.Victim
+  ) throws {
+    var phases: Set<InboxOracle.Phase> = []
+    for steps in 0..<Self.steps {
+      let fleet = Fleet(seed: 7)
+      phases.insert(try InboxWorkload.coldStart(in: fleet, killing: victim, after: steps))
+      if let violation = fleet.violation { Issue.record("\(steps) steps: \(violation)\n\(fleet.log.lines)") }
+    }
+    #expect(phases.count == InboxOracle.Phase.allCases.count)
+  }
+
+  /// From the question to the receipt, and some more.
+  private static let steps = 60
 }
