@@ -40,9 +40,10 @@ final class InboxOracle {
       self.device = device
       origin = record.offer.origin
       expires = record.offer.description.expirationDate
-      number = (try? ActivityDocument.decode(record.document, userInfoLimit: Limits.value)).flatMap {
-        ScriptedApp.number(of: $0)
-      }
+      number = (try? ActivityDocument.decode(record.document, ReferenceReader(.none), userInfoLimit: Limits.value))
+        .flatMap {
+          ScriptedApp.number(of: $0)
+        }
     }
   }
 
