@@ -25,13 +25,9 @@ public enum Log {
   /// Whether a line of this level is written: check this before building a costly message.
   public static func isOn(_ level: Level) -> Bool { level.rawValue <= most.load(ordering: .relaxed) }
 
-  public static func error(_ message: @autoclosure () -> DiagnosticText) {
-    if isOn(.error) { write(.error, message()) }
-  }
-  public static func info(_ message: @autoclosure () -> DiagnosticText) { if isOn(.info) { write(.info, message()) } }
-  public static func debug(_ message: @autoclosure () -> DiagnosticText) {
-    if isOn(.debug) { write(.debug, message()) }
-  }
+  public static func error(_ message: DiagnosticText) { write(.error, message) }
+  public static func info(_ message: DiagnosticText) { write(.info, message) }
+  public static func debug(_ message: DiagnosticText) { write(.debug, message) }
 
   /// Writes one line.
   public static func write(_ level: Level, _ message: DiagnosticText) {

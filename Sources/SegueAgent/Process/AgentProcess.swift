@@ -123,7 +123,8 @@ final class AgentProcess {
       }
     }
     if let failure { throw failure }
-    Log.info("ends: \(signals.wait())")
+    let cause = signals.wait()
+    Log.info("ends: \(cause)")
     manager.stopping()
   }
 }
