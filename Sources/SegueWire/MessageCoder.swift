@@ -194,7 +194,14 @@ struct MessageCoder {
 
   // MARK: - Parts that several messages share, and lists
 
+  /// An error that there has to be: one with the status ok counts as one with a status of newer peers.
   mutating func code(_ error: SegueError) -> SegueError {
+    let coded = code(status: error)
+    guard isReading, coded.status == .ok else { return coded }
+    return SegueError(.handoffFailed, DiagnosticText(of: coded.message))
+  }
+
+  private mutating func code(status error: SegueError) -> SegueError {
     let number = code(UInt64(error.status.rawValue))
     let message = code(error.message, atMost: Limits.title)
     guard isReading else { return error }
@@ -205,7 +212,7 @@ struct MessageCoder {
 
   /// Nil for the status ok.
   mutating func code(orOK error: SegueError?) -> SegueError? {
-    let error = code(error ?? .blank)
+    let error = code(status: error ?? .blank)
     return error.status == .ok ? nil : error
   }
 

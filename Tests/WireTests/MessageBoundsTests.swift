@@ -135,6 +135,17 @@ import Testing
     #expect(isRefused(long))
   }
 
+  @Test(arguments: [UInt64(0), 20, 4_711])
+  func `an error that there has to be is one, whatever its status (A9)`(status: UInt64) throws {
+    let error = [Value.unsigned(status), .string("why")]
+    let failed = SegueError(.handoffFailed, "why")
+    guard case .goodbye(let goodbye)? = try decoded([.unsigned(3)] + error),
+      case .refused(_, _, let refused)? = try decoded([.unsigned(13), Self.id, Self.id] + error),
+      case .linkDown(_, let down)? = try decoded([.unsigned(23), .unsigned(1)] + error)
+    else { return #expect(Bool(false)) }
+    #expect(goodbye == failed && refused == failed && down == failed)
+  }
+
   @Test func `channels have 32 bits`() throws {
     func state(_ channel: UInt64) -> [Value] {
       [.unsigned(12), Self.id, Self.id, .unsigned(channel), .unsigned(.max), .bool(true)]
