@@ -6,6 +6,8 @@ public struct RoutingPreferences: Sendable {
   private var choices: [TextKey: String] = [:]
   private var uses: [TextKey: UInt64] = [:]
   private var useCount: UInt64 = 0
+  /// The most apps of which it is known; then the half that was used last.
+  private static let limit = 20_000
 
   /// - Parameters:
   ///   - choices: by type, the bundle identifier that the user chose.
@@ -24,6 +26,9 @@ public struct RoutingPreferences: Sendable {
   public mutating func markUsed(_ app: String) {
     useCount += 1
     uses[TextKey(app)] = useCount
+    guard uses.count > Self.limit else { return }
+    let least = useCount - UInt64(Self.limit / 2)
+    uses = uses.filter { $0.value > least }
   }
 
   /// Higher if the app was used more recently; 0: never.

@@ -51,6 +51,7 @@ extension Database {
   private static func opened(
     _ name: String, _ folder: StateFolder, _ schema: Schema, _ durability: Durability, isSuspect: Bool
   ) throws(SegueError) -> Database {
+    try folder.checkFiles(of: name)
     try folder.create(name)
     let database = try connected(name, folder)
     database.configure(SQLITE_DBCONFIG_DEFENSIVE, true)

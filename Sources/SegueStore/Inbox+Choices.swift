@@ -38,12 +38,18 @@ extension Inbox {
   }
 
   /// Notes that an app was used, so that `uses` has it first.
-  public func markUsed(_ app: String, at now: Double) throws(SegueError) {
-    try Text.check(app, "app", atMost: Limits.identifier)
+  public func markUsed(_ app: String, at now: Double) throws(SegueError) { try markUsed([app], at: now) }
+
+  /// The same for several apps, in one commit.
+  /// - Parameter apps: the most recently used last.
+  public func markUsed(_ apps: [String], at now: Double) throws(SegueError) {
+    for app in apps { try Text.check(app, "app", atMost: Limits.identifier) }
     try database.transaction { () throws(SegueError) in
-      try database.run(
-        "INSERT INTO uses (app, used) VALUES (?1, ?2) ON CONFLICT (app) DO UPDATE SET used = excluded.used",
-        [.text(app), .real(now)])
+      for (index, app) in apps.enumerated() {
+        try database.run(
+          "INSERT INTO uses (app, used) VALUES (?1, ?2) ON CONFLICT (app) DO UPDATE SET used = excluded.used",
+          [.text(app), .real(now + Double(index) / 1e6)])
+      }
       try database.run(
         "DELETE FROM uses WHERE app IN (SELECT app FROM uses ORDER BY used DESC, app LIMIT -1 OFFSET ?1)",
         [.integer(Self.remembered)])

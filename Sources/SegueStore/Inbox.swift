@@ -42,7 +42,8 @@ public final class Inbox: @unchecked Sendable {
   // MARK: Entries
 
   /// Stores an entry, in one commit.
-  /// Throws LIMIT_EXCEEDED if the attachments, or the inbox, have too many bytes; INVALID_STATE if it has expired.
+  /// Throws LIMIT_EXCEEDED if the attachments, the inbox, or what waits for that app, have too many bytes; INVALID_STATE
+  /// if it has expired.
   public func put(_ entry: IncomingEntry, at now: Double) throws(SegueError) -> Placement {
     try Text.check(entry.app, "app", atMost: Limits.identifier)
     try Self.check(entry.offer)
@@ -54,6 +55,7 @@ public final class Inbox: @unchecked Sendable {
       }
       if let known { return known < Self.ended ? .known : .ended }
       guard expiry > now else { throw SegueError(.invalidState, "activity: has expired") }
+      try checkShare(of: entry.app, for: entry.document.count)
       let payload = try store(entry.document, entry.attachments)
       try database.run(
         """

@@ -11,6 +11,18 @@ extension StateFolder {
     return fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0
   }
 
+  /// Throws SYSTEM if something else than a file has the name of a database, or of what belongs to it: SQLite's errors
+  /// do not say that. Links are refused when they are opened.
+  func checkFiles(of name: String) throws(SegueError) {
+    for part in ["", "-wal", "-journal"] {
+      var status = stat()
+      guard fstatat(fd, name + part, &status, AT_SYMLINK_NOFOLLOW) == 0, linux_is_file(&status) == 0,
+        status.st_mode & mode_t(S_IFMT) != mode_t(S_IFLNK)
+      else { continue }
+      throw SegueError(.system, "\(path)/\(name)\(part): is no regular file; move it away")
+    }
+  }
+
   /// Creates an empty file, unless it is there already and can be written; `synchronise` makes its entry durable.
   func create(_ name: String) throws(SegueError) {
     let file = linux_openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -137,7 +149,9 @@ extension StateFolder {
   /// Writes the file whole or not at all, durably.
   private func store(_ text: String, as name: String) throws(SegueError) {
     let temporary = name + ".new"
-    let file = linux_openat(fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    // What an earlier death has left, or something that cannot be written.
+    remove(temporary)
+    let file = linux_openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .refused("\(path)/\(temporary)") }
     let text = Array((text + "\n").utf8)
     let isWritten = text.withUnsafeBytes { FileBytes.write(file, $0) } && fsync(file) == 0

@@ -271,6 +271,15 @@ import Testing
       try folder.write(Data("no database at all, but text".utf8), "inbox.db")
       #expect(try Inbox.open(in: state).notice?.contains("damaged-5") == true)
     }
+    for part in ["", "-wal", "-journal"] {
+      unlink("\(folder.state)/inbox.db")
+      _ = try Inbox.open(in: state)
+      unlink("\(folder.state)/inbox.db\(part)")
+      #expect(mkfifo("\(folder.state)/inbox.db\(part)", 0o600) == 0)
+      let error = try #require(thrown { try Inbox.open(in: state) })
+      #expect(error.status == .system && error.message.hasSuffix("inbox.db\(part): is no regular file; move it away"))
+      unlink("\(folder.state)/inbox.db\(part)")
+    }
     unlink("\(folder.state)/inbox.db")
     #expect(symlink("/etc/passwd", "\(folder.state)/inbox.db") == 0)
     #expect(thrown { try Inbox.open(in: state) }?.status == .system)

@@ -181,18 +181,35 @@ import Testing
   }
 
   @Test func `an inbox is bounded, and says so (R3.8)`() throws {
-    let inbox = try Inbox.open(in: folder.open(), room: 100_000)
+    let inbox = try Inbox.open(in: folder.open(), room: 200_000)
     let large = [UInt8](repeating: 1, count: 40_000)
-    _ = try inbox.put(.sample(1, document: large), at: now)
     try inbox.keep(.sample(2), team: "", document: large, at: now)
+    for number in 10..<14 { _ = try inbox.put(.sample(number, to: "app\(number)", document: large), at: now) }
     let error = try #require(thrown { try inbox.put(.sample(3, document: large), at: now) })
-    #expect(error.status == .limitExceeded && error.message.contains("80000 bytes, at most 100000"))
-    try inbox.drop(Identifier(1), at: now)
-    for number in 4..<4 + Limits.inboxEntries - 1 { _ = try inbox.put(.sample(number, document: [1]), at: now) }
+    #expect(error.status == .limitExceeded && error.message.contains("200000 bytes, at most 200000"))
+    for number in 10..<14 { try inbox.drop(Identifier(number), at: now) }
+    for number in 20..<20 + Limits.inboxEntries - 1 {
+      _ = try inbox.put(.sample(number, to: "app\(number % 4)", document: [1]), at: now)
+    }
     #expect(thrown { try inbox.put(.sample(3, document: [1]), at: now) }?.message.contains("1000 entries") == true)
     let huge = [UInt8](repeating: 0, count: Limits.value + 64 * 1024 + 1)
     #expect(thrown { try inbox.put(.sample(3, document: huge), at: now) }?.status == .limitExceeded)
     #expect(thrown { try inbox.put(.sample(3, to: ""), at: now) }?.status == .invalidArgument)
+  }
+
+  @Test func `what waits for one app takes a quarter of an inbox (R3.8)`() throws {
+    let inbox = try Inbox.open(in: folder.open(), room: 200_000)
+    let large = [UInt8](repeating: 1, count: 40_000)
+    _ = try inbox.put(.sample(1, document: large), at: now)
+    let error = try #require(thrown { try inbox.put(.sample(2, document: large), at: now) })
+    #expect(error.status == .limitExceeded && error.message.contains("50000 bytes would wait for com.example.a"))
+    _ = try inbox.put(.sample(2, to: "other", document: large), at: now)
+    for number in 3..<3 + Limits.inboxEntries / 4 - 1 { _ = try inbox.put(.sample(number, document: [1]), at: now) }
+    let full = try #require(thrown { try inbox.put(.sample(999, document: [1]), at: now) })
+    #expect(full.status == .limitExceeded && full.message.contains("250 entries wait for com.example.a"))
+    _ = try inbox.put(.sample(999, to: "other", document: [1]), at: now)
+    try inbox.acknowledge(Identifier(3), at: now)
+    _ = try inbox.put(.sample(1_000, document: [1]), at: now)
   }
 
   @Test func `text that is too long to be read again is not stored`() throws {

@@ -4,11 +4,13 @@ activity and why no other would (R6.2, R6.5), and starts it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import plistlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -125,6 +127,27 @@ def test_apps_are_listed_with_what_is_wrong_with_their_files(data):
     assert listed["team"] == "com.example.list"
     assert listed["no_launch"].endswith("SegueDesktopFile: is missing; expected the desktop id of a launcher")
     assert shadowed["shadowed_by"] == f"{data.apps}/notes.plist"
+
+
+def test_of_apps_without_a_manifest_nothing_is_stored(data, folder, state):
+    """A process may say hello under any number of names: that costs no commit for each, and others do not wait."""
+    data.plist("notes")
+    data.start().reads(1, 1)
+    for number in range(200):
+        stranger = wire.Connection.to(folder / "hub.1")
+        stranger.send(wire.hello(f"stranger{number}"))
+        assert stranger.next_message()[0] == "welcome"
+        stranger.socket.close()
+    notes = wire.Connection.to(folder / "hub.1")
+    notes.send(wire.hello("notes"))
+    while not data.ask("apps")["apps"][0]["running"]:
+        pass
+    # The inbox does its jobs in their order.
+    assert data.ask("inbox")["entries"] == []
+    data.agent.signal(signal.SIGTERM)
+    assert data.agent.wait() == 0
+    with contextlib.closing(sqlite3.connect(state / "segue" / "inbox.db")) as database:
+        assert database.execute("SELECT app FROM uses").fetchall() == [("com.example.notes",)]
 
 
 def test_changes_are_seen_while_the_agent_runs(data):
