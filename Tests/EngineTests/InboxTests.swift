@@ -198,6 +198,49 @@ import Testing
     #expect(editor.receipts.map { $0.outcome } == [.declined] && editor.receipts.first?.reason == "too new")
   }
 
+  @Test func `when nobody waits for it, nothing is fetched any more`() {
+    editor.answersSaves = false
+    let number = world.ask(agent, for: activity, timeout: 600_000)
+    agent.engine.abandon(number, world.now)
+    world.settle()
+    #expect(editor.receipts.map { $0.outcome } == [.failed] && agent.inbox.entries.isEmpty)
+    #expect(agent.engine.leak == nil, "no place is taken")
+  }
+
+  @Test func `R3.8: an entry that nobody waits for has the usual time`() {
+    let number = world.ask(agent, for: activity, timeout: 600_000)
+    world.wait(5_000)
+    agent.engine.abandon(number, world.now)
+    world.wait(10_000)
+    #expect(editor.receipts.isEmpty)
+    world.wait(5_000)
+    #expect(editor.receipts.map { $0.outcome } == [.unknown] && agent.inbox.open.count == 1)
+    #expect(openViewer().continued.count == 1, "nothing is lost")
+  }
+
+  @Test func `a process asks for a quarter of what an origin serves`() throws {
+    let greedy = Account.process(7)
+    for _ in 0..<4 { world.ask(agent, for: activity, timeout: 600_000, account: greedy) }
+    #expect(agent.inbox.open.count == 2)
+    let errors = agent.answers.map { answer -> Status? in
+      if case .failure(let error) = answer { error.status } else { nil }
+    }
+    #expect(errors == [.limitExceeded, .limitExceeded])
+    world.ask(agent, for: activity, account: .process(8))
+    #expect(agent.inbox.open.count == 3, "others have room")
+  }
+
+  @Test func `a process asks for a quarter of what the agent does at a time`() throws {
+    let greedy = Account.process(7)
+    for number in 0..<5 {
+      let activity = try world.offer("\(number)", by: world.open("editor \(number)"))
+      for _ in 0..<2 { world.ask(agent, for: activity, timeout: 600_000, account: greedy) }
+    }
+    #expect(agent.inbox.open.count == 8 && agent.answers.count == 2)
+    world.ask(agent, for: activity, account: .process(8))
+    #expect(agent.inbox.open.count == 9, "others have room")
+  }
+
   @Test func `a full disk is an error before anything is acknowledged`() {
     agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
     world.ask(agent, for: activity)

@@ -108,6 +108,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// The app that fits.
   var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer")
   private(set) var choices: [AppChoice] = []
+  private var asked: UInt64 = 0
 
   init(_ inbox: TestInbox, in world: World) {
     self.inbox = inbox
@@ -171,14 +172,25 @@ final class TestAgent: AgentOwner, WorldParticipant {
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) { answers.append(result) }
   func log(_ severity: Severity, _ message: DiagnosticText) {}
 
+  func takeNumber() -> UInt64 {
+    defer { asked += 1 }
+    return asked
+  }
+
   var outcomes: [Outcome?] { answers.map { try? $0.get().outcome } }
 }
 
 extension World {
   /// Somebody asks the agent to continue the frontmost offer that it sees.
-  func ask(_ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil) {
-    let request = ColdStartRequest(number: UInt64(agent.answers.count), activity: activity, timeout: timeout)
-    agent.engine.continue(request, now)
+  /// - Returns: the number of the question.
+  @discardableResult
+  func ask(
+    _ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil, account: Account? = nil
+  ) -> UInt64 {
+    let number = agent.takeNumber()
+    agent.engine.continue(
+      ColdStartRequest(number: number, activity: activity, timeout: timeout, account: account), now)
     settle()
+    return number
   }
 }

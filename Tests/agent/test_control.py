@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import cbor2
 import pytest
 import wire
+from inbox import output
 
 
 @pytest.fixture
@@ -20,6 +26,16 @@ def control(folder):
     beside = Path(f"{folder}-agent")
     yield beside / "control"
     shutil.rmtree(beside, ignore_errors=True)
+
+
+def connect(control, patience: float = 30):
+    """A connection, as soon as an agent listens."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return wire.Connection.to(control)
+        except (FileNotFoundError, ConnectionRefusedError):
+            assert time.monotonic() < deadline, "no agent listens"
 
 
 def test_it_is_in_a_folder_of_its_own(agent, control, folder):
@@ -71,20 +87,91 @@ def test_what_it_does_not_know_is_refused(agent, control, case):
 
 
 def test_who_says_nothing_is_dismissed_and_makes_room(agent, control):
-    """Sixteen at a time; each has 5 s."""
+    """Sixteen at a time; each has 5 s. Who comes too late hears why."""
     agent()
-    silent = [wire.Connection.to(control) for _ in range(16)]
+    silent = [wire.Connection.of_another_process(control) for _ in range(16)]
     for peer in silent:
         peer.send(wire.message("ping", 1)[:5])
-    refused = wire.Connection.to(control)
-    with pytest.raises((EOFError, ConnectionResetError)):
-        refused.next_message()
+    check_refused(control, "16 connections are there")
     for peer in silent:
         name, (_, message, *_) = peer.next_message()
         assert name == "goodbye" and "no message within 5 s" in message
     peer = wire.Connection.to(control)
     peer.send_message("ping", 2)
     assert peer.next_message() == ("pong", [2])
+
+
+def check_refused(control, why: str) -> None:
+    refused = wire.Connection.to(control)
+    name, (status, message, *_) = refused.next_message()
+    assert (name, status) == ("goodbye", wire.LIMIT_EXCEEDED) and why in message
+    with pytest.raises((EOFError, ConnectionResetError)):
+        refused.next_message()
+
+
+def test_a_process_has_a_quarter_of_the_connections(agent, control, folder):
+    """Others are served, and this one hears why it is not."""
+    agent()
+    greedy = [wire.Connection.to(control) for _ in range(4)]
+    check_refused(control, "4 connections of this process are there")
+    with ThreadPoolExecutor() as beside:
+        listing = beside.submit(output, folder, "inbox")
+        for number, peer in enumerate(greedy):
+            peer.send_message("ping", number)
+            assert peer.next_message() == ("pong", [number])
+        assert listing.result() == ["nothing waits"]
+    greedy.pop().socket.close()
+    deadline = time.monotonic() + 30
+    while True:
+        peer = wire.Connection.to(control)
+        peer.send_message("ping", 9)
+        if peer.next_message() == ("pong", [9]):
+            break
+        assert time.monotonic() < deadline, "a place that is left is free"
+
+
+QUESTIONS = {
+    "ping": wire.message("ping", 1),
+    "apps": wire.message("ask", 1, cbor2.dumps({"ask": "apps"})),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_who_does_not_read_is_not_read(agent, control, question):
+    """Its answers take bounded memory, others wait for nothing, and none of the answers is lost."""
+    agent()
+    peer = wire.Connection.to(control)
+    peer.socket.setblocking(False)
+    one, sent, limit = QUESTIONS[question], 0, 4 << 20
+    pings = one * 4096
+    while sent < limit:
+        try:
+            sent += peer.socket.send(pings[sent % len(one) :])
+        except BlockingIOError:
+            # The agent reads on within this time, if it reads at all.
+            if not select.select([], [peer.socket], [], 0.5)[1]:
+                break
+    assert sent < limit
+    other = wire.Connection.to(control)
+    other.send_message("ping", 2)
+    assert other.next_message() == ("pong", [2])
+    peer.socket.settimeout(10)
+    for _ in range(sent // len(one)):
+        assert peer.next_message()[0] == ("pong" if question == "ping" else "answer")
+
+
+@pytest.mark.parametrize("level", ["error", "info", "debug"])
+def test_it_is_there_until_a_signal_whatever_is_logged(begin, start, control, level):
+    """A line that is not written must not be what the agent waits by."""
+    program = begin(SEGUE_LOG=level)
+    peer = connect(control)
+    peer.send_message("ping", 1)
+    assert peer.next_message() == ("pong", [1])
+    start("editor").ready()
+    peer.send_message("ping", 2)
+    assert peer.next_message() == ("pong", [2])
+    program.signal(signal.SIGTERM)
+    assert program.wait() == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")

@@ -21,11 +21,11 @@ final class ControlAsks {
   typealias Answer = (Result<Value, SegueError>) -> Void
 
   /// - Parameter answer: called once, perhaps later.
-  func handle(_ ask: Value, _ answer: @escaping Answer) {
+  func handle(_ ask: Value, of asker: Asker, _ answer: @escaping Answer) {
     do throws(SegueError) {
       let what = try Self.text(ask, "ask", atMost: Limits.identifier)
       switch true {
-      case Text.isSame(what, "continue"): try `continue`(ask, answer)
+      case Text.isSame(what, "continue"): try `continue`(ask, of: asker, answer)
       case Text.isSame(what, "inbox"): try list(ask, answer)
       case Text.isSame(what, "drop"): try drop(ask, answer)
       case Text.isSame(what, "retry"): try retry(ask, answer)
@@ -39,9 +39,12 @@ final class ControlAsks {
     }
   }
 
+  /// The asker has gone: nobody waits for its answers.
+  func abandon(_ asker: Asker) { inbox.abandon(asker) }
+
   // MARK: Continuing
 
-  private func `continue`(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
+  private func `continue`(_ ask: Value, of asker: Asker, _ answer: @escaping Answer) throws(SegueError) {
     let activity = try Self.identifier(ask, "activity")
     let app = ask["app"] == nil ? nil : try Self.text(ask, "app", atMost: Limits.identifier)
     var timeout: Int64?
@@ -52,7 +55,7 @@ final class ControlAsks {
       timeout = milliseconds
     }
     let environment = try Self.environment(ask)
-    inbox.continue(activity, app: app, timeout: timeout, environment: environment) { result in
+    inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: asker) { result in
       answer(Self.map(result) { report throws(SegueError) in try Self.value(of: report) })
     }
   }

@@ -1,4 +1,5 @@
 import CLinux
+import SegueEngine
 import SegueModel
 import SegueTransport
 import SegueWire
@@ -12,13 +13,22 @@ final class ControlPeer {
   private static let answerTime: Int64 = 660_000
   /// Questions without an answer.
   private static let askLimit = 8
+  /// Messages that are handled in one turn of the loop, which also carries the hub. A question ends the turn.
+  private static let turn = 64
+  /// Bytes that wait for the peer, above which nothing more of it is handled or read.
+  private static let outputLimit = 64 * 1024
 
   private let fd: Int32
+  private let loop: Loop
   private let link = Link(side: .accepting)
   private var writer = MessageWriter()
   private var watch: Watch?
   private var isEnding = false
+  /// Whether received bytes wait for the next turn, or for the peer to read.
+  private var isBehind = false
+  private var isScheduled = false
   private let asks: ControlAsks
+  private let asker: Asker
   private var askCount = 0
   private let changed: () -> Void
   private let ended: (ControlPeer) -> Void
@@ -30,10 +40,12 @@ final class ControlPeer {
   ///   - changed: called when the deadline has changed.
   ///   - ended: called once, when the connection has closed, but not by `close`.
   init(
-    _ fd: Int32, on loop: Loop, _ asks: ControlAsks, changed: @escaping () -> Void,
+    _ fd: Int32, of asker: Asker, on loop: Loop, _ asks: ControlAsks, changed: @escaping () -> Void,
     _ ended: @escaping (ControlPeer) -> Void
   ) throws(SegueError) {
     self.fd = fd
+    self.asker = asker
+    self.loop = loop
     self.asks = asks
     self.changed = changed
     self.ended = ended
@@ -42,7 +54,7 @@ final class ControlPeer {
       watch = try Watch(fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
         // What ends the connection releases this object.
         let peer = self
-        withExtendedLifetime(peer) { if isReadable { peer.receive() } else { peer.flush() } }
+        withExtendedLifetime(peer) { if isReadable { peer.receive() } else { peer.writable() } }
       }
     } catch {
       Descriptors.closeUntrusted(fd)
@@ -50,11 +62,26 @@ final class ControlPeer {
     }
   }
 
+  /// Closes a connection for which there is no room, and tells it why.
+  static func refuse(_ fd: Int32, _ error: SegueError) {
+    let link = Link(side: .accepting)
+    var writer = MessageWriter()
+    try? writer.send(.goodbye(error), over: link)
+    // The buffer of a new connection takes more than that.
+    _ = link.takeOutput { bytes in
+      if case .bytes(let count) = Socket.write(bytes, -1, to: fd) { count } else { 0 }
+    }
+    Descriptors.closeUntrusted(fd)
+  }
+
+  var account: Account { asker.account }
+
   func close() {
     guard watch != nil else { return }
     watch?.close()
     watch = nil
     Descriptors.closeUntrusted(fd)
+    asks.abandon(asker)
   }
 
   /// The peer has said nothing for too long, or does not read.
@@ -63,21 +90,47 @@ final class ControlPeer {
     refuse(SegueError(.remoteApplicationTimedOut, "no message within \(Self.messageTime / 1000) s"))
   }
 
+  /// Reads once.
   private func receive() {
     let result = Socket.read(fd, atMost: link.readSize) { bytes, came in
       // Nothing here comes with a descriptor.
       if case .one(let descriptor) = came { Descriptors.closeUntrusted(descriptor) }
-      link.receive(bytes)
+      if !isEnding { link.receive(bytes) }
     }
+    if result == .closed { return end() }
+    handleReceived()
+  }
+
+  /// Handles as much of what was received as one turn, and the output, allow.
+  private func handleReceived() {
+    isBehind = false
+    var left = Self.turn
     do throws(SegueError) {
-      while !isEnding, let event = try link.nextEvent() {
+      while !isEnding {
+        guard left > 0, link.pendingBytes < Self.outputLimit else {
+          isBehind = true
+          break
+        }
+        guard let event = try link.nextEvent() else { break }
         guard case .message = event else { throw SegueError(.malformed, "control: a frame that is no message") }
-        if let message = try link.takeMessage(Message.decode) { try handle(message) }
+        guard let message = try link.takeMessage(Message.decode) else { continue }
+        left = if case .ask = message { 0 } else { left - 1 }
+        try handle(message)
       }
     } catch {
       refuse(error)
     }
-    if result == .closed { end() } else { flush() }
+    flush()
+  }
+
+  /// Continues in the next turn of the loop.
+  private func schedule() {
+    guard !isScheduled else { return }
+    isScheduled = true
+    loop.post { [self] in
+      isScheduled = false
+      if watch != nil { handleReceived() }
+    }
   }
 
   private func handle(_ message: Message) throws(SegueError) {
@@ -101,7 +154,7 @@ final class ControlPeer {
     let value = try Value(cbor: bytes)
     askCount += 1
     // The peer lives as long as it waits for an answer, or is connected.
-    asks.handle(value) { [self] result in answer(number, result) }
+    asks.handle(value, of: asker) { [self] result in answer(number, result) }
   }
 
   private func answer(_ number: UInt64, _ result: Result<Value, SegueError>) {
@@ -126,13 +179,25 @@ final class ControlPeer {
     flush()
   }
 
-  private func flush() {
-    guard watch != nil else { return }
+  /// A peer that is gone is writable, too, and takes nothing: only a read reports that.
+  private func writable() { if !flush() { receive() } }
+
+  /// - Returns: whether anything was written.
+  @discardableResult
+  private func flush() -> Bool {
+    guard watch != nil else { return true }
+    let former = link.pendingBytes
     while link.takeOutput({ bytes in
       if case .bytes(let count) = Socket.write(bytes, -1, to: fd) { count } else { 0 }
     }) {}
-    if isEnding, !link.hasOutput { return end() }
-    watch?.watch(reading: !isEnding, writing: link.hasOutput)
+    let hasWritten = link.pendingBytes < former
+    if isEnding, !link.hasOutput {
+      end()
+      return true
+    }
+    if isBehind, link.pendingBytes < Self.outputLimit { schedule() }
+    watch?.watch(reading: !isEnding && !isBehind, writing: link.hasOutput)
+    return hasWritten
   }
 
   private func end() {

@@ -1,4 +1,5 @@
 import CLinux
+import SegueEngine
 import SegueModel
 import SegueRuntime
 import SegueTransport
@@ -7,7 +8,7 @@ import SegueTransport
 /// that has the runtime folder, such as approving a device, is asked here. A sandbox that is given the runtime folder
 /// cannot reach it, and only processes of this user may connect. For the loop.
 final class ControlSocket {
-  /// Connections at a time; further ones are closed.
+  /// Connections at a time; of one process a quarter. Further ones get goodbye.
   static let connectionLimit = 16
   /// Connections that are accepted in one turn.
   private static let turn = 16
@@ -18,6 +19,7 @@ final class ControlSocket {
   private var listener: Watch?
   private var timer: LoopTimer?
   private var peers: [ControlPeer] = []
+  private var lastNumber: UInt64 = 0
 
   /// Creates the folder unless it is there, and listens in it.
   /// Throws UNSAFE_FOLDER if another user may enter it, SYSTEM.
@@ -70,15 +72,19 @@ final class ControlSocket {
       Log.error("control: refused process \(Socket.peerProcess(connection)), which is another user's")
       return Descriptors.closeUntrusted(connection)
     }
-    guard peers.count < Self.connectionLimit else {
-      Log.error("control: refused process \(Socket.peerProcess(connection)): \(Self.connectionLimit) others are there")
-      return Descriptors.closeUntrusted(connection)
+    let process = Socket.peerProcess(connection)
+    let account = Account.process(process)
+    if let refusal = refusal(of: account) {
+      Log.error("control: refused process \(process): \(refusal.message)")
+      return ControlPeer.refuse(connection, refusal)
     }
+    lastNumber += 1
+    let asker = Asker(number: lastNumber, account: account)
     do throws(SegueError) {
       peers.append(
         // `close` closes all peers before this object is released, and a closed one calls none of these.
         try ControlPeer(
-          connection, on: loop, asks, changed: { [unowned(unsafe) self] in self.setTimer() }
+          connection, of: asker, on: loop, asks, changed: { [unowned(unsafe) self] in self.setTimer() }
         ) { [unowned(unsafe) self] peer in
           self.peers.removeAll { $0 === peer }
           self.setTimer()
@@ -87,6 +93,18 @@ final class ControlSocket {
     } catch {
       Log.error("control: \(error.message)")
     }
+  }
+
+  /// Nil if there is room for a connection.
+  private func refusal(of account: Account) -> SegueError? {
+    let share = Self.connectionLimit / Account.share
+    guard peers.count(where: { $0.account == account }) < share else {
+      return SegueError(.limitExceeded, "control: \(share) connections of this process are there, which is the most")
+    }
+    guard peers.count < Self.connectionLimit else {
+      return SegueError(.limitExceeded, "control: \(Self.connectionLimit) connections are there, which is the most")
+    }
+    return nil
   }
 
   private func pause() { listener?.watch(reading: false, writing: false) }

@@ -17,10 +17,14 @@ final class InboxService {
   /// The apps that have a manifest.
   var catalogue = Catalogue()
   private var preferences = RoutingPreferences()
+  /// Apps that were used, the most recent last, until the disk has it.
+  private var used: [String] = []
+  private var isStoringUses = false
 
   /// A continuation that somebody waits for.
   private struct Ask {
     let number: UInt64
+    let asker: Asker
     /// Where a launched program shows itself.
     let environment: [LaunchRequest.Variable]
     let answer: (Result<ColdStartReport, SegueError>) -> Void
@@ -54,13 +58,19 @@ final class InboxService {
   /// Continues an offer in an app that need not run.
   /// - Parameter answer: called once, at the end or at the deadline, unless the agent ends before.
   func `continue`(
-    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchRequest.Variable],
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchRequest.Variable], for asker: Asker,
     _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
   ) {
     lastNumber += 1
-    asks.append(Ask(number: lastNumber, environment: environment, answer: answer))
-    let request = ColdStartRequest(number: lastNumber, activity: activity, app: app, timeout: timeout)
+    asks.append(Ask(number: lastNumber, asker: asker, environment: environment, answer: answer))
+    let request = ColdStartRequest(
+      number: lastNumber, activity: activity, app: app, timeout: timeout, account: asker.account)
     perform { $0.continue(request, $1) }
+  }
+
+  /// Somebody who asked has gone.
+  func abandon(_ asker: Asker) {
+    for ask in asks where ask.asker.number == asker.number { perform { $0.abandon(ask.number, $1) } }
   }
 
   /// What chooses an app at this moment.
@@ -212,11 +222,27 @@ extension InboxService: AgentOwner {
     markUsed(app.bundleIdentifier)
   }
 
-  /// An app that opens is the one that was used most recently (R6.2).
+  /// An app that opens is the one that was used most recently (R6.2). It is stored only of apps that have a manifest:
+  /// others are no candidates unless they are open, and then they have opened.
   private func markUsed(_ app: String) {
     preferences.markUsed(app)
-    useInbox({ inbox throws(SegueError) in try inbox.markUsed(app, at: Clock.now.date) }) { result in
+    guard catalogue[app] != nil else { return }
+    used.removeAll { Text.isSame($0, app) }
+    used.append(app)
+    storeUses()
+  }
+
+  /// Stores all uses since the last time, in one commit; what comes meanwhile waits for it. When the agent ends, these
+  /// are dropped.
+  private func storeUses() {
+    guard isOpen, !isStoringUses, !used.isEmpty else { return }
+    isStoringUses = true
+    let apps = used
+    used = []
+    useInbox({ inbox throws(SegueError) in try inbox.markUsed(apps, at: Clock.now.date) }) { [self] result in
       if case .failure(let error) = result { Log.debug("which app was used is not remembered: \(error.message)") }
+      isStoringUses = false
+      storeUses()
     }
   }
 

@@ -33,6 +33,9 @@ public final class AgentEngine: HubParticipant {
   /// Continues an offer in an app that need not run. Answered once, by `AgentOwner.answer`.
   public func `continue`(_ request: ColdStartRequest, _ now: Moment) { starts.begin(request, now) }
 
+  /// Nobody waits any longer for the answer of this number. It may still come.
+  public func abandon(_ number: UInt64, _ now: Moment) { starts.abandon(number, now) }
+
   /// The launch that was asked for with this number has succeeded, or not.
   public func launched(_ number: UInt64, _ error: SegueError?, _ now: Moment) { starts.launched(number, error, now) }
 

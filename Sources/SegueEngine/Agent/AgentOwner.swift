@@ -32,12 +32,17 @@ public struct ColdStartRequest: Sendable {
   public let app: String?
   /// Milliseconds for the whole continuation; nil for the limit.
   public let timeout: Int64?
+  /// Who is charged for it; nil: nobody.
+  public let account: Account?
 
-  public init(number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil) {
+  public init(
+    number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil, account: Account? = nil
+  ) {
     self.number = number
     self.activity = activity
     self.app = app
     self.timeout = timeout
+    self.account = account
   }
 }
 

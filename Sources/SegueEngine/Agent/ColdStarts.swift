@@ -15,11 +15,13 @@ private struct ColdStart {
   }
 
   let number: UInt64
+  let account: Account?
   let id: Identifier
   let offer: Offer
   let app: ChosenApp
+  let begun: Int64
   /// The uptime by which the origin gets its receipt.
-  let deadline: Int64
+  var deadline: Int64
   var phase = Phase.fetching
   /// The uptime by which there must be a hub (R3.14).
   var hubBy: Int64?
@@ -45,8 +47,12 @@ private struct ColdStart {
 /// Continuations of which the agent is the receiver, on behalf of apps that do not run: from the question to the
 /// origin's receipt (R3.8). Each is committed to the inbox before anything else happens.
 final class ColdStarts: AppFeature {
-  /// The most at a time, and the most bytes of their documents.
+  /// The most at a time, of one account a quarter; and of one origin for one account, a quarter of what an origin
+  /// accepts of the agent.
   static let limit = 32
+  static let accountLimit = limit / Account.share
+  static let originLimit = OutgoingContinuations.receiverLimit / Account.share
+  /// The most bytes of their documents.
   static let bytesLimit = 64 * 1024 * 1024
 
   private let agent: AgentContext
@@ -77,6 +83,18 @@ final class ColdStarts: AppFeature {
     }
   }
 
+  /// Nobody waits for the answer: what is not in the inbox yet ends, and an entry of it has the usual time.
+  func abandon(_ number: UInt64, _ now: Moment) {
+    guard let index = starts.firstIndex(where: { $0.number == number }) else { return }
+    switch starts[index].phase {
+    case .fetching, .receiving:
+      fail(at: index, SegueError(.userCancelled, "nobody waits for it any more"), now)
+    case .storing, .kept:
+      let usual = starts[index].begun + agent.limits.continuation
+      starts[index].deadline = min(starts[index].deadline, max(now.uptime, usual))
+    }
+  }
+
   /// The question which app continues an offer. Throws NOT_FOUND, BUSY.
   func choice(for activity: Identifier, wanted: String? = nil) throws(SegueError) -> AppChoice {
     guard let offer = seen.list[activity] else {
@@ -98,16 +116,27 @@ final class ColdStarts: AppFeature {
     guard starts.count < Self.limit else {
       throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
     }
+    if let account = request.account { try check(account, offer.origin) }
     let app = try agent.owner.choose(choice)
     guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
     let timeout = request.timeout ?? agent.limits.continuation
     starts.append(
-      ColdStart(number: request.number, id: id, offer: offer, app: app, deadline: now.uptime + max(1, timeout)))
+      ColdStart(
+        number: request.number, account: request.account, id: id, offer: offer, app: app, begun: now.uptime,
+        deadline: now.uptime + max(1, timeout)))
     agent.app.log(.info, "\(offer.description.type) of \(offer.appName) is to be continued by \(app.name)")
     if hub.isWelcome {
       fetch(at: starts.count - 1, now)
     } else {
       starts[starts.count - 1].hubBy = now.uptime + HubConnection.reconnectTime
+    }
+  }
+
+  /// Throws LIMIT_EXCEEDED if an account would have too much under way.
+  private func check(_ account: Account, _ origin: Identifier) throws(SegueError) {
+    let own = starts.filter { $0.account == account }
+    guard own.count < Self.accountLimit, own.count(where: { $0.offer.origin == origin }) < Self.originLimit else {
+      throw SegueError(.limitExceeded, "continue: \(own.count) continuations that this process asked for are under way")
     }
   }
 

@@ -6,7 +6,7 @@ import SegueModel
 /// An origin knows the account of each receiver by its identifier, which comes with `fetch`.
 public struct Account: Hashable, Sendable {
   /// The share of what is there for all that one account may use at most.
-  static let share = 4
+  public static let share = 4
 
   private enum Kind: UInt64 {
     case process
