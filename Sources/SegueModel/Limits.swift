@@ -70,6 +70,9 @@ public struct Limits: Sendable {
   public static let manifestFiles = 20_000
   public static let manifestFolders = 1_000
   public static let manifestTotal = 64 * 1024 * 1024
+  /// Arguments with which a program is launched, itself included; and the bytes of all of them, and of its folder.
+  public static let launchArguments = 1_024
+  public static let launchBytes = 32 * 1024
   /// Bytes, and words, of what is searched for.
   public static let query = 1024
   public static let queryWords = 32

@@ -89,6 +89,18 @@ import Testing
     #expect(app.obstacle == "\(app.path): \(expected)")
   }
 
+  @Test(arguments: [
+    ("app " + String(repeating: "x", count: 70_000), "Exec: 70003 bytes with Path, at most 32768 are allowed"),
+    (String(repeating: "app ", count: 1_025), "Exec: 1025 arguments, at most 1024 are allowed"),
+    ("app a\0b", "Exec: there is a NUL in it"),
+  ])
+  func `a launcher that could never start says so (R6.5)`(_ exec: String, _ expected: String) throws {
+    let folders = DataFolders()
+    try folders.write("home/applications/a.desktop", exec: exec, own)
+    let app = try #require(folders.read(searchPath: ["/bin"])["org.example.notes"])
+    #expect(app.obstacle == "\(app.path): \(expected)")
+  }
+
   @Test func `a program that TryExec names is looked for in PATH`() throws {
     let folders = DataFolders()
     try folders.write("home/applications/a.desktop", own, "TryExec=sh")

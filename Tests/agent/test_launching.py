@@ -225,6 +225,32 @@ def test_a_launch_that_fails_says_why_and_may_be_tried_again(probe, case):
     assert running.start("true") > 0
 
 
+JUNK = {"text": b"echo $0 >%s\n", "nothing": b"", "half a program": b"\x7fELF\x02\x01\x01" + bytes(57)}
+
+
+@pytest.mark.parametrize("name", JUNK)
+@pytest.mark.parametrize("place", ["path", "PATH"])
+def test_what_is_no_program_is_given_to_no_shell(probe, tmp_path, name, place):
+    """execvp would do that."""
+    report, program = tmp_path / "report", tmp_path / "app"
+    program.write_bytes(JUNK[name].replace(b"%s", bytes(report)))
+    program.chmod(0o755)
+    running = probe(PATH=f"{tmp_path}:{os.environ['PATH']}")
+    answer = running.launch(program if place == "path" else "app")
+    assert answer.endswith("app: is no program of this system, and no script that begins with #!"), answer
+    assert not report.exists()
+
+
+def test_a_program_is_looked_for_in_all_folders_of_path(probe, script, tmp_path):
+    """A file that may not be executed hides no other, and is named if there is none."""
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "program").write_text("")
+    running = probe(PATH=f"relative::/nowhere:{tmp_path}/first:{tmp_path}:{os.environ['PATH']}")
+    assert running.launch("program").endswith("program: Permission denied")
+    script("exit 0")
+    assert running.start("program") > 0
+
+
 def test_a_display_of_the_asker_is_enough(probe):
     probe().start("true", graphical=True, more="WAYLAND_DISPLAY=wayland-1")
 

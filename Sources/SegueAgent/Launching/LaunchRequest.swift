@@ -4,8 +4,6 @@ import SegueModel
 public struct LaunchRequest: Sendable {
   /// Bytes of an encoded request.
   static let sizeLimit = 64 * 1024
-  /// Arguments, the program included.
-  static let argumentLimit = 1024
   /// The only variables that a request may set: where a program shows itself, and in which language.
   static let variables = [
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "LANG",
@@ -50,9 +48,9 @@ public struct LaunchRequest: Sendable {
     guard let program = arguments.first, !program.utf8.isEmpty else {
       throw SegueError(.invalidArgument, "launch of \(app): names no program")
     }
-    guard arguments.count <= Self.argumentLimit else {
+    guard arguments.count <= Limits.launchArguments else {
       throw SegueError(
-        .limitExceeded, "launch of \(app): \(arguments.count) arguments, at most \(Self.argumentLimit) are allowed")
+        .limitExceeded, "launch of \(app): \(arguments.count) arguments, at most \(Limits.launchArguments) are allowed")
     }
     for text in arguments + (folder.map { [$0] } ?? []) + environment.map({ $0.value }) where text.utf8.contains(0) {
       throw SegueError(.invalidArgument, "launch of \(app): there is a NUL in an argument, a folder or a variable")

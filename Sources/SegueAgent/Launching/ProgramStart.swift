@@ -28,6 +28,7 @@ enum ProgramStart {
     var ends: [Int32] = [-1, -1]
     guard linux_pipe(&ends) == 0 else { throw .system("launch of \(request.app)") }
     let arguments = CStrings(request.arguments)
+    let files = CStrings(Self.files(of: request.arguments[0]))
     let variables = CStrings(environment)
     let process = linux_fork()
     guard process >= 0 else {
@@ -35,19 +36,30 @@ enum ProgramStart {
       for end in ends { _ = close(end) }
       throw .system("launch of \(request.app)", number)
     }
-    if process == 0 { become(request, arguments, variables, reportingTo: ends[1]) }
+    if process == 0 { become(request, files, arguments, variables, reportingTo: ends[1]) }
     _ = close(ends[1])
     defer { _ = close(ends[0]) }
     if let error = failure(of: request, process, readFrom: ends[0]) { throw error }
     return process
   }
 
-  /// In the child: executes the program, or writes why not.
+  /// Where a program may be: its path, or in each folder of PATH.
+  private static func files(of program: String) -> [String] {
+    guard !program.utf8.contains(UInt8(ascii: "/")) else { return [program] }
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
+    return path.utf8.split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map { folder in
+      String(joining: "\(String(decoding: Array(folder), as: UTF8.self))/\(program)")
+    }
+  }
+
+  /// In the child: executes the program, or writes why not. It does not use `execvp`, which gives a file that is no
+  /// program to a shell.
   private static func become(
-    _ request: LaunchRequest, _ arguments: CStrings, _ variables: CStrings, reportingTo pipe: Int32
+    _ request: LaunchRequest, _ files: CStrings, _ arguments: CStrings, _ variables: CStrings,
+    reportingTo pipe: Int32
   ) -> Never {
-    func fail(_ stage: Stage) -> Never {
-      var report: [Int32] = [stage.rawValue, linux_errno()]
+    func fail(_ stage: Stage, _ number: Int32 = linux_errno()) -> Never {
+      var report: [Int32] = [stage.rawValue, number]
       _ = write(pipe, &report, 8)
       _exit(127)
     }
@@ -55,8 +67,19 @@ enum ProgramStart {
     linux_reset_signals()
     if let folder = request.folder, chdir(folder) != 0 { fail(.folder) }
     if linux_redirect_to_null() != 0 || linux_close_on_exec_from(3) != 0 { fail(.streams) }
-    _ = execvpe(arguments.pointers[0], arguments.pointers, variables.pointers)
-    fail(.execution)
+    var problem = ENOENT
+    var file = files.pointers
+    while let path = file.pointee {
+      _ = execve(path, arguments.pointers, variables.pointers)
+      switch linux_errno() {
+      case ENOENT, ENOTDIR: break
+      // Another folder of PATH may have it.
+      case EACCES: problem = EACCES
+      default: fail(.execution)
+      }
+      file += 1
+    }
+    fail(.execution, problem)
   }
 
   /// Waits until the program is executed, or the child says why not. Nil if it is executed.
@@ -78,6 +101,13 @@ enum ProgramStart {
     let cause = String(cString: strerror(report[1]))
     switch Stage(rawValue: report[0]) {
     case .folder: return SegueError(.notFound, "launch of \(request.app): folder \(request.folder ?? ""): \(cause)")
+    case .execution where report[1] == ENOEXEC:
+      return SegueError(
+        .system,
+        """
+        launch of \(request.app): \(request.arguments[0]): is no program of this system, and no script that begins \
+        with #!
+        """)
     case .execution:
       let status: Status = report[1] == ENOENT || report[1] == ENOTDIR ? .notFound : .system
       return SegueError(status, "launch of \(request.app): \(request.arguments[0]): \(cause)")

@@ -35,8 +35,24 @@ struct DesktopLauncher {
     }
     let fields = ExecLine.Fields(
       icon: try entry.string("Icon"), name: try entry.string("Name") ?? "", path: entry.path)
-    return LaunchCommand(
-      arguments: try ExecLine.arguments(exec, fields), folder: folder, isGraphical: isGraphical)
+    let arguments = try ExecLine.arguments(exec, fields)
+    try Self.check(arguments, folder)
+    return LaunchCommand(arguments: arguments, folder: folder, isGraphical: isGraphical)
+  }
+
+  /// Throws unless the launcher can start that.
+  private static func check(_ arguments: [String], _ folder: String?) throws(SegueError) {
+    guard arguments.count <= Limits.launchArguments else {
+      throw SegueError(
+        .limitExceeded, "Exec: \(arguments.count) arguments, at most \(Limits.launchArguments) are allowed")
+    }
+    let size = arguments.reduce(folder?.utf8.count ?? 0) { $0 + $1.utf8.count }
+    guard size <= Limits.launchBytes else {
+      throw SegueError(
+        .limitExceeded, "Exec: \(size) bytes with Path, at most \(Limits.launchBytes) are allowed")
+    }
+    if arguments.contains(where: { $0.utf8.contains(0) }) { throw SegueError(.malformed, "Exec: there is a NUL in it") }
+    if folder?.utf8.contains(0) ?? false { throw SegueError(.malformed, "Path: there is a NUL in it") }
   }
 
   /// Whether a program is there, by its absolute path or in `searchPath`.
