@@ -1577,6 +1577,76 @@ segue_status segue_activity_get_route(const segue_activity *activity, segue_valu
 segue_status segue_app_choose(segue_app *app, const char *type, size_t type_length, const char *bundle_identifier,
                               size_t length);
 
+/*
+ * Saved activities and search (R8). An activity that is SEGUE_ELIGIBLE_FOR_SEARCH is saved by the agent when it becomes
+ * current, and each time that the library saves it: title, keywords, webpage_url, and the entries of user_info that
+ * segue_activity_set_required_user_info_keys names, all without it. Saving needs no call, and waits for an agent if
+ * none runs. A later activity of the app with the same persistent identifier takes its place. It can be found until its
+ * expiration date, without one for 30 days, also after the activity was invalidated and its app has ended.
+ */
+
+/**
+ * Gets the end of a deletion; runs once, where the app's callbacks run, once nothing of what was deleted can be found.
+ *   count  how many saved activities there were; 0 with an error
+ *   error  borrowed, or NULL
+ * Errors: CONNECTION_UNAVAILABLE (no agent runs, or none has answered within SEGUE_LIMIT_CONTINUATION_MS),
+ * LIMIT_EXCEEDED (128 deletions wait, or the identifiers are more than SEGUE_LIMIT_REQUEST bytes), SYSTEM (the agent's
+ * disk), CANCELLED (the app was closed; the deletion may have happened), DECLINED (the app is a chooser).
+ */
+typedef void (*segue_deletion_function)(void *context, segue_app *app, size_t count, const segue_error *error);
+/**
+ * Deletes saved activities of this app by their persistent identifiers (R8.2). What the app saves after this call
+ * stays.
+ *   persistent_identifiers  borrowed; an array or set of strings
+ *   function                required
+ *   context                 retained until destroy
+ * Errors: WRONG_KIND (other values), INVALID_STATE (not open), INVALIDATED (closed).
+ */
+segue_status segue_app_delete_saved(segue_app *app, const segue_value *persistent_identifiers,
+                                    segue_deletion_function function, void *context, segue_destroy destroy);
+/**
+ * Deletes all saved activities of this app, of all its processes (R8.2).
+ *   function  required
+ *   context   retained until destroy
+ * Errors: INVALID_STATE (not open), INVALIDATED (closed).
+ */
+segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function function, void *context,
+                                        segue_destroy destroy);
+/**
+ * Searches the saved activities of all apps of the user, the newest first. Words are found by the rules of Unicode,
+ * whatever their case and accents; Chinese, Japanese and Korean from one character on; "bud*" finds what begins so.
+ * Waiting and errors are those above.
+ *   query              copied, may be NULL: words that must all occur in title or keywords; without words, all are
+ *                      found
+ *   bundle_identifier  copied, may be NULL: of the app whose activities are wanted
+ *   limit              1 to 1000 results
+ *   results            out, required, owned: release with segue_value_release; an array of dictionaries
+ *                      {"bundle_identifier": string, "app_name": string, "activity_id": UUID, "type": string, "saved":
+ *                      date, "expires": date, "number": integer}, and "title", "persistent_identifier", "webpage_url":
+ *                      strings, absent if there is none
+ * Errors: LIMIT_EXCEEDED (the query has more than 1024 bytes or 32 words), INVALID_ARGUMENT (limit).
+ */
+segue_status segue_app_search(const segue_app *app, const char *query, size_t query_length,
+                              const char *bundle_identifier, size_t length, size_t limit, segue_value **results);
+/**
+ * Continues a saved activity in its app on this device, which need not run, and waits for the end (R8.3). The app gets
+ * it as any continuation (section 8), once it has declared the type (R6.2); what it does not take waits in the inbox.
+ *   found       borrowed; a dictionary of segue_app_search, of which bundle_identifier, activity_id and
+ *               persistent_identifier count: the app gets what is saved under them now
+ *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
+ *   result      out, owned: release with segue_value_release; as for segue_app_launch
+ * Errors: WRONG_KIND (no dictionary), INVALID_ARGUMENT (an entry is missing), NOT_FOUND (it was deleted, or has
+ * expired; its app neither runs nor can be started, or does not declare the type); and as for segue_app_launch.
+ */
+segue_status segue_app_open_saved(segue_app *app, const segue_value *found, uint32_t timeout_ms, segue_value **result);
+/**
+ * Deletes the saved activities of an app, or of all apps, on behalf of the user (R8.2). Waiting and errors are those
+ * above.
+ *   bundle_identifier  copied, may be NULL: all apps
+ *   count              out: how many there were; may be NULL
+ */
+segue_status segue_app_forget_saved(segue_app *app, const char *bundle_identifier, size_t length, size_t *count);
+
 /* ------------------------------------------------------------------------------------------------------------------
  * 12. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
  *

@@ -217,7 +217,7 @@ public struct Activity: Sendable {
   private static let emptySet = Value(trusted: [0xd9, 0x01, 0x02, 0x80])
 
   /// Converts a set or array of strings to a set.
-  private static func stringSet(_ value: Value, _ name: String) throws(SegueError) -> Value {
+  public static func stringSet(_ value: Value, _ name: String) throws(SegueError) -> Value {
     guard value.kind == .set || value.kind == .array, let elements = value.elements else {
       throw SegueError(.wrongKind, "\(name): a set of strings is needed, not \(value.kind.name)")
     }

@@ -4,7 +4,8 @@ public struct AgentDescription: Sendable {
   public let version: String
   /// What the agent does besides carrying the hub: a sum of bits. Readers ignore bits that they do not know.
   public let capabilities: UInt64
-  /// The app as which the agent takes part in continuations, known to its own hub only; nil if it does not.
+  /// The app as which the agent takes part in continuations, and to which apps send what can be searched (R8.1); nil if
+  /// it does not.
   public let participant: Identifier?
 
   public init(version: String, capabilities: UInt64, participant: Identifier? = nil) {

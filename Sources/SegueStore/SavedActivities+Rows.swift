@@ -7,6 +7,7 @@ extension SavedActivities {
       CREATE TABLE saved (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         app TEXT NOT NULL,
+        team TEXT NOT NULL,
         activity BLOB NOT NULL CHECK (length(activity) = 16),
         persistent TEXT,
         type TEXT NOT NULL,
@@ -30,16 +31,24 @@ extension SavedActivities {
         tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3');
       """
     ],
-    probes: [newest, matching, "SELECT number, document FROM documents", "SELECT title, keywords, text FROM saved"])
+    probes: [
+      newest, matching, named, "SELECT number, document FROM documents", "SELECT title, keywords, text FROM saved",
+    ])
 
   static let newest: StaticString = """
-    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires FROM saved
-    WHERE expires > ?1 AND (?2 IS NULL OR app = ?2) ORDER BY number DESC LIMIT ?3
+    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires, team FROM saved
+    WHERE expires > ?1 AND (?2 IS NULL OR app = ?2) AND number < ?4 ORDER BY number DESC LIMIT ?3
     """
 
   static let matching: StaticString = """
-    SELECT saved.number, app, activity, persistent, type, shown, webpage, saved, expires
+    SELECT saved.number, app, activity, persistent, type, shown, webpage, saved, expires, team
     FROM words JOIN saved ON saved.number = words.rowid
-    WHERE words MATCH ?4 AND expires > ?1 AND (?2 IS NULL OR app = ?2) ORDER BY words.rowid DESC LIMIT ?3
+    WHERE words MATCH ?5 AND words.rowid < ?4 AND expires > ?1 AND (?2 IS NULL OR app = ?2)
+    ORDER BY words.rowid DESC LIMIT ?3
+    """
+
+  static let named: StaticString = """
+    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires, team FROM saved
+    WHERE app = ?2 AND expires > ?1 AND (persistent = ?3 OR ?3 IS NULL AND persistent IS NULL AND activity = ?4)
     """
 }

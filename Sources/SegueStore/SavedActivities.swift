@@ -69,13 +69,14 @@ public final class SavedActivities: @unchecked Sendable {
       _ = try removeEarlier(activity, &total)
       try database.run(
         """
-        INSERT INTO saved (app, activity, persistent, type, shown, webpage, saved, expires, size, title, keywords, text)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        INSERT INTO saved
+          (app, activity, persistent, type, shown, webpage, saved, expires, size, title, keywords, text, team)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         """,
         [
           .text(activity.app), Cell(activity.activity), Cell(activity.persistentIdentifier), .text(activity.type),
           Cell(activity.title), Cell(activity.webpageURL), .real(now), .real(expiry), .integer(Int64(size)),
-          .text(title), .text(keywords), .text(text),
+          .text(title), .text(keywords), .text(text), .text(activity.team),
         ])
       let new = Cell.integer(database.lastRow)
       try database.run(
@@ -96,6 +97,7 @@ public final class SavedActivities: @unchecked Sendable {
 
   private static func check(_ activity: SavedActivity) throws(SegueError) {
     try Text.check(activity.app, "app", atMost: Limits.identifier)
+    try Text.check(Optional(activity.team), "team", atMost: Limits.identifier)
     try Text.check(activity.type, "type", atMost: Limits.type)
     try Text.check(activity.title, "title", atMost: Limits.title)
     try Text.check(activity.persistentIdentifier, "persistent_identifier", atMost: Limits.identifier)
@@ -117,13 +119,16 @@ public final class SavedActivities: @unchecked Sendable {
   /// Words are compared without case and accents; one that ends in `*` is a prefix; without words all are found.
   /// - Parameter limit: the most results, up to 1,000.
   /// - Parameter app: a bundle identifier, if only that app's are wanted.
+  /// - Parameter after: the number of the result after which to go on.
   /// Throws LIMIT_EXCEEDED for a query that is too long.
   public func search(
-    _ query: String, at now: Double, limit: Int = 20, app: String? = nil
+    _ query: String, at now: Double, limit: Int = 20, app: String? = nil, after: Int64? = nil
   ) throws(SegueError) -> [SearchResult] {
     let expression = try SearchText.expression(query)
     var found: [SearchResult] = []
-    let cells: [Cell] = [.real(now), Cell(app), .integer(Int64(max(0, min(limit, Self.mostResults))))]
+    let cells: [Cell] = [
+      .real(now), Cell(app), .integer(Int64(max(0, min(limit, Self.mostResults)))), .integer(after ?? .max),
+    ]
     if let expression {
       try database.forEachRow(Self.matching, cells + [.text(expression)]) { row throws(SegueError) in
         found.append(try Self.result(row))
@@ -134,12 +139,23 @@ public final class SavedActivities: @unchecked Sendable {
     return found
   }
 
+  /// The saved activity of that name, or without one of that identifier, as it is now; nil if there is none, or it has
+  /// expired.
+  public func find(
+    _ activity: Identifier, named persistentIdentifier: String?, of app: String, at now: Double
+  ) throws(SegueError) -> SearchResult? {
+    try database.first(Self.named, [.real(now), .text(app), Cell(persistentIdentifier), Cell(activity)]) {
+      row throws(SegueError) in try Self.result(row)
+    }
+  }
+
   /// Results of one search.
   private static let mostResults = 1_000
 
   private static func result(_ row: Row) throws(SegueError) -> SearchResult {
     SearchResult(
-      app: try row.text(1, atMost: Limits.identifier), activity: try row.identifier(2),
+      app: try row.text(1, atMost: Limits.identifier), team: try row.text(9, atMost: Limits.identifier),
+      activity: try row.identifier(2),
       persistentIdentifier: try row.optionalText(3, atMost: Limits.identifier),
       type: try row.text(4, atMost: Limits.type), title: try row.optionalText(5, atMost: Limits.title),
       webpageURL: try row.optionalText(6, atMost: Limits.url), savedAt: try row.real(7), expiresAt: try row.real(8),

@@ -4,6 +4,8 @@ import SegueModel
 public struct SavedActivity: Sendable {
   /// The bundle identifier of its app.
   public let app: String
+  /// Its Team ID.
+  public let team: String
   public let activity: Identifier
   /// Names it for its app; nil if the app gave none. A later one of the same name takes its place.
   public let persistentIdentifier: String?
@@ -21,11 +23,12 @@ public struct SavedActivity: Sendable {
   public let isPrivate: Bool
 
   public init(
-    app: String, activity: Identifier, persistentIdentifier: String?, type: String, title: String?,
+    app: String, team: String, activity: Identifier, persistentIdentifier: String?, type: String, title: String?,
     keywords: [String] = [], searchableText: String = "", webpageURL: String? = nil, document: [UInt8],
     expirationDate: Double? = nil, isPrivate: Bool = false
   ) {
     self.app = app
+    self.team = team
     self.activity = activity
     self.persistentIdentifier = persistentIdentifier
     self.type = type
@@ -42,6 +45,7 @@ public struct SavedActivity: Sendable {
 /// A saved activity that was found, without its document (`SavedActivities.document`).
 public struct SearchResult: Sendable {
   public let app: String
+  public let team: String
   public let activity: Identifier
   public let persistentIdentifier: String?
   public let type: String
@@ -50,5 +54,6 @@ public struct SearchResult: Sendable {
   /// Seconds since 1970.
   public let savedAt: Double
   public let expiresAt: Double
-  let number: Int64
+  /// Falls from result to result.
+  public let number: Int64
 }

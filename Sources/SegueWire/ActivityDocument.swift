@@ -22,6 +22,26 @@ public enum ActivityDocument {
     }
   }
 
+  /// The document as it is saved for search: `user_info` has the required keys only (R1.3), and nothing is attached,
+  /// since no origin will be there to send it.
+  /// - Parameter containers: those of the activity's app.
+  public static func encodeForSearch(_ activity: Activity, _ containers: Containers) throws(SegueError) -> [UInt8] {
+    var saved = activity
+    if let required = activity.requiredUserInfoKeys?.elements, let entries = activity.userInfo?.entries {
+      var kept: [(key: Value, value: Value)] = []
+      var next = 0
+      for entry in entries {
+        // Both are in the order of their encodings.
+        while next < required.count, required[next] < entry.key { next += 1 }
+        let isRequired = next < required.count && required[next] == entry.key
+        if isRequired { kept.append(entry) }
+      }
+      try saved.setUserInfo(try .dictionary(kept), limit: Limits.value)
+    }
+    for attachment in activity.attachments { try saved.removeAttachment(attachment.name) }
+    return try encode(saved, containers)
+  }
+
   /// The document in CBOR diagnostic notation, for people; with the URLs of this device.
   public static func describe(_ activity: Activity) throws(SegueError) -> String {
     var writer = try write(activity, nil)

@@ -289,7 +289,9 @@ struct MessageCoder {
   mutating func code(_ agent: AgentDescription?) -> AgentDescription? {
     guard hasValue(agent != nil, isLast: true) else { return nil }
     enter("an agent")
-    let coded = AgentDescription(version: code(agent?.version ?? ""), capabilities: code(agent?.capabilities ?? 0))
+    let coded = AgentDescription(
+      version: code(agent?.version ?? ""), capabilities: code(agent?.capabilities ?? 0),
+      participant: code(orNull: agent?.participant))
     leave()
     return coded
   }

@@ -24,6 +24,9 @@ final class TestInbox {
   /// Those that wait, or are being delivered.
   var open: [Entry] { entries.filter { !$0.isAcknowledged } }
 
+  /// The continuations whose receipts somebody waits for.
+  var owed: [Identifier] { receipts.map { $0.continuation }.filter { !confirmed.contains($0) } }
+
   /// As after a restart.
   func restart() { for index in entries.indices { entries[index].isDelivered = false } }
 
@@ -108,6 +111,14 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// The app that fits.
   var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer")
   private(set) var choices: [AppChoice] = []
+  /// What apps have saved for search, in the order in which it came, and who.
+  private(set) var saved: [(app: String, record: SavedRecord)] = []
+  /// What apps have asked to change, in a few words each.
+  private(set) var changes: [String] = []
+  /// Changes that the disk has not done yet.
+  private var pendingChanges: [(number: UInt64, app: AppIdentity, change: SavedChange)] = []
+  /// What the disk answers to changes.
+  var changeFailure: SegueError?
   private var asked: UInt64 = 0
 
   init(_ inbox: TestInbox, in world: World) {
@@ -142,6 +153,11 @@ final class TestAgent: AgentOwner, WorldParticipant {
       hasMoved = true
       if driver?.drain(world.now) != nil { self.connection = nil }
     }
+    if !isStuck, !pendingChanges.isEmpty {
+      hasMoved = true
+      let (number, app, change) = pendingChanges.removeFirst()
+      engine.changed(number, changeFailure.map { .failure($0) } ?? .success(apply(change, of: app.bundleIdentifier)))
+    }
     if !isStuck, !requests.isEmpty {
       hasMoved = true
       let request = requests.removeFirst()
@@ -169,6 +185,28 @@ final class TestAgent: AgentOwner, WorldParticipant {
   func launch(_ app: ChosenApp, for number: UInt64) { launches.append(app.bundleIdentifier) }
   func opened(_ app: AppIdentity) {}
   func perform(_ request: InboxRequest) { requests.append(request) }
+  func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
+    switch change {
+    case .save(let record): changes.append("save \(record.state.title ?? "")")
+    case .delete(let names): changes.append("delete \(names?.joined(separator: " ") ?? "all")")
+    }
+    pendingChanges.append((number, app, change))
+  }
+
+  private func apply(_ change: SavedChange, of app: String) -> Int {
+    let count = saved.count
+    switch change {
+    case .save(let record):
+      saved.removeAll { $0.app == app && $0.record.activity == record.activity }
+      saved.append((app, record))
+      return 1
+    case .delete(nil): saved.removeAll { $0.app == app }
+    case .delete(let names?):
+      saved.removeAll { $0.app == app && names.contains($0.record.state.persistentIdentifier ?? "") }
+    }
+    return count - saved.count
+  }
+
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) { answers.append(result) }
   func log(_ severity: Severity, _ message: DiagnosticText) {}
 

@@ -78,7 +78,7 @@ private func benchSearch(_ state: StateFolder, _ count: Int) throws(SegueError) 
     if index % 3 == 0 { for _ in 0..<8 { title.unicodeScalars.append(character()) } }
     try saved.save(
       SavedActivity(
-        app: Sample.app(index % 20), activity: Identifier(high: 1, low: UInt64(index)),
+        app: Sample.app(index % 20), team: "T", activity: Identifier(high: 1, low: UInt64(index)),
         persistentIdentifier: "document \(index)", type: Sample.type(0), title: title, keywords: [word(), word()],
         document: Sample.bytes(index, 200)),
       at: 1_800_000_000)

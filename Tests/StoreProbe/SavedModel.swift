@@ -25,7 +25,8 @@ extension Workload {
   private mutating func savedActivity() -> SavedActivity {
     let number = below(12)
     return SavedActivity(
-      app: Sample.app(below(2)), activity: Sample.id(number), persistentIdentifier: number < 8 ? "name\(number)" : nil,
+      app: Sample.app(below(2)), team: "T", activity: Sample.id(number),
+      persistentIdentifier: number < 8 ? "name\(number)" : nil,
       type: Sample.type(0), title: text(), keywords: [text(), text()], searchableText: text(),
       document: Sample.document(number), expirationDate: below(3) == 0 ? now + Double(below(20_000)) : nil,
       isPrivate: below(12) == 0)

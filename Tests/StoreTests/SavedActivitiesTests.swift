@@ -47,6 +47,32 @@ import Testing
     #expect(try saved.search("one", at: now).count == 1)
   }
 
+  @Test(arguments: ["", "note"])
+  func `a search goes on after a result (R8.1)`(query: String) throws {
+    let saved = try saved(["note one", "note two", "note three"])
+    let first = try saved.search(query, at: now, limit: 2)
+    #expect(first.compactMap(\.title) == ["note three", "note two"])
+    #expect(try saved.search(query, at: now, limit: 2, after: first.last?.number).compactMap(\.title) == ["note one"])
+    #expect(try saved.search(query, at: now, after: 0).isEmpty)
+  }
+
+  @Test func `what is saved is found by its name, or without one by its activity (R8.3)`() throws {
+    let saved = try SavedActivities.open(in: folder.open())
+    try saved.save(.sample(1, title: "named", expires: now + 10), at: now)
+    let unnamed = SavedActivity(
+      app: "com.example", team: "T", activity: Identifier(2), persistentIdentifier: nil, type: "com.example.edit",
+      title: "unnamed", document: [2])
+    try saved.save(unnamed, at: now)
+    func title(_ number: Int, _ name: String?, app: String = "com.example", at date: Double) throws -> String? {
+      try saved.find(Identifier(number), named: name, of: app, at: date)?.title
+    }
+    #expect(try title(9, "name1", at: now) == "named" && title(2, nil, at: now) == "unnamed")
+    #expect(try title(1, nil, at: now) == nil && title(2, "name2", at: now) == nil)
+    #expect(try title(1, "name1", app: "com.example.other", at: now) == nil)
+    #expect(try title(1, "name1", at: now + 10) == nil, "it has expired")
+    #expect(try saved.find(Identifier(2), named: nil, of: "com.example", at: now)?.team == "T")
+  }
+
   @Test func `keywords and searchable text are found, and a result has its document (R8.1, R8.3)`() throws {
     let saved = try SavedActivities.open(in: folder.open())
     try saved.save(.sample(1, title: nil, keywords: ["red fish", "blue"], text: "deep 海 water"), at: now)
@@ -146,8 +172,9 @@ extension SavedActivity {
     document: [UInt8]? = nil, expires: Double? = nil, isPrivate: Bool = false
   ) -> SavedActivity {
     SavedActivity(
-      app: app, activity: Identifier(number), persistentIdentifier: "name\(number)", type: "com.example.edit",
-      title: title, keywords: keywords, searchableText: text, webpageURL: "https://example.com/\(number)",
+      app: app, team: "T", activity: Identifier(number), persistentIdentifier: "name\(number)",
+      type: "com.example.edit", title: title, keywords: keywords, searchableText: text,
+      webpageURL: "https://example.com/\(number)",
       document: document ?? [UInt8(truncatingIfNeeded: number)], expirationDate: expires, isPrivate: isPrivate)
   }
 }

@@ -150,6 +150,7 @@ void abuse_progress_function(void *context, segue_activity *activity, uint64_t r
 void abuse_fetched_function(void *context, segue_activity *activity, const segue_error *error);
 void abuse_receipt_function(void *context, segue_activity *activity, segue_receipt *receipt);
 void abuse_explain_function(void *context, segue_app *app, const segue_value *reasons);
+void abuse_deletion_function(void *context, segue_app *app, size_t count, const segue_error *error);
 void abuse_link_function(void *context, segue_app *app, const char *device_name, size_t length,
                          const segue_error *error);
 void abuse_offer_function(void *context, segue_app *app, segue_offer_event event, segue_offer *offer);

@@ -28,12 +28,14 @@ enum {
   FETCHED,
   DID_RESUME_BACK,
   RESUME_BACK,
-  DID_UPDATE
+  DID_UPDATE,
+  DELETION
 };
 const char *const callback_names[] = {
-    "will_save", "receipt",       "explain",  "offer",   "connection",         "will_continue", "continue",
-    "did_fail",  "restore_state", "link",     "log",     "did_receive_stream", "stream",        "stream_result",
-    "request",   "response",      "progress", "fetched", "did_resume_back",    "resume_back",   "did_update"};
+    "will_save",       "receipt",       "explain",       "offer",    "connection", "will_continue",
+    "continue",        "did_fail",      "restore_state", "link",     "log",        "did_receive_stream",
+    "stream",          "stream_result", "request",       "response", "progress",   "fetched",
+    "did_resume_back", "resume_back",   "did_update",    "deletion"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -143,6 +145,17 @@ void abuse_explain_function(void *context, segue_app *app, const segue_value *re
     return;
   lent("segue_app", app);
   lent("segue_value", reasons);
+  calls_inside();
+}
+
+void abuse_deletion_function(void *context, segue_app *app, size_t count, const segue_error *error) {
+  if (!begin(DELETION, context))
+    return;
+  if (error && count)
+    fail("deletion: a count with an error", "");
+  lent("segue_app", app);
+  if (error)
+    lent("segue_error", error);
   calls_inside();
 }
 

@@ -50,6 +50,45 @@ static void offer(const char *title) {
     say("offered");
 }
 
+/** "NAME TITLE": an activity that can be searched, with a persistent identifier unless NAME is "-". */
+static void save_for_search(const char *words) {
+  char name[64] = "";
+  int length = 0;
+  sscanf(words, "%63s %n", name, &length);
+  create(words + length);
+  CHECK(segue_activity_set_eligible(activity, SEGUE_ELIGIBLE_FOR_SEARCH, true));
+  if (strcmp(name, "-") != 0)
+    CHECK(segue_activity_set_persistent_identifier(activity, name, NUL));
+  if (CHECK(segue_activity_become_current(activity)))
+    say("offered");
+}
+
+static void deleted(void *context, segue_app *its, size_t count, const segue_error *error) {
+  (void)context, (void)its;
+  segue_status status = SEGUE_OK;
+  if (error)
+    CHECK(segue_error_get_status(error, &status));
+  say("deleted %zu %s", count, segue_status_name(status));
+}
+
+/** Deletes saved activities: of that name, or "all". */
+static void delete_saved(const char *name) {
+  if (strcmp(name, "all") == 0) {
+    CHECK(segue_app_delete_all_saved(app, deleted, NULL, NULL));
+    return;
+  }
+  segue_writer *writer;
+  segue_value *names;
+  CHECK(segue_writer_create(&writer));
+  CHECK(segue_writer_begin(writer, SEGUE_KIND_ARRAY));
+  CHECK(segue_writer_put_string(writer, name, NUL));
+  CHECK(segue_writer_end(writer));
+  CHECK(segue_writer_finish(writer, &names));
+  CHECK(segue_app_delete_saved(app, names, deleted, NULL, NULL));
+  segue_value_release(names);
+  segue_writer_release(writer);
+}
+
 static void set_title(const char *title) { CHECK(segue_activity_set_title(activity, title, NUL)); }
 
 /** Changes the title that many times, current each time, so that each change is published at once. */
@@ -291,7 +330,8 @@ static const struct {
     {"complete", complete},   {"fork", fork_child},
     {"handles", handles},     {"hold", hold},
     {"describe", describe},   {"connection", connection_state},
-    {"close", close_app},
+    {"close", close_app},     {"save", save_for_search},
+    {"delete", delete_saved},
 };
 
 static void obey(char *line) {

@@ -12,10 +12,12 @@ final class ControlAsks {
 
   private let inbox: InboxService
   private let routing: RoutingAsks
+  private let searching: SearchAsks
 
-  init(_ inbox: InboxService) {
+  init(_ inbox: InboxService, _ saved: SavedService) {
     self.inbox = inbox
     routing = RoutingAsks(inbox)
+    searching = SearchAsks(saved, inbox)
   }
 
   typealias Answer = (Result<Value, SegueError>) -> Void
@@ -32,6 +34,9 @@ final class ControlAsks {
       case Text.isSame(what, "apps"): answer(.success(try routing.apps(ask)))
       case Text.isSame(what, "route"): answer(.success(try routing.route(ask)))
       case Text.isSame(what, "choose"): try routing.choose(ask, answer)
+      case Text.isSame(what, "search"): try searching.search(ask, answer)
+      case Text.isSame(what, "open"): try searching.open(ask, of: asker, answer)
+      case Text.isSame(what, "forget"): try searching.forget(ask, answer)
       default: throw SegueError(.unsupportedVersion, "ask: the agent does not know '\(what)'")
       }
     } catch {
@@ -47,21 +52,24 @@ final class ControlAsks {
   private func `continue`(_ ask: Value, of asker: Asker, _ answer: @escaping Answer) throws(SegueError) {
     let activity = try Self.identifier(ask, "activity")
     let app = ask["app"] == nil ? nil : try Self.text(ask, "app", atMost: Limits.identifier)
-    var timeout: Int64?
-    if let value = ask["timeout"] {
-      guard let milliseconds = value.int64, 1...Self.longestTimeout ~= milliseconds else {
-        throw SegueError(.invalidArgument, "timeout: must be 1 to \(Self.longestTimeout) ms")
-      }
-      timeout = milliseconds
-    }
+    let timeout = try Self.timeout(ask)
     let environment = try Self.environment(ask)
     inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: asker) { result in
       answer(Self.map(result) { report throws(SegueError) in try Self.value(of: report) })
     }
   }
 
+  /// Milliseconds; nil if it is not set.
+  static func timeout(_ ask: Value) throws(SegueError) -> Int64? {
+    guard let value = ask["timeout"] else { return nil }
+    guard let milliseconds = value.int64, 1...longestTimeout ~= milliseconds else {
+      throw SegueError(.invalidArgument, "timeout: must be 1 to \(longestTimeout) ms")
+    }
+    return milliseconds
+  }
+
   /// The variables that say where a program shows itself: others may not be set, and are refused by the launcher.
-  private static func environment(_ ask: Value) throws(SegueError) -> [LaunchRequest.Variable] {
+  static func environment(_ ask: Value) throws(SegueError) -> [LaunchRequest.Variable] {
     guard let value = ask["environment"] else { return [] }
     guard let entries = value.entries else {
       throw SegueError(.invalidArgument, "environment: must be a dictionary")
@@ -79,7 +87,7 @@ final class ControlAsks {
     return variables
   }
 
-  private static func value(of report: ColdStartReport) throws(SegueError) -> Value {
+  static func value(of report: ColdStartReport) throws(SegueError) -> Value {
     let error = report.error
     return try .dictionary([
       (key: .string("continuation_id"), value: .uuid(report.continuation)),
@@ -155,13 +163,13 @@ final class ControlAsks {
 
   // MARK: Elements
 
-  private static func map<Success>(
+  static func map<Success>(
     _ result: Result<Success, SegueError>, _ body: (Success) throws(SegueError) -> Value
   ) -> Result<Value, SegueError> {
     do throws(SegueError) { return .success(try body(try result.get())) } catch { return .failure(error) }
   }
 
-  private static func text(_ ask: Value, _ key: String, atMost limit: Int) throws(SegueError) -> String {
+  static func text(_ ask: Value, _ key: String, atMost limit: Int) throws(SegueError) -> String {
     guard let text = ask[key]?.string else { throw SegueError(.invalidArgument, "\(key): must be a string") }
     try Text.check(text, key, atMost: limit)
     return text

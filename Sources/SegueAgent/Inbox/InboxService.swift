@@ -10,6 +10,7 @@ final class InboxService {
   private let loop: Loop
   private let launcher: Launcher
   private let thread: InboxThread
+  private let saved: SavedService
   private var participant: AgentParticipant?
   private var asks: [Ask] = []
   private var lastNumber: UInt64 = 0
@@ -31,8 +32,9 @@ final class InboxService {
   }
 
   /// - Parameter thread: has been started.
-  init(_ thread: InboxThread, _ launcher: Launcher, on loop: Loop) {
+  init(_ thread: InboxThread, _ saved: SavedService, _ launcher: Launcher, on loop: Loop) {
     self.thread = thread
+    self.saved = saved
     self.launcher = launcher
     self.loop = loop
   }
@@ -72,6 +74,26 @@ final class InboxService {
   func abandon(_ asker: Asker) {
     for ask in asks where ask.asker.number == asker.number { perform { $0.abandon(ask.number, $1) } }
   }
+
+  /// Continues a saved activity in its app, which need not run (R8.3). The answer is as for `continue`.
+  func open(
+    _ found: SearchResult, _ document: [UInt8], timeout: Int64?, environment: [LaunchRequest.Variable],
+    for asker: Asker, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+  ) {
+    lastNumber += 1
+    do throws(SegueError) {
+      let request = try SavedStartRequest(
+        number: lastNumber, activity: found.activity, document: document, app: found.app, team: found.team,
+        appName: name(of: found.app), timeout: timeout, account: asker.account)
+      asks.append(Ask(number: lastNumber, asker: asker, environment: environment, answer: answer))
+      perform { $0.open(request, $1) }
+    } catch {
+      answer(.failure(error))
+    }
+  }
+
+  /// What people call an app; its bundle identifier if no manifest says.
+  func name(of bundleIdentifier: String) -> String { catalogue[bundleIdentifier]?.name ?? bundleIdentifier }
 
   /// What chooses an app at this moment.
   var router: Router {
@@ -123,15 +145,7 @@ final class InboxService {
     _ body: @escaping (Inbox) throws(SegueError) -> Success,
     _ answer: @escaping (Result<Success, SegueError>) -> Void
   ) {
-    do throws(SegueError) {
-      try thread.post { [loop] thread in
-        let result: Result<Success, SegueError>
-        do throws(SegueError) { result = .success(try thread.perform(body)) } catch { result = .failure(error) }
-        loop.post { answer(result) }
-      }
-    } catch {
-      answer(.failure(error))
-    }
+    thread.use(on: loop, body, answer)
   }
 
   /// An entry is to be delivered although its app has had it.
@@ -263,6 +277,10 @@ extension InboxService: AgentOwner {
     perform { $0.stored(reply, of: request, $1) }
     // An app that has restored an activity is the one that was used most recently.
     if case .acknowledged = reply { loadPreferences() }
+  }
+
+  func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
+    saved.change(change, of: app) { [self] result in perform { engine, _ in engine.changed(number, result) } }
   }
 
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {

@@ -89,7 +89,11 @@ final class AgentProcess {
     let thread = InboxThread(state)
     try thread.start()
     defer { thread.end() }
-    let inbox = InboxService(thread, launcher, on: loop)
+    let savedThread = SavedThread(state)
+    try savedThread.start()
+    defer { savedThread.end() }
+    let saved = SavedService(savedThread, on: loop)
+    let inbox = InboxService(thread, saved, launcher, on: loop)
     let manifests = ManifestService(on: loop) { catalogue in inbox.catalogue = catalogue }
     let device = try Device(
       folder, on: loop,
@@ -103,7 +107,7 @@ final class AgentProcess {
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
-        let asks = ControlAsks(inbox)
+        let asks = ControlAsks(inbox, saved)
         control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
         try device.carryHub()
         // No app is chosen before it is known what the user prefers.

@@ -13,6 +13,7 @@ public final class AgentEngine: HubParticipant {
   private let outcomes: PendingOutcomes
   private let deliveries: InboxDeliveries
   private let starts: ColdStarts
+  private let savedChanges: SavedChanges
   /// All features. Invariant: each calls only those before it.
   private let features: [any AppFeature]
 
@@ -24,7 +25,8 @@ public final class AgentEngine: HubParticipant {
     outcomes = PendingOutcomes(hub)
     deliveries = InboxDeliveries(agent, hub)
     starts = ColdStarts(agent, hub, seen, outcomes, deliveries)
-    features = [seen, outcomes, deliveries, starts]
+    savedChanges = SavedChanges(agent, hub, deliveries)
+    features = [seen, outcomes, deliveries, starts, savedChanges]
     owner.perform(.open)
   }
 
@@ -35,6 +37,12 @@ public final class AgentEngine: HubParticipant {
 
   /// Nobody waits any longer for the answer of this number. It may still come.
   public func abandon(_ number: UInt64, _ now: Moment) { starts.abandon(number, now) }
+
+  /// Continues a saved activity in its app, which need not run (R8.3). Answered once, by `AgentOwner.answer`.
+  public func open(_ request: SavedStartRequest, _ now: Moment) { starts.begin(request, now) }
+
+  /// The saved activities have changed, so many of them, or could not. Answers `AgentOwner.change`.
+  public func changed(_ number: UInt64, _ result: Result<Int, SegueError>) { savedChanges.changed(number, result) }
 
   /// The launch that was asked for with this number has succeeded, or not.
   public func launched(_ number: UInt64, _ error: SegueError?, _ now: Moment) { starts.launched(number, error, now) }
@@ -117,9 +125,13 @@ public final class AgentEngine: HubParticipant {
     case .data(let channel, let bytes):
       link.grant(bytes.count, to: channel)
       starts.received(bytes, on: channel, now)
-    case .end(let channel, _): starts.receivedEnd(of: channel, now)
+      savedChanges.received(bytes, on: channel)
+    case .end(let channel, _):
+      starts.receivedEnd(of: channel, now)
+      savedChanges.receivedEnd(of: channel)
     case .reset(let channel):
       starts.receivedReset(of: channel, now)
+      savedChanges.receivedReset(of: channel)
       deliveries.receivedReset(of: channel)
     case .room(let channel, _): deliveries.pump(channel)
     }
@@ -152,6 +164,10 @@ public final class AgentEngine: HubParticipant {
       if let receiver { deliveries.answered(continuation.id, outcome, error, by: receiver, now) }
     case .stream(let id, let continuation, _, _, _):
       hub.send(.streamAnswer(id, continuation, channel: 0, Self.originOnly))
+    case .request(let number, let continuation, let app, let milliseconds, let channel, let size)
+    where savedChanges.isMeant(continuation):
+      try savedChanges.receive(
+        number, continuation, from: app, milliseconds: milliseconds, channel: channel, size: size, now)
     case .request(let number, let continuation, let app, _, let channel, _):
       if channel != 0 {
         try link.accept(channel)

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueWire
 
 /// An app that continues an offer, running or not.
 public struct ChosenApp: Sendable {
@@ -46,6 +47,36 @@ public struct ColdStartRequest: Sendable {
   }
 }
 
+/// A saved activity that is to be continued in its app (R8.3).
+public struct SavedStartRequest: Sendable {
+  /// The asker's number, which the answer names.
+  public let number: UInt64
+  public let record: SavedRecord
+  /// The bundle identifier of its app, its team, and its name for people.
+  public let app: String
+  public let team: String
+  public let appName: String
+  /// Milliseconds for the whole continuation; nil for the limit.
+  public let timeout: Int64?
+  /// Of the asker; nil: it is not counted.
+  public let account: Account?
+
+  /// Throws MALFORMED if the document is none.
+  public init(
+    number: UInt64, activity: Identifier, document: [UInt8], app: String, team: String, appName: String,
+    timeout: Int64? = nil, account: Account? = nil
+  ) throws(SegueError) {
+    let state = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
+    self.number = number
+    record = SavedRecord(activity: activity, state: state, document: document)
+    self.app = app
+    self.team = team
+    self.appName = appName
+    self.timeout = timeout
+    self.account = account
+  }
+}
+
 /// How a continuation that was asked for stands, at its end or its deadline.
 public struct ColdStartReport: Sendable {
   public let continuation: Identifier
@@ -70,6 +101,8 @@ public protocol AgentOwner: AnyObject {
   func opened(_ app: AppIdentity)
   /// Uses the inbox, in the order of the requests. Answered by `AgentEngine.stored`.
   func perform(_ request: InboxRequest)
+  /// Changes the saved activities of an app. Answered by `AgentEngine.changed` with the same number.
+  func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64)
   /// Answers an asker, once.
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>)
   func log(_ severity: Severity, _ message: DiagnosticText)

@@ -95,6 +95,21 @@ final class ColdStarts: AppFeature {
     }
   }
 
+  /// Continues a saved activity, of which the agent is the origin (R8.3): nothing is fetched.
+  func begin(_ request: SavedStartRequest, _ now: Moment) {
+    do throws(SegueError) {
+      let record = request.record
+      let offer = Offer(
+        description: OfferDescription(record.state, id: record.activity), origin: agent.app.identity.id,
+        appName: request.appName, bundleIdentifier: request.app, deviceName: hub.deviceName, rank: 0, activatedAt: 0)
+      let choice = AppChoice(offer: offer, team: request.team, wanted: request.app, running: deliveries.identities)
+      try append(choice, number: request.number, request.account, timeout: request.timeout, .storing, now)
+      store(at: starts.count - 1, record.document, [])
+    } catch {
+      agent.owner.answer(request.number, .failure(error))
+    }
+  }
+
   /// The question which app continues an offer. Throws NOT_FOUND, BUSY.
   func choice(for activity: Identifier, wanted: String? = nil) throws(SegueError) -> AppChoice {
     guard let offer = seen.list[activity] else {
@@ -113,18 +128,7 @@ final class ColdStarts: AppFeature {
     if let date = offer.description.expirationDate, date <= now.date {
       throw SegueError(.handoffFailed, "continue: the offer has expired")
     }
-    guard starts.count < Self.limit else {
-      throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
-    }
-    if let account = request.account { try check(account, offer.origin) }
-    let app = try agent.owner.choose(choice)
-    guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
-    let timeout = request.timeout ?? agent.limits.continuation
-    starts.append(
-      ColdStart(
-        number: request.number, account: request.account, id: id, offer: offer, app: app, begun: now.uptime,
-        deadline: now.uptime + max(1, timeout)))
-    agent.app.log(.info, "\(offer.description.type) of \(offer.appName) is to be continued by \(app.name)")
+    try append(choice, number: request.number, request.account, timeout: request.timeout, .fetching, now)
     if hub.isWelcome {
       fetch(at: starts.count - 1, now)
     } else {
@@ -132,12 +136,42 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  /// Throws LIMIT_EXCEEDED if an account would have too much under way.
+  /// - Parameter account: of the asker; nil: the program of the agent itself.
+  private func append(
+    _ choice: AppChoice, number: UInt64, _ account: Account?, timeout: Int64?, _ phase: ColdStart.Phase, _ now: Moment
+  ) throws(SegueError) {
+    guard starts.count < Self.limit else {
+      throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
+    }
+    if let account { try check(account, choice.offer.origin) }
+    let (app, offer) = (try agent.owner.choose(choice), choice.offer)
+    guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
+    let deadline = now.uptime + max(1, timeout ?? agent.limits.continuation)
+    starts.append(
+      ColdStart(
+        number: number, account: account, id: id, offer: offer, app: app, begun: now.uptime, deadline: deadline,
+        phase: phase))
+    agent.app.log(.info, "\(offer.description.type) of \(offer.appName) is to be continued by \(app.name)")
+  }
+
+  /// Throws LIMIT_EXCEEDED if an account would have too much under way. A saved activity has no origin to spare.
   private func check(_ account: Account, _ origin: Identifier) throws(SegueError) {
     let own = starts.filter { $0.account == account }
-    guard own.count < Self.accountLimit, own.count(where: { $0.offer.origin == origin }) < Self.originLimit else {
+    let ofOrigin = origin == agent.app.identity.id ? 0 : own.count { $0.offer.origin == origin }
+    guard own.count < Self.accountLimit, ofOrigin < Self.originLimit else {
       throw SegueError(.limitExceeded, "continue: \(own.count) continuations that this process asked for are under way")
     }
+  }
+
+  private func store(at index: Int, _ document: [UInt8], _ attachments: [Attachment]) {
+    starts[index].phase = .storing
+    starts[index].document = []
+    let start = starts[index]
+    agent.owner.perform(
+      .put(
+        InboxRecord(
+          continuation: start.id, app: start.app.bundleIdentifier, offer: start.offer, isStale: start.isStale,
+          document: document, attachments: attachments)))
   }
 
   private func receiver(_ app: ChosenApp) -> Receiver {
@@ -189,13 +223,7 @@ final class ColdStarts: AppFeature {
     do throws(SegueError) {
       let activity = try ActivityDocument.decode(
         start.document, ReferenceReader(.none), userInfoLimit: Limits.value)
-      starts[index].phase = .storing
-      starts[index].document = []
-      agent.owner.perform(
-        .put(
-          InboxRecord(
-            continuation: start.id, app: start.app.bundleIdentifier, offer: start.offer, isStale: start.isStale,
-            document: start.document, attachments: activity.attachments)))
+      store(at: index, start.document, activity.attachments)
     } catch {
       fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
     }
@@ -252,8 +280,7 @@ final class ColdStarts: AppFeature {
     let start = starts[index]
     // Without a disk the origin gets it all the same: it counts no second one.
     if (try? result.get()) ?? true {
-      outcomes.report(
-        start.continuation, .unknown, Self.late, by: start.deadline, receiver: receiver(start.app), now)
+      report(start.continuation, .unknown, Self.late, by: start.deadline, receiver(start.app), now)
     }
     end(at: index, .success(report(of: start, .unknown, Self.late)))
   }
@@ -263,8 +290,17 @@ final class ColdStarts: AppFeature {
     let receipt = owed.receipt
     let continuation = Message.Continuation(id: receipt.continuation, origin: owed.origin, activity: owed.activity)
     let error = receipt.outcome == .restored ? nil : SegueError(receipt.status, DiagnosticText(of: receipt.reason))
-    outcomes.report(
-      continuation, receipt.outcome, error, by: now.uptime + agent.limits.continuation, receiver: receipt.receiver, now)
+    report(
+      continuation, receipt.outcome, error, by: now.uptime + agent.limits.continuation, receipt.receiver, now)
+  }
+
+  private func report(
+    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, by deadline: Int64,
+    _ receiver: Receiver, _ now: Moment
+  ) {
+    // Of a saved activity no origin waits for a receipt (R8.3).
+    guard continuation.origin != agent.app.identity.id else { return agent.owner.perform(.confirm(continuation.id)) }
+    outcomes.report(continuation, outcome, error, by: deadline, receiver: receiver, now)
   }
 
   private static var late: SegueError {
@@ -280,7 +316,7 @@ final class ColdStarts: AppFeature {
     let start = starts[index]
     if case .receiving(let channel) = start.phase { hub.link?.reset(channel) }
     if isReported, !start.isDecided {
-      outcomes.report(start.continuation, .failed, error, by: start.deadline, receiver: receiver(start.app), now)
+      report(start.continuation, .failed, error, by: start.deadline, receiver(start.app), now)
     }
     end(at: index, .failure(error))
   }

@@ -26,6 +26,7 @@ public final class AppEngine {
   private let streams: AppStreams
   private let requests: AppRequests
   private let explanations: Explanations
+  private let searchUpdates: SearchUpdates
   /// All features. Invariant: each calls only those before it.
   private let features: [any AppFeature]
 
@@ -45,8 +46,10 @@ public final class AppEngine {
     streams = AppStreams(app, hub, seen, grants)
     requests = AppRequests(app, hub, seen, grants)
     explanations = Explanations(app, hub, current)
+    searchUpdates = SearchUpdates(app, hub, saves, requests)
     features = [
       seen, outcomes, incoming, responders, saves, current, outgoing, appLinks, streams, requests, explanations,
+      searchUpdates,
     ]
   }
 
@@ -65,7 +68,8 @@ public final class AppEngine {
     next = earlier(next, current.nextDeadline)
     next = earlier(next, outgoing.nextDeadline)
     next = earlier(next, streams.nextDeadline)
-    return earlier(next, requests.nextDeadline)
+    next = earlier(next, requests.nextDeadline)
+    return earlier(next, searchUpdates.nextDeadline)
   }
 
   /// Does what is due.
@@ -82,11 +86,16 @@ public final class AppEngine {
 
   /// Offers an activity in place of the current one (R1.11, R1.12). No effect if it was invalidated.
   public func becomeCurrent(_ id: Identifier, _ now: Moment) {
-    if !isClosed { current.choose(id, now) }
+    guard !isClosed else { return }
+    current.choose(id, now)
+    searchUpdates.advance(now)
   }
 
   /// Saves the activity, and stops offering it.
-  public func resignCurrent(_ id: Identifier, _ now: Moment) { current.drop(id, .due, now) }
+  public func resignCurrent(_ id: Identifier, _ now: Moment) {
+    current.drop(id, .due, now)
+    searchUpdates.advance(now)
+  }
 
   /// Withdraws the activity for ever (R1.11).
   public func invalidate(_ id: Identifier, _ now: Moment) {
@@ -98,6 +107,7 @@ public final class AppEngine {
     outgoing.abandon(activity: id, now)
     requests.abandon(activity: id)
     follow(now)
+    searchUpdates.advance(now)
   }
 
   /// The activity has changed: its properties, or whether it needs saving.
@@ -105,11 +115,15 @@ public final class AppEngine {
 
   /// Makes the activity of the chain of responders current (R4.3), unless the app closes.
   func follow(_ now: Moment) {
-    if !isClosing, !isClosed { current.follow(now) }
+    guard !isClosing, !isClosed else { return }
+    current.follow(now)
+    searchUpdates.advance(now)
   }
 
   public func setForeground(_ isForeground: Bool, _ now: Moment) {
-    if !isClosed { current.setForeground(isForeground, now) }
+    guard !isClosed else { return }
+    current.setForeground(isForeground, now)
+    searchUpdates.advance(now)
   }
 
   /// The host is asked from now on: it may miss changes for receivers that ask later.
@@ -129,6 +143,7 @@ public final class AppEngine {
   public func saved(_ number: UInt64, _ now: Moment) {
     current.saved(number, now)
     outgoing.sendPulled(now)
+    searchUpdates.advance(now)
   }
 
   /// The app has reported that a save failed (R2.4).
@@ -272,6 +287,14 @@ public final class AppEngine {
     explanations.ask(id, state, now)
   }
 
+  // MARK: Saved activities
+
+  /// Deletes saved activities of this app (R8.2). The answer is `answered` with the returned number.
+  /// - Parameter names: a set of persistent identifiers; nil: all.
+  public func deleteSaved(_ names: Value?, _ now: Moment) -> UInt64 {
+    searchUpdates.delete(names, now)
+  }
+
   // MARK: The end
 
   /// Saves and withdraws the current activity. Its will_save runs before `finishClosing`.
@@ -284,6 +307,7 @@ public final class AppEngine {
   public func finishClosing(_ now: Moment) {
     guard !isClosed else { return }
     let closed = SegueError(.cancelled, "the app was closed")
+    searchUpdates.flush(now)
     for feature in features { feature.close(closed, now) }
     isClosed = true
   }
@@ -307,7 +331,7 @@ public final class AppEngine {
   }
 
   /// The bytes of documents and requests that the engine holds.
-  var heldBytes: Int { outgoing.heldBytes + requests.heldBytes }
+  var heldBytes: Int { outgoing.heldBytes + requests.heldBytes + searchUpdates.heldBytes }
 
   // MARK: The hub
 
@@ -342,6 +366,7 @@ public final class AppEngine {
   /// - Parameter descriptor: came with these bytes of one read.
   public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
     hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in try handle(event, of: link, now) }
+    searchUpdates.advance(now)
   }
 
   private func handle(_ event: Link.Event, of link: Link, _ now: Moment) throws(SegueError) {

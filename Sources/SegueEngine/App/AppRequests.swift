@@ -24,6 +24,8 @@ private final class AppRequest {
   /// Who is charged for it.
   let account: Identifier
   let isOurs: Bool
+  /// Whether this app asks the agent itself.
+  let isForAgent: Bool
   /// The uptime after which the answer is of no use.
   let deadline: Int64
   var phase: Phase
@@ -36,9 +38,10 @@ private final class AppRequest {
 
   init(
     number: UInt64, askersNumber: UInt64, _ continuation: Message.Continuation, other: Identifier,
-    of account: Identifier, isOurs: Bool, deadline: Int64, _ phase: Phase, _ bytes: [UInt8] = [], size: Int = 0,
-    movedAt: Int64 = 0
+    of account: Identifier, isOurs: Bool, isForAgent: Bool = false, deadline: Int64, _ phase: Phase,
+    _ bytes: [UInt8] = [], size: Int = 0, movedAt: Int64 = 0
   ) {
+    self.isForAgent = isForAgent
     self.number = number
     self.askersNumber = askersNumber
     self.continuation = continuation
@@ -81,6 +84,7 @@ final class AppRequests: AppFeature, ChannelReader {
   private let seen: SeenOffers
   private let grants: ActivityGrants
   private var requests: [AppRequest] = []
+  private var agentAnswer: (bytes: [UInt8], error: SegueError?)?
 
   init(_ app: AppContext, _ hub: HubConnection, _ seen: SeenOffers, _ grants: ActivityGrants) {
     self.app = app
@@ -93,7 +97,7 @@ final class AppRequests: AppFeature, ChannelReader {
 
   func ask(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
     let number = app.takeNumber()
-    guard requests.count(where: { $0.isOurs }) < Self.limit else {
+    guard requests.count(where: { $0.isOurs && !$0.isForAgent }) < Self.limit else {
       app.deliver(.answered(number, [], SegueError(.limitExceeded, "app: has too many requests under way")))
       return number
     }
@@ -106,6 +110,25 @@ final class AppRequests: AppFeature, ChannelReader {
         deadline: now.uptime + (timeout ?? app.limits.continuation), .unsent, bytes))
     if hub.isWelcome { sendWaiting(now) }
     return number
+  }
+
+  /// Asks the agent of this device itself, as the origin of what it knows (docs/protocol.md, "What apps ask the
+  /// agent"). The answer is `takeAgentAnswer`. Only hubs know the name of the continuation, so no app can take it.
+  /// - Parameter agent: its participant.
+  func askAgent(_ bytes: [UInt8], _ agent: Identifier, until deadline: Int64, _ now: Moment) {
+    let number = app.takeNumber()
+    let name = Identifier(ofSecret: app.identity.secret.ofDelivery)
+    requests.append(
+      AppRequest(
+        number: number, askersNumber: number, Message.Continuation(id: name, origin: agent, activity: agent),
+        other: agent, of: app.identity.id, isOurs: true, isForAgent: true, deadline: deadline, .unsent, bytes))
+    sendWaiting(now)
+  }
+
+  /// The answer to `askAgent`, once.
+  func takeAgentAnswer() -> (bytes: [UInt8], error: SegueError?)? {
+    defer { agentAnswer = nil }
+    return agentAnswer
   }
 
   func cancel(_ number: UInt64) {
@@ -288,7 +311,7 @@ final class AppRequests: AppFeature, ChannelReader {
     guard bytes.count == size else { return end(request, Self.notAsAnnounced) }
     if request.isOurs {
       requests.remove(request)
-      app.deliver(.answered(request.number, bytes, nil))
+      answered(request, bytes, nil)
     } else {
       wait(request)
       app.deliver(.requestCame(request.number, activity: request.continuation.activity, bytes))
@@ -300,6 +323,11 @@ final class AppRequests: AppFeature, ChannelReader {
     // The answer gives the cause.
     if request.isOurs, case .sending = request.phase { return wait(request) }
     end(request, SegueError(.handoffFailed, "the other side gave up sending"))
+  }
+
+  private func answered(_ request: AppRequest, _ bytes: [UInt8], _ error: SegueError?) {
+    guard !request.isForAgent else { return agentAnswer = (bytes, error) }
+    app.deliver(.answered(request.number, bytes, error))
   }
 
   // MARK: Life cycle
@@ -348,7 +376,7 @@ final class AppRequests: AppFeature, ChannelReader {
   var leak: StaticString? { requests.isEmpty ? nil : "app: it keeps a request" }
 
   var brokenInvariant: StaticString? {
-    requests.count > Self.limit + Self.othersLimit ? "R7.5: too many requests" : nil
+    requests.count(where: { !$0.isForAgent }) > Self.limit + Self.othersLimit ? "R7.5: too many requests" : nil
   }
 
   var heldBytes: Int { requests.reduce(0) { $0 + $1.bytes.count } }
@@ -364,7 +392,7 @@ final class AppRequests: AppFeature, ChannelReader {
     requests.remove(request)
     if let channel = request.channel { hub.link?.reset(channel) }
     if request.isOurs {
-      app.deliver(.answered(request.number, [], error))
+      answered(request, [], error)
     } else {
       hub.send(.response(request.askersNumber, request.continuation, to: request.other, channel: 0, size: 0, error))
     }

@@ -36,6 +36,8 @@ final class HubConnection {
   private(set) var isWelcome = false
   private(set) var isReady = false
   private(set) var generation: UInt64 = 0
+  /// The name of this device, as the last hub said.
+  private(set) var deviceName = ""
   /// The agent that carries the hub; nil if an app does.
   private(set) var agent: AgentDescription?
   /// The most milliseconds for which the app waits for the other apps of a hub that has just taken over.
@@ -109,7 +111,8 @@ final class HubConnection {
   /// - Returns: whether the hub has welcomed, in a version that is spoken here.
   func receiveWelcome(_ message: Message, _ now: Moment) -> Bool {
     switch message {
-    case .welcome(let version, let generation, _, let agent):
+    case .welcome(let version, let generation, let deviceName, let agent):
+      self.deviceName = deviceName
       switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
       case .spoken:
         welcomed(by: generation, agent, now)

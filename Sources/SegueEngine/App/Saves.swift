@@ -12,16 +12,28 @@ enum PulledState {
   case failed(SegueError, for: Identifier)
 }
 
+/// An activity that can be searched, as it was saved (R8.1). An object, because an activity is large.
+final class SavedState {
+  let id: Identifier
+  let activity: Activity
+
+  init(_ id: Identifier, _ activity: Activity) {
+    self.id = id
+    self.activity = activity
+  }
+}
+
 /// Why an activity is saved.
 enum SaveReason {
   /// A save by time, or a resignation.
   case due
   /// A continuation.
   case pulled(Identifier)
-  /// The app goes to the background, or closes.
+  /// The snapshot outlives the state: the app goes to the background, or closes, or the activity is saved for search.
   case leaving
 
   var continuations: [Identifier] { if case .pulled(let continuation) = self { [continuation] } else { [] } }
+  var isLeaving: Bool { if case .leaving = self { true } else { false } }
 }
 
 /// An unanswered will_save.
@@ -35,6 +47,8 @@ private struct Save {
   var late: [Identifier] = []
   /// will_save has begun.
   var hasBegun = false
+  /// Its state when the save was due, if it can be searched.
+  let searchable: SavedState?
 }
 
 /// The last saved states of an app's activities, and the saves that produce them.
@@ -48,6 +62,8 @@ final class Saves: AppFeature {
   private var snapshots: [Identifier: Snapshot] = [:]
   /// Results for continuations, until `takePulled`.
   private var pulled: [PulledState] = []
+  /// What was saved and can be searched, until `takeSearchable`.
+  private var searchable: [SavedState] = []
 
   init(_ app: AppContext, _ policy: SavePolicy, _ incoming: IncomingContinuations, _ responders: Responders) {
     self.app = app
@@ -71,18 +87,20 @@ final class Saves: AppFeature {
     guard let activity = app.owner.activity(id) else { return false }
     // An activity that is not restored yet is not saved: passes on what was received (R4.2).
     guard !isBeingRestored(id) else {
-      takeSnapshot(of: activity, id, for: reason.continuations)
+      takeSnapshot(of: activity, id, for: reason.continuations, isNew: false)
       return false
     }
     let mustSave = activity.needsSave || savesUnasked(activity, reason)
     if activity.needsSave { app.owner.setNeedsSave(false, of: id) }
     if mustSave, responders.updates(id) || app.owner.answersWillSave(id) {
       saves.append(
-        Save(number: nextNumber, activity: id, deadline: now.uptime + app.limits.save, waiting: reason.continuations))
+        Save(
+          number: nextNumber, activity: id, deadline: now.uptime + app.limits.save, waiting: reason.continuations,
+          searchable: activity.eligibility.contains(.search) ? SavedState(id, activity) : nil))
       app.deliver(.willSave(activity: id, save: nextNumber))
       nextNumber += 1
     } else {
-      takeSnapshot(of: activity, id, for: reason.continuations)
+      takeSnapshot(of: activity, id, for: reason.continuations, isNew: activity.needsSave || reason.isLeaving)
     }
     return activity.needsSave
   }
@@ -120,7 +138,7 @@ final class Saves: AppFeature {
   func finish(_ number: UInt64, _ state: Activity?) -> [Identifier] {
     guard let index = index(of: number) else { return [] }
     let save = saves.remove(at: index)
-    takeSnapshot(of: state, save.activity, for: save.waiting)
+    takeSnapshot(of: state, save.activity, for: save.waiting, isNew: true)
     return save.late
   }
 
@@ -134,6 +152,9 @@ final class Saves: AppFeature {
   /// The next that a continuation has asked for, or nil.
   func takePulled() -> PulledState? { pulled.isEmpty ? nil : pulled.removeFirst() }
 
+  /// The next activity that was saved and can be searched (R8.1), in its saved state; or nil.
+  func takeSearchable() -> SavedState? { searchable.isEmpty ? nil : searchable.removeFirst() }
+
   /// Removes a waiting continuation.
   func remove(continuation: Identifier) {
     for index in saves.indices {
@@ -142,9 +163,12 @@ final class Saves: AppFeature {
     }
   }
 
-  /// The activity was invalidated.
+  /// The activity was invalidated. If will_save was due, its state before that is saved for search.
   func remove(activity: Identifier) {
     snapshots[activity] = nil
+    for save in saves where save.activity == activity {
+      if let state = save.searchable { searchable.append(state) }
+    }
     saves.removeAll { $0.activity == activity }
   }
 
@@ -199,11 +223,13 @@ final class Saves: AppFeature {
   }
 
   /// Takes a snapshot for the waiting continuations; on failure they get the error.
-  private func takeSnapshot(of activity: Activity?, _ id: Identifier, for waiting: [Identifier]) {
+  /// - Parameter isNew: whether it counts as saved for search, too (R8.1).
+  private func takeSnapshot(of activity: Activity?, _ id: Identifier, for waiting: [Identifier], isNew: Bool) {
     do throws(SegueError) {
       guard let activity else { throw SegueError(.handoffFailed, "the activity was invalidated") }
       let snapshot = Snapshot(document: try ActivityDocument.encode(activity, app.owner.containers))
       snapshots[id] = snapshot
+      if isNew, activity.eligibility.contains(.search) { searchable.append(SavedState(id, activity)) }
       for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, isStale: false)) }
     } catch {
       app.log(.error, "no snapshot: \(error.message)")

@@ -42,6 +42,10 @@ final class HubRequests: HubFeature {
       send(.response(number, continuation, to: app, channel: 0, size: 0, error), to: peer)
     }
     guard continuations.mayUse(continuation.id, app) else { return refuse(HubContinuations.nameIsTaken) }
+    // The agent believes this hub who asks, and another hub could name any app.
+    guard !(peer.isHub && continuations.presence.isAgent(continuation.origin)) else {
+      return refuse(SegueError(.declined, "the agent answers apps of its device only"))
+    }
     guard let origin = continuations.next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }

@@ -93,7 +93,7 @@ extension App {
     _ = try askAgent(what, [(key: .string("continuation_id"), value: .uuid(continuation))])
   }
 
-  private func askAgent(
+  func askAgent(
     _ what: StaticString, _ entries: [(key: Value, value: Value)], timeout: Int64 = AgentClient.answerTime
   ) throws(SegueError) -> Value {
     monitor.lock()

@@ -26,10 +26,14 @@ extension App {
   // MARK: Deliveries
 
   func answered(_ number: UInt64, _ bytes: [UInt8], _ error: SegueError?) -> CallbackInvocation {
-    guard case .request(let request)? = pending.remove(number) else { return { false } }
-    return {
-      request.answered(bytes, error)
-      return true
+    switch pending.remove(number) {
+    case .request(let request)?:
+      return {
+        request.answered(bytes, error)
+        return true
+      }
+    case .deletion(let callback)?: return deleted(bytes, error, callback)
+    default: return { false }
     }
   }
 

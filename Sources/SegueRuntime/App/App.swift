@@ -224,7 +224,7 @@ public final class App: Handled {
         case .request(let request): request.forget()
         case .resumption(let request): request.forget()
         case .link(let link): link.forget()
-        case .explanation, .stream: break
+        case .deletion, .explanation, .stream: break
         }
       }
       for activity in formerly { activity.leaveApp() }

@@ -4,6 +4,7 @@ import SegueModel
 struct PendingOperations {
   enum Operation {
     case continuation(Continuation)
+    case deletion(DeletionCallback)
     case explanation(ExplainCallback)
     case link(LiveLink)
     case request(Request)

@@ -16,7 +16,10 @@ extension Input {
     case 1:
       .welcome(
         version: version(), generation: number(), deviceName: text(atMost: 4),
-        agent: bool() ? AgentDescription(version: text(atMost: 4), capabilities: number()) : nil)
+        agent: bool()
+          ? AgentDescription(
+            version: text(atMost: 4), capabilities: number(), participant: bool() ? appIdentifier() : nil)
+          : nil)
     case 2: .goodbye(error())
     case 3: .ping(number())
     case 4: .pong(number())

@@ -31,6 +31,7 @@ from ._pending import Pending
 from ._reason import Reason
 from ._receipt import Outcome, Receipt
 from ._responder import Responder, ResponderMixin
+from ._saved import SavedActivity
 from ._stream import Stream, StreamReader, StreamWriter
 from ._user_info import UserInfo
 from ._values import decode_json, decode_value, describe_value, encode_json, encode_value
@@ -124,6 +125,7 @@ __all__ = [
     "Responder",
     "ResponderMixin",
     "Restorable",
+    "SavedActivity",
     "Set",
     "Status",
     "Stream",

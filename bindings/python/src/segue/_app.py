@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 from uuid import UUID
 
-from . import _arguments, _native, _table
+from . import _arguments, _native, _saved, _table
 from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
 from ._agent import Candidate, InboxEntry, KnownApp, Launch, candidate_of, entry_of, known_app_of, launch_of
@@ -31,6 +31,7 @@ from ._offer import Offer, OfferEvent
 from ._offer_events import OfferEvents
 from ._pending import Pending, Readiness
 from ._responder import ResponderMixin, set_main
+from ._saved import SavedActivity
 from ._unique import shown
 from ._values import taken
 from .errors import CancelledError, Error, InvalidArgumentError
@@ -325,6 +326,43 @@ class App(Dispatcher, AppCallbacks):
         wanted = _arguments.text(type, "type")
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
         library.segue_app_choose(self._handle, wanted, len(wanted), app, len(app or b""))
+
+    # ---- saved activities and search ----
+
+    def delete_saved(self, persistent_identifiers: Iterable[str]) -> Pending[int]:
+        """Deletes saved activities of this app (R8.2); results in how many there were: `await app.delete_saved(["a"])`.
+        What the app saves after this call stays."""
+        return _saved.delete(self, self._handle, persistent_identifiers)
+
+    def delete_all_saved(self) -> Pending[int]:
+        """Deletes all saved activities of this app, of all its processes (R8.2); results in how many there were."""
+        return _saved.delete(self, self._handle, None)
+
+    def search(self, query: str = "", bundle_identifier: str | None = None, limit: int = 20) -> list[SavedActivity]:
+        """Searches the activities that apps have saved (`Activity.eligible_for_search`), the newest first (R8.1).
+        Blocks until the agent answers; under asyncio: `await asyncio.to_thread(app.search, "budget")`.
+
+        query: words that must all occur in title or keywords; "bud*" finds what begins so; without words, all are found
+        bundle_identifier: of the app whose activities are wanted; None: all
+        limit: 1 to 1000 results
+        """
+        return _saved.search(self._handle, query, bundle_identifier, limit)
+
+    def open_saved(self, saved: SavedActivity, timeout: float | None = None) -> Launch:
+        """Continues a saved activity in its app on this device, which need not run (R8.3). Blocks as `launch` does.
+
+        timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
+        """
+        most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        return _saved.open_saved(self._handle, saved, most)
+
+    def forget_saved(self, bundle_identifier: str | None) -> int:
+        """Deletes the saved activities of an app on behalf of the user, and counts them (R8.2). Blocks until the agent
+        has.
+
+        bundle_identifier: of that app; None: of all apps
+        """
+        return _saved.forget(self._handle, bundle_identifier)
 
     def link(self, connection: socket.socket, *, any_user: bool = False) -> Link:
         """Links this device with the one at the other end of a connected socket, which becomes the library's.

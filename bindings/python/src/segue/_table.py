@@ -47,6 +47,7 @@ DESTROY = CFUNCTYPE(None, Address)
 LOG = CFUNCTYPE(None, Address, Int32, Address, Size)
 LINK = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
+DELETION = CFUNCTYPE(None, Address, Handle, Size, Handle)
 WILL_SAVE = CFUNCTYPE(Int32, Address, Handle, Handle)
 RECEIPT = CFUNCTYPE(None, Address, Handle, Handle)
 DID_RESUME_BACK = CFUNCTYPE(None, Address, Handle, Bool)
@@ -71,6 +72,7 @@ CALLBACKS: dict[str, Any] = {
     "segue_log_function": LOG,
     "segue_link_function": LINK,
     "segue_explain_function": EXPLAIN,
+    "segue_deletion_function": DELETION,
     "segue_will_save_function": WILL_SAVE,
     "segue_receipt_function": RECEIPT,
     "segue_did_receive_stream_function": DID_RECEIVE_STREAM,
@@ -329,6 +331,11 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_app_get_route", (Handle, Handle, Address), Status),
     ("segue_activity_get_route", (Handle, Address), Status),
     ("segue_app_choose", (Handle, Bytes, Size, Bytes, Size), Status),
+    ("segue_app_delete_saved", (Handle, Handle, DELETION, Address, DESTROY), Status),
+    ("segue_app_delete_all_saved", (Handle, DELETION, Address, DESTROY), Status),
+    ("segue_app_search", (Handle, Bytes, Size, Bytes, Size, Size, Address), Status),
+    ("segue_app_open_saved", (Handle, Handle, UInt32, Address), Status),
+    ("segue_app_forget_saved", (Handle, Bytes, Size, Address), Status),
     ("segue_fleet_create", (UInt64, Address), Status),
     ("segue_fleet_retain", (Handle,), Status),
     ("segue_fleet_release", (Handle,), Status),

@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 
 from .. import __version__, library_version
-from . import agent, candidates, content, doctor, document, inbox, link, offers, origin, receiver
+from . import agent, candidates, content, doctor, document, inbox, link, offers, origin, receiver, search
 from .verbs import Verbs
 
-MODULES = (offers, origin, receiver, content, candidates, inbox, document, agent, doctor, link)
+MODULES = (offers, origin, receiver, content, candidates, inbox, search, document, agent, doctor, link)
 """Each adds its verbs, in the order of `--help`."""
 DESCRIPTION = "What is offered on this machine: shows it, continues it, offers more, and says what is wrong."
 STATUSES = (

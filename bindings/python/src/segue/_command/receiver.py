@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from .._agent import Launch
 from .._app import App
 from .._offer import Offer
 from .._receipt import Outcome
@@ -46,7 +47,11 @@ async def take(options: argparse.Namespace) -> int:
 
 async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
     """Has the agent continue it in an app that need not run."""
-    result = await asked(app, app.launch, offer, options.app, options.timeout)
+    return report(await asked(app, app.launch, offer, options.app, options.timeout), options)
+
+
+def report(result: Launch, options: argparse.Namespace) -> int:
+    """Says how a continuation in another app ended. Returns the exit status."""
     said = f": {shown(result.message, None)}" if result.message else ""
     if options.json:
         show_json(result)

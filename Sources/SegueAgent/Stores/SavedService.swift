@@ -1,0 +1,62 @@
+import SegueEngine
+import SegueModel
+import SegueStore
+import SegueTransport
+
+/// The saved activities of all apps of the user (handoff.md section 8), for the loop. What has expired is deleted with
+/// the next call.
+final class SavedService {
+  private let thread: SavedThread
+  private let loop: Loop
+
+  /// - Parameter thread: has been started.
+  init(_ thread: SavedThread, on loop: Loop) {
+    self.thread = thread
+    self.loop = loop
+  }
+
+  /// Uses the saved activities on their thread, at a date.
+  /// - Parameter answer: called on the loop, once.
+  func use<Success>(
+    size: Int = 0, _ body: @escaping (SavedActivities, Double) throws(SegueError) -> Success,
+    _ answer: @escaping (Result<Success, SegueError>) -> Void
+  ) {
+    thread.use(
+      on: loop, size: size,
+      { saved throws(SegueError) in
+        let now = Clock.now.date
+        try saved.expire(at: now)
+        return try body(saved, now)
+      }, answer)
+  }
+
+  /// Does what an app asks for at the hub (R8.1, R8.2).
+  /// - Parameter answer: called on the loop, once, with how many saved activities were concerned.
+  func change(
+    _ change: SavedChange, of app: AppIdentity, _ answer: @escaping (Result<Int, SegueError>) -> Void
+  ) {
+    let bundle = app.bundleIdentifier
+    switch change {
+    case .save(let record):
+      let activity = Self.activity(record, of: app)
+      use(
+        size: change.size,
+        { saved, now throws(SegueError) in
+          try saved.save(activity, at: now)
+          return 1
+        }, answer)
+    case .delete(nil): use({ saved, _ throws(SegueError) in try saved.deleteAll(of: bundle) }, answer)
+    case .delete(let names?): use({ saved, _ throws(SegueError) in try saved.delete(names, of: bundle) }, answer)
+    }
+  }
+
+  private static func activity(_ record: SavedRecord, of app: AppIdentity) -> SavedActivity {
+    let state = record.state
+    var keywords: [String] = []
+    for keyword in state.keywords.elements ?? [] { if let text = keyword.string { keywords.append(text) } }
+    return SavedActivity(
+      app: app.bundleIdentifier, team: app.team, activity: record.activity,
+      persistentIdentifier: state.persistentIdentifier, type: state.type, title: state.title, keywords: keywords,
+      webpageURL: state.webpageURL, document: record.document, expirationDate: state.expirationDate)
+  }
+}

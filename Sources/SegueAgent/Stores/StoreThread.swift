@@ -1,0 +1,145 @@
+import SegueModel
+import SegueRuntime
+import SegueStore
+import SegueTransport
+
+/// A store of the agent, which is used by a thread of its own.
+protocol AgentStore: AnyObject {
+  /// For people.
+  static var name: StaticString { get }
+  static func open(in folder: StateFolder) throws(SegueError) -> Self
+  /// What the user should be told.
+  var notice: String? { get }
+  /// Frees what is in memory to be read faster.
+  func releaseMemory()
+}
+
+extension Inbox: AgentStore { static var name: StaticString { "inbox" } }
+extension SavedActivities: AgentStore { static var name: StaticString { "saved activities" } }
+
+typealias InboxThread = StoreThread<Inbox>
+typealias SavedThread = StoreThread<SavedActivities>
+
+/// The thread that uses a store: what waits for the disk does not stop the hub (docs/agent.md). It does its jobs in
+/// their order. All but `perform` on the store is for the loop.
+final class StoreThread<Store: AgentStore>: @unchecked Sendable {
+  /// The most bytes of documents that wait for the disk.
+  private static var bytesLimit: Int { 64 * 1024 * 1024 }
+  /// The most jobs that wait.
+  private static var jobLimit: Int { 4_096 }
+
+  private struct Job {
+    let size: Int
+    let run: (StoreThread) -> Void
+  }
+
+  private let folder: StateFolder
+  private let monitor = ConditionLock()
+  // Guarded by the monitor.
+  private var jobs: [Job] = []
+  private var size = 0
+  private var isEnding = false
+  private var thread: Thread?
+  /// Only for the thread. Nil until it is needed, and after damage.
+  private var store: Store?
+
+  init(_ folder: StateFolder) { self.folder = folder }
+
+  /// Throws SYSTEM. Call `end` once after that.
+  func start() throws(SegueError) {
+    // `end` joins the thread before this object is released.
+    thread = try Thread { [unowned(unsafe) self] in self.run() }
+  }
+
+  /// Queues a job.
+  /// - Parameter size: the bytes that it holds.
+  /// Throws BUSY if too much waits for the disk.
+  func post(size: Int = 0, _ job: @escaping (StoreThread) -> Void) throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard self.size + size <= Self.bytesLimit, jobs.count < Self.jobLimit else {
+      throw SegueError(.busy, "\(Store.name): the disk does not keep up: \(jobs.count) jobs wait for it")
+    }
+    self.size += size
+    jobs.append(Job(size: size, run: job))
+    monitor.notifyAll()
+  }
+
+  /// Does what is queued, and ends.
+  func end() {
+    monitor.lock()
+    isEnding = true
+    monitor.notifyAll()
+    monitor.unlock()
+    thread?.join()
+    thread = nil
+  }
+
+  private func run() {
+    monitor.lock()
+    while true {
+      while jobs.isEmpty, !isEnding {
+        if let store {
+          monitor.unlock()
+          store.releaseMemory()
+          monitor.lock()
+          if !jobs.isEmpty || isEnding { break }
+        }
+        monitor.wait()
+      }
+      guard !jobs.isEmpty else { break }
+      let job = jobs.removeFirst()
+      monitor.unlock()
+      job.run(self)
+      monitor.lock()
+      size -= job.size
+    }
+    monitor.unlock()
+    store = nil
+  }
+
+  /// Uses the store, in a job. A damaged one is opened again, which sets it aside.
+  func perform<Result>(_ body: (Store) throws(SegueError) -> Result) throws(SegueError) -> Result {
+    do throws(SegueError) {
+      return try body(try opened())
+    } catch {
+      guard error.status == .malformed else { throw error }
+      Log.write(.error, "\(error.message)")
+      store = nil
+      return try body(try opened())
+    }
+  }
+
+  private func opened() throws(SegueError) -> Store {
+    if let store { return store }
+    let store = try Store.open(in: folder)
+    if let notice = store.notice { Log.write(.error, "\(Store.name): \(notice)") }
+    self.store = store
+    return store
+  }
+
+  /// Uses the store on its thread.
+  /// - Parameters:
+  ///   - size: the bytes that the call holds.
+  ///   - answer: called on the loop, once.
+  func use<Success>(
+    on loop: Loop, size: Int = 0, _ body: @escaping (Store) throws(SegueError) -> Success,
+    _ answer: @escaping (Result<Success, SegueError>) -> Void
+  ) {
+    do throws(SegueError) {
+      try post(size: size) { thread in
+        let result: Result<Success, SegueError>
+        do throws(SegueError) { result = .success(try thread.perform(body)) } catch { result = .failure(error) }
+        loop.post { answer(result) }
+      }
+    } catch {
+      answer(.failure(error))
+    }
+  }
+}
+
+extension StoreThread: InboxHolder where Store == Inbox {
+  var date: Double { Clock.now.date }
+
+  func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
+}

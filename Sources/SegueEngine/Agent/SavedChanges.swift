@@ -1,0 +1,164 @@
+import SegueModel
+import SegueWire
+
+/// What apps ask the agent at their hub: to save activities for search, and to delete saved ones (R8.1, R8.2). Each is
+/// a request that names the agent as the activity.
+final class SavedChanges: AppFeature {
+  /// The most questions of an app, and of all, and the most bytes of theirs.
+  static let appLimit = 128
+  static let limit = 512
+  static let appBytes = 32 * 1024 * 1024
+  static let bytes = 64 * 1024 * 1024
+
+  private struct Question {
+    enum Phase {
+      case receiving(Link.Channel)
+      /// The disk has it.
+      case storing
+    }
+
+    let number: UInt64
+    let askersNumber: UInt64
+    let continuation: Message.Continuation
+    let app: AppIdentity
+    /// The announced bytes.
+    let size: Int
+    /// The uptime by which the app gives up.
+    let deadline: Int64
+    var phase: Phase
+    var bytes: [UInt8] = []
+
+    var isReceiving: Bool { if case .receiving = phase { true } else { false } }
+  }
+
+  private let agent: AgentContext
+  private let hub: HubConnection
+  private let deliveries: InboxDeliveries
+  private var questions: [Question] = []
+
+  init(_ agent: AgentContext, _ hub: HubConnection, _ deliveries: InboxDeliveries) {
+    self.agent = agent
+    self.hub = hub
+    self.deliveries = deliveries
+  }
+
+  /// Whether a request is for the agent itself, and not for an activity that waited in the inbox.
+  func isMeant(_ continuation: Message.Continuation) -> Bool { continuation.activity == agent.app.identity.id }
+
+  // MARK: Questions
+
+  func receive(
+    _ number: UInt64, _ continuation: Message.Continuation, from id: Identifier, milliseconds: Int64,
+    channel: Link.Channel, size: UInt64, _ now: Moment
+  ) throws(SegueError) {
+    guard let link = hub.link else { return }
+    try link.accept(channel)
+    do throws(SegueError) {
+      let (app, size) = try admit(id, size)
+      questions.append(
+        Question(
+          number: agent.app.takeNumber(), askersNumber: number, continuation: continuation, app: app, size: size,
+          deadline: now.uptime + milliseconds, phase: .receiving(channel)))
+    } catch {
+      link.reset(channel)
+      hub.send(.response(number, continuation, to: id, channel: 0, size: 0, error))
+    }
+  }
+
+  private func admit(_ id: Identifier, _ size: UInt64) throws(SegueError) -> (AppIdentity, Int) {
+    guard let app = deliveries.identities.first(where: { $0.id == id }) else {
+      throw SegueError(.declined, "the agent keeps nothing for choosers")
+    }
+    guard let size = Int(exactly: size), size <= Limits.value else {
+      throw SegueError(.limitExceeded, "\(size) bytes, at most \(Limits.value) can be saved for search")
+    }
+    let own = questions.filter { $0.app.id == id }
+    guard questions.count < Self.limit, own.count < Self.appLimit,
+      questions.reduce(size, { $0 + $1.size }) <= Self.bytes, own.reduce(size, { $0 + $1.size }) <= Self.appBytes
+    else { throw SegueError(.busy, "the agent is busy") }
+    return (app, size)
+  }
+
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) {
+    guard let index = receiving(on: channel) else { return }
+    questions[index].bytes.append(contentsOf: bytes)
+    if questions[index].bytes.count > questions[index].size { fail(at: index, Self.notAsAnnounced) }
+  }
+
+  /// What is whole is stored, even if its app has ended meanwhile.
+  func receivedEnd(of channel: Link.Channel) {
+    guard let index = receiving(on: channel) else { return }
+    let question = questions[index]
+    do throws(SegueError) {
+      guard question.bytes.count == question.size else { throw Self.notAsAnnounced }
+      let change = try SavedChange(question.bytes)
+      questions[index].phase = .storing
+      questions[index].bytes = []
+      agent.owner.change(change, of: question.app, question.number)
+    } catch {
+      fail(at: index, error)
+    }
+  }
+
+  func receivedReset(of channel: Link.Channel) {
+    guard let index = receiving(on: channel) else { return }
+    questions.remove(at: index)
+  }
+
+  private static var notAsAnnounced: SegueError {
+    SegueError(.handoffFailed, "the app sent more or less than it announced")
+  }
+
+  // MARK: Answers
+
+  /// The disk has done it, to so many saved activities.
+  func changed(_ number: UInt64, _ result: Result<Int, SegueError>) {
+    guard let index = questions.firstIndex(where: { $0.number == number }) else { return }
+    do throws(SegueError) {
+      let answer = try Value.dictionary([(key: .string("count"), value: .integer(Int64(try result.get())))]).encoding
+      guard let link = hub.link, link.openCount < Link.channelLimit else {
+        throw SegueError(.busy, "the agent is busy")
+      }
+      let question = questions.remove(at: index)
+      let channel = link.open()
+      hub.send(
+        .response(
+          question.askersNumber, question.continuation, to: question.app.id, channel: channel,
+          size: UInt64(answer.count), nil))
+      link.write(answer[...], to: channel)
+      link.finish(channel)
+    } catch {
+      fail(at: index, error)
+    }
+  }
+
+  private func fail(at index: Int, _ error: SegueError) {
+    let question = questions.remove(at: index)
+    if case .receiving(let channel) = question.phase { hub.link?.reset(channel) }
+    hub.send(
+      .response(question.askersNumber, question.continuation, to: question.app.id, channel: 0, size: 0, error))
+  }
+
+  // MARK: Life cycle
+
+  /// The apps ask again through the next hub.
+  func disconnected(_ now: Moment) { questions = [] }
+
+  func tick(_ now: Moment) {
+    while let index = questions.firstIndex(where: { $0.isReceiving && $0.deadline <= now.uptime }) {
+      fail(at: index, SegueError(.remoteApplicationTimedOut, "the question did not arrive in time"))
+    }
+  }
+
+  var nextDeadline: Int64? {
+    var next: Int64?
+    for question in questions where question.isReceiving { next = earlier(next, question.deadline) }
+    return next
+  }
+
+  var brokenInvariant: StaticString? { questions.count > Self.limit ? "agent: too many questions" : nil }
+
+  private func receiving(on channel: Link.Channel) -> Int? {
+    questions.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
+  }
+}

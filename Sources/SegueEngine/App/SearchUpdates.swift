@@ -1,0 +1,229 @@
+import SegueModel
+import SegueWire
+
+/// What the agent is to know of an app's saved activities (R8.1, R8.2): sent in order and one at a time, so that no
+/// deletion overtakes what was saved before it.
+final class SearchUpdates: AppFeature {
+  /// The most saved states that wait for an agent, and the most bytes of them if there are several.
+  static let saveLimit = 64
+  static let saveBytes = 4 * 1024 * 1024
+  /// The most deletions that wait.
+  static let deletionLimit = 128
+  /// Milliseconds between two saves: an app that changes all the time does not keep the disk busy.
+  static let savePause: Int64 = 100
+  /// Milliseconds after which a failed update is sent again: twice as many each time.
+  private static let firstRetry: Int64 = 100
+  private static let lastRetry: Int64 = 30_000
+
+  /// An object, since it is passed on.
+  private final class Update {
+    /// The encoded question.
+    let question: [UInt8]
+    /// The number of a deletion, for whose answer the host waits until the deadline; nil: a save.
+    let number: UInt64?
+    let deadline: Int64
+    /// The activity, its persistent identifier and expiration date, if it is a save.
+    let activity: Identifier
+    let name: Value?
+    let expirationDate: Double
+    /// The set of persistent identifiers of a deletion; nil: all.
+    let names: Value?
+
+    init(saving activity: Identifier, _ state: Activity, _ question: [UInt8]) {
+      self.question = question
+      self.activity = activity
+      number = nil
+      deadline = .max
+      name = state.persistentIdentifier.map { .string($0) }
+      expirationDate = state.expirationDate ?? .infinity
+      names = nil
+    }
+
+    init(deleting names: Value?, _ question: [UInt8], number: UInt64, by deadline: Int64) {
+      self.question = question
+      self.number = number
+      self.deadline = deadline
+      self.names = names
+      activity = Identifier(high: 0, low: 0)
+      name = nil
+      expirationDate = .infinity
+    }
+
+    var isSave: Bool { number == nil }
+
+    /// Whether this later update makes a save needless.
+    func supersedes(_ other: Update) -> Bool {
+      guard other.isSave else { return false }
+      if isSave, activity == other.activity { return true }
+      if !isSave, names == nil { return true }
+      guard let itsName = other.name else { return false }
+      return isSave ? name == itsName : names?.elements?.contains(itsName) ?? false
+    }
+  }
+
+  private let app: AppContext
+  private let hub: HubConnection
+  private let saves: Saves
+  private let requests: AppRequests
+  private var updates: [Update] = []
+  /// The one that the agent has not answered yet.
+  private var sent: Update?
+  /// The uptimes before which no save, and nothing at all, is sent.
+  private var savesAt: Int64 = 0
+  private var retriesAt: Int64 = 0
+  private var retryPause = SearchUpdates.firstRetry
+
+  init(_ app: AppContext, _ hub: HubConnection, _ saves: Saves, _ requests: AppRequests) {
+    self.app = app
+    self.hub = hub
+    self.saves = saves
+    self.requests = requests
+  }
+
+  // MARK: Queueing
+
+  /// Deletes saved activities of this app.
+  /// - Parameter names: a set of persistent identifiers; nil: all.
+  /// - Returns: the number of the delivery `answered`.
+  func delete(_ names: Value?, _ now: Moment) -> UInt64 {
+    let number = app.takeNumber()
+    do throws(SegueError) {
+      guard updates.count(where: { !$0.isSave }) < Self.deletionLimit else {
+        throw SegueError(.limitExceeded, "app: \(Self.deletionLimit) deletions wait for the agent")
+      }
+      var entries = [(key: Value.string("ask"), value: Value.string("delete"))]
+      if let names { entries.append((key: .string("persistent_identifiers"), value: names)) }
+      let question = try Value.dictionary(entries).encoding
+      if let error = requests.objection(toSize: UInt64(question.count), of: "the list of identifiers") { throw error }
+      add(Update(deleting: names, question, number: number, by: now.uptime + app.limits.continuation))
+      advance(now)
+    } catch {
+      app.deliver(.answered(number, [], error))
+    }
+    return number
+  }
+
+  private func save(_ saved: SavedState) {
+    do throws(SegueError) {
+      let document = try ActivityDocument.encodeForSearch(saved.activity, app.owner.containers)
+      let question = try Value.dictionary([
+        (key: .string("ask"), value: .string("save")), (key: .string("activity"), value: .uuid(saved.id)),
+        (key: .string("document"), value: .data(document)),
+      ])
+      add(Update(saving: saved.id, saved.activity, question.encoding))
+    } catch {
+      app.log(.error, "\(saved.activity.type) is not saved for search: \(error.message)")
+    }
+  }
+
+  private func add(_ update: Update) {
+    updates.removeAll { update.supersedes($0) }
+    updates.append(update)
+    while updates.count(where: { $0.isSave }) > 1,
+      updates.count(where: { $0.isSave }) > Self.saveLimit || heldBytes > Self.saveBytes,
+      let oldest = updates.firstIndex(where: { $0.isSave })
+    {
+      updates.remove(at: oldest)
+      app.log(.debug, "what was saved for search first is dropped: no agent takes it")
+    }
+  }
+
+  // MARK: Sending
+
+  /// Takes what was saved and what the agent has answered, and sends the next update.
+  func advance(_ now: Moment) {
+    while let saved = saves.takeSearchable() { save(saved) }
+    while true {
+      if let (bytes, error) = requests.takeAgentAnswer(), let update = sent {
+        sent = nil
+        finish(update, bytes, error, now)
+      }
+      if hub.isWelcome, hub.agent?.participant == nil {
+        failDeletions(by: .max, SegueError(.connectionUnavailable, "no agent runs; start segue-agent"))
+      }
+      guard let at = nextSend, at <= now.uptime else { return }
+      send(updates.removeFirst(), now)
+    }
+  }
+
+  /// The uptime at which the next update may go. A deletion takes what is before it along.
+  private var nextSend: Int64? {
+    guard hub.isWelcome, hub.agent?.participant != nil, sent == nil, !updates.isEmpty else { return nil }
+    return updates.allSatisfy { $0.isSave } ? max(savesAt, retriesAt) : retriesAt
+  }
+
+  private func send(_ update: Update, _ now: Moment) {
+    guard let agent = hub.agent?.participant, update.expirationDate > now.date else { return }
+    if sent == nil { sent = update }
+    requests.askAgent(update.question, agent, until: min(update.deadline, now.uptime + app.limits.continuation), now)
+  }
+
+  private func finish(_ update: Update, _ bytes: [UInt8], _ error: SegueError?, _ now: Moment) {
+    if let error, Self.isPassing(error.status), update.deadline > now.uptime {
+      if !updates.contains(where: { $0.supersedes(update) }) { updates.insert(update, at: 0) }
+      retriesAt = now.uptime + retryPause
+      retryPause = min(2 * retryPause, Self.lastRetry)
+      return
+    }
+    retryPause = Self.firstRetry
+    if let number = update.number { return app.deliver(.answered(number, bytes, error)) }
+    savesAt = now.uptime + Self.savePause
+    if let error { app.log(.error, "an activity is not saved for search: \(error.message)") }
+  }
+
+  private static func isPassing(_ status: Status) -> Bool {
+    status == .connectionUnavailable || status == .remoteApplicationTimedOut || status == .busy
+  }
+
+  /// Deletions that are due by then end with an error.
+  private func failDeletions(by uptime: Int64, _ error: SegueError) {
+    while let index = updates.firstIndex(where: { !$0.isSave && $0.deadline <= uptime }) {
+      guard let number = updates.remove(at: index).number else { continue }
+      app.deliver(.answered(number, [], error))
+    }
+  }
+
+  // MARK: Life cycle
+
+  func connected(_ now: Moment) {
+    retriesAt = 0
+    advance(now)
+  }
+
+  /// Requests in progress have failed before: what was sent is sent again.
+  func disconnected(_ now: Moment) { advance(now) }
+
+  func tick(_ now: Moment) {
+    advance(now)
+    failDeletions(by: now.uptime, SegueError(.connectionUnavailable, "no agent has answered in time"))
+  }
+
+  var nextDeadline: Int64? {
+    var next = nextSend
+    for update in updates where !update.isSave { next = earlier(next, update.deadline) }
+    return next
+  }
+
+  /// The app closes: sends all that was saved, since no answer is awaited any more.
+  func flush(_ now: Moment) {
+    advance(now)
+    guard hub.isWelcome else { return }
+    for update in updates where update.isSave { send(update, now) }
+    updates.removeAll { $0.isSave }
+  }
+
+  func close(_ error: SegueError, _ now: Moment) {
+    if let sent, !sent.isSave { updates.append(sent) }
+    sent = nil
+    failDeletions(by: .max, error)
+    updates = []
+  }
+
+  var isIdle: Bool { sent == nil && updates.isEmpty }
+
+  var brokenInvariant: StaticString? {
+    updates.count > Self.saveLimit + Self.deletionLimit + 1 ? "R8.1: too many updates wait for the agent" : nil
+  }
+
+  var heldBytes: Int { updates.reduce(sent?.question.count ?? 0) { $0 + $1.question.count } }
+}
