@@ -42,8 +42,8 @@ public final class Inbox: @unchecked Sendable {
   // MARK: Entries
 
   /// Stores an entry, in one commit.
-  /// Throws LIMIT_EXCEEDED if the attachments, the inbox, or what waits for that app, have too many bytes; INVALID_STATE
-  /// if it has expired.
+  /// Throws LIMIT_EXCEEDED if the attachments, the inbox, or what waits for that app, have too many bytes, and
+  /// INVALID_STATE if it has expired.
   public func put(_ entry: IncomingEntry, at now: Double) throws(SegueError) -> Placement {
     try Text.check(entry.app, "app", atMost: Limits.identifier)
     try Self.check(entry.offer)
