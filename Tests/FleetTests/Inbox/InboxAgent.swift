@@ -225,6 +225,13 @@ extension InboxAgent: AgentOwner {
     work()
   }
 
+  /// These agents have no store of saved activities.
+  func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
+    later(0) { [unowned self] in
+      call { engine, _ in engine.changed(number, .failure(SegueError(.unavailable, "no store for search"))) }
+    }
+  }
+
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
     workload.oracle.answered(number, result, at: fleet.clock.uptime)
   }
