@@ -52,6 +52,12 @@ import Testing
     return references
   }
 
+  private func hasDocument(_ document: [UInt8], _ containers: Containers) throws -> Bool {
+    let references = ReferenceReader(containers)
+    return references.hasDocument(
+      of: try ActivityDocument.decode(document, references, userInfoLimit: 10_000))
+  }
+
   private static let tag = "da53656775"
 
   @Test(arguments: [
@@ -181,7 +187,7 @@ import Testing
   @Test func `R3.5: whether the document's URL travelled is told`() throws {
     func finds(_ key: String, _ text: String, _ there: Containers) throws -> Bool {
       let document = try ActivityDocument.encode(activity([(.string(key), url(text))]), here)
-      return try read(document, there).hasDocument
+      return try hasDocument(document, there)
     }
     let key = "NSUserActivityDocumentURLKey"
     #expect(try finds(key, "file:///here/My%20docs/a", there))
@@ -190,7 +196,15 @@ import Testing
     #expect(try !finds("other", "file:///here/My%20docs/a", there))
     let nested = try ActivityDocument.encode(
       activity([(.string("n"), .dictionary([(key: .string(key), value: url("file:///here/My%20docs/a"))]))]), here)
-    #expect(try !read(nested, there).hasDocument)
+    #expect(try !hasDocument(nested, there))
+    // A dictionary of another property, beside a URL of the origin's device.
+    let reference = Self.tag + "8264646f6373622f61"
+    let name = "781c" + Array(key.utf8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let plain = "d820" + "6c" + "66696c653a2f2f2f6574632f".prefix(24)
+    let forged =
+      Array(self.document("a1" + name + plain).prefix(5)) + [0xa3, 0x61, 0x61]
+      + Self.bytes("a1" + name + reference) + self.document("a1" + name + plain).dropFirst(6)
+    #expect(try !hasDocument(forged, there))
   }
 
   @Test func `of many containers that are missing, eight are named`() throws {

@@ -332,7 +332,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       for missing in references.missing {
         app.log(.info, "\(activity.type) names files of the container \"\(missing)\", which this app lacks")
       }
-      continuations[index].hasDocument = references.hasDocument
+      continuations[index].hasDocument = references.hasDocument(of: activity)
       continuations[index].document = []
       continuations[index].phase = .arrived(activity, isStale: continuations[index].isStale)
       app.deliver(.continuation(continuations[index].id))

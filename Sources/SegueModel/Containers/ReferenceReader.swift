@@ -3,8 +3,9 @@ public final class ReferenceReader {
   private let containers: Containers
   /// Identifiers of containers that the app lacks, each once, as they come; not more than `most`.
   public private(set) var missing: [String] = []
-  /// Whether the URL of the activity's document came as a reference, and its container is here (R3.5).
-  public private(set) var hasDocument = false
+  /// The URL here of the reference that came where a document's URL stands; empty if none came, or the app lacks its
+  /// container.
+  private var documentURL: [UInt8] = []
 
   private static let most = 8
 
@@ -18,8 +19,18 @@ public final class ReferenceReader {
       rest.withUnsafeBytes({ ContainerReference.isRest($0, from: 0) })
     else { return nil }
     guard let container = containers[identifier] else { return missing(identifier) + rest }
-    if isDocument { hasDocument = true }
-    return container.url + rest
+    let url = container.url + rest
+    if isDocument { documentURL = url }
+    return url
+  }
+
+  /// Whether the URL of the document of this activity, which was read, came as a reference, and its container is here
+  /// (R3.5). Another property may have a dictionary with that key, so the URL is compared.
+  public func hasDocument(of activity: Activity) -> Bool {
+    let key = Activity.documentURLKey
+    let name = UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
+    guard !documentURL.isEmpty, let url = activity.userInfo?[utf8: name]?.url else { return false }
+    return Array(url.utf8) == documentURL
   }
 
   /// The start of the URLs of a container that the app lacks.
