@@ -97,7 +97,8 @@ let package = Package(
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet", "SegueStore"]),
         .testTarget(
-          name: "StoreTests", dependencies: ["SegueStore", "StoreProbe", "CLinux", "CSQLite"], exclude: ["disk.c"]),
+          name: "StoreTests", dependencies: ["SegueStore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],
+          exclude: ["disk.c"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),
         .testTarget(name: "AgentTests", dependencies: ["SegueAgent"]),
         .executableTarget(

@@ -89,9 +89,16 @@ extension Inbox {
         date REAL NOT NULL,
         is_sent INTEGER NOT NULL
       ) STRICT;
+      """,
       """
+      CREATE TABLE sent (
+        continuation BLOB PRIMARY KEY NOT NULL REFERENCES entries (continuation) ON DELETE CASCADE,
+        process BLOB NOT NULL CHECK (length(process) = 16)
+      ) STRICT;
+      """,
     ],
     probes: [
+      "SELECT continuation, process FROM sent",
       "SELECT number, size, document FROM payloads", "SELECT number, payload, name, size, is_here FROM attachments",
       "SELECT number, attachment, content FROM parts", "SELECT type, app FROM choices", "SELECT app, used FROM uses",
       allEntries, allKept, allReceipts,

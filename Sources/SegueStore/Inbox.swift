@@ -110,6 +110,23 @@ public final class Inbox: @unchecked Sendable {
     }
   }
 
+  /// Notes that a process of the app was sent the whole document: of the last one only its word counts (R3.6).
+  /// - Parameter process: identifies that process, also to a later agent.
+  public func noteSent(_ continuation: Identifier, to process: Identifier) throws(SegueError) {
+    try database.run(
+      """
+      INSERT INTO sent (continuation, process) SELECT ?1, ?2 FROM entries WHERE continuation = ?1 AND state < 2
+      ON CONFLICT (continuation) DO UPDATE SET process = excluded.process
+      """, [Cell(continuation), Cell(process)])
+  }
+
+  /// Whether a process was the last to be sent the whole document of an entry.
+  public func wasSent(_ continuation: Identifier, to process: Identifier) throws(SegueError) -> Bool {
+    try database.first(
+      "SELECT 1 FROM sent WHERE continuation = ?1 AND process = ?2", [Cell(continuation), Cell(process)]
+    ) { _ throws(SegueError) in true } ?? false
+  }
+
   /// Ends a delivery without an acknowledgement.
   /// - Returns: false if the entry is not being delivered.
   @discardableResult

@@ -31,7 +31,12 @@ public enum InboxJobs {
       }
       return error.map { .refused($0) }
     case .acknowledge(let id, let app, let receipt):
-      return .acknowledged(id, app: app, result { () throws(SegueError) in try acknowledge(receipt, holder) })
+      return acknowledged(id, app, receipt, holder)
+    case .sent(let id, let app):
+      let error = failure { () throws(SegueError) in
+        try holder.perform { inbox throws(SegueError) in try inbox.noteSent(id, to: app) }
+      }
+      return error.map { .refused($0) } ?? .sent(id, app: app)
     case .decide(let receipt):
       let result = result { () throws(SegueError) in
         try holder.perform { inbox throws(SegueError) in try inbox.decide(receipt) }
@@ -54,7 +59,7 @@ public enum InboxJobs {
     case .load(let id, let app): .loaded(id, app: app, .failure(error))
     case .acknowledge(let id, let app, _): .acknowledged(id, app: app, .failure(error))
     case .decide(let receipt): .decided(receipt.continuation, .failure(error))
-    case .end, .confirm: .refused(error)
+    case .sent, .end, .confirm: .refused(error)
     }
   }
 
@@ -103,6 +108,21 @@ public enum InboxJobs {
         throw SegueError(.notFound, "the entry was dropped, or has expired")
       }
       return try inbox.document(of: entry.payload)
+    }
+  }
+
+  private static func acknowledged(
+    _ id: Identifier, _ app: Identifier, _ receipt: Receipt, _ holder: some InboxHolder
+  ) -> InboxReply {
+    do throws(SegueError) {
+      let isBelieved = try holder.perform { inbox throws(SegueError) in
+        guard receipt.outcome == .restored, try inbox.entry(id) != nil else { return true }
+        return try inbox.wasSent(id, to: app)
+      }
+      guard isBelieved else { return .disbelieved(id, app: app) }
+      return .acknowledged(id, app: app, .success(try acknowledge(receipt, holder)))
+    } catch {
+      return .acknowledged(id, app: app, .failure(error))
     }
   }
 

@@ -251,14 +251,117 @@ import Testing
 
   @Test func `an answer that the disk refuses is stored later`() {
     world.ask(agent, for: activity)
+    let viewer = openViewer(accepts: false)
+    viewer.answersContinue = false
+    accept(viewer)
     agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
-    let viewer = openViewer()
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
     #expect(viewer.continued.count == 1 && agent.inbox.open.count == 1 && agent.outcomes.isEmpty)
     world.wait(10_000)
     #expect(agent.inbox.open.count == 1)
     agent.inbox.failure = nil
     world.wait(9_000)
     #expect(agent.inbox.open.isEmpty && editor.receipts.map { $0.outcome } == [.restored])
+  }
+
+  // MARK: Only what was sent can be restored (R3.6)
+
+  /// A process of the viewer that lies, and what it was told to continue.
+  private func liar(_ secret: Identifier? = nil) throws -> (RawPeer, Message.Continuation?) {
+    let liar = try RawPeer(app: "viewer", as: secret, in: world)
+    try liar.say(.accepts(true))
+    let told = liar.heard.compactMap { message -> Message.Continuation? in
+      guard case .deliver(let delivery) = message else { return nil }
+      return Message.Continuation(
+        id: delivery.continuation.ofDelivery, origin: delivery.offer.origin, activity: delivery.offer.description.id)
+    }
+    return (liar, told.last)
+  }
+
+  private func acknowledges(_ peer: RawPeer) -> Int {
+    peer.heard.count { if case .outcomeAck = $0 { true } else { false } }
+  }
+
+  @Test func `R3.6: what an app has not fetched it has not restored`() throws {
+    world.ask(agent, for: activity)
+    let (liar, told) = try liar()
+    try liar.say(.outcome(try #require(told), .restored, nil, receiver: nil))
+    #expect(acknowledges(liar) == 1, "it counts as failed")
+    #expect(agent.inbox.open.count == 1 && editor.receipts.isEmpty && agent.answers.isEmpty)
+    let viewer = openViewer()
+    #expect(viewer.continued.map { $0.from.isRedelivered } == [true], "another process gets it")
+    #expect(editor.receipts.map { $0.outcome } == [.restored] && agent.inbox.open.isEmpty)
+  }
+
+  @Test func `R3.6: nor what it was not sent whole, even if it leaves at once`() throws {
+    world.ask(agent, for: activity)
+    let (liar, told) = try liar()
+    let continuation = try #require(told)
+    agent.isStuck = true
+    try liar.say(
+      .fetch(continuation, milliseconds: 1_000, receiver: nil), .outcome(continuation, .restored, nil, receiver: nil))
+    liar.disconnect()
+    agent.isStuck = false
+    world.settle()
+    #expect(agent.inbox.open.count == 1 && editor.receipts.isEmpty)
+    #expect(openViewer().continued.count == 1 && agent.inbox.open.isEmpty)
+  }
+
+  @Test func `R3.6: nor what waits for its app`() throws {
+    let liar = try RawPeer(app: "viewer", in: world)
+    world.ask(agent, for: activity)
+    let id = agent.inbox.entries[0].record.continuation
+    let origin = Identifier(ofSecret: Identifier(high: 0xa6e, low: 1))
+    try liar.say(
+      .outcome(
+        Message.Continuation(id: id.ofDelivery, origin: origin, activity: activity), .restored, nil, receiver: nil))
+    #expect(agent.inbox.open.count == 1 && editor.receipts.isEmpty)
+    #expect(openViewer().continued.count == 1)
+  }
+
+  @Test(arguments: [true, false])
+  func `R3.6: a later agent believes an app that was sent the whole state, and no other`(fetches: Bool) throws {
+    world.ask(agent, for: activity)
+    let (first, told) = try liar()
+    let continuation = try #require(told)
+    if fetches { try first.say(.fetch(continuation, milliseconds: 1_000, receiver: nil)) }
+    world.killAgent()
+    first.disconnect()
+    let next = world.startAgent(agent.inbox)
+    let (again, _) = try liar(first.secret)
+    try again.say(.outcome(continuation, .restored, nil, receiver: nil))
+    #expect(next.inbox.open.isEmpty == fetches)
+    world.wait(60_000)
+    #expect(editor.receipts.map { $0.outcome } == [fetches ? .restored : .unknown])
+  }
+
+  @Test func `R3.6: the state ends once it is on the disk that it was sent`() {
+    world.ask(agent, for: activity)
+    agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
+    let viewer = openViewer()
+    world.wait(5_000)
+    #expect(viewer.continued.isEmpty && viewer.events.contains("will_continue"))
+    agent.inbox.failure = nil
+    world.wait(10_000)
+    #expect(viewer.continued.count == 1 && editor.receipts.map { $0.outcome } == [.restored])
+  }
+
+  @Test func `a hub may say that any number of apps are open`() throws {
+    let other = TestAgent(TestInbox(), in: world)
+    other.engine.connected(world.now)
+    let hub = Link(side: .accepting)
+    hub.send(try Message.welcome(version: ProtocolVersion.current, generation: 9, deviceName: "here").encoded())
+    for number in 0..<5_000 {
+      let app = AppIdentity(
+        known: Identifier(high: 1, low: UInt64(number)), bundleIdentifier: "com.example.\(number)", name: "", team: "",
+        types: [])
+      hub.send(try Message.present(app, accepts: true).encoded())
+    }
+    while hub.takeOutput({ bytes in
+      other.engine.receive(Array(bytes), world.now)
+      return bytes.count
+    }) {}
+    #expect(other.engine.runningApps.count == 4_096)
   }
 
   @Test func `a disk that hangs delays nothing but the entry`() {

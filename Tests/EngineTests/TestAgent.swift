@@ -13,6 +13,8 @@ final class TestInbox {
     var isAcknowledged = false
     var attempts = 0
     var crashes = 0
+    /// Who was the last to be sent the whole document.
+    var sent: Identifier?
   }
 
   var entries: [Entry] = []
@@ -71,6 +73,10 @@ final class TestInbox {
         return .loaded(id, app: app, .failure(SegueError(.notFound, "dropped")))
       }
       return .loaded(id, app: app, .success(entries[index].record.document))
+    case .sent(let id, let app):
+      if let failure { return .refused(failure) }
+      if let index = index(id) { entries[index].sent = app }
+      return .sent(id, app: app)
     case .end(let id, let isCrash):
       guard let index = index(id), entries[index].isDelivered else { return nil }
       entries[index].isDelivered = false
@@ -81,6 +87,7 @@ final class TestInbox {
       guard let index = index(id), !entries[index].isAcknowledged else {
         return .acknowledged(id, app: app, .success(nil))
       }
+      if receipt.outcome == .restored, entries[index].sent != app { return .disbelieved(id, app: app) }
       entries[index].isAcknowledged = true
       let offer = entries[index].record.offer
       let owed = OwedReceipt(receipt: receipt, origin: offer.origin, activity: offer.description.id)

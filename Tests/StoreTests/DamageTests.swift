@@ -123,7 +123,7 @@ import Testing
       .replacing(/CHECK \(length[^)]*\) = 16\)/, with: "").replacing(/CHECK \(\(payload[^)]*\) = \([^)]*\)\)/, with: "")
     var connection: OpaquePointer?
     #expect(sqlite3_open("\(folder.state)/\(name)", &connection) == SQLITE_OK)
-    let all = "\(text); \(statements); PRAGMA application_id=1399154549; PRAGMA user_version=1"
+    let all = "\(text); \(statements); PRAGMA application_id=1399154549; PRAGMA user_version=\(schema.version)"
     let code = sqlite3_exec(connection, all, nil, nil, nil)
     #expect(code == SQLITE_OK || code == SQLITE_MISMATCH, "\(String(cString: sqlite3_errmsg(connection)))")
     sqlite3_close(connection)
@@ -215,7 +215,7 @@ import Testing
 
   @Test func `a newer inbox is left as it is, to the byte, and search goes on`() throws {
     let inbox = try filled()
-    try inbox.database.setVersion(2)
+    try inbox.database.setVersion(3)
     let copy = TemporaryFolder()
     #expect(mkdir(copy.state, 0o700) == 0)
     for name in ["machine", "inbox.db", "inbox.db-wal"] { try copy.write(try folder.data(name), name) }
@@ -223,7 +223,7 @@ import Testing
     let state = try copy.open()
     for _ in 0..<2 {
       let error = try #require(thrown { try Inbox.open(in: state) })
-      #expect(error.status == .unsupportedVersion && error.message.contains("version 2, known is 1"))
+      #expect(error.status == .unsupportedVersion && error.message.contains("version 3, known is 2"))
     }
     #expect(try before == (copy.data("inbox.db"), copy.data("inbox.db-wal")))
     #expect(try SavedActivities.open(in: state).count == 0)

@@ -1,4 +1,5 @@
 import Foundation
+import SegueEngine
 import SegueModel
 import Testing
 
@@ -195,6 +196,53 @@ import Testing
     let huge = [UInt8](repeating: 0, count: Limits.value + 64 * 1024 + 1)
     #expect(thrown { try inbox.put(.sample(3, document: huge), at: now) }?.status == .limitExceeded)
     #expect(thrown { try inbox.put(.sample(3, to: ""), at: now) }?.status == .invalidArgument)
+  }
+
+  @Test func `only the process that was sent the whole document last has restored it, also after a restart (R3.6)`()
+    throws
+  {
+    let (first, second) = (Identifier(71), Identifier(72))
+    func answer(_ process: Identifier, _ outcome: Outcome) throws -> InboxReply? {
+      let receiver = Receiver(id: Identifier(1), deviceName: "", appName: "", bundleIdentifier: "com.example.a")
+      let receipt = Receipt(
+        continuation: Identifier(1), receiver: receiver, outcome: outcome, status: .ok, reason: "", isStale: false,
+        date: now)
+      return InboxJobs.run(.acknowledge(Identifier(1), app: process, receipt), Holder(try open(), now))
+    }
+    do {
+      let inbox = try open()
+      _ = try inbox.put(.sample(1), at: now)
+      try inbox.noteSent(Identifier(2), to: first)
+      try inbox.noteSent(Identifier(1), to: second)
+      try inbox.noteSent(Identifier(1), to: first)
+      #expect(try inbox.wasSent(Identifier(1), to: first) && !inbox.wasSent(Identifier(1), to: second))
+      #expect(try !inbox.wasSent(Identifier(2), to: first))
+    }
+    guard case .disbelieved(Identifier(1), second)? = try answer(second, .restored) else {
+      return #expect(Bool(false))
+    }
+    #expect(try open().entries().count == 1)
+    guard case .acknowledged(_, _, .success(.some))? = try answer(first, .restored) else {
+      return #expect(Bool(false))
+    }
+    #expect(try open().entries().isEmpty)
+    guard case .acknowledged(_, _, .success(nil))? = try answer(second, .restored) else {
+      return #expect(Bool(false))
+    }
+  }
+
+  /// Who has an inbox open.
+  private final class Holder: InboxHolder {
+    private let inbox: Inbox
+    let date: Double
+
+    init(_ inbox: Inbox, _ date: Double) {
+      self.inbox = inbox
+      self.date = date
+    }
+
+    func perform<Result>(_ body: (Inbox) throws(SegueError) -> Result) throws(SegueError) -> Result { try body(inbox) }
+    func log(_ severity: Severity, _ message: DiagnosticText) {}
   }
 
   @Test func `what waits for one app takes a quarter of an inbox (R3.8)`() throws {

@@ -70,6 +70,8 @@ public final class AgentEngine: HubParticipant {
       if let owed { starts.acknowledged(owed, now) }
     case .opened(.failure(let error)), .acknowledged(_, _, .failure(let error)), .refused(let error):
       deliveries.refused(request, error, now)
+    case .disbelieved(let id, let app): deliveries.disbelieved(id, by: app)
+    case .sent(let id, let app): deliveries.noted(id, by: app)
     case .decided(let id, let result): starts.decided(id, result, now)
     }
   }

@@ -27,6 +27,8 @@ private struct InboxDelivery {
     case loading
     /// The document goes out on this channel; `sent` bytes of it have gone.
     case sending(Link.Channel, [UInt8], sent: Int)
+    /// All of it has gone. The end of the channel follows when that is on the disk.
+    case noting(Link.Channel)
     /// The answer of the app is on its way to the disk.
     case acknowledging
   }
@@ -35,12 +37,22 @@ private struct InboxDelivery {
   var phase = Phase.announced
   /// Whether the app has asked for the document: if it dies before, that is not because of it.
   var isFetched = false
+  /// Whether the app was sent the whole document, and that is on the disk: only then can it have restored it (R3.6).
+  var isSent = false
 
   /// Whether it has a document in memory.
   var isLarge: Bool {
     switch phase {
     case .loading, .sending: true
-    case .announced, .queued, .acknowledging: false
+    case .announced, .queued, .noting, .acknowledging: false
+    }
+  }
+
+  /// The channel that is open for the document.
+  var channel: Link.Channel? {
+    switch phase {
+    case .sending(let channel, _, _), .noting(let channel): channel
+    case .announced, .queued, .loading, .acknowledging: nil
     }
   }
 }
@@ -50,6 +62,9 @@ private struct InboxDelivery {
 final class InboxDeliveries: AppFeature {
   /// The most documents in memory.
   static let documentLimit = 4
+  /// The most apps that a hub may say are open, and the most requests that the disk is asked for again: others are
+  /// ignored.
+  static let appLimit = 4_096
   /// Milliseconds for the apps of a former hub to register with the next one.
   static let reconnectTime: Int64 = 3_000
   /// Milliseconds until the disk is asked again for what it has refused: twice as many each time.
@@ -84,6 +99,7 @@ final class InboxDeliveries: AppFeature {
         if case .announced = delivery.phase { announce(delivery.item, to: app.id, now) }
       }
     } else {
+      guard apps.count < Self.appLimit else { return }
       apps.append(PresentApp(identity: app, accepts: accepts))
       agent.owner.opened(app)
     }
@@ -98,8 +114,9 @@ final class InboxDeliveries: AppFeature {
   private func leave(at index: Int, isCrash: Bool) {
     let app = apps.remove(at: index)
     guard let delivery = app.delivery else { return }
-    if case .sending(let channel, _, _) = delivery.phase { hub.link?.reset(channel) }
-    if case .acknowledging = delivery.phase { return }
+    if let channel = delivery.channel { hub.link?.reset(channel) }
+    // What it was not sent it cannot have restored: its answer will not end the entry.
+    if case .acknowledging = delivery.phase, delivery.isSent { return }
     agent.owner.perform(.end(delivery.item.continuation, isCrash: isCrash && delivery.isFetched))
     askNext(ofBundle: app.identity.bundleIdentifier)
     loadQueued()
@@ -199,7 +216,7 @@ final class InboxDeliveries: AppFeature {
       return hub.send(.refused(id, to: app, SegueError(.handoffFailed, "it does not wait for this app")))
     }
     if case .acknowledging = delivery.phase { return }
-    if case .sending(let channel, _, _) = delivery.phase { hub.link?.reset(channel) }
+    if let channel = delivery.channel { hub.link?.reset(channel) }
     apps[index].delivery?.phase = .queued
     apps[index].delivery?.isFetched = true
     loadQueued()
@@ -255,16 +272,29 @@ final class InboxDeliveries: AppFeature {
         apps[index].delivery?.phase = .sending(channel, document, sent: end)
         return
       }
-      link.finish(channel)
-      apps[index].delivery?.phase = .announced
+      apps[index].delivery?.phase = .noting(channel)
+      if let delivery = apps[index].delivery {
+        agent.owner.perform(.sent(delivery.item.continuation, app: apps[index].identity.id))
+      }
       return loadQueued()
     }
+  }
+
+  /// It is on the disk that an app was sent the whole document: a later agent believes its answer, too.
+  func noted(_ continuation: Identifier, by app: Identifier) {
+    pause = Self.firstPause
+    guard let index = index(of: app), let delivery = apps[index].delivery,
+      delivery.item.continuation == continuation, case .noting(let channel) = delivery.phase
+    else { return }
+    hub.link?.finish(channel)
+    apps[index].delivery?.phase = .announced
+    apps[index].delivery?.isSent = true
   }
 
   /// The app takes no more of it.
   func receivedReset(of channel: Link.Channel) {
     for index in apps.indices {
-      if case .sending(channel, _, _)? = apps[index].delivery?.phase { apps[index].delivery?.phase = .announced }
+      if apps[index].delivery?.channel == channel { apps[index].delivery?.phase = .announced }
     }
     loadQueued()
   }
@@ -290,6 +320,7 @@ final class InboxDeliveries: AppFeature {
     }
     if let index {
       if case .acknowledging = apps[index].delivery?.phase { return }
+      if let channel = apps[index].delivery?.channel { hub.link?.reset(channel) }
       apps[index].delivery?.phase = .acknowledging
     }
     let receipt = Receipt(
@@ -328,11 +359,18 @@ final class InboxDeliveries: AppFeature {
     askNext(ofBundle: receipt.receiver.bundleIdentifier)
   }
 
+  /// An app says that it has restored what it was not sent whole (R3.6): that counts as failed.
+  func disbelieved(_ continuation: Identifier, by app: Identifier) {
+    agent.app.log(.error, "an app says that it has restored what it was not sent")
+    hub.send(.outcomeAck(continuation.ofDelivery, to: app))
+    if let index = index(of: app), apps[index].delivery?.item.continuation == continuation { end(at: index) }
+  }
+
   /// The disk has refused a request: it is made again later, unless the inbox cannot be used at all.
   func refused(_ request: InboxRequest, _ error: SegueError, _ now: Moment) {
     agent.app.log(.error, "inbox: \(error.message)")
     guard error.status == .system || error.status == .busy else { return }
-    guard !refused.contains(where: { $0.request.asksSame(as: request) }) else { return }
+    guard refused.count < Self.appLimit, !refused.contains(where: { $0.request.asksSame(as: request) }) else { return }
     refused.append((request, now.uptime + pause))
     pause = min(2 * pause, Self.lastPause)
   }
@@ -371,7 +409,7 @@ final class InboxDeliveries: AppFeature {
       apps[index].isConfirmed = false
       switch apps[index].delivery?.phase {
       // The next hub knows nothing of it. What is being read is read again when the app fetches it there.
-      case .queued?, .loading?, .sending?: apps[index].delivery?.phase = .announced
+      case .queued?, .loading?, .sending?, .noting?: apps[index].delivery?.phase = .announced
       case .announced?, .acknowledging?, nil: break
       }
     }

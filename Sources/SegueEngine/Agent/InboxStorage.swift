@@ -54,9 +54,12 @@ public enum InboxRequest: Sendable {
   case begin(app: Identifier, bundle: String, except: [Identifier])
   /// Reads the document of an entry. Reply: `loaded`.
   case load(Identifier, app: Identifier)
+  /// Notes that an app was sent the whole document of an entry. Reply: `sent`, or `refused`.
+  case sent(Identifier, app: Identifier)
   /// Ends a delivery without an acknowledgement. Reply only if that fails: `refused`.
   case end(Identifier, isCrash: Bool)
-  /// Ends an entry for good, and decides its receipt unless there is one. Reply: `acknowledged`.
+  /// Ends an entry for good, and decides its receipt unless there is one. Reply: `acknowledged`; or `disbelieved`, if
+  /// the app says that it has restored what it was not sent whole.
   case acknowledge(Identifier, app: Identifier, Receipt)
   /// Decides the receipt of an entry unless there is one. Reply: `decided`.
   case decide(Receipt)
@@ -72,6 +75,7 @@ public enum InboxRequest: Sendable {
     case (.open, .open): true
     case (.begin(let app, _, _), .begin(let other, _, _)): app == other
     case (.end(let id, _), .end(let other, _)), (.confirm(let id), .confirm(let other)): id == other
+    case (.sent(let id, let app), .sent(let other, let otherApp)): id == other && app == otherApp
     case (.acknowledge(let id, let app, _), .acknowledge(let other, let otherApp, _)): id == other && app == otherApp
     default: false
     }
@@ -86,6 +90,8 @@ public enum InboxReply: Sendable {
   case loaded(Identifier, app: Identifier, Result<[UInt8], SegueError>)
   /// The entry's receipt and where it goes if it was decided now; nil if it was before, or the entry had ended.
   case acknowledged(Identifier, app: Identifier, Result<OwedReceipt?, SegueError>)
+  case disbelieved(Identifier, app: Identifier)
+  case sent(Identifier, app: Identifier)
   /// Whether it was decided now.
   case decided(Identifier, Result<Bool, SegueError>)
   /// A request that has no other reply has failed.
