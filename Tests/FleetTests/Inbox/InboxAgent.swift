@@ -228,7 +228,7 @@ extension InboxAgent: AgentOwner {
   /// These agents have no store of saved activities.
   func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
     later(0) { [unowned self] in
-      call { engine, _ in engine.changed(number, .failure(SegueError(.unavailable, "no store for search"))) }
+      call { engine, _ in engine.changed(number, .failure(SegueError(.connectionUnavailable, "no store for search"))) }
     }
   }
 
