@@ -324,7 +324,10 @@ import Testing
     world.ask(agent, for: activity)
     let (first, told) = try liar()
     let continuation = try #require(told)
-    if fetches { try first.say(.fetch(continuation, milliseconds: 1_000, receiver: nil)) }
+    if fetches {
+      try first.say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
+      world.wait(100)
+    }
     world.killAgent()
     first.disconnect()
     let next = world.startAgent(agent.inbox)

@@ -195,7 +195,9 @@ import Testing
 
   @Test(arguments: wrong)
   func `each cell of a saved activity is checked when it is read`(value: String) throws {
-    let good = ["1", "'a'", "zeroblob(16)", "'p'", "'t'", "'s'", "'w'", "1.0", "3e9", "1", "'title'", "''", "''"]
+    let good = [
+      "1", "'a'", "'T'", "zeroblob(16)", "'p'", "'t'", "'s'", "'w'", "1.0", "3e9", "1", "'title'", "''", "''",
+    ]
     for column in good.indices {
       var row = good
       row[column] = value
