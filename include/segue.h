@@ -575,7 +575,8 @@ typedef struct segue_activity_delegate segue_activity_delegate;
  * Creates an activity; a new one needs saving (R1.4).
  *   app       borrowed, may be NULL: then it can be read, written and encoded, but never become current
  *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type of the app
- *   activity  out, required, owned: release with segue_activity_release; the last release invalidates it (R1.15)
+ *   activity  out, required, owned: release with segue_activity_release; the last release invalidates it (R1.15; what
+ *             becomes of segue_activity_set_keeps_offering is said there)
  * Errors: INVALID_ARGUMENT; INVALIDATED (the app is closed).
  */
 segue_status segue_activity_create(segue_app *app, const char *type, size_t type_length, segue_activity **activity);
@@ -703,6 +704,16 @@ segue_status segue_activity_set_expiration_date(segue_activity *activity, double
 segue_status segue_activity_get_expiration_date(const segue_activity *activity, double *seconds);
 segue_status segue_activity_set_supports_continuation_streams(segue_activity *activity, bool supports);
 segue_status segue_activity_get_supports_continuation_streams(const segue_activity *activity, bool *supports);
+/**
+ * Whether the activity stays offered when its app has ended (R2.5); false at first. When the app goes to the
+ * background, closes, or releases the current activity, its last snapshot is left with the agent, which offers it from
+ * the end of the app on, for 12 h: until another process of the app makes another activity current, or the user
+ * withdraws it. It is not part of the document. Receivers get no streams, requests and attachments of what the agent
+ * offers. Without an agent the log says UNAVAILABLE at level error. segue_activity_resign_current,
+ * segue_activity_invalidate and false take back what was left. A chooser leaves nothing.
+ */
+segue_status segue_activity_set_keeps_offering(segue_activity *activity, bool keeps_offering);
+segue_status segue_activity_get_keeps_offering(const segue_activity *activity, bool *keeps_offering);
 /** The app's own version of its user_info layout; the offer carries it (R1.9). */
 segue_status segue_activity_set_payload_version(segue_activity *activity, uint32_t version);
 segue_status segue_activity_get_payload_version(const segue_activity *activity, uint32_t *version);
@@ -961,7 +972,7 @@ segue_status segue_app_fd(segue_app *app, int *fd);
 
 /**
  * Reports that the app came to the foreground (its current activity is then the frontmost) or went to the background
- * (its current activity is saved): R2.5.
+ * (its current activity is saved, and left with the agent if it asks for that): R2.5.
  */
 segue_status segue_app_set_foreground(segue_app *app, bool foreground);
 
@@ -1535,6 +1546,12 @@ segue_status segue_app_drop_entry(segue_app *app, const uint8_t *continuation_id
  * Errors: NOT_FOUND (there is none, or no longer).
  */
 segue_status segue_app_retry_entry(segue_app *app, const uint8_t *continuation_id);
+/**
+ * Withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5).
+ *   offer  borrowed
+ * Errors: NOT_FOUND (the agent keeps no offer of that activity).
+ */
+segue_status segue_app_withdraw_offer(segue_app *app, const segue_offer *offer);
 
 /*
  * Which apps there are, and which one continues what (docs/manifests.md). The agent knows the apps that run, and those

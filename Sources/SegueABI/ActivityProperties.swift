@@ -267,6 +267,18 @@ public func segue_activity_get_supports_continuation_streams(
   get(activity, supports) { $0.supportsContinuationStreams }
 }
 
+@_cdecl("segue_activity_set_keeps_offering") @implementation
+public func segue_activity_set_keeps_offering(_ activity: OpaquePointer?, _ keepsOffering: Bool) -> segue_status {
+  handles.call(activity, .activity) { (activity) throws(SegueError) in activity.setKeepsOffering(keepsOffering) }
+}
+
+@_cdecl("segue_activity_get_keeps_offering") @implementation
+public func segue_activity_get_keeps_offering(
+  _ activity: OpaquePointer?, _ keepsOffering: UnsafeMutablePointer<Bool>?
+) -> segue_status {
+  get(activity, keepsOffering) { $0.keepsOffering }
+}
+
 @_cdecl("segue_activity_set_payload_version") @implementation
 public func segue_activity_set_payload_version(_ activity: OpaquePointer?, _ version: UInt32) -> segue_status {
   set(activity) { (state) throws(SegueError) in state.setPayloadVersion(version) }

@@ -46,6 +46,13 @@ public func segue_app_retry_entry(_ app: OpaquePointer?, _ continuation: UnsafeP
   }
 }
 
+@_cdecl("segue_app_withdraw_offer") @implementation
+public func segue_app_withdraw_offer(_ app: OpaquePointer?, _ offer: OpaquePointer?) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try handles.use(offer, .offer) { (offer) throws(SegueError) in try app.withdraw(offer.offer) }
+  }
+}
+
 @_cdecl("segue_app_get_apps") @implementation
 public func segue_app_get_apps(
   _ app: OpaquePointer?, _ apps: UnsafeMutablePointer<OpaquePointer?>?

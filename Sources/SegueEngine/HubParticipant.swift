@@ -12,6 +12,7 @@ public protocol HubParticipant: AnyObject {
   var hubAgent: AgentDescription? { get }
   /// The uptime in milliseconds at which its owner ticks it, or nil.
   var nextDeadline: Int64? { get }
+  func tick(_ now: Moment)
 
   /// The connection to the hub is open: `link` has a hello for it.
   func connected(_ now: Moment)

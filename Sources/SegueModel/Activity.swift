@@ -27,6 +27,9 @@ public struct Activity: Sendable {
   public private(set) var needsSave = true
   /// Whether the app has declared that nothing needs saving, and nothing has changed since (R2.9).
   public private(set) var isDeclaredSaved = false
+  /// Whether the agent offers the last snapshot once the app has ended (R2.5). It is of this app: no document has it,
+  /// and a change of it needs no saving.
+  public var keepsOffering = false
 
   /// The key of `userInfo` under which the URL of the activity's document stands (R5.2).
   public static let documentURLKey: StaticString = "NSUserActivityDocumentURLKey"
@@ -185,9 +188,9 @@ public struct Activity: Sendable {
   /// Takes over the state that another app has of the same activity (R3.10). The type and the attachments stay: the
   /// bytes of these are here.
   public mutating func replace(with other: Activity) {
-    let attachments = self.attachments
+    let (attachments, keepsOffering) = (self.attachments, self.keepsOffering)
     self = other
-    self.attachments = attachments
+    (self.attachments, self.keepsOffering) = (attachments, keepsOffering)
   }
 
   /// Sets the mark explicitly, which counts during a save, too (R1.7).

@@ -55,6 +55,9 @@ public struct Limits: Sendable {
   public static let inboxLife: Double = 7 * 86_400
   /// Seconds that a kept offer lasts (R2.5).
   public static let keptOfferLife: Double = 12 * 3_600
+  /// Kept offers, and the bytes of their documents; the oldest make room for new ones (R2.5).
+  public static let keptOffers = 64
+  public static let keptBytes = 64 * 1024 * 1024
   /// Saved activities (R8.1), and the bytes of all of them.
   public static let savedActivities: Int64 = 100_000
   public static let savedBytes: Int64 = 1 << 30

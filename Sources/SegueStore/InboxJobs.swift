@@ -47,6 +47,14 @@ public enum InboxJobs {
         try holder.perform { inbox throws(SegueError) in _ = try inbox.confirmReceipt(id) }
       }
       return error.map { .refused($0) }
+    case .loadKept: return .loadedKept(result { () throws(SegueError) in try KeptJobs.load(holder) })
+    case .keep(let record):
+      return .kept(record.activity, failure { () throws(SegueError) in try KeptJobs.keep(record, holder) })
+    case .withdraw(let id):
+      let error = failure { () throws(SegueError) in
+        try holder.perform { inbox throws(SegueError) in _ = try inbox.withdraw(id) }
+      }
+      return error.map { .refused($0) }
     }
   }
 
@@ -59,7 +67,9 @@ public enum InboxJobs {
     case .load(let id, let app): .loaded(id, app: app, .failure(error))
     case .acknowledge(let id, let app, _): .acknowledged(id, app: app, .failure(error))
     case .decide(let receipt): .decided(receipt.continuation, .failure(error))
-    case .sent, .end, .confirm: .refused(error)
+    case .loadKept: .loadedKept(.failure(error))
+    case .keep(let record): .kept(record.activity, error)
+    case .sent, .end, .confirm, .withdraw: .refused(error)
     }
   }
 

@@ -70,7 +70,7 @@ extension Message {
     case .list(let hub, let list): self = .list(coder.code(hub), coder.code(list))
     case .listed(let version): self = .listed(coder.code(version))
     case .ready(let settling): self = .ready(settling: coder.code(last: settling))
-    case .refresh: break
+    case .refresh, .keeps: break
     case .fetch(let continuation, let milliseconds, let receiver, let account, let isBack):
       self = .fetch(
         coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver),
@@ -111,6 +111,8 @@ extension Message {
     case .present(let app, let accepts): self = .present(coder.code(known: app), accepts: coder.code(accepts))
     case .absent(let id): self = .absent(coder.code(id))
     case .deliver(let delivery): self = .deliver(coder.code(delivery))
+    case .keep(let id, let app, let channel, let size):
+      self = .keep(coder.code(id), app: coder.code(app), channel: coder.code(channel), size: coder.code(size))
     case .ask(let number, let bytes): self = .ask(coder.code(number), coder.code(bytes: bytes))
     case .answer(let number, let error, let bytes):
       self = .answer(coder.code(number), coder.code(orOK: error), coder.code(bytes: bytes))

@@ -46,6 +46,8 @@ extension Message {
     case .deliver: 43
     case .ask: 44
     case .answer: 45
+    case .keep: 46
+    case .keeps: 47
     }
   }
 
@@ -94,6 +96,8 @@ extension Message {
     case 43: self = .deliver(.blank)
     case 44: self = .ask(0, [])
     case 45: self = .answer(0, nil, [])
+    case 46: self = .keep(.blank, app: .blank, channel: 0, size: 0)
+    case 47: self = .keeps
     default: return nil
     }
   }

@@ -78,6 +78,11 @@ public enum Message: Sendable {
   case absent(Identifier)
   /// Agent → hub → app: continue this. The agent is the origin that serves the state.
   case deliver(InboxDelivery)
+  /// App → hub → agent: the app leaves a snapshot of this activity, which comes on this channel; the hub fills in the
+  /// app. Channel 0: it is not kept any more (R2.5).
+  case keep(Identifier, app: Identifier, channel: UInt32, size: UInt64)
+  /// Hub → app: the agent takes part at this hub, and keeps what the app leaves.
+  case keeps
 
   // The second socket of the agent.
   /// Asks for something that is a dictionary.

@@ -18,6 +18,8 @@ final class TestInbox {
   }
 
   var entries: [Entry] = []
+  /// What apps have left (R2.5).
+  private(set) var kept: [KeptRecord] = []
   private(set) var receipts: [Receipt] = []
   private var confirmed: Set<Identifier> = []
   /// What the disk answers to each change.
@@ -96,6 +98,15 @@ final class TestInbox {
     case .confirm(let id):
       confirmed.insert(id)
       return nil
+    case .loadKept: return .loadedKept(.success(kept))
+    case .keep(let record):
+      if let failure { return .kept(record.activity, failure) }
+      kept.removeAll { $0.activity == record.activity }
+      kept.append(record)
+      return .kept(record.activity, nil)
+    case .withdraw(let id):
+      kept.removeAll { $0.activity == id }
+      return nil
     }
   }
 }
@@ -127,6 +138,10 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// What the disk answers to changes.
   var changeFailure: SegueError?
   private var asked: UInt64 = 0
+  /// What it offers for apps that have ended (R2.5).
+  private(set) var kept: [KeptConnection] = []
+  /// What its log says.
+  private(set) var lines: [String] = []
 
   init(_ inbox: TestInbox, in world: World) {
     self.inbox = inbox
@@ -150,6 +165,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
     let driver = AppDriver(engine, in: process.directory)
     self.driver = driver
     driver.connected(ConnectionEnd(connection, 0, in: world.fleet), generation: hub.generation, world.now)
+    for each in kept { each.connect(to: hub) }
     world.add(self)
   }
 
@@ -171,11 +187,22 @@ final class TestAgent: AgentOwner, WorldParticipant {
       if let reply = inbox.perform(request) { engine.stored(reply, of: request, world.now) }
     }
     _ = driver?.drain(world.now)
+    for each in kept {
+      if !each.isConnected, world.agent === self, let hub = world.device.hub { each.connect(to: hub) }
+      if each.poll() { hasMoved = true }
+    }
+    kept.removeAll { $0.isOver }
     if let broken = engine.brokenInvariant { Issue.record("\(broken)") }
     return hasMoved
   }
 
+  /// Of all that it has at the hub.
+  var nextDeadline: Int64? {
+    ([engine.nextDeadline] + kept.map { $0.participant.engine.nextDeadline }).compactMap { $0 }.min()
+  }
+
   func tick() {
+    for each in kept { each.participant.engine.tick(world.now) }
     engine.tick(world.now)
     #expect(engine.nextDeadline ?? .max > world.now.uptime, "what was due stays due: it would be busy for ever")
   }
@@ -214,8 +241,10 @@ final class TestAgent: AgentOwner, WorldParticipant {
     return count - saved.count
   }
 
+  func join(_ offer: KeptParticipant) { kept.append(KeptConnection(offer, of: process, in: world)) }
+  func leave(_ offer: KeptParticipant) { kept.first { $0.participant === offer }?.isOver = true }
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) { answers.append(result) }
-  func log(_ severity: Severity, _ message: DiagnosticText) {}
+  func log(_ severity: Severity, _ message: DiagnosticText) { lines.append(message.string) }
 
   func takeNumber() -> UInt64 {
     defer { asked += 1 }

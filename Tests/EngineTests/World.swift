@@ -149,7 +149,7 @@ final class World {
   func wait(_ milliseconds: Int64) {
     let end = fleet.clock.uptime + milliseconds
     while !isStuck {
-      let next = min(end, agent?.engine.nextDeadline ?? end)
+      let next = min(end, agent?.nextDeadline ?? end)
       if poll() || fleet.step(until: next) { continue }
       guard next < end else { break }
       fleet.moveTime(to: max(next, fleet.clock.uptime))

@@ -44,6 +44,7 @@ import Testing
         offer: Offer(
           description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,
           activatedAt: 0), timing: timing, milliseconds: 20_000, isRedelivered: true)),
+    .keep(id, app: id, channel: 3, size: 9), .keeps,
     .ask(3, [1, 2]), .answer(3, nil, [3]), .answer(4, SegueError(.notFound, "why"), []),
     .link(HubIdentity(id: id, deviceName: "vm"), version: 1, minimum: 1),
     .resume(secret: id, sessions: [Message.SharedSession(secret: id, isConnected: true)]),

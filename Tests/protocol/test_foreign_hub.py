@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import cbor2
 import pytest
 from documents import TYPE, document
 from native import TEAM
@@ -94,3 +97,29 @@ def test_a_higher_generation_replaces_the_hub_of_the_library(hub, native, regist
     peer.send_message("welcome", PROTOCOL, 9, "device")
     peer.send_message("ready")
     app.until("ready")
+
+
+def test_what_is_to_stay_offered_is_left_with_the_agent(hub, native):
+    """R2.5: once an agent is there, again for the next one, and until the app takes it back."""
+    ours = hub(1)
+    app = native(TYPE)
+    peer = ours.accept()
+    secret = peer.expect("hello")[2]
+    peer.send_message("welcome", PROTOCOL, 1, "device", ["1.0", 0])
+    peer.send_message("ready")
+    app.until("ready")
+    activity, id = app.offer_document(document("Kept"))
+    peer.receive_kind("publish")
+    app.call("segue_activity_set_keeps_offering", activity, True)
+    app.call("segue_app_set_foreground", app.app, False)
+    for _ in range(2):
+        peer.send_message("keeps")
+        _, named, who, channel, size = peer.receive_kind("keep")
+        assert (named, who) == (id, uuid.UUID(bytes=hashlib.sha256(secret.bytes).digest()[:16]))
+        kind, on, body = peer.next_frame()
+        assert (kind, on, len(body)) == ("data", channel, size)
+        assert cbor2.loads(body)[1]["title"] == "Kept"
+        assert peer.next_frame() == ("end", channel, struct.pack(">Q", size))
+    app.call("segue_activity_resign_current", activity)
+    _, named, _, channel, size = peer.receive_kind("keep")
+    assert (named, channel, size) == (id, 0, 0)

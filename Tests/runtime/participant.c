@@ -156,6 +156,19 @@ static void expire(const char *seconds) {
   CHECK(segue_activity_set_expiration_date(activity, (double)now.tv_sec + (double)now.tv_nsec / 1e9 + atof(seconds)));
 }
 
+/** R2.5 */
+static void keep_offering(const char *word) {
+  if (CHECK(segue_activity_set_keeps_offering(activity, word[0] == 'y')))
+    say("keeps offering");
+}
+
+static void drop_activity(const char *unused) {
+  (void)unused;
+  segue_activity_release(activity);
+  activity = NULL;
+  say("released");
+}
+
 static void foreground(const char *word) { CHECK(segue_app_set_foreground(app, word[0] == 'y')); }
 
 static void list(const char *unused) {
@@ -331,7 +344,8 @@ static const struct {
     {"handles", handles},     {"hold", hold},
     {"describe", describe},   {"connection", connection_state},
     {"close", close_app},     {"save", save_for_search},
-    {"delete", delete_saved},
+    {"delete", delete_saved}, {"keep_offering", keep_offering},
+    {"release", drop_activity},
 };
 
 static void obey(char *line) {

@@ -31,6 +31,7 @@ final class ControlAsks {
       case Text.isSame(what, "inbox"): try list(ask, answer)
       case Text.isSame(what, "drop"): try drop(ask, answer)
       case Text.isSame(what, "retry"): try retry(ask, answer)
+      case Text.isSame(what, "withdraw"): answer(.success(try withdraw(ask)))
       case Text.isSame(what, "apps"): answer(.success(try routing.apps(ask)))
       case Text.isSame(what, "route"): answer(.success(try routing.route(ask)))
       case Text.isSame(what, "choose"): try routing.choose(ask, answer)
@@ -152,6 +153,13 @@ final class ControlAsks {
       answer(Self.found(result))
       inbox.retry(id)
     }
+  }
+
+  private func withdraw(_ ask: Value) throws(SegueError) -> Value {
+    guard inbox.withdraw(try Self.identifier(ask, "activity")) else {
+      throw SegueError(.notFound, "activity: the agent keeps no offer of it")
+    }
+    return .emptyDictionary
   }
 
   private static func found(_ result: Result<Bool, SegueError>) -> Result<Value, SegueError> {

@@ -11,7 +11,8 @@ final class InboxService {
   private let launcher: Launcher
   private let thread: InboxThread
   private let saved: SavedService
-  private var participant: AgentParticipant?
+  private var participant: AgentParticipant<AgentEngine>?
+  private var kept: KeptConnections?
   private var asks: [Ask] = []
   private var lastNumber: UInt64 = 0
   private var isOpen = true
@@ -42,6 +43,7 @@ final class InboxService {
   /// Takes part at the device's hub, until `close`.
   /// - Parameter ready: called on the loop once it is known what the user prefers, or cannot be known.
   func open(_ identity: AppIdentity, on device: Device, _ ready: @escaping () -> Void) throws(SegueError) {
+    kept = KeptConnections(on: device)
     // This object outlives the participant, which `close` ends.
     participant = try AgentParticipant(
       AgentEngine(identity: identity, limits: ProcessLimits.current, owner: self), on: device)
@@ -52,6 +54,8 @@ final class InboxService {
     isOpen = false
     participant?.close()
     participant = nil
+    kept?.close()
+    kept = nil
     asks = []
   }
 
@@ -146,6 +150,14 @@ final class InboxService {
     _ answer: @escaping (Result<Success, SegueError>) -> Void
   ) {
     thread.use(on: loop, body, answer)
+  }
+
+  /// The user withdraws what an app has left (R2.5).
+  /// - Returns: false if nothing of that activity is kept.
+  func withdraw(_ activity: Identifier) -> Bool {
+    var isFound = false
+    perform { isFound = $0.withdraw(activity, $1) }
+    return isFound
   }
 
   /// An entry is to be delivered although its app has had it.
@@ -282,6 +294,10 @@ extension InboxService: AgentOwner {
   func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
     saved.change(change, of: app) { [self] result in perform { engine, _ in engine.changed(number, result) } }
   }
+
+  // The hub may be in the middle of a call.
+  func join(_ offer: KeptParticipant) { loop.post { [self] in kept?.join(offer) } }
+  func leave(_ offer: KeptParticipant) { loop.post { [self] in kept?.leave(offer) } }
 
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
     guard let index = asks.firstIndex(where: { $0.number == number }) else { return }

@@ -14,6 +14,7 @@ public final class AgentEngine: HubParticipant {
   private let deliveries: InboxDeliveries
   private let starts: ColdStarts
   private let savedChanges: SavedChanges
+  private let kept: KeptOffers
   /// All features. Invariant: each calls only those before it.
   private let features: [any AppFeature]
 
@@ -26,8 +27,10 @@ public final class AgentEngine: HubParticipant {
     deliveries = InboxDeliveries(agent, hub)
     starts = ColdStarts(agent, hub, seen, outcomes, deliveries)
     savedChanges = SavedChanges(agent, hub, deliveries)
-    features = [seen, outcomes, deliveries, starts, savedChanges]
+    kept = KeptOffers(agent, hub, seen, deliveries)
+    features = [seen, outcomes, deliveries, starts, savedChanges, kept]
     owner.perform(.open)
+    owner.perform(.loadKept)
   }
 
   // MARK: For its owner
@@ -49,6 +52,10 @@ public final class AgentEngine: HubParticipant {
 
   /// The user wants an entry to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { deliveries.retry(continuation) }
+
+  /// The user withdraws what an app has left.
+  /// - Returns: false if nothing of that activity is kept.
+  public func withdraw(_ activity: Identifier, _ now: Moment) -> Bool { kept.withdraw(activity, now) }
 
   /// The apps that are open on this device, as far as the hub of the agent says.
   public var runningApps: [AppIdentity] { deliveries.identities }
@@ -73,6 +80,8 @@ public final class AgentEngine: HubParticipant {
     case .disbelieved(let id, let app): deliveries.disbelieved(id, by: app)
     case .sent(let id, let app): deliveries.noted(id, by: app)
     case .decided(let id, let result): starts.decided(id, result, now)
+    case .loadedKept(let result): kept.loaded(result, now)
+    case .kept(let id, let error): kept.stored(id, error, now)
     }
   }
 
@@ -128,10 +137,13 @@ public final class AgentEngine: HubParticipant {
       link.grant(bytes.count, to: channel)
       starts.received(bytes, on: channel, now)
       savedChanges.received(bytes, on: channel)
+      kept.received(bytes, on: channel)
     case .end(let channel, _):
       starts.receivedEnd(of: channel, now)
       savedChanges.receivedEnd(of: channel)
+      kept.receivedEnd(of: channel, now)
     case .reset(let channel):
+      kept.receivedReset(of: channel)
       starts.receivedReset(of: channel, now)
       savedChanges.receivedReset(of: channel)
       deliveries.receivedReset(of: channel)
@@ -148,10 +160,17 @@ public final class AgentEngine: HubParticipant {
       agent.teams[offer.description.id] = origin?.team
       hub.heardOffer(now)
       seen.put(offer, timing, now)
+      kept.review(now)
     case .gone(let id, _): seen.remove(id)
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
-    case .present(let app, let accepts): deliveries.present(app, accepts: accepts, now)
-    case .absent(let id): deliveries.absent(id, now)
+    case .present(let app, let accepts):
+      deliveries.present(app, accepts: accepts, now)
+      kept.review(now)
+    case .absent(let id):
+      deliveries.absent(id, now)
+      kept.review(now)
+    case .keep(let id, let app, let channel, let size):
+      try kept.receive(id, by: app, channel: channel, size: size, now)
     case .state(let id, _, let channel, let size, let isStale):
       try starts.receiveState(id, channel: channel, size: size, isStale: isStale, now)
     case .refused(let id, _, let error): starts.refused(id, error, now)

@@ -103,6 +103,10 @@ public protocol AgentOwner: AnyObject {
   func perform(_ request: InboxRequest)
   /// Changes the saved activities of an app. Answered by `AgentEngine.changed` with the same number.
   func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64)
+  /// Connects the engine of an offer to the hub, in a connection of its own, until `leave`.
+  func join(_ offer: KeptParticipant)
+  /// The offer is over. Its last messages are in its `link`.
+  func leave(_ offer: KeptParticipant)
   /// Answers an asker, once.
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>)
   func log(_ severity: Severity, _ message: DiagnosticText)

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueWire
 
 /// A continuation whose payload is whole, for the inbox.
 public struct InboxRecord: Sendable {
@@ -44,6 +45,37 @@ public struct OwedReceipt: Sendable {
   }
 }
 
+/// What an app has left, so that the agent offers it when the app has ended (R2.5).
+public struct KeptRecord: Sendable {
+  public let activity: Identifier
+  /// The app, as far as it is known without its secret, and without its types.
+  public let app: AppIdentity
+  /// An activity document.
+  public let document: [UInt8]
+  /// Of these nobody has the content once the app has ended.
+  public let attachments: [Attachment]
+  public let description: OfferDescription
+  /// Seconds since 1970.
+  public let keptAt: Double
+  public let expiresAt: Double
+
+  /// - Parameter expiresAt: nil for the usual life, or the activity's own expiration date if that is earlier.
+  /// Throws MALFORMED.
+  public init(
+    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, expiresAt: Double? = nil
+  ) throws(SegueError) {
+    let state = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
+    let latest = keptAt + Limits.keptOfferLife
+    self.activity = activity
+    self.app = app
+    self.document = document
+    self.keptAt = keptAt
+    self.expiresAt = expiresAt ?? state.expirationDate.map { min($0, latest) } ?? latest
+    attachments = state.attachments
+    description = OfferDescription(state, id: activity)
+  }
+}
+
 /// What the agent wants of its inbox. What has a reply has exactly one.
 public enum InboxRequest: Sendable {
   /// The first request. Reply: `opened`.
@@ -65,9 +97,21 @@ public enum InboxRequest: Sendable {
   case decide(Receipt)
   /// The origin has the receipt. Reply only if that cannot be stored: `refused`.
   case confirm(Identifier)
+  /// What is kept from before a restart. Reply: `loadedKept`.
+  case loadKept
+  /// Keeps what an app has left, in place of an older state of the same activity. Reply: `kept`.
+  case keep(KeptRecord)
+  /// Forgets the activity that an app has left. Reply only if that cannot be stored: `refused`.
+  case withdraw(Identifier)
 
   /// The bytes that it holds.
-  public var size: Int { if case .put(let record) = self { record.document.count } else { 0 } }
+  public var size: Int {
+    switch self {
+    case .put(let record): record.document.count
+    case .keep(let record): record.document.count
+    default: 0
+    }
+  }
 
   /// Whether one of the two is enough.
   func asksSame(as other: InboxRequest) -> Bool {
@@ -75,6 +119,7 @@ public enum InboxRequest: Sendable {
     case (.open, .open): true
     case (.begin(let app, _, _), .begin(let other, _, _)): app == other
     case (.end(let id, _), .end(let other, _)), (.confirm(let id), .confirm(let other)): id == other
+    case (.withdraw(let id), .withdraw(let other)): id == other
     case (.sent(let id, let app), .sent(let other, let otherApp)): id == other && app == otherApp
     case (.acknowledge(let id, let app, _), .acknowledge(let other, let otherApp, _)): id == other && app == otherApp
     default: false
@@ -96,4 +141,6 @@ public enum InboxReply: Sendable {
   case decided(Identifier, Result<Bool, SegueError>)
   /// A request that has no other reply has failed.
   case refused(SegueError)
+  case loadedKept(Result<[KeptRecord], SegueError>)
+  case kept(Identifier, SegueError?)
 }

@@ -4,6 +4,8 @@ import SegueModel
 public protocol ActivitySource: AnyObject {
   /// The containers of the app (R5.3).
   var containers: Containers { get }
+  /// The document of an activity that another app has left, as it has left it (R2.5); nil for those of this app.
+  func leftDocument(of id: Identifier) -> [UInt8]?
   /// Nil if it was invalidated.
   func activity(_ id: Identifier) -> Activity?
   /// Sets whether the activity needs saving.
@@ -39,6 +41,7 @@ public protocol AppEngineOwner: ActivitySource {
 extension AppEngineOwner {
   public var containers: Containers { .none }
   public func gaveUpSave(_ number: UInt64, of id: Identifier) {}
+  public func leftDocument(of id: Identifier) -> [UInt8]? { nil }
   public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
 }

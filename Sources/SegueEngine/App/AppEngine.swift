@@ -20,6 +20,7 @@ public final class AppEngine {
   let responders: Responders
   private let saves: Saves
   private let current: CurrentActivity
+  private let kept: KeptSnapshot
   private let grants = ActivityGrants()
   private let outgoing: OutgoingContinuations
   private let appLinks: AppLinks
@@ -41,6 +42,7 @@ public final class AppEngine {
     responders = Responders(app)
     saves = Saves(app, savePolicy, incoming, responders)
     current = CurrentActivity(app, hub, incoming, responders, saves)
+    kept = KeptSnapshot(app, hub, saves)
     outgoing = OutgoingContinuations(app, hub, current, saves, grants)
     appLinks = AppLinks(app, hub)
     streams = AppStreams(app, hub, seen, grants)
@@ -48,7 +50,7 @@ public final class AppEngine {
     explanations = Explanations(app, hub, current)
     searchUpdates = SearchUpdates(app, hub, saves, requests)
     features = [
-      seen, outcomes, incoming, responders, saves, current, outgoing, appLinks, streams, requests, explanations,
+      seen, outcomes, incoming, responders, saves, current, kept, outgoing, appLinks, streams, requests, explanations,
       searchUpdates,
     ]
   }
@@ -88,19 +90,31 @@ public final class AppEngine {
   public func becomeCurrent(_ id: Identifier, _ now: Moment) {
     guard !isClosed else { return }
     current.choose(id, now)
+    kept.noteCurrent(current.id)
     searchUpdates.advance(now)
   }
 
   /// Saves the activity, and stops offering it.
   public func resignCurrent(_ id: Identifier, _ now: Moment) {
     current.drop(id, .due, now)
+    kept.forget(id)
     searchUpdates.advance(now)
   }
 
+  /// The host has released an activity, which is invalidated next (R1.15): one that asks for it is left as it is
+  /// (R2.5).
+  public func leave(_ id: Identifier, _ now: Moment) {
+    guard current.id == id else { return }
+    saves.takeSnapshot(of: id)
+    kept.leave(id, now)
+  }
+
   /// Withdraws the activity for ever (R1.11).
-  public func invalidate(_ id: Identifier, _ now: Moment) {
+  /// - Parameter isReleased: the host has not asked for it: what was left stays left (R2.5).
+  public func invalidate(_ id: Identifier, isReleased: Bool = false, _ now: Moment) {
     responders.remove(activity: id)
     current.invalidate(id)
+    if !isReleased { kept.forget(id) }
     incoming.abandon(id, now)
     grants.remove(activity: id)
     saves.remove(activity: id)
@@ -111,18 +125,23 @@ public final class AppEngine {
   }
 
   /// The activity has changed: its properties, or whether it needs saving.
-  public func changed(_ id: Identifier, _ now: Moment) { current.changed(id, now) }
+  public func changed(_ id: Identifier, _ now: Moment) {
+    current.changed(id, now)
+    kept.changed(id)
+  }
 
   /// Makes the activity of the chain of responders current (R4.3), unless the app closes.
   func follow(_ now: Moment) {
     guard !isClosing, !isClosed else { return }
     current.follow(now)
+    kept.noteCurrent(current.id)
     searchUpdates.advance(now)
   }
 
   public func setForeground(_ isForeground: Bool, _ now: Moment) {
     guard !isClosed else { return }
     current.setForeground(isForeground, now)
+    if !isForeground { kept.leave(current.id, now) }
     searchUpdates.advance(now)
   }
 
@@ -142,6 +161,7 @@ public final class AppEngine {
   /// The app has answered a save.
   public func saved(_ number: UInt64, _ now: Moment) {
     current.saved(number, now)
+    kept.settle()
     outgoing.sendPulled(now)
     searchUpdates.advance(now)
   }
@@ -149,6 +169,7 @@ public final class AppEngine {
   /// The app has reported that a save failed (R2.4).
   public func saveFailed(_ number: UInt64, _ now: Moment) {
     saves.failed(number)
+    kept.settle()
     outgoing.sendPulled(now)
   }
 
@@ -300,7 +321,9 @@ public final class AppEngine {
   /// Saves and withdraws the current activity. Its will_save runs before `finishClosing`.
   public func startClosing(_ now: Moment) {
     isClosing = true
-    if let id = current.id { current.drop(id, .leaving, now) }
+    guard let id = current.id else { return }
+    current.drop(id, .leaving, now)
+    kept.leave(id, now)
   }
 
   /// Ends everything in progress with CANCELLED (R3.14). The bytes in `link` go out before the connection closes.
@@ -311,6 +334,9 @@ public final class AppEngine {
     for feature in features { feature.close(closed, now) }
     isClosed = true
   }
+
+  /// Whether a snapshot is still on its way to the agent: the connection stays open for it, for a while (R2.5).
+  public var isLeaving: Bool { kept.isSending }
 
   /// State that should have been released by now, or nil (leak check).
   public var leak: StaticString? {
@@ -380,8 +406,11 @@ public final class AppEngine {
       link.grant(bytes.count, to: channel)
       reader(of: channel).received(bytes, on: channel, now)
     case .end(let channel, _): reader(of: channel).receivedEnd(of: channel, now)
-    case .reset(let channel): reader(of: channel).receivedReset(of: channel, now)
+    case .reset(let channel):
+      reader(of: channel).receivedReset(of: channel, now)
+      kept.receivedReset(of: channel)
     case .room(let channel, _):
+      kept.pump(channel)
       outgoing.pump(channel, now)
       requests.pump(channel)
     }
@@ -434,7 +463,8 @@ public final class AppEngine {
     case .linkDown(let number, let error): appLinks.receiveDown(number, error)
     case .explanation(let request, let list, let appCount):
       explanations.receive(request, list, appCount: appCount, now)
-    case .accepts, .present, .absent, .ask, .answer: break
+    case .keeps: kept.becomePossible()
+    case .accepts, .present, .absent, .keep, .ask, .answer: break
     case .link, .resume, .proceed, .openLink, .hello, .welcome, .publish, .withdraw, .explain, .route, .seek, .follow,
       .unfollow, .list, .listed, .refresh:
       break

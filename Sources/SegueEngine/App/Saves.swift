@@ -119,6 +119,17 @@ final class Saves: AppFeature {
     app.owner.continuation(of: id).map { incoming.contains($0) } ?? false
   }
 
+  // MARK: Snapshots
+
+  /// Whether will_save runs, or is about to.
+  func isSaving(_ id: Identifier) -> Bool { saves.contains { $0.activity == id } }
+
+  /// The last one of an activity; nil if there is none.
+  func snapshot(of id: Identifier) -> Snapshot? { snapshots[id] }
+
+  /// Takes one of the activity as it is, without a save.
+  func takeSnapshot(of id: Identifier) { takeSnapshot(of: app.owner.activity(id), id, for: []) }
+
   // MARK: Answers
 
   /// The host is asked from now on: it may miss changes for receivers that ask later.
@@ -227,7 +238,13 @@ final class Saves: AppFeature {
   private func takeSnapshot(of activity: Activity?, _ id: Identifier, for waiting: [Identifier], isNew: Bool) {
     do throws(SegueError) {
       guard let activity else { throw SegueError(.handoffFailed, "the activity was invalidated") }
-      let snapshot = Snapshot(document: try ActivityDocument.encode(activity, app.owner.containers))
+      let document: [UInt8]
+      if let left = app.owner.leftDocument(of: id) {
+        document = left
+      } else {
+        document = try ActivityDocument.encode(activity, app.owner.containers)
+      }
+      let snapshot = Snapshot(document: document)
       snapshots[id] = snapshot
       if isNew, activity.eligibility.contains(.search) { searchable.append(SavedState(id, activity)) }
       for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, isStale: false)) }

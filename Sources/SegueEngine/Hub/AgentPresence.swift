@@ -20,13 +20,14 @@ final class AgentPresence: HubFeature {
   func isAgent(_ app: Identifier) -> Bool { agent?.participant == app }
 
   /// Nil while it is not registered.
-  private var agentPeer: Peer? { agent?.participant.flatMap { peers[app: $0] } }
+  var agentPeer: Peer? { agent?.participant.flatMap { peers[app: $0] } }
 
-  /// The number of apps besides one of them, without the agent's participant.
-  func appCount(besides peer: Peer) -> Int {
-    let agent = agentPeer
-    return peers.apps.count - 1 - (agent != nil && agent !== peer ? 1 : 0)
-  }
+  /// Whether it is the agent's participant, or offers for the agent what an app has left (R2.5): a connection of its
+  /// process.
+  func owns(_ peer: Peer) -> Bool { agentPeer.map { $0.account == peer.account } ?? false }
+
+  /// The number of apps besides one of them, without those of the agent.
+  func appCount(besides peer: Peer) -> Int { peers.apps.count { $0 !== peer && !owns($0) } }
 
   /// The receiver as the origin sees it: the agent names the app for which it asks.
   func receiver(_ app: AppIdentity, named: Receiver?) -> Receiver {
@@ -40,11 +41,14 @@ final class AgentPresence: HubFeature {
 
   // MARK: Which apps are open
 
-  /// An app has registered: the participant learns of it, and a new participant of all.
+  /// An app has registered: the participant learns of it, and a new participant of all. The apps learn of the
+  /// participant.
   func report(_ peer: Peer) {
     guard let agent = agentPeer else { return }
-    guard peer === agent else { return report(peer, to: agent) }
-    for other in peers.apps where other !== agent { report(other, to: agent) }
+    for other in peer === agent ? peers.apps : [peer] where !owns(other) {
+      report(other, to: agent)
+      send(.keeps, to: other)
+    }
   }
 
   private func report(_ peer: Peer, to agent: Peer) {

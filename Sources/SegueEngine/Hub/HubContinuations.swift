@@ -19,7 +19,7 @@ final class HubContinuations: HubFeature {
   let connections: HubConnections
   let presence: AgentPresence
   private let offers: HubOffers
-  private let transfers: HubTransfers
+  let transfers: HubTransfers
   let table = ContinuationTable()
 
   init(_ connections: HubConnections, _ presence: AgentPresence, _ offers: HubOffers, _ transfers: HubTransfers) {

@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// The agent's participant delivers continuations to apps that did not run (R3.8).
+/// The agent's participant delivers continuations to apps that did not run (R3.8), and keeps what apps leave (R2.5).
 extension HubContinuations {
   /// The participant delivers: records the way back, and passes it on. If the app is gone, the participant knows, or
   /// is about to learn it.
@@ -21,6 +21,22 @@ extension HubContinuations {
     table.begin(route, until: now.uptime + delivery.milliseconds + Self.grace)
     send(.deliver(delivery), to: peer)
     resumeHeld()
+  }
+
+  /// An app leaves an activity with the participant, or takes it back (channel 0).
+  func keep(
+    _ activity: Identifier, channel: Link.Channel, size: UInt64, from peer: Peer, _ app: AppIdentity
+  ) throws(SegueError) {
+    if channel != 0 { try peer.link.accept(channel) }
+    guard let agent = presence.agentPeer, !presence.owns(peer) else { return peer.link.reset(channel) }
+    var outChannel: Link.Channel = 0
+    if channel != 0 {
+      guard let relayed = transfers.relay(from: peer, channel, to: agent, of: peer.account) else {
+        return peer.link.reset(channel)
+      }
+      outChannel = relayed
+    }
+    send(.keep(activity, app: app.id, channel: outChannel, size: size), to: agent)
   }
 
   /// Forwards the fetch of an app to which the participant has delivered.

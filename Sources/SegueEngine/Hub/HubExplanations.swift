@@ -106,7 +106,7 @@ final class HubExplanations: HubFeature {
       explanations.append(Message.Explanation(appName: app.name, obstacle: .notFrontmost))
     }
     var size = 0
-    for other in peers.apps where other !== peer {
+    for other in peers.apps where other !== peer && !agent.owns(other) {
       guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: explain.type)
       else { continue }
       size += identity.name.utf8.count

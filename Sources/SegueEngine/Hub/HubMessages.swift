@@ -55,7 +55,9 @@ extension HubEngine {
     case .linkDown(let number, _): links.end(number, by: peer)
     case .accepts(let accepts): presence.setAccepts(accepts, peer)
     case .deliver(let delivery): continuations.deliver(delivery, from: peer)
-    case .present, .absent, .ask, .answer: break
+    case .keep(let id, _, let channel, let size):
+      try continuations.keep(id, channel: channel, size: size, from: peer, app)
+    case .present, .absent, .keeps, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh:
       break
@@ -106,7 +108,7 @@ extension HubEngine {
     case .streamStatus(let id, let continuation, let to, let status):
       streams.streamStatus(id, continuation, to: to, status, from: peer)
     case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation,
-      .accepts, .present, .absent, .deliver, .ask, .answer:
+      .accepts, .present, .absent, .deliver, .keep, .keeps, .ask, .answer:
       break
     }
   }

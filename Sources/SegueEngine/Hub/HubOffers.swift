@@ -29,8 +29,11 @@ final class HubOffers: HubFeature {
   func put(
     _ description: OfferDescription, _ timing: OfferTiming, activation: UInt64, by peer: Peer, _ app: AppIdentity
   ) {
-    // An app cannot offer an activity of another app of this device.
-    if let taken = directory[description.id], taken.remote == nil, taken.peer !== peer { return }
+    // An app cannot offer an activity of another app of this device, but one that it has left with the agent (R2.5).
+    if let taken = directory[description.id], taken.remote == nil, taken.peer !== peer {
+      guard agent.owns(taken.peer), !agent.owns(peer) else { return }
+      taken.peer.appSession?.setOffer(nil)
+    }
     let description = description.expiring(timing.expirationDate(now: now))
     let former = frontmost()
     if let offer = peer.offer, offer.description.id == description.id,

@@ -26,8 +26,12 @@ extension App {
     performIfOpen { $0.changed(activity.id, $1) }
   }
 
-  func invalidate(_ activity: LiveActivity) {
-    performIfOpen { $0.invalidate(activity.id, $1) }
+  func leave(_ activity: LiveActivity) {
+    performIfOpen { $0.leave(activity.id, $1) }
+  }
+
+  func invalidate(_ activity: LiveActivity, isReleased: Bool) {
+    performIfOpen { $0.invalidate(activity.id, isReleased: isReleased, $1) }
     monitor.lock()
     // Releases the object after the lock, for which others may wait.
     let gone = activities.remove(activity.id)

@@ -89,6 +89,11 @@ extension App {
   /// Lets the app of an entry get it again. Throws NOT_FOUND.
   public func retryEntry(_ continuation: Identifier) throws(SegueError) { try change("retry", continuation) }
 
+  /// Ends an offer that the agent keeps (R2.5). Throws NOT_FOUND.
+  public func withdraw(_ offer: Offer) throws(SegueError) {
+    _ = try askAgent("withdraw", [(key: .string("activity"), value: .uuid(offer.description.id))])
+  }
+
   private func change(_ what: StaticString, _ continuation: Identifier) throws(SegueError) {
     _ = try askAgent(what, [(key: .string("continuation_id"), value: .uuid(continuation))])
   }

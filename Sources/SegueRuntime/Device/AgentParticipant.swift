@@ -3,31 +3,37 @@ import SegueEngine
 import SegueModel
 import SegueTransport
 
-/// The agent as a participant on the socket of the device's hub, which usually runs in the same process. For the
-/// loop's thread.
-public final class AgentParticipant {
+/// A participant of the agent on the socket of the device's hub, which usually runs in the same process: the agent
+/// itself, or an offer that it keeps. For the loop's thread.
+public final class AgentParticipant<Engine: HubParticipant> {
   private let device: Device
-  private let driver: AppDriver<AgentEngine>
+  private let driver: AppDriver<Engine>
+  private let handled: () -> Void
   private let timer: LoopTimer
   private var connection: UnixConnection?
   private var isOpen = true
 
-  /// Starts to look for a hub, until `close`. Throws SYSTEM.
-  public convenience init(_ engine: AgentEngine, on device: Device) throws(SegueError) {
-    self.init(engine, device, try LoopTimer())
+  /// Starts to look for a hub, until `close`.
+  /// - Parameter handled: called when the engine has handled what has come, and before it is told what to send.
+  /// Throws SYSTEM.
+  public convenience init(
+    _ engine: Engine, on device: Device, _ handled: @escaping () -> Void = {}
+  ) throws(SegueError) {
+    self.init(engine, device, try LoopTimer(), handled)
     // `close` is called before this object is released.
     try timer.start(on: device.loop) { [unowned(unsafe) self] in self.pump(isReadable: false) }
     device.add(self)
   }
 
-  private init(_ engine: AgentEngine, _ device: Device, _ timer: LoopTimer) {
+  private init(_ engine: Engine, _ device: Device, _ timer: LoopTimer, _ handled: @escaping () -> Void) {
     self.device = device
+    self.handled = handled
     self.timer = timer
     driver = device.driver(of: engine)
   }
 
   /// Calls the engine, and handles the results.
-  public func perform(_ body: (AgentEngine, Moment) -> Void) {
+  public func perform(_ body: (Engine, Moment) -> Void) {
     guard isOpen else { return }
     body(driver.engine, Clock.now)
     drain()
@@ -48,6 +54,7 @@ public final class AgentParticipant {
     if isReadable { driver.receive(Clock.now) }
     let now = Clock.now
     if let deadline = driver.engine.nextDeadline, deadline <= now.uptime { driver.engine.tick(now) }
+    handled()
     drain()
   }
 

@@ -62,8 +62,8 @@ public final class Device {
   func add(_ app: LiveEnvironment) { election.add(app, Clock.uptime) }
 
   /// Finds hubs for the agent's participant.
-  func add(_ participant: AgentParticipant) { election.add(participant, Clock.uptime) }
-  func remove(_ participant: AgentParticipant) { election.remove(participant) }
+  func add(_ participant: any HubSeeker) { election.add(participant, Clock.uptime) }
+  func remove(_ participant: any HubSeeker) { election.remove(participant) }
 
   func remove(_ app: LiveEnvironment) {
     election.remove(app)

@@ -96,25 +96,39 @@ final class LiveEnvironment: AppEnvironment {
     monitor.unlock()
   }
 
-  /// Sends the last messages of the app, if the hub reads. Not on the library thread, where a hub of this process
-  /// reads. Called with the lock, which it releases while it waits.
+  /// Milliseconds for the agent to take a snapshot that is larger than what a channel carries without credit (R2.5).
+  private static let leavingTime: Int64 = 2_000
+
+  /// Sends the last messages of the app, if the hub reads, and what it leaves with the agent. Not on the library
+  /// thread, where a hub of this process reads. Called with the lock, which it releases while it waits.
   private func flushBeforeClose() {
-    let deadline = Clock.uptime + AppDriver<AppEngine>.lastWordsTime
-    while let app, let obstacle = driver?.obstacle {
+    let begin = Clock.uptime
+    while let app, let driver, driver.obstacle != nil || driver.engine.isLeaving {
       let uptime = Clock.uptime
+      let deadline = begin + (driver.engine.isLeaving ? Self.leavingTime : AppDriver<AppEngine>.lastWordsTime)
       guard uptime < deadline else { return }
-      var descriptor = pollfd(fd: socket?.fd ?? -1, events: 0, revents: 0)
+      // This thread reads the credit.
+      let isLeaving = driver.engine.isLeaving
+      if isLeaving { socket?.isLent = true }
+      var descriptor = pollfd(fd: socket?.fd ?? -1, events: isLeaving ? Int16(POLLIN) : 0, revents: 0)
       var end = deadline
-      switch obstacle {
-      case .full: descriptor.events = Int16(POLLOUT)
-      case .refused(let at): end = min(end, at)
+      switch driver.obstacle {
+      case .full?: descriptor.events |= Int16(POLLOUT)
+      case .refused(let at)?: end = min(end, at)
+      case nil: break
       }
       app.unlockAndLog()
       // The descriptor may be closed meanwhile, and even be another file's: then this only returns too early or too
       // late.
       poll(&descriptor, 1, Int32(clamping: max(0, end - uptime)))
       monitor.lock()
-      driver?.flush(now)
+      guard isLeaving else {
+        self.driver?.flush(now)
+        continue
+      }
+      self.driver?.receive(now)
+      // A hub that has gone takes nothing: no other is looked for.
+      if self.driver?.drain(now) != nil { return }
     }
   }
 

@@ -49,7 +49,10 @@ public final class LiveActivity: Handled {
 
   /// A managed activity lives as long as responders have it (R4.4).
   public override func lastHandleReleased() {
-    if app?.manages(self) != true { invalidate() }
+    if app?.manages(self) == true { return }
+    // Asks for no save: who would answer may be gone.
+    if lock.withLock({ isValid && isCurrent && state.keepsOffering }) { app?.leave(self) }
+    invalidate(isReleased: true)
   }
 
   // MARK: Properties
@@ -159,6 +162,15 @@ public final class LiveActivity: Handled {
     if mustTell { app?.changed(self) }
   }
 
+  /// Whether the agent offers the last snapshot once the app has ended (R2.5).
+  public func setKeepsOffering(_ keepsOffering: Bool) {
+    let mustTell = lock.withLock {
+      state.keepsOffering = keepsOffering
+      return isCurrent
+    }
+    if mustTell { app?.changed(self) }
+  }
+
   /// Attaches it, in place of an attachment of that name (R7.6). Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
   public func attach(_ name: String, _ file: SourceFile) throws(SegueError) {
     try update { (state) throws(SegueError) in
@@ -201,12 +213,14 @@ public final class LiveActivity: Handled {
     app?.resignCurrent(self)
   }
 
-  public func invalidate() {
+  public func invalidate() { invalidate(isReleased: false) }
+
+  private func invalidate(isReleased: Bool) {
     let wasValid = lock.withLock {
       defer { isValid = false }
       return isValid
     }
-    if wasValid { app?.invalidate(self) }
+    if wasValid { app?.invalidate(self, isReleased: isReleased) }
   }
 
   public var isStillValid: Bool { lock.withLock { isValid } }

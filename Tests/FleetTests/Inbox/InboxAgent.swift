@@ -225,6 +225,10 @@ extension InboxAgent: AgentOwner {
     work()
   }
 
+  /// No app of this workload asks that an activity stays offered (R2.5).
+  func join(_ offer: KeptParticipant) { fleet.report(name, "R2.5: the agent offers what nobody has left") }
+  func leave(_ offer: KeptParticipant) {}
+
   /// These agents have no store of saved activities.
   func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
     later(0) { [unowned self] in

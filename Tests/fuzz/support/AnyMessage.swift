@@ -65,11 +65,12 @@ extension Input {
     case 30: .unfollow(identifier())
     case 31: .list(identifier(), UInt64(number(below: 4)))
     case 32: .listed(version(of: identifier()))
-    case 33: .refresh
+    case 33: bool() ? .refresh : .keeps
     case 34: .seek(identifier(), sequence: number())
     case 35: .accepts(bool())
     case 36: .present(app(identifier()), accepts: bool())
-    case 37: .absent(appIdentifier())
+    case 37:
+      bool() ? .absent(appIdentifier()) : .keep(identifier(), app: appIdentifier(), channel: channel(), size: number())
     case 38:
       .deliver(
         Message.InboxDelivery(

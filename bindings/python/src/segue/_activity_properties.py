@@ -160,6 +160,17 @@ class ActivityProperties(_native.Handle):
         )
 
     @property
+    def keeps_offering(self) -> bool:
+        """Whether the activity stays offered when its app has ended (R2.5): the app leaves its last snapshot with the
+        agent when it goes to the background, closes, or drops the current activity. False at first. Receivers then get
+        no streams, requests and attachments. Without an agent the log says so."""
+        return _native.take_bool(library.segue_activity_get_keeps_offering, self._handle)
+
+    @keeps_offering.setter
+    def keeps_offering(self, keeps_offering: bool) -> None:
+        library.segue_activity_set_keeps_offering(self._handle, _arguments.truth(keeps_offering, "keeps_offering"))
+
+    @property
     def payload_version(self) -> int:
         """The app's own version of its user_info layout; the offer carries it (R1.9)."""
         return _native.take_uint32(library.segue_activity_get_payload_version, self._handle)

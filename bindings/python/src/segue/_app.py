@@ -301,6 +301,11 @@ class App(Dispatcher, AppCallbacks):
         """Lets the app of an entry of the inbox get it again, after three crashes or a cancel of the user."""
         library.segue_app_retry_entry(self._handle, _arguments.instance(continuation_id, UUID, "continuation_id").bytes)
 
+    def withdraw(self, offer: Offer) -> None:
+        """Withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5). Blocks until the
+        agent has. Raises: NotFoundError."""
+        library.segue_app_withdraw_offer(self._handle, _arguments.instance(offer, Offer, "offer")._handle)
+
     # ---- which app continues what ----
 
     def apps(self) -> list[KnownApp]:

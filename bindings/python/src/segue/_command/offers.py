@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is offered: `list`, `watch`, `describe`."""
+"""What is offered: `list`, `watch`, `withdraw`, `describe`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,33 @@ import argparse
 from datetime import datetime
 
 from .. import library_path, library_version
-from .._terminal import shown_lines
+from .._terminal import shown, shown_lines
 from .output import note, show_json, show_table
-from .session import OFFER_HEADS, chooser, connected, names_of, offer_record, offer_row
+from .session import (
+    OFFER_HEADS,
+    PATIENCE,
+    asked,
+    chooser,
+    connected,
+    first,
+    identifier,
+    names_of,
+    offer_record,
+    offer_row,
+)
 from .verbs import Verbs
 
 
 def add(verbs: Verbs) -> None:
     verbs.add("list", list_offers, "what is offered now, frontmost first")
     verbs.add("watch", watch, "offers as they come, change and go, until Ctrl-C")
+    withdrawing = verbs.add("withdraw", withdraw, "end an offer that the agent keeps for an app that has ended")
+    help = "the activity whose identifier begins so"
+    withdrawing.add_argument("id", type=identifier, metavar="ID", help=help)
+    withdrawing.add_argument(
+        "--wait", metavar="SECONDS", type=float, default=PATIENCE, help="seconds to wait for the offer (default: 10)"
+    )
+    withdrawing.set_defaults(type=None)
     verbs.add("describe", describe, "the state of this app and of the hub, for a bug report")
 
 
@@ -41,6 +59,18 @@ async def watch(options: argparse.Namespace) -> int:
                 show_json({"time": now, "event": kind, "offer": offer_record(event.offer)}, line=True)
             else:
                 print(now.strftime("%H:%M:%S"), f"{kind:8}", *offer_row(event.offer), sep="  ", flush=True)
+    return 0
+
+
+async def withdraw(options: argparse.Namespace) -> int:
+    """The user's way to end what an app has left (R2.5)."""
+    async with chooser() as app:
+        offer = await first(app, options)
+        await asked(app, app.withdraw, offer)
+    if options.json:
+        show_json({"offer": offer_record(offer), "done": "withdrawn"})
+    else:
+        print(f"{shown(offer.type)} of {shown(offer.app_name)}: withdrawn")
     return 0
 
 

@@ -1,0 +1,279 @@
+import SegueModel
+import SegueWire
+
+/// What apps have left with the agent (R2.5): stored first, and offered while the app that has left it is not open. An
+/// offer ends when it expires, the app makes another activity current or takes this one back, or the user withdraws it.
+final class KeptOffers: AppFeature {
+  /// Milliseconds for the apps of a former hub to register with the agent's, before they count as ended.
+  static let settlingTime = InboxDeliveries.reconnectTime
+
+  /// The most that apps leave and take back before the disk has answered.
+  private static let earlyLimit = 1_024
+
+  /// A document on its way from an app.
+  private struct Arrival {
+    let channel: Link.Channel
+    let activity: Identifier
+    let app: AppIdentity
+    let size: Int
+    var document: [UInt8] = []
+  }
+
+  /// What has come before the disk has said what is kept.
+  private enum Early {
+    case left(KeptRecord)
+    case takenBack(Identifier, by: Identifier)
+
+    var size: Int { if case .left(let record) = self { record.document.count } else { 0 } }
+  }
+
+  private struct Kept {
+    let record: KeptRecord
+    /// The uptime at which it was left; before the start of the clock if that was before a restart.
+    let since: Int64
+    /// Whether it is on the disk.
+    var isStored: Bool
+    /// Nil while its app is open.
+    var offer: KeptParticipant?
+  }
+
+  private let agent: AgentContext
+  private let hub: HubConnection
+  private let seen: SeenOffers
+  private let deliveries: InboxDeliveries
+  private var arrivals: [Arrival] = []
+  /// Nil once the disk has answered.
+  private var early: [Early]? = []
+  /// The oldest first.
+  private var kept: [Kept] = []
+  /// Whether it is known which apps are open, and the uptime at which it will be: not while an app carries the hub.
+  private var isSettled = false
+  private var settlesAt: Int64?
+  /// The uptime at which the next one may expire.
+  private var expiresAt: Int64?
+
+  init(_ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers, _ deliveries: InboxDeliveries) {
+    self.agent = agent
+    self.hub = hub
+    self.seen = seen
+    self.deliveries = deliveries
+  }
+
+  // MARK: From apps
+
+  /// An app leaves an activity, or takes it back (channel 0).
+  func receive(
+    _ activity: Identifier, by app: Identifier, channel: Link.Channel, size: UInt64, _ now: Moment
+  ) throws(SegueError) {
+    guard let link = hub.link else { return }
+    if channel != 0 { try link.accept(channel) }
+    while let index = arrivals.firstIndex(where: { $0.app.id == app }) {
+      link.reset(arrivals.remove(at: index).channel)
+    }
+    guard channel != 0 else { return takeBack(activity, by: app, now) }
+    let waiting = (early ?? []).reduce(0) { $0 + $1.size }
+    guard let identity = deliveries.identities.first(where: { $0.id == app }), let size = Int(exactly: size),
+      size <= ActivityDocument.limit, arrivals.reduce(size + waiting, { $0 + $1.size }) <= Limits.keptBytes,
+      early?.count ?? 0 < Self.earlyLimit
+    else { return link.reset(channel) }
+    arrivals.append(Arrival(channel: channel, activity: activity, app: identity, size: size))
+  }
+
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) {
+    guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
+    arrivals[index].document.append(contentsOf: bytes)
+    guard arrivals[index].document.count > arrivals[index].size else { return }
+    arrivals.remove(at: index)
+    hub.link?.reset(channel)
+  }
+
+  func receivedEnd(of channel: Link.Channel, _ now: Moment) {
+    guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
+    let arrival = arrivals.remove(at: index)
+    guard arrival.document.count == arrival.size else { return }
+    do throws(SegueError) {
+      let record = try KeptRecord(arrival.activity, of: arrival.app, document: arrival.document, keptAt: now.date)
+      keep(record, now)
+    } catch {
+      agent.app.log(.error, "\(arrival.app.name) leaves an activity that cannot be read: \(error.message)")
+    }
+  }
+
+  func receivedReset(of channel: Link.Channel) { arrivals.removeAll { $0.channel == channel } }
+
+  /// In place of what the same app has left before.
+  private func keep(_ record: KeptRecord, _ now: Moment) {
+    guard early == nil else { return early?.append(.left(record)) ?? () }
+    // Nobody takes the place of what another app has left.
+    if let index = index(of: record.activity), kept[index].record.app.id != record.app.id {
+      return agent.app.log(.error, "\(record.app.name) leaves an activity of another app")
+    }
+    while let index = kept.firstIndex(where: { $0.record.app.id == record.app.id }) {
+      // The store replaces an older state of the same activity.
+      remove(at: index, fromDisk: kept[index].record.activity != record.activity, now)
+    }
+    append(record, isStored: false, now)
+    agent.owner.perform(.keep(record))
+    while kept.count > Limits.keptOffers || kept.reduce(0, { $0 + $1.record.document.count }) > Limits.keptBytes {
+      agent.app.log(.info, "what \(kept[0].record.app.name) has left makes room for newer offers")
+      remove(at: 0, now)
+    }
+    setExpiry(now)
+  }
+
+  private func takeBack(_ activity: Identifier, by app: Identifier, _ now: Moment) {
+    guard early == nil else {
+      if early?.count ?? 0 < Self.earlyLimit { early?.append(.takenBack(activity, by: app)) }
+      return
+    }
+    if let index = index(of: activity), kept[index].record.app.id == app { remove(at: index, now) }
+  }
+
+  private func append(_ record: KeptRecord, isStored: Bool, _ now: Moment) {
+    let age = (now.date - record.keptAt) * 1000
+    let since = now.uptime - (age > 0 ? Int64(min(age, Limits.keptOfferLife * 1000)) : 0)
+    kept.append(Kept(record: record, since: since, isStored: isStored))
+  }
+
+  // MARK: The disk
+
+  /// What was kept before a restart.
+  func loaded(_ result: Result<[KeptRecord], SegueError>, _ now: Moment) {
+    do throws(SegueError) {
+      for record in try result.get() where index(of: record.activity) == nil { append(record, isStored: true, now) }
+    } catch {
+      agent.app.log(.error, "no kept offers: \(error.message)")
+    }
+    let early = self.early ?? []
+    self.early = nil
+    for each in early {
+      switch each {
+      case .left(let record): keep(record, now)
+      case .takenBack(let activity, let app): takeBack(activity, by: app, now)
+      }
+    }
+    review(now)
+  }
+
+  func stored(_ activity: Identifier, _ error: SegueError?, _ now: Moment) {
+    guard let index = index(of: activity) else { return }
+    if let error {
+      agent.app.log(.error, "what \(kept[index].record.app.name) has left is not kept: \(error.message)")
+      return remove(at: index, now)
+    }
+    kept[index].isStored = true
+    agent.app.log(.info, "keeps what \(kept[index].record.app.name) has left")
+    review(now)
+  }
+
+  /// The user withdraws it.
+  /// - Returns: false if there is none.
+  func withdraw(_ activity: Identifier, _ now: Moment) -> Bool {
+    guard let index = index(of: activity) else { return false }
+    remove(at: index, now)
+    return true
+  }
+
+  private func remove(at index: Int, fromDisk: Bool = true, _ now: Moment) {
+    let gone = kept.remove(at: index)
+    if let offer = gone.offer { end(offer, now) }
+    if fromDisk { agent.owner.perform(.withdraw(gone.record.activity)) }
+    setExpiry(now)
+  }
+
+  // MARK: Offering
+
+  /// Offers what is left of apps that have ended, and ends what is over.
+  func review(_ now: Moment) {
+    guard !kept.isEmpty else { return }
+    let open = deliveries.identities
+    var index = 0
+    while index < kept.count {
+      let record = kept[index].record
+      if record.expiresAt <= now.date {
+        agent.app.log(.info, "what \(record.app.name) has left has expired")
+        remove(at: index, now)
+        continue
+      }
+      if open.contains(where: { $0.id == record.app.id }) {
+        // The app itself offers it, or not.
+        if let offer = kept[index].offer.take() { end(offer, now) }
+      } else if kept[index].offer != nil || isSettled {
+        if isSuperseded(kept[index], by: open) {
+          remove(at: index, now)
+          continue
+        }
+        if kept[index].offer == nil, kept[index].isStored { offer(at: index, now) }
+      }
+      index += 1
+    }
+    setExpiry(now)
+  }
+
+  /// Whether the app has made another activity current since, in another process.
+  private func isSuperseded(_ kept: Kept, by open: [AppIdentity]) -> Bool {
+    let app = kept.record.app
+    for other in open
+    where Text.isSame(other.bundleIdentifier, app.bundleIdentifier) && Text.isSame(other.team, app.team) {
+      let isNewer = seen.list.all.contains {
+        $0.origin == other.id && $0.description.id != kept.record.activity && $0.activatedAt > kept.since
+      }
+      if isNewer { return true }
+    }
+    return false
+  }
+
+  private func offer(at index: Int, _ now: Moment) {
+    guard let secret = agent.owner.drawIdentifier() else {
+      return agent.app.log(.error, "keep offering: no random bytes")
+    }
+    do throws(SegueError) {
+      let record = kept[index].record
+      let offer = try KeptParticipant(record, secret: secret, since: kept[index].since, agent, now)
+      kept[index].offer = offer
+      agent.app.log(.info, "offers what \(record.app.name) has left")
+      agent.owner.join(offer)
+    } catch {
+      agent.app.log(.error, "keep offering: \(error.message)")
+    }
+  }
+
+  private func end(_ offer: KeptParticipant, _ now: Moment) {
+    offer.end(now)
+    agent.owner.leave(offer)
+  }
+
+  // MARK: Life cycle
+
+  func connected(_ now: Moment) {
+    // The hub of an app does not say who is open.
+    settlesAt = hub.agent == nil ? nil : now.uptime + Self.settlingTime
+  }
+
+  func disconnected(_ now: Moment) {
+    (isSettled, settlesAt) = (false, nil)
+    arrivals = []
+  }
+
+  func tick(_ now: Moment) {
+    if let at = settlesAt, at <= now.uptime {
+      (isSettled, settlesAt) = (true, nil)
+    } else {
+      guard let expiresAt, expiresAt <= now.uptime else { return }
+    }
+    review(now)
+  }
+
+  private func setExpiry(_ now: Moment) {
+    expiresAt = kept.reduce(nil) { earlier($0, now.uptime(of: $1.record.expiresAt)) }
+  }
+
+  var nextDeadline: Int64? { earlier(settlesAt, expiresAt) }
+
+  var brokenInvariant: StaticString? {
+    for each in kept where each.offer != nil && !each.isStored { return "R2.5: it offers what is not on the disk" }
+    return kept.count > Limits.keptOffers ? "R2.5: it keeps too many offers" : nil
+  }
+
+  private func index(of activity: Identifier) -> Int? { kept.firstIndex { $0.record.activity == activity } }
+}

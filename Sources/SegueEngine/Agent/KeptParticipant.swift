@@ -1,0 +1,89 @@
+import SegueModel
+import SegueWire
+
+/// An activity that the agent offers in place of its app, which has ended (R2.5): an app at the hub with one activity,
+/// under the names of that app. What only the app could give is refused.
+///
+/// Its owner connects `engine` to the hub as an app's, and calls `settle` after each of its calls.
+public final class KeptParticipant: AppEngineOwner {
+  public let activity: Identifier
+  public private(set) lazy var engine = AppEngine(identity: identity, limits: limits, owner: self)
+  private let identity: AppIdentity
+  private let limits: Limits
+  private let state: Activity
+  /// In the travelling form (R5.3).
+  private let document: [UInt8]
+  /// Outlives its offers.
+  private unowned(unsafe) let agent: any AgentOwner
+  /// Requests of receivers, which are refused.
+  private var requests: [UInt64] = []
+
+  /// - Parameter since: the uptime at which the app has left it, by which it is ranked among all offers.
+  /// Throws MALFORMED.
+  convenience init(
+    _ record: KeptRecord, secret: Identifier, since: Int64, _ agent: AgentContext, _ now: Moment
+  ) throws(SegueError) {
+    var state = try ActivityDocument.decode(record.document, ReferenceReader(.none), userInfoLimit: Limits.value)
+    state.setSupportsContinuationStreams(false)
+    state.markNeedsSave(false)
+    self.init(record, secret, state, agent)
+    engine.becomeCurrent(activity, Moment(uptime: since, date: now.date))
+  }
+
+  private init(_ record: KeptRecord, _ secret: Identifier, _ state: Activity, _ agent: AgentContext) {
+    activity = record.activity
+    document = record.document
+    self.state = state
+    limits = agent.limits
+    self.agent = agent.owner
+    let app = record.app
+    identity = AppIdentity(
+      secret: secret, bundleIdentifier: app.bundleIdentifier, name: app.name, team: app.team, types: [],
+      isChooser: false)
+  }
+
+  /// Withdraws it, and refuses what is in progress.
+  func end(_ now: Moment) {
+    engine.startClosing(now)
+    engine.finishClosing(now)
+  }
+
+  /// Refuses what receivers have asked for meanwhile.
+  public func settle() {
+    for request in engine.takeStreamRequests() {
+      engine.refuse(request, request.attachment == nil ? Self.appHasEnded : Self.noAttachments)
+    }
+    let requests = self.requests
+    self.requests = []
+    for number in requests { engine.refuseRequest(number, Self.appHasEnded) }
+  }
+
+  private static var appHasEnded: SegueError {
+    SegueError(.invalidState, "its app has ended, and the agent offers what it has left: no streams, no requests")
+  }
+
+  private static var noAttachments: SegueError {
+    SegueError(.notFound, "its app has ended, and the agent keeps no attachments")
+  }
+
+  // MARK: For its engine
+
+  public func deliver(_ delivery: Delivery) {
+    switch delivery {
+    case .log(let severity, let message): agent.log(severity, message)
+    case .requestCame(let number, _, _): requests.append(number)
+    default: break
+    }
+  }
+
+  public func activity(_ id: Identifier) -> Activity? { id == activity ? state : nil }
+  public func leftDocument(of id: Identifier) -> [UInt8]? { document }
+  public func setNeedsSave(_ needsSave: Bool, of id: Identifier) {}
+  public func lastChange(of id: Identifier) -> Int64 { 0 }
+  public func answersWillSave(_ id: Identifier) -> Bool { false }
+  public func continuation(of id: Identifier) -> Identifier? { nil }
+  public func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? { nil }
+  public func takesStreams(_ id: Identifier) -> Bool { false }
+  public func takesRequests(_ id: Identifier) -> Bool { true }
+  public func streamEnd(_ id: Identifier) -> StreamStatus { .broken }
+}

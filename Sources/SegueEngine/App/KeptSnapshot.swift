@@ -1,0 +1,144 @@
+import SegueModel
+import SegueWire
+
+/// The snapshot that this app leaves with the agent when it goes to the background or ends (R2.5). The agent offers it
+/// once the app has ended.
+final class KeptSnapshot: AppFeature {
+  private let app: AppContext
+  private let hub: HubConnection
+  private let saves: Saves
+  /// The activity that is left once it is saved.
+  private var leaving: Identifier?
+  /// What the agent has, or is about to get: also the next agent. Without a document: that it is to forget it.
+  private var left: (activity: Identifier, document: [UInt8]?)?
+  /// The channel of the document; 0 if it is not on its way. How many bytes of it have gone.
+  private var channel: Link.Channel = 0
+  private var sent = 0
+  /// Whether an agent takes part at the hub.
+  private var isPossible = false
+  /// Whether the app was told that no agent runs.
+  private var isTold = false
+
+  init(_ app: AppContext, _ hub: HubConnection, _ saves: Saves) {
+    self.app = app
+    self.hub = hub
+    self.saves = saves
+  }
+
+  var isSending: Bool { channel != 0 }
+
+  // MARK: What is left
+
+  /// The app goes to the background, or ends, or has released the activity, which is current.
+  func leave(_ id: Identifier?, _ now: Moment) {
+    guard let id, let state = app.owner.activity(id), state.keepsOffering, state.isOfferable(at: now.date) else {
+      return
+    }
+    guard !app.identity.isChooser else { return app.log(.error, "keep offering: not for a chooser's activities") }
+    if !state.attachments.isEmpty {
+      app.log(.error, "keep offering: the agent keeps no attachments; it says so to apps that fetch them")
+    }
+    leaving = id
+    settle()
+  }
+
+  /// Leaves what was saved, or the last snapshot if saving has failed.
+  func settle() {
+    guard let id = leaving, !saves.isSaving(id) else { return }
+    leaving = nil
+    guard let snapshot = saves.snapshot(of: id) else {
+      return app.log(.error, "keep offering: the activity could not be saved")
+    }
+    left = (id, snapshot.document)
+    isTold = false
+    send()
+  }
+
+  /// Another activity may be offered in place of what was left.
+  func noteCurrent(_ id: Identifier?) {
+    guard let id else { return }
+    if let leaving, leaving != id { self.leaving = nil }
+    if let left, left.activity != id { forget(left.activity) }
+  }
+
+  /// The app may have taken back that it is to be kept.
+  func changed(_ id: Identifier) {
+    guard leaving == id || left?.activity == id, let state = app.owner.activity(id) else { return }
+    if !state.keepsOffering { forget(id) }
+  }
+
+  /// The activity resigns, or is invalidated.
+  func forget(_ id: Identifier) {
+    if leaving == id { leaving = nil }
+    guard left?.activity == id else { return }
+    left = (id, nil)
+    send()
+  }
+
+  // MARK: Sending
+
+  private func send() {
+    stop()
+    guard let left, let link = hub.link, hub.isWelcome else { return }
+    guard hub.agent != nil else { return tellUnavailable() }
+    guard isPossible else { return }
+    guard let document = left.document else {
+      self.left = nil
+      return hub.send(.keep(left.activity, app: app.identity.id, channel: 0, size: 0))
+    }
+    guard link.openCount < Link.channelLimit else { return logRefusal() }
+    channel = link.open()
+    hub.send(.keep(left.activity, app: app.identity.id, channel: channel, size: UInt64(document.count)))
+    pump(channel)
+  }
+
+  /// Sends as much of the document as its channel accepts.
+  func pump(_ channel: Link.Channel) {
+    guard channel == self.channel, channel != 0, let link = hub.link, let document = left?.document else { return }
+    let end = min(document.count, sent + link.room(in: channel))
+    link.write(document[sent..<end], to: channel)
+    sent = end
+    guard end == document.count else { return }
+    link.finish(channel)
+    (self.channel, sent) = (0, 0)
+  }
+
+  private func stop() {
+    if channel != 0 { hub.link?.reset(channel) }
+    (channel, sent) = (0, 0)
+  }
+
+  /// The agent does not take it.
+  func receivedReset(of channel: Link.Channel) {
+    guard channel == self.channel, channel != 0 else { return }
+    (self.channel, sent) = (0, 0)
+    logRefusal()
+  }
+
+  private func logRefusal() { app.log(.error, "keep offering: the agent did not take the activity") }
+
+  private func tellUnavailable() {
+    guard left?.document != nil, !isTold else { return }
+    isTold = true
+    app.log(.error, "keep offering: UNAVAILABLE: no agent runs; start segue-agent")
+  }
+
+  // MARK: Life cycle
+
+  /// Each agent gets it, until the app takes it back.
+  func becomePossible() {
+    isPossible = true
+    send()
+  }
+
+  func connected(_ now: Moment) { send() }
+
+  func disconnected(_ now: Moment) { (channel, sent, isPossible) = (0, 0, false) }
+
+  func tick(_ now: Moment) { settle() }
+
+  func close(_ error: SegueError, _ now: Moment) {
+    settle()
+    if !isPossible { tellUnavailable() }
+  }
+}

@@ -1,0 +1,42 @@
+import SegueEngine
+import SegueModel
+
+/// What apps leave with the agent (R2.5).
+enum KeptJobs {
+  static func keep(_ record: KeptRecord, _ holder: some InboxHolder) throws(SegueError) {
+    // The device and the rank are of the hub that offers it.
+    let offer = Offer(
+      description: record.description, origin: record.app.id, appName: record.app.name,
+      bundleIdentifier: record.app.bundleIdentifier, deviceName: "", rank: 0, activatedAt: 0)
+    let attachments = record.attachments.map { AttachmentContent(name: $0.name, size: $0.size, source: .origin) }
+    try holder.perform { inbox throws(SegueError) in
+      _ = try inbox.expire(at: holder.date)
+      try inbox.keep(
+        offer, team: record.app.team, document: record.document, attachments: attachments, at: record.keptAt)
+    }
+  }
+
+  static func load(_ holder: some InboxHolder) throws(SegueError) -> [KeptRecord] {
+    try holder.perform { inbox throws(SegueError) in
+      _ = try inbox.expire(at: holder.date)
+      var records: [KeptRecord] = []
+      for kept in try inbox.keptOffers() {
+        let offer = kept.offer
+        let app = AppIdentity(
+          known: offer.origin, bundleIdentifier: offer.bundleIdentifier, name: offer.appName, team: kept.team,
+          types: [])
+        do throws(SegueError) {
+          records.append(
+            try KeptRecord(
+              offer.description.id, of: app, document: try inbox.document(of: kept.payload), keptAt: kept.keptAt,
+              expiresAt: kept.expiresAt))
+        } catch {
+          // The others are not lost with it. A damaged file is another matter.
+          guard error.status != .system else { throw error }
+          holder.log(.error, "what \(offer.appName) has left cannot be read: \(error.message)")
+        }
+      }
+      return records
+    }
+  }
+}

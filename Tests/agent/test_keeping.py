@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An activity that stays offered when its app has ended (R2.5): the agent stores what the app has left, offers it once
+the app is gone, and serves it, also after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+
+import inbox
+import pytest
+import segue
+
+TYPE = "com.example.editing"
+KEEPS = r"keeps what com.example.editor has left"
+
+
+@pytest.fixture
+def output(folder) -> Callable[..., list[str]]:
+    """output("list"): what the command line says, once it has ended."""
+    return functools.partial(inbox.output, folder)
+
+
+@pytest.fixture
+def viewer(agent, start):
+    """An agent, and an app that sees what the editor offers."""
+    viewer = start("viewer")
+    viewer.agent = agent()
+    return viewer.ready()
+
+
+@pytest.fixture
+def editor(viewer, start):
+    """An app that offers "one", and asks that this stays offered."""
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    editor.ask("keep_offering yes", "keeps offering")
+    viewer.hears("appeared one")
+    return editor
+
+
+def check_is_served(viewer, title: str = "one", size: str = r"\d+") -> None:
+    name = viewer.ask(f"continue {title}", "continuation (.*)")[2]
+    viewer.hears(rf"continue {name} {size} {title}")
+
+
+def test_a_closed_app(editor, viewer):
+    """It is saved first, and served as often as it is asked for."""
+    editor.ask("payload 100", "payload set")
+    editor.tell("close")
+    editor.hears("will_save.*")
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    for _ in range(2):
+        check_is_served(viewer)
+
+
+def test_more_than_one_window_of_a_closed_app(editor, viewer):
+    """More than a channel carries without credit: closing waits until the agent has taken it."""
+    editor.ask("payload 250000", "payload set")
+    editor.tell("title large")
+    viewer.hears("changed large")
+    editor.ask("close", "closed")
+    viewer.hears("appeared large")
+    check_is_served(viewer, "large")
+
+
+def test_a_killed_app_in_the_background(editor, viewer):
+    editor.tell("foreground no")
+    viewer.agent.wait_for(KEEPS)
+    editor.kill()
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    check_is_served(viewer)
+
+
+def test_a_killed_app_that_has_left_nothing(editor, viewer, output):
+    editor.kill()
+    viewer.hears("gone one")
+    assert "one" not in "".join(output("list"))
+
+
+def test_a_released_activity(editor, viewer):
+    """R1.15: its app need not hold it until the end."""
+    editor.ask("release", "released")
+    viewer.agent.wait_for(KEEPS)
+    viewer.hears("gone one")
+    editor.end()
+    viewer.hears("appeared one")
+    check_is_served(viewer)
+
+
+def test_a_killed_agent_offers_it_again(editor, viewer, agent):
+    editor.end()
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    viewer.agent.kill()
+    second = agent()
+    second.wait_for("offers what com.example.editor has left")
+    viewer.hears("appeared one")
+    check_is_served(viewer)
+
+
+def test_another_activity_of_the_app_ends_it(editor, viewer, start):
+    editor.end()
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    again = start("editor").ready()
+    again.ask("offer two", "offered")
+    viewer.hears("appeared two")
+    viewer.hears("gone one")
+
+
+def test_the_user_withdraws_it(editor, viewer, output):
+    editor.end()
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    name = next(line for line in output("list") if "'one'" in line).split()[0]
+    assert output("withdraw", name) == ["com.example.editing of com.example.editor: withdrawn"]
+    viewer.hears("gone one")
+
+
+def test_what_an_open_app_offers_is_not_withdrawn(editor, viewer, output):
+    name = next(line for line in output("list") if "'one'" in line).split()[0]
+    assert output("withdraw", name, status=1)[-1].endswith("the agent keeps no offer of it")
+
+
+def test_without_an_agent_the_app_is_told(start):
+    editor = start("editor", SEGUE_LOG="error").ready()
+    editor.ask("offer one", "offered")
+    editor.ask("keep_offering yes", "keeps offering")
+    editor.tell("foreground no")
+    editor.program.wait_for("keep offering: UNAVAILABLE: no agent runs; start segue-agent")
+
+
+def test_python(agent, folder, tmp_path):
+    """What receivers cannot have is an error that says why, and `App.withdraw` ends the offer."""
+    agent()
+
+    def app(name: str) -> segue.App:
+        return segue.App(f"com.example.{name}", team="T", types=[TYPE], runtime_folder=folder)
+
+    async def story() -> None:
+        async with app("viewer") as viewer:
+            async with app("editor") as editor:
+                activity = segue.Activity(editor, TYPE, title="Draft")
+                assert activity.keeps_offering is False
+                activity.keeps_offering = True
+                assert activity.keeps_offering is True
+                activity.supports_continuation_streams = True
+                activity.attach("photo", b"pixels")
+                activity.user_info["page"] = 3
+                activity.become_current()
+                await editor.ready()
+            async for event in viewer.offer_events():
+                if event.kind == segue.OfferEventKind.APPEARED and not event.offer.supports_continuation_streams:
+                    break
+            async with viewer.continue_(event.offer) as continued:
+                assert continued.user_info["page"] == 3 and continued.title == "Draft"
+                with pytest.raises(segue.InvalidStateError, match="its app has ended"):
+                    await continued.request(b"?")
+                with pytest.raises(segue.NotFoundError, match="its app has ended"):
+                    await continued.fetch_attachment("photo", tmp_path / "photo")
+            await asyncio.to_thread(viewer.withdraw, event.offer)
+            with pytest.raises(segue.NotFoundError, match="keeps no offer"):
+                await asyncio.to_thread(viewer.withdraw, event.offer)
+
+    asyncio.run(asyncio.wait_for(story(), 60))
