@@ -128,7 +128,7 @@ final class Saves: AppFeature {
   func snapshot(of id: Identifier) -> Snapshot? { snapshots[id] }
 
   /// Takes one of the activity as it is, without a save.
-  func takeSnapshot(of id: Identifier) { takeSnapshot(of: app.owner.activity(id), id, for: []) }
+  func takeSnapshot(of id: Identifier) { takeSnapshot(of: app.owner.activity(id), id, for: [], isNew: false) }
 
   // MARK: Answers
 
