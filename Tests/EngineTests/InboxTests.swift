@@ -322,7 +322,8 @@ import Testing
   @Test(arguments: [true, false])
   func `R3.6: a later agent believes an app that was sent the whole state, and no other`(fetches: Bool) throws {
     world.ask(agent, for: activity)
-    let (first, told) = try liar()
+    let secret = world.identifier()
+    let (first, told) = try liar(secret)
     let continuation = try #require(told)
     if fetches {
       try first.say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
@@ -331,7 +332,7 @@ import Testing
     world.killAgent()
     first.disconnect()
     let next = world.startAgent(agent.inbox)
-    let (again, _) = try liar(first.secret)
+    let (again, _) = try liar(secret)
     try again.say(.outcome(continuation, .restored, nil, receiver: nil))
     #expect(next.inbox.open.isEmpty == fetches)
     world.wait(60_000)

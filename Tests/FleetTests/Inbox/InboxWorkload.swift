@@ -170,7 +170,7 @@ final class InboxWorkload: Workload {
   private func drop(_ agent: InboxAgent) throws(SegueError) {
     let entries = try entries(of: agent)
     let disk = disk(of: agent.device)
-    guard !entries.isEmpty, !disk.isFull, chance.chance(0.3) else { return }
+    guard !entries.isEmpty, !disk.isFull else { return }
     let id = entries[chance.below(entries.count)].continuation
     if try disk.perform({ inbox throws(SegueError) in try inbox.drop(id, at: disk.date) }) {
       oracle[id]?.isDropped = true
