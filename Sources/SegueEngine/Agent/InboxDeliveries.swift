@@ -65,6 +65,8 @@ final class InboxDeliveries: AppFeature {
   /// The most apps that a hub may say are open, and the most requests that the disk is asked for again: others are
   /// ignored.
   static let appLimit = 4_096
+  /// The most apps that have gone of which the agent knows what they have had.
+  private static let formerLimit = 256
   /// Milliseconds for the apps of a former hub to register with the next one.
   static let reconnectTime: Int64 = 3_000
   /// Milliseconds until the disk is asked again for what it has refused: twice as many each time.
@@ -74,6 +76,8 @@ final class InboxDeliveries: AppFeature {
   private let agent: AgentContext
   private let hub: HubConnection
   private var apps: [PresentApp] = []
+  /// What apps that have gone have had, the latest last: a hub may lose an app that runs on, and find it again.
+  private var former: [(app: Identifier, tried: [Identifier])] = []
   /// The uptime at which apps that the current hub does not know are gone.
   private var purgeAt: Int64?
   /// What the disk has refused, and will be asked for again.
@@ -100,7 +104,7 @@ final class InboxDeliveries: AppFeature {
       }
     } else {
       guard apps.count < Self.appLimit else { return }
-      apps.append(PresentApp(identity: app, accepts: accepts))
+      apps.append(PresentApp(identity: app, accepts: accepts, tried: takeFormer(app.id)))
       agent.owner.opened(app)
     }
     askNext(app.id)
@@ -113,6 +117,10 @@ final class InboxDeliveries: AppFeature {
 
   private func leave(at index: Int, isCrash: Bool) {
     let app = apps.remove(at: index)
+    if !app.tried.isEmpty {
+      if former.count == Self.formerLimit { former.removeFirst() }
+      former.append((app.identity.id, app.tried))
+    }
     guard let delivery = app.delivery else { return }
     if let channel = delivery.channel { hub.link?.reset(channel) }
     // What it was not sent it cannot have restored: its answer will not end the entry.
@@ -120,6 +128,10 @@ final class InboxDeliveries: AppFeature {
     agent.owner.perform(.end(delivery.item.continuation, isCrash: isCrash && delivery.isFetched))
     askNext(ofBundle: app.identity.bundleIdentifier)
     loadQueued()
+  }
+
+  private func takeFormer(_ app: Identifier) -> [Identifier] {
+    former.firstIndex { $0.app == app }.map { former.remove(at: $0).tried } ?? []
   }
 
   /// There may be an entry for an app.
@@ -133,6 +145,7 @@ final class InboxDeliveries: AppFeature {
   /// The user wants an entry to be delivered again.
   func retry(_ continuation: Identifier) {
     for index in apps.indices { apps[index].tried.removeAll { $0 == continuation } }
+    for index in former.indices { former[index].tried.removeAll { $0 == continuation } }
     for id in apps.map({ $0.identity.id }) { askNext(id) }
   }
 
