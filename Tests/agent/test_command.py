@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import plistlib
 import shutil
 import signal
@@ -88,7 +89,7 @@ def segue(variables: dict[str, str]) -> Callable[..., Any]:
 
     def run(*words: str, status: int = 0, **more: str) -> Any:
         command = [sys.executable, "-m", "segue", *words, "--json"]
-        environment = {"PATH": "/usr/bin:/bin", **variables, **more}
+        environment = {**os.environ, **variables, **more}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
         assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stdout + done.stderr
         return json.loads(done.stdout)
@@ -173,3 +174,19 @@ def test_an_agent_is_replaced_and_one_that_is_stopped_is_found(begin, segue, var
         second.signal(signal.SIGCONT)
         second.signal(signal.SIGINT)
         assert second.wait() == 0
+
+
+def test_what_a_script_offers_stays_offered(begin, segue, variables):
+    """R2.5: `offer --keep` ends at once; without an agent it says that nothing is kept."""
+    offered = ("offer", TYPE, "--title", "left", "--user-info", '{"line": 12}', "--keep")
+    command = ["env", *(f"{name}={value}" for name, value in variables.items()), sys.executable, "-m", "segue"]
+    done = subprocess.run([*command, *offered], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "segue: CONNECTION_UNAVAILABLE: no agent runs; start segue-agent\n")
+    begin(**variables).wait_for(CARRIES)
+    left = segue(*offered)
+    assert [offer["id"] for offer in segue("list")] == [left["id"]]
+    for _ in range(2):
+        continued = segue("continue", "--id", left["id"])
+        assert (continued["title"], continued["user_info"]) == ("left", {"line": 12})
+    assert segue("withdraw", left["id"][:8])["done"] == "withdrawn"
+    assert segue("list") == []

@@ -27,13 +27,14 @@ def ends(breaking: str, status: int, outcome: str) -> float:
 
 
 def check_waiting(said: str) -> None:
-    """R3.8: the reader was started, all were killed, and it was shown once more."""
+    """R3.8, R2.5: started, killed, shown once more; and what the reader left was continued when it had ended."""
     started, again = re.findall(r"^  reader in Python \| process (\d+)$", said, re.MULTILINE)
     assert started != again
     assert f"  kill -9 {started}\n" in said
     shown = said.partition("| shall I show once more")[2]
     assert "> 6: About your visit: the train at nine" in shown
     assert "| nothing waits\n" in shown
+    assert "viewer in C      | > 6: About your visit: the train at nine" in shown.partition("| closed\n")[2]
 
 
 def test_all_is_well():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The second story of the demo: an app that does not run, and everybody killed on the way (R3.8)."""
+"""The second story of the demo: an app that does not run, everybody killed on the way (R3.8), and an offer that
+outlives its app (R2.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from cast import HERE, PYTHON, Cast, chapter, say
+from cast import HERE, PYTHON, Cast, build, chapter, say
 from programs import Program, ProgramError
 
 LAUNCHER = """[Desktop Entry]
@@ -45,6 +46,10 @@ class Reader:
     def runs(self) -> None:
         """Waits until a process of it runs."""
         self.pid = int(self.window.wait_for(r"^process (\d+)$")[1])
+
+    def type(self, line: str) -> None:
+        say(f"  {'reader in Python':<16} < {line}")
+        self.input.write_text(line + "\n")
 
     def kill(self) -> None:
         if self.pid:
@@ -83,16 +88,24 @@ def waits(cast: Cast, folder: Path) -> None:
         asking.wait_for(r"^segue: CONNECTION_UNAVAILABLE")
 
         chapter("9. Another agent starts. What waited is still there, and the reader gets it when it opens.")
-        cast.ask("agent", name="another shell").wait_for(CARRIES)
+        another = cast.ask("agent", name="another shell")
+        another.wait_for(CARRIES)
         expect(cast.ask("inbox"), r"com\.example\.notes\.reader .* delivered$|com\.example\.notes\.reader .* waits$")
         cast.enter("", *reader.command)
         reader.runs()
         reader.window.wait_for(r"^shall I show once more ")
-        say(f"  {'reader in Python':<16} < yes")
-        reader.input.write_text("yes\n")
+        reader.type("yes")
         reader.window.wait_for(r"^> \d+: ")
-        reader.window.wait_for(r"^shown$")
+        reader.window.wait_for(r"^offering ")
         expect_nothing(cast)
+
+        chapter("10. The letter is open in the reader now. The user quits it; the agent goes on offering what it left.")
+        reader.type("quit")
+        reader.window.wait_for("^closed$")
+        another.wait_for("offers what Reader has left")
+        expect(cast.ask("list"), r"'another\.txt' +Reader ")
+        viewer = cast.enter("viewer in C", build("viewer"))
+        expect(viewer, r"^> \d+: ")
 
 
 def expect_nothing(cast: Cast) -> None:

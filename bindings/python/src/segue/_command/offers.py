@@ -20,6 +20,7 @@ from .session import (
     names_of,
     offer_record,
     offer_row,
+    seconds,
 )
 from .verbs import Verbs
 
@@ -31,7 +32,7 @@ def add(verbs: Verbs) -> None:
     help = "the activity whose identifier begins so"
     withdrawing.add_argument("id", type=identifier, metavar="ID", help=help)
     withdrawing.add_argument(
-        "--wait", metavar="SECONDS", type=float, default=PATIENCE, help="seconds to wait for the offer (default: 10)"
+        "--wait", metavar="SECONDS", type=seconds, default=PATIENCE, help="seconds to wait for the offer (default: 10)"
     )
     withdrawing.set_defaults(type=None)
     verbs.add("describe", describe, "the state of this app and of the hub, for a bug report")

@@ -13,7 +13,7 @@ from .._receipt import Outcome, Receipt
 from .._terminal import shown
 from ..errors import Error
 from .output import CommandError, bytes_in_words, note, show_json
-from .session import NAME, connected, seconds
+from .session import NAME, PATIENCE, asked, chooser, connected, first, offer_record, seconds
 from .streams import standard_input
 from .verbs import Verbs
 
@@ -36,6 +36,9 @@ def add(verbs: Verbs) -> None:
     parser.add_argument("--url", help="the web page at which it can be continued, too")
     parser.add_argument("--attach", metavar="FILE", action="append", default=[], help="a file that goes with it")
     add_identity(parser)
+    parser.add_argument(
+        "--keep", action="store_true", help="leave it with the agent, which offers it for 12 h, and end"
+    )
     parser.add_argument("--once", action="store_true", help="end when it was restored")
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="end after this time, with status 3")
 
@@ -57,6 +60,8 @@ async def offer(options: argparse.Namespace) -> int:
             activity.set_user_info_json(state_text(options.user_info), JSONMode.TAGGED)
         for path in options.attach:
             attach(activity, file_name(path), path)
+        if options.keep:
+            return await leave(activity, options)
         await connected(app)
         return await hold(activity, options, f"offering {shown(options.type)}; Ctrl-C withdraws it")
 
@@ -80,6 +85,28 @@ def state_text(argument: str) -> str | bytes:
     if len(text) > MOST_STATE:
         raise CommandError(f"standard input has more than {bytes_in_words(MOST_STATE)}: no state is so large")
     return text
+
+
+async def leave(activity: Activity, options: argparse.Namespace) -> int:
+    """Leaves an activity with the agent (R2.5), and waits until the agent offers it.
+
+    Raises: CommandError if it has files, which are not kept; ConnectionUnavailableError without an agent.
+    """
+    if options.attach:
+        raise CommandError("files are not kept: offer them without --keep")
+    app, prefix = activity.app, str(activity.id)
+    assert app is not None
+    await asked(app, app.inbox)  # without an agent it would be lost
+    activity.keeps_offering = True
+    activity.become_current()
+    app.close()  # which waits until the agent has it
+    async with chooser() as looking:
+        offer = await first(looking, argparse.Namespace(id=prefix, type=None, wait=PATIENCE))
+        if options.json:
+            show_json(offer_record(offer))
+        else:
+            print(f"{prefix[:8]}: kept by the agent; `segue withdraw {prefix[:8]}` ends it")
+    return 0
 
 
 async def hold(activity: Activity, options: argparse.Namespace, doing: str) -> int:
