@@ -48,4 +48,17 @@ import Testing
     #expect(links.allSatisfy { $0.takeRequests().0 == nil }, "nor what the last hub was asked for")
     #expect(app.takeEvents() == ["ready"])
   }
+
+  @Test func `an app ends one of its links, once, and keeps the others (section 10)`() throws {
+    let world = World(hasHub: true)
+    let app = world.open("app")
+    let numbers = (0..<2).map { _ in
+      world.tell(app) { $0.link(FleetDescriptor(.link(DeviceLink(world.device, world.away))), $1) }
+    }
+    _ = app.takeEvents()
+    for _ in 0..<2 { world.tell(app) { $0.endLink(numbers[1], $1) } }
+    #expect(app.takeEvents() == ["link ended userCancelled"])
+    world.tell(app) { $0.endLink(numbers[0], $1) }
+    #expect(app.takeEvents() == ["link ended userCancelled"])
+  }
 }
