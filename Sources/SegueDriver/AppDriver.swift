@@ -36,7 +36,7 @@ public final class AppDriver<Engine: HubParticipant> {
   // MARK: Connecting
 
   /// Takes over a connection to a hub. Call `drain` afterwards.
-  public func connected(_ connection: any ByteConnection, generation: UInt64, _ now: Moment) {
+  public func connected(_ connection: any ByteConnection, generation: UInt64, _ now: Instant) {
     disconnect(now)
     self.connection = connection
     self.generation = generation
@@ -45,7 +45,7 @@ public final class AppDriver<Engine: HubParticipant> {
   }
 
   /// Closes the connection, if there is one, and tells the engine.
-  public func disconnect(_ now: Moment) {
+  public func disconnect(_ now: Instant) {
     guard connection != nil else { return }
     if engine.isReady { problem = nil }
     abandon()
@@ -65,7 +65,7 @@ public final class AppDriver<Engine: HubParticipant> {
   // MARK: Bytes
 
   /// Reads once.
-  public func receive(_ now: Moment) {
+  public func receive(_ now: Instant) {
     guard let connection, let link = engine.link else { return }
     let result = connection.read(atMost: link.readSize) { bytes, descriptor in
       policy.heard()
@@ -82,7 +82,7 @@ public final class AppDriver<Engine: HubParticipant> {
 
   /// Handles the results of a call of the engine: writes its bytes for the hub, and leaves an unusable hub.
   /// - Returns: why the hub was left, or nil.
-  public func drain(_ now: @autoclosure () -> Moment) -> HubDeparture? {
+  public func drain(_ now: @autoclosure () -> Instant) -> HubDeparture? {
     if isClosed { return lost(now()) }
     flush(now())
     guard let fault = engine.takeFault() else { return nil }
@@ -90,7 +90,7 @@ public final class AppDriver<Engine: HubParticipant> {
   }
 
   /// Writes the engine's bytes for the hub, as far as the connection accepts them.
-  public func flush(_ now: @autoclosure () -> Moment) {
+  public func flush(_ now: @autoclosure () -> Instant) {
     guard let connection, let link = engine.link else { return }
     if let writesAt {
       guard writesAt <= now().uptime else { return }
@@ -115,7 +115,7 @@ public final class AppDriver<Engine: HubParticipant> {
 
   // MARK: Leaving a hub
 
-  private func lost(_ now: Moment) -> HubDeparture {
+  private func lost(_ now: Instant) -> HubDeparture {
     let (generation, wasWelcome, isAgent) = (generation ?? 0, engine.hubGeneration != nil, engine.hubAgent != nil)
     disconnect(now)
     if !wasWelcome {
@@ -125,11 +125,11 @@ public final class AppDriver<Engine: HubParticipant> {
     return HubDeparture(search: lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now))
   }
 
-  private func lost(_ generation: UInt64, wasWelcome: Bool, isAgent: Bool, _ now: Moment) -> HubSearch {
+  private func lost(_ generation: UInt64, wasWelcome: Bool, isAgent: Bool, _ now: Instant) -> HubSearch {
     policy.lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now) { hubLives(generation) }
   }
 
-  private func handle(_ fault: HubFault, _ now: Moment) -> HubDeparture? {
+  private func handle(_ fault: HubFault, _ now: Instant) -> HubDeparture? {
     let (generation, wasWelcome, isAgent) = (generation ?? 0, engine.hubGeneration != nil, engine.hubAgent != nil)
     let step = policy.handle(fault, generation, wasWelcome: wasWelcome, isAgent: isAgent, now) { hubLives(generation) }
     guard case .leave(let search) = step else {
@@ -156,7 +156,7 @@ public final class AppDriver<Engine: HubParticipant> {
   }
 
   /// The hub accepts no further connection.
-  public func backlogFull(at generation: UInt64, _ now: Moment) -> HubSearch {
+  public func backlogFull(at generation: UInt64, _ now: Instant) -> HubSearch {
     problem = SegueError(
       .connectionUnavailable, "the hub of generation \(generation) has no room for another connection")
     return lost(generation, wasWelcome: false, isAgent: false, now)

@@ -144,7 +144,7 @@ public final class HubDriver {
     }
     if let account { work.charge(Int(engine.work &- before) + WorkQuota.readCost, to: account, now.uptime) }
     transferDescriptors()
-    environment.showLife(now.uptime)
+    environment.touchHeartbeat(now.uptime)
     if result == .closed { close(connection) }
     return result == .full
   }
@@ -355,7 +355,7 @@ public final class HubDriver {
   }
 
   /// Schedules writing after the system refused a write.
-  private func writeAgain(_ now: Moment) {
+  private func writeAgain(_ now: Instant) {
     guard let at = writesAt, at <= now.uptime else { return }
     writesAt = nil
     for connection in connections.elements where connection.isRefused {

@@ -4,7 +4,7 @@ import SegueWire
 
 /// The environment of a `HubDriver`: the process that carries the hub, in the product or in the fleet. No call blocks.
 public protocol HubEnvironment: AnyObject {
-  var now: Moment { get }
+  var now: Instant { get }
   /// The number of descriptors that the process may have.
   var descriptorLimit: Int { get }
 
@@ -15,7 +15,7 @@ public protocol HubEnvironment: AnyObject {
   /// Sets the uptime at which, or slightly before which, to call `tick`; nil for none.
   func setTimer(_ deadline: Int64?)
   /// Writes the heartbeat, which shows that the hub serves its peers.
-  func showLife(_ uptime: Int64)
+  func touchHeartbeat(_ uptime: Int64)
 
   /// Takes over a descriptor of a connection to another hub. `addLink` passes the connection to the driver, now or
   /// later.

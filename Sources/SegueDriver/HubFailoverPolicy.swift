@@ -52,7 +52,7 @@ struct HubFailoverPolicy {
   }
 
   /// It is another hub.
-  mutating func connected(_ now: Moment) {
+  mutating func connected(_ now: Instant) {
     extensions = 0
     connectedAt = now.uptime
   }
@@ -70,7 +70,7 @@ struct HubFailoverPolicy {
   ///   - isAgent: an agent carries the hub, and has welcomed the app: no app supersedes it.
   ///   - hubLives: whether its heartbeat is recent.
   mutating func lost(
-    _ generation: UInt64, wasWelcome: Bool, isAgent: Bool = false, _ now: Moment, hubLives: () -> Bool
+    _ generation: UInt64, wasWelcome: Bool, isAgent: Bool = false, _ now: Instant, hubLives: () -> Bool
   ) -> HubSearch {
     if wasWelcome && now.uptime - connectedAt >= Self.usefulTime || generation != refusing { refusals = 0 }
     refusing = generation
@@ -86,7 +86,7 @@ struct HubFailoverPolicy {
 
   /// The engine wants another hub. Unless the step is to wait, close the connection to this one.
   mutating func handle(
-    _ fault: HubFault, _ generation: UInt64, wasWelcome: Bool, isAgent: Bool = false, _ now: Moment,
+    _ fault: HubFault, _ generation: UInt64, wasWelcome: Bool, isAgent: Bool = false, _ now: Instant,
     hubLives: () -> Bool
   ) -> Step {
     switch fault {
@@ -107,7 +107,7 @@ struct HubFailoverPolicy {
   }
 
   /// Follows consecutive losses of hubs at once, but only up to a limit: others may cause them.
-  private mutating func seek(minimum: UInt64, _ now: Moment) -> HubSearch {
+  private mutating func seek(minimum: UInt64, _ now: Instant) -> HubSearch {
     paidUntil = max(paidUntil, now.uptime) + Self.pace
     return .seek(minimum: minimum, after: max(0, paidUntil - now.uptime - Int64(Self.burst) * Self.pace))
   }

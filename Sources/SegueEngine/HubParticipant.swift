@@ -12,18 +12,18 @@ public protocol HubParticipant: AnyObject {
   var hubAgent: AgentDescription? { get }
   /// The uptime in milliseconds at which its owner ticks it, or nil.
   var nextDeadline: Int64? { get }
-  func tick(_ now: Moment)
+  func tick(_ now: Instant)
 
   /// The connection to the hub is open: `link` has a hello for it.
-  func connected(_ now: Moment)
+  func connected(_ now: Instant)
   /// The connection is lost, or was closed.
-  func disconnected(_ now: Moment)
+  func disconnected(_ now: Instant)
   /// Takes in bytes from the hub.
   /// - Parameter descriptor: came with these bytes of one read.
-  func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor?, _ now: Moment)
+  func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor?, _ now: Instant)
   func takeFault() -> HubFault?
   /// Waits again for a hub that does not answer, but shows a heartbeat.
-  func waitForHub(_ now: Moment)
+  func waitForHub(_ now: Instant)
 }
 
 extension AppEngine: HubParticipant {}

@@ -3,7 +3,7 @@ import SegueModel
 
 /// The device's clocks.
 public enum Clock {
-  public static var now: Moment { Moment(uptime: uptime, date: date) }
+  public static var now: Instant { Instant(uptime: uptime, date: date) }
 
   /// Milliseconds since the system started, including sleep: monotonic, and the same in all processes.
   public static var uptime: Int64 {

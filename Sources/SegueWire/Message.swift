@@ -213,7 +213,7 @@ public struct OfferTiming: Sendable {
     self.remaining = remaining
   }
 
-  public init(activatedAt: Int64, expirationDate: Double?, now: Moment) {
+  public init(activatedAt: Int64, expirationDate: Double?, now: Instant) {
     age = max(0, now.uptime - activatedAt)
     remaining = expirationDate.map { date in
       let milliseconds = (date - now.date) * 1000
@@ -222,7 +222,7 @@ public struct OfferTiming: Sendable {
   }
 
   /// The expiration date by the reader's clock.
-  public func expirationDate(now: Moment) -> Double? {
+  public func expirationDate(now: Instant) -> Double? {
     remaining.map { now.date + Double($0) / 1000 }
   }
 

@@ -35,7 +35,7 @@ private final class NoActivities: AppEngineOwner {
     driver = AppDriver(AppEngine(identity: identity, limits: Limits(), owner: source), in: directory)
   }
 
-  private func at(_ uptime: Int64) -> Moment { Moment(uptime: uptime, date: 0) }
+  private func at(_ uptime: Int64) -> Instant { Instant(uptime: uptime, date: 0) }
 
   private func connect() -> HubDeparture? {
     driver.connected(connection, generation: 3, at(0))

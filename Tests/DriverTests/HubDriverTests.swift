@@ -279,7 +279,7 @@ private final class TestConnection: ByteConnection {
 private final class TestSystem: HubEnvironment {
   static let ownProcess: Int32 = 1_000
 
-  private(set) var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+  private(set) var now = Instant(uptime: 1_000_000, date: 1_700_000_000)
   var descriptorLimit = 1_024
   var isExhausted = false
   var waiting: [(connection: TestConnection, process: Int32)] = []
@@ -308,7 +308,7 @@ private final class TestSystem: HubEnvironment {
 
   func listen(_ isListening: Bool) { self.isListening = isListening }
   func setTimer(_ deadline: Int64?) {}
-  func showLife(_ uptime: Int64) {}
+  func touchHeartbeat(_ uptime: Int64) {}
   func openLink(_ descriptor: PassedDescriptor, for request: LinkRequest) throws(SegueError) { throw Self.refusal }
   func openStream(_ descriptor: PassedDescriptor, as number: UInt64) throws(SegueError) -> any StreamEndpoint {
     throw Self.refusal

@@ -8,7 +8,7 @@ import Testing
 @Suite struct HubFailoverPolicyTests {
   private var policy = HubFailoverPolicy()
 
-  private func at(_ uptime: Int64) -> Moment { Moment(uptime: uptime, date: 0) }
+  private func at(_ uptime: Int64) -> Instant { Instant(uptime: uptime, date: 0) }
 
   private func delay(_ search: HubSearch) -> Int64? {
     if case .seek(_, let time) = search { time } else { nil }

@@ -136,7 +136,7 @@ import Testing
     var told = Set<UInt64>()
     func put(_ number: UInt64) {
       let timing = OfferTiming(age: 0, remaining: nil)
-      list.put(Self.offer(number, size: 1_000), timing, Moment(uptime: 0, date: 0)) { event, offer in
+      list.put(Self.offer(number, size: 1_000), timing, Instant(uptime: 0, date: 0)) { event, offer in
         if event == .gone { told.remove(offer.rank) } else { told.insert(offer.rank) }
       }
     }

@@ -170,7 +170,7 @@ import Testing
   /// With a search through all for each, it would take minutes.
   @Test(.timeLimit(.minutes(1))) func `a chooser sees thousands of offers come, change and go (R2.6, R2.7)`() throws {
     let count: UInt64 = 10_000
-    let now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+    let now = Instant(uptime: 1_000_000, date: 1_700_000_000)
     var list = OfferList()
     var appeared = 0
     var changed = 0
@@ -196,7 +196,7 @@ import Testing
       list.all.map { $0.description.id.bytes } == (0..<count).reversed().map { Identifier(high: 0, low: $0).bytes })
     #expect(appeared == Int(count) && changed == Int(count))
     // Half of them expire, in their order.
-    let later = Moment(uptime: now.uptime + Int64(count), date: now.date + Double(count) / 1000)
+    let later = Instant(uptime: now.uptime + Int64(count), date: now.date + Double(count) / 1000)
     list.tick(later) { _, offer in gone.append(offer.rank) }
     #expect(gone == stride(from: 0, to: count, by: 2).map { $0 })
     gone = []
@@ -205,7 +205,7 @@ import Testing
     try put(5, title: "two", rank: 1)
     list.meetHub(later)
     #expect(list.all.first?.description.id == Identifier(high: 0, low: 5))
-    list.tick(Moment(uptime: later.uptime + 1_500, date: later.date)) { _, offer in gone.append(offer.rank) }
+    list.tick(Instant(uptime: later.uptime + 1_500, date: later.date)) { _, offer in gone.append(offer.rank) }
     #expect(gone == stride(from: 1, to: count, by: 2).reversed().filter { $0 != 5 })
     #expect(list.all.count == 1)
   }
@@ -291,7 +291,7 @@ import Testing
   }
 
   @Test func `an offer whose date a clock has put off again is there until then (R1.6)`() {
-    let now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+    let now = Instant(uptime: 1_000_000, date: 1_700_000_000)
     var list = OfferList()
     let description = OfferDescription(
       id: Identifier(high: 0, low: 1), type: "com.example.note", title: "Draft", payloadVersion: 0, sizeHint: 0,
@@ -302,10 +302,10 @@ import Testing
     list.put(offer, OfferTiming(activatedAt: now.uptime, expirationDate: now.date + 10, now: now), now) { _, _ in }
     var gone = 0
     // Ten seconds have passed, and the clock was set back by five.
-    list.tick(Moment(uptime: now.uptime + 10_000, date: now.date + 5)) { _, _ in gone += 1 }
+    list.tick(Instant(uptime: now.uptime + 10_000, date: now.date + 5)) { _, _ in gone += 1 }
     #expect(gone == 0)
     #expect(list.nextDeadline == now.uptime + 15_000)
-    list.tick(Moment(uptime: now.uptime + 15_000, date: now.date + 10)) { _, _ in gone += 1 }
+    list.tick(Instant(uptime: now.uptime + 15_000, date: now.date + 10)) { _, _ in gone += 1 }
     #expect(gone == 1)
   }
 

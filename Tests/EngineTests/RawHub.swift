@@ -55,7 +55,7 @@ final class RawHub {
   }
 
   /// Calls the engine, and lets the app handle the results.
-  @discardableResult func tell<Result>(_ call: (AppEngine, Moment) -> Result) -> Result { world.tell(app, call) }
+  @discardableResult func tell<Result>(_ call: (AppEngine, Instant) -> Result) -> Result { world.tell(app, call) }
 
   /// Why the app has left it; nil if it has not, or only because it is too old.
   var departure: SegueError? { app.process.driver?.problem }

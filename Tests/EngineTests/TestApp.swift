@@ -96,7 +96,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
 
   var activitySource: (any ActivitySource)? { self }
 
-  func perform(_ call: (AppEngine, Moment) -> Void) {
+  func perform(_ call: (AppEngine, Instant) -> Void) {
     call(engine, process.now)
     process.drain()
     process.schedule(hasCallbacks: !due.isEmpty)

@@ -40,7 +40,7 @@ final class World {
     if hasHub { startHub() }
   }
 
-  var now: Moment { device.now }
+  var now: Instant { device.now }
   var hub: HubEngine? { device.hub?.engine }
 
   /// Distinct identifiers in arbitrary order.
@@ -133,7 +133,7 @@ final class World {
   }
 
   /// Calls an engine, and runs all that follows at once.
-  @discardableResult func tell<Result>(_ app: TestApp, _ call: (AppEngine, Moment) -> Result) -> Result {
+  @discardableResult func tell<Result>(_ app: TestApp, _ call: (AppEngine, Instant) -> Result) -> Result {
     var result: Result?
     app.perform { result = call($0, $1) }
     settle()

@@ -3,7 +3,7 @@ import Testing
 
 /// Dates as deadlines: what a device's clock says is from outside, and may be anything (A9).
 @Suite struct MomentTests {
-  private let now = Moment(uptime: 1_000, date: 100)
+  private let now = Instant(uptime: 1_000, date: 100)
 
   @Test func `a date to come is that many milliseconds away, rounded up`() {
     #expect(now.uptime(of: 101) == 2_000)

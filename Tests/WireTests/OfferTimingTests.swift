@@ -4,7 +4,7 @@ import Testing
 
 /// Time without a common clock (R1.6).
 @Suite struct OfferTimingTests {
-  private let now = Moment(uptime: 10_000, date: 1_000)
+  private let now = Instant(uptime: 10_000, date: 1_000)
 
   private func remaining(_ date: Double?) -> Int64? {
     OfferTiming(activatedAt: 0, expirationDate: date, now: now).remaining
@@ -13,7 +13,7 @@ import Testing
   @Test func `what remains is counted by the teller's clock, and the date by the reader's (R1.6)`() throws {
     let timing = OfferTiming(activatedAt: 4_000, expirationDate: 1_060.5, now: now)
     #expect(timing.age == 6_000 && timing.remaining == 60_500)
-    #expect(timing.expirationDate(now: Moment(uptime: 5, date: 77)) == 137.5)
+    #expect(timing.expirationDate(now: Instant(uptime: 5, date: 77)) == 137.5)
     #expect(remaining(nil) == nil)
     #expect(OfferTiming(age: 1, remaining: nil).expirationDate(now: now) == nil)
   }

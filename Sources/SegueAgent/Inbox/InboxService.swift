@@ -163,7 +163,7 @@ final class InboxService {
   /// An entry is to be delivered although its app has had it.
   func retry(_ continuation: Identifier) { perform { engine, _ in engine.retry(continuation) } }
 
-  private func perform(_ body: (AgentEngine, Moment) -> Void) { participant?.perform(body) }
+  private func perform(_ body: (AgentEngine, Instant) -> Void) { participant?.perform(body) }
 
   private func loadPreferences(_ done: @escaping () -> Void = {}) {
     useInbox({ inbox throws(SegueError) in

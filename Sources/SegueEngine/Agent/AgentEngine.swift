@@ -36,26 +36,26 @@ public final class AgentEngine: HubParticipant {
   // MARK: For its owner
 
   /// Continues an offer in an app that need not run. Answered once, by `AgentOwner.answer`.
-  public func `continue`(_ request: ColdStartRequest, _ now: Moment) { starts.begin(request, now) }
+  public func `continue`(_ request: ColdStartRequest, _ now: Instant) { starts.begin(request, now) }
 
   /// Nobody waits any longer for the answer of this number. It may still come.
-  public func abandon(_ number: UInt64, _ now: Moment) { starts.abandon(number, now) }
+  public func abandon(_ number: UInt64, _ now: Instant) { starts.abandon(number, now) }
 
   /// Continues a saved activity in its app, which need not run (R8.3). Answered once, by `AgentOwner.answer`.
-  public func open(_ request: SavedStartRequest, _ now: Moment) { starts.begin(request, now) }
+  public func open(_ request: SavedStartRequest, _ now: Instant) { starts.begin(request, now) }
 
   /// The saved activities have changed, so many of them, or could not. Answers `AgentOwner.change`.
   public func changed(_ number: UInt64, _ result: Result<Int, SegueError>) { savedChanges.changed(number, result) }
 
   /// The launch that was asked for with this number has succeeded, or not.
-  public func launched(_ number: UInt64, _ error: SegueError?, _ now: Moment) { starts.launched(number, error, now) }
+  public func launched(_ number: UInt64, _ error: SegueError?, _ now: Instant) { starts.launched(number, error, now) }
 
   /// The user wants an entry to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { deliveries.retry(continuation) }
 
   /// The user withdraws what an app has left.
   /// - Returns: false if nothing of that activity is kept.
-  public func withdraw(_ activity: Identifier, _ now: Moment) -> Bool { kept.withdraw(activity, now) }
+  public func withdraw(_ activity: Identifier, _ now: Instant) -> Bool { kept.withdraw(activity, now) }
 
   /// The apps that are open on this device, as far as the hub of the agent says.
   public var runningApps: [AppIdentity] { deliveries.identities }
@@ -66,7 +66,7 @@ public final class AgentEngine: HubParticipant {
   }
 
   /// The inbox has done what it was asked for.
-  public func stored(_ reply: InboxReply, of request: InboxRequest, _ now: Moment) {
+  public func stored(_ reply: InboxReply, of request: InboxRequest, _ now: Instant) {
     switch reply {
     case .opened(.success(let receipts)): for receipt in receipts { starts.report(receipt, now) }
     case .put(let id, let error): starts.put(id, error, now)
@@ -89,7 +89,7 @@ public final class AgentEngine: HubParticipant {
 
   public var nextDeadline: Int64? { features.reduce(hub.nextDeadline) { earlier($0, $1.nextDeadline) } }
 
-  public func tick(_ now: Moment) {
+  public func tick(_ now: Instant) {
     hub.tick(now)
     if hub.settle(now) { seen.becomeReady(now) }
     for feature in features { feature.tick(now) }
@@ -112,20 +112,20 @@ public final class AgentEngine: HubParticipant {
   public var hubGeneration: UInt64? { hub.isWelcome ? hub.generation : nil }
   public var hubAgent: AgentDescription? { hub.isWelcome ? hub.agent : nil }
   public func takeFault() -> HubFault? { hub.takeFault() }
-  public func waitForHub(_ now: Moment) { hub.waitLonger(now) }
-  public func connected(_ now: Moment) { hub.open(now) }
+  public func waitForHub(_ now: Instant) { hub.waitLonger(now) }
+  public func connected(_ now: Instant) { hub.open(now) }
 
-  public func disconnected(_ now: Moment) {
+  public func disconnected(_ now: Instant) {
     guard hub.link != nil else { return }
     hub.reset()
     for feature in features { feature.disconnected(now) }
   }
 
-  public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
+  public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Instant) {
     hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in try handle(event, of: link, now) }
   }
 
-  private func handle(_ event: Link.Event, of link: Link, _ now: Moment) throws(SegueError) {
+  private func handle(_ event: Link.Event, of link: Link, _ now: Instant) throws(SegueError) {
     switch event {
     case .message:
       // Nobody sends a descriptor to the agent but for a stream, which is refused: it closes when it is released.
@@ -151,7 +151,7 @@ public final class AgentEngine: HubParticipant {
     }
   }
 
-  private func handle(_ message: Message, _ link: Link, _ now: Moment) throws(SegueError) {
+  private func handle(_ message: Message, _ link: Link, _ now: Instant) throws(SegueError) {
     switch message {
     case .goodbye(let error): hub.report(.refused(error))
     case .ping(let number): hub.send(.pong(number), isUrgent: true)

@@ -75,7 +75,7 @@ final class ColdStarts: AppFeature {
 
   // MARK: Asking and choosing
 
-  func begin(_ request: ColdStartRequest, _ now: Moment) {
+  func begin(_ request: ColdStartRequest, _ now: Instant) {
     do throws(SegueError) {
       try start(request, now)
     } catch {
@@ -84,7 +84,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// Nobody waits for the answer: what is not in the inbox yet ends, and an entry of it has the usual time.
-  func abandon(_ number: UInt64, _ now: Moment) {
+  func abandon(_ number: UInt64, _ now: Instant) {
     guard let index = starts.firstIndex(where: { $0.number == number }) else { return }
     switch starts[index].phase {
     case .fetching, .receiving:
@@ -96,7 +96,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// Continues a saved activity, of which the agent is the origin (R8.3): nothing is fetched.
-  func begin(_ request: SavedStartRequest, _ now: Moment) {
+  func begin(_ request: SavedStartRequest, _ now: Instant) {
     do throws(SegueError) {
       let record = request.record
       let offer = Offer(
@@ -122,7 +122,7 @@ final class ColdStarts: AppFeature {
     return AppChoice(offer: offer, team: team, wanted: wanted, running: deliveries.identities)
   }
 
-  private func start(_ request: ColdStartRequest, _ now: Moment) throws(SegueError) {
+  private func start(_ request: ColdStartRequest, _ now: Instant) throws(SegueError) {
     let choice = try choice(for: request.activity, wanted: request.app)
     let offer = choice.offer
     if let date = offer.description.expirationDate, date <= now.date {
@@ -138,7 +138,7 @@ final class ColdStarts: AppFeature {
 
   /// - Parameter account: of the asker; nil: the program of the agent itself.
   private func append(
-    _ choice: AppChoice, number: UInt64, _ account: Account?, timeout: Int64?, _ phase: ColdStart.Phase, _ now: Moment
+    _ choice: AppChoice, number: UInt64, _ account: Account?, timeout: Int64?, _ phase: ColdStart.Phase, _ now: Instant
   ) throws(SegueError) {
     guard starts.count < Self.limit else {
       throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
@@ -179,7 +179,7 @@ final class ColdStarts: AppFeature {
       id: agent.app.identity.id, deviceName: "", appName: app.name, bundleIdentifier: app.bundleIdentifier)
   }
 
-  private func fetch(at index: Int, _ now: Moment) {
+  private func fetch(at index: Int, _ now: Instant) {
     let start = starts[index]
     let remaining = max(1, start.deadline - now.uptime)
     hub.sendChecked(.fetch(start.continuation, milliseconds: remaining, receiver: receiver(start.app)), now)
@@ -189,7 +189,7 @@ final class ColdStarts: AppFeature {
 
   /// The origin sends the document on a channel.
   func receiveState(
-    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Moment
+    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Instant
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     try link.accept(channel)
@@ -207,14 +207,14 @@ final class ColdStarts: AppFeature {
     starts[index].isStale = isStale
   }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     starts[index].document.append(contentsOf: bytes)
     guard starts[index].document.count > starts[index].size else { return }
     fail(at: index, SegueError(.handoffFailed, "the origin sent more than it announced"), now)
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Moment) {
+  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     let start = starts[index]
     guard start.document.count == start.size else {
@@ -229,13 +229,13 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  func receivedReset(of channel: Link.Channel, _ now: Moment) {
+  func receivedReset(of channel: Link.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     fail(at: index, SegueError(.handoffFailed, "the origin gave up sending"), now)
   }
 
   /// No document comes: the origin or the hub says so, or the origin is gone.
-  func refused(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+  func refused(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     guard let index = index(of: id) else { return }
     switch starts[index].phase {
     case .fetching, .receiving: fail(at: index, error, isReported: false, now)
@@ -247,7 +247,7 @@ final class ColdStarts: AppFeature {
   // MARK: The inbox, and the launch
 
   /// The entry is in the inbox, or could not be stored.
-  func put(_ id: Identifier, _ error: SegueError?, _ now: Moment) {
+  func put(_ id: Identifier, _ error: SegueError?, _ now: Instant) {
     guard let index = index(of: id) else { return }
     if let error { return fail(at: index, error, now) }
     starts[index].phase = .kept
@@ -257,7 +257,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// The program of the app runs, or could not be started: the entry stays.
-  func launched(_ number: UInt64, _ error: SegueError?, _ now: Moment) {
+  func launched(_ number: UInt64, _ error: SegueError?, _ now: Instant) {
     guard let error, let index = starts.firstIndex(where: { $0.number == number }) else { return }
     agent.app.log(.error, "\(error.message); what it was to continue waits in the inbox")
     answer(at: index, .failure(SegueError(error.status, "\(error.message); the activity waits in the inbox")))
@@ -266,7 +266,7 @@ final class ColdStarts: AppFeature {
   // MARK: The end
 
   /// The app has answered, and that is on the disk. Only the first receipt of a continuation goes to the origin.
-  func acknowledged(_ owed: OwedReceipt, _ now: Moment) {
+  func acknowledged(_ owed: OwedReceipt, _ now: Instant) {
     report(owed, now)
     guard let index = index(of: owed.receipt.continuation) else { return }
     let receipt = owed.receipt
@@ -275,7 +275,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// The receipt `unknown` is on the disk, or there was another before.
-  func decided(_ id: Identifier, _ result: Result<Bool, SegueError>, _ now: Moment) {
+  func decided(_ id: Identifier, _ result: Result<Bool, SegueError>, _ now: Instant) {
     guard let index = index(of: id) else { return }
     let start = starts[index]
     // Without a disk the origin gets it all the same: it counts no second one.
@@ -286,7 +286,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// Sends a receipt that was decided.
-  func report(_ owed: OwedReceipt, _ now: Moment) {
+  func report(_ owed: OwedReceipt, _ now: Instant) {
     let receipt = owed.receipt
     let continuation = Message.Continuation(id: receipt.continuation, origin: owed.origin, activity: owed.activity)
     let error = receipt.outcome == .restored ? nil : SegueError(receipt.status, DiagnosticText(of: receipt.reason))
@@ -296,7 +296,7 @@ final class ColdStarts: AppFeature {
 
   private func report(
     _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, by deadline: Int64,
-    _ receiver: Receiver, _ now: Moment
+    _ receiver: Receiver, _ now: Instant
   ) {
     // Of a saved activity no origin waits for a receipt (R8.3).
     guard continuation.origin != agent.app.identity.id else { return agent.owner.perform(.confirm(continuation.id)) }
@@ -312,7 +312,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// Fails before the entry is in the inbox.
-  private func fail(at index: Int, _ error: SegueError, isReported: Bool = true, _ now: Moment) {
+  private func fail(at index: Int, _ error: SegueError, isReported: Bool = true, _ now: Instant) {
     let start = starts[index]
     if case .receiving(let channel) = start.phase { hub.link?.reset(channel) }
     if isReported, !start.isDecided {
@@ -334,7 +334,7 @@ final class ColdStarts: AppFeature {
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) {
+  func connected(_ now: Instant) {
     for index in starts.indices {
       guard case .fetching = starts[index].phase else { continue }
       starts[index].hubBy = nil
@@ -343,7 +343,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// Fetches again what was in progress, under the same name, from the next hub (R3.14).
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     for index in starts.indices {
       switch starts[index].phase {
       case .fetching, .receiving:
@@ -355,7 +355,7 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       let start = starts[index]
       switch start.phase {
@@ -370,7 +370,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// The app has not answered by the deadline.
-  private func decideUnknown(at index: Int, _ now: Moment) {
+  private func decideUnknown(at index: Int, _ now: Instant) {
     let start = starts[index]
     starts[index].isDecided = true
     agent.owner.perform(

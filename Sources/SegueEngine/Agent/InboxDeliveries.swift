@@ -94,7 +94,7 @@ final class InboxDeliveries: AppFeature {
   /// The apps that are open.
   var identities: [AppIdentity] { apps.map { $0.identity } }
 
-  func present(_ app: AppIdentity, accepts: Bool, _ now: Moment) {
+  func present(_ app: AppIdentity, accepts: Bool, _ now: Instant) {
     if let index = index(of: app.id) {
       let wasConfirmed = apps[index].isConfirmed
       apps[index].accepts = accepts
@@ -110,7 +110,7 @@ final class InboxDeliveries: AppFeature {
     askNext(app.id)
   }
 
-  func absent(_ id: Identifier, _ now: Moment) {
+  func absent(_ id: Identifier, _ now: Instant) {
     guard let index = index(of: id) else { return }
     leave(at: index, isCrash: true)
   }
@@ -136,7 +136,7 @@ final class InboxDeliveries: AppFeature {
 
   /// There may be an entry for an app.
   /// - Returns: false if no process of it is open.
-  func deliver(to bundle: String, _ now: Moment) -> Bool {
+  func deliver(to bundle: String, _ now: Instant) -> Bool {
     let isOpen = apps.contains { Text.isSame($0.identity.bundleIdentifier, bundle) }
     askNext(ofBundle: bundle)
     return isOpen
@@ -170,7 +170,7 @@ final class InboxDeliveries: AppFeature {
 
   /// The inbox has found the next entry for an app, or none.
   func begun(
-    _ id: Identifier, _ result: Result<InboxItem?, SegueError>, of request: InboxRequest, _ now: Moment
+    _ id: Identifier, _ result: Result<InboxItem?, SegueError>, of request: InboxRequest, _ now: Instant
   ) {
     let index = index(of: id)
     let shallAskAgain = index.map { apps[$0].shallAskAgain } ?? false
@@ -203,7 +203,7 @@ final class InboxDeliveries: AppFeature {
     announce(item, to: id, now)
   }
 
-  private func announce(_ item: InboxItem, to id: Identifier, _ now: Moment) {
+  private func announce(_ item: InboxItem, to id: Identifier, _ now: Instant) {
     guard hub.isWelcome else { return }
     let former = item.offer.description
     let description = OfferDescription(
@@ -222,7 +222,7 @@ final class InboxDeliveries: AppFeature {
 
   /// An app asks for the document of what it was told of.
   /// - Parameter id: of the delivery.
-  func fetched(_ id: Identifier, by app: Identifier, _ now: Moment) {
+  func fetched(_ id: Identifier, by app: Identifier, _ now: Instant) {
     guard let index = index(of: app), let delivery = apps[index].delivery,
       delivery.item.continuation.ofDelivery == id
     else {
@@ -247,7 +247,7 @@ final class InboxDeliveries: AppFeature {
 
   /// The document was read from the disk.
   func loaded(
-    _ continuation: Identifier, by app: Identifier, _ result: Result<[UInt8], SegueError>, _ now: Moment
+    _ continuation: Identifier, by app: Identifier, _ result: Result<[UInt8], SegueError>, _ now: Instant
   ) {
     defer { loadQueued() }
     guard let index = index(of: app), let delivery = apps[index].delivery,
@@ -316,7 +316,7 @@ final class InboxDeliveries: AppFeature {
 
   /// An app has answered, in time or late. It asks until it is acknowledged.
   /// - Parameter id: of the delivery.
-  func answered(_ id: Identifier, _ outcome: Outcome, _ error: SegueError?, by receiver: Receiver, _ now: Moment) {
+  func answered(_ id: Identifier, _ outcome: Outcome, _ error: SegueError?, by receiver: Receiver, _ now: Instant) {
     let continuation = id.ofDelivery
     let index = index(of: receiver.id).flatMap { index in
       apps[index].delivery?.item.continuation == continuation ? index : nil
@@ -363,7 +363,7 @@ final class InboxDeliveries: AppFeature {
   }
 
   /// The answer of an app is on the disk.
-  func acknowledged(_ receipt: Receipt, by app: Identifier, _ now: Moment) {
+  func acknowledged(_ receipt: Receipt, by app: Identifier, _ now: Instant) {
     pause = Self.firstPause
     hub.send(.outcomeAck(receipt.continuation.ofDelivery, to: app))
     if let index = index(of: app), apps[index].delivery?.item.continuation == receipt.continuation {
@@ -380,7 +380,7 @@ final class InboxDeliveries: AppFeature {
   }
 
   /// The disk has refused a request: it is made again later, unless the inbox cannot be used at all.
-  func refused(_ request: InboxRequest, _ error: SegueError, _ now: Moment) {
+  func refused(_ request: InboxRequest, _ error: SegueError, _ now: Instant) {
     agent.app.log(.error, "inbox: \(error.message)")
     guard error.status == .system || error.status == .busy else { return }
     guard refused.count < Self.appLimit, !refused.contains(where: { $0.request.asksSame(as: request) }) else { return }
@@ -388,7 +388,7 @@ final class InboxDeliveries: AppFeature {
     pause = min(2 * pause, Self.lastPause)
   }
 
-  private func repeatRefused(_ now: Moment) {
+  private func repeatRefused(_ now: Instant) {
     while let index = refused.firstIndex(where: { $0.at <= now.uptime }) {
       let request = refused.remove(at: index).request
       switch request {
@@ -414,9 +414,9 @@ final class InboxDeliveries: AppFeature {
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) { if !apps.isEmpty { purgeAt = now.uptime + Self.reconnectTime } }
+  func connected(_ now: Instant) { if !apps.isEmpty { purgeAt = now.uptime + Self.reconnectTime } }
 
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     purgeAt = nil
     for index in apps.indices {
       apps[index].isConfirmed = false
@@ -428,7 +428,7 @@ final class InboxDeliveries: AppFeature {
     }
   }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     if let at = purgeAt, at <= now.uptime {
       purgeAt = nil
       while let index = apps.firstIndex(where: { !$0.isConfirmed }) { leave(at: index, isCrash: false) }

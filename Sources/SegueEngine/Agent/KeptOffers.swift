@@ -63,7 +63,7 @@ final class KeptOffers: AppFeature {
 
   /// An app leaves an activity, or takes it back (channel 0).
   func receive(
-    _ activity: Identifier, by app: Identifier, channel: Link.Channel, size: UInt64, _ now: Moment
+    _ activity: Identifier, by app: Identifier, channel: Link.Channel, size: UInt64, _ now: Instant
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     if channel != 0 { try link.accept(channel) }
@@ -87,7 +87,7 @@ final class KeptOffers: AppFeature {
     hub.link?.reset(channel)
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Moment) {
+  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
     guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
     let arrival = arrivals.remove(at: index)
     guard arrival.document.count == arrival.size else { return }
@@ -102,7 +102,7 @@ final class KeptOffers: AppFeature {
   func receivedReset(of channel: Link.Channel) { arrivals.removeAll { $0.channel == channel } }
 
   /// In place of what the same app has left before.
-  private func keep(_ record: KeptRecord, _ now: Moment) {
+  private func keep(_ record: KeptRecord, _ now: Instant) {
     guard early == nil else { return early?.append(.left(record)) ?? () }
     // Nobody takes the place of what another app has left.
     if let index = index(of: record.activity), kept[index].record.app.id != record.app.id {
@@ -121,7 +121,7 @@ final class KeptOffers: AppFeature {
     setExpiry(now)
   }
 
-  private func takeBack(_ activity: Identifier, by app: Identifier, _ now: Moment) {
+  private func takeBack(_ activity: Identifier, by app: Identifier, _ now: Instant) {
     guard early == nil else {
       if early?.count ?? 0 < Self.earlyLimit { early?.append(.takenBack(activity, by: app)) }
       return
@@ -129,7 +129,7 @@ final class KeptOffers: AppFeature {
     if let index = index(of: activity), kept[index].record.app.id == app { remove(at: index, now) }
   }
 
-  private func append(_ record: KeptRecord, isStored: Bool, _ now: Moment) {
+  private func append(_ record: KeptRecord, isStored: Bool, _ now: Instant) {
     let age = (now.date - record.keptAt) * 1000
     let since = now.uptime - (age > 0 ? Int64(min(age, Limits.keptOfferLife * 1000)) : 0)
     kept.append(Kept(record: record, since: since, isStored: isStored))
@@ -138,7 +138,7 @@ final class KeptOffers: AppFeature {
   // MARK: The disk
 
   /// What was kept before a restart.
-  func loaded(_ result: Result<[KeptRecord], SegueError>, _ now: Moment) {
+  func loaded(_ result: Result<[KeptRecord], SegueError>, _ now: Instant) {
     do throws(SegueError) {
       for record in try result.get() where index(of: record.activity) == nil { append(record, isStored: true, now) }
     } catch {
@@ -155,7 +155,7 @@ final class KeptOffers: AppFeature {
     review(now)
   }
 
-  func stored(_ activity: Identifier, _ error: SegueError?, _ now: Moment) {
+  func stored(_ activity: Identifier, _ error: SegueError?, _ now: Instant) {
     guard let index = index(of: activity) else { return }
     if let error {
       agent.app.log(.error, "what \(kept[index].record.app.name) has left is not kept: \(error.message)")
@@ -168,13 +168,13 @@ final class KeptOffers: AppFeature {
 
   /// The user withdraws it.
   /// - Returns: false if there is none.
-  func withdraw(_ activity: Identifier, _ now: Moment) -> Bool {
+  func withdraw(_ activity: Identifier, _ now: Instant) -> Bool {
     guard let index = index(of: activity) else { return false }
     remove(at: index, now)
     return true
   }
 
-  private func remove(at index: Int, fromDisk: Bool = true, _ now: Moment) {
+  private func remove(at index: Int, fromDisk: Bool = true, _ now: Instant) {
     let gone = kept.remove(at: index)
     if let offer = gone.offer { end(offer, now) }
     if fromDisk { agent.owner.perform(.withdraw(gone.record.activity)) }
@@ -184,7 +184,7 @@ final class KeptOffers: AppFeature {
   // MARK: Offering
 
   /// Offers what is left of apps that have ended, and ends what is over.
-  func review(_ now: Moment) {
+  func review(_ now: Instant) {
     guard !kept.isEmpty else { return }
     let open = deliveries.identities
     var index = 0
@@ -223,7 +223,7 @@ final class KeptOffers: AppFeature {
     return false
   }
 
-  private func offer(at index: Int, _ now: Moment) {
+  private func offer(at index: Int, _ now: Instant) {
     guard let secret = agent.owner.drawIdentifier() else {
       return agent.app.log(.error, "keep offering: no random bytes")
     }
@@ -238,24 +238,24 @@ final class KeptOffers: AppFeature {
     }
   }
 
-  private func end(_ offer: KeptParticipant, _ now: Moment) {
+  private func end(_ offer: KeptParticipant, _ now: Instant) {
     offer.end(now)
     agent.owner.leave(offer)
   }
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) {
+  func connected(_ now: Instant) {
     // The hub of an app does not say who is open.
     settlesAt = hub.agent == nil ? nil : now.uptime + Self.settlingTime
   }
 
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     (isSettled, settlesAt) = (false, nil)
     arrivals = []
   }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     if let at = settlesAt, at <= now.uptime {
       (isSettled, settlesAt) = (true, nil)
     } else {
@@ -264,7 +264,7 @@ final class KeptOffers: AppFeature {
     review(now)
   }
 
-  private func setExpiry(_ now: Moment) {
+  private func setExpiry(_ now: Instant) {
     expiresAt = kept.reduce(nil) { earlier($0, now.uptime(of: $1.record.expiresAt)) }
   }
 

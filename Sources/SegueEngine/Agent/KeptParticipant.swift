@@ -21,13 +21,13 @@ public final class KeptParticipant: AppEngineOwner {
   /// - Parameter since: the uptime at which the app has left it, by which it is ranked among all offers.
   /// Throws MALFORMED.
   convenience init(
-    _ record: KeptRecord, secret: Identifier, since: Int64, _ agent: AgentContext, _ now: Moment
+    _ record: KeptRecord, secret: Identifier, since: Int64, _ agent: AgentContext, _ now: Instant
   ) throws(SegueError) {
     var state = try ActivityDocument.decode(record.document, ReferenceReader(.none), userInfoLimit: Limits.value)
     state.setSupportsContinuationStreams(false)
     state.markNeedsSave(false)
     self.init(record, secret, state, agent)
-    engine.becomeCurrent(activity, Moment(uptime: since, date: now.date))
+    engine.becomeCurrent(activity, Instant(uptime: since, date: now.date))
   }
 
   private init(_ record: KeptRecord, _ secret: Identifier, _ state: Activity, _ agent: AgentContext) {
@@ -43,7 +43,7 @@ public final class KeptParticipant: AppEngineOwner {
   }
 
   /// Withdraws it, and refuses what is in progress.
-  func end(_ now: Moment) {
+  func end(_ now: Instant) {
     engine.startClosing(now)
     engine.finishClosing(now)
   }

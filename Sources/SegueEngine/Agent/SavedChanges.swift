@@ -49,7 +49,7 @@ final class SavedChanges: AppFeature {
 
   func receive(
     _ number: UInt64, _ continuation: Message.Continuation, from id: Identifier, milliseconds: Int64,
-    channel: Link.Channel, size: UInt64, _ now: Moment
+    channel: Link.Channel, size: UInt64, _ now: Instant
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     try link.accept(channel)
@@ -142,9 +142,9 @@ final class SavedChanges: AppFeature {
   // MARK: Life cycle
 
   /// The apps ask again through the next hub.
-  func disconnected(_ now: Moment) { questions = [] }
+  func disconnected(_ now: Instant) { questions = [] }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     while let index = questions.firstIndex(where: { $0.isReceiving && $0.deadline <= now.uptime }) {
       fail(at: index, SegueError(.remoteApplicationTimedOut, "the question did not arrive in time"))
     }

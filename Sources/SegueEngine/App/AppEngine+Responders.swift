@@ -7,13 +7,13 @@ extension AppEngine {
   /// - Parameter updates: whether it has `update_state`.
   public func addResponder(_ host: AnyObject, updates: Bool) -> Responder { responders.add(host, updates: updates) }
 
-  public func removeResponder(_ responder: Responder, _ now: Moment) {
+  public func removeResponder(_ responder: Responder, _ now: Instant) {
     responders.remove(responder)
     follow(now)
   }
 
   /// Gives a responder an activity, which is managed from now on; nil: none. No effect if it was invalidated.
-  public func setActivity(_ id: Identifier?, of responder: Responder, _ now: Moment) {
+  public func setActivity(_ id: Identifier?, of responder: Responder, _ now: Instant) {
     guard !isClosed else { return }
     responders.set(id, of: responder)
     follow(now)
@@ -24,14 +24,14 @@ extension AppEngine {
 
   /// Sets the next responder in the chain; nil: none.
   /// - Returns: the error for a loop, or nil.
-  public func setNext(_ next: Responder?, of responder: Responder, _ now: Moment) -> SegueError? {
+  public func setNext(_ next: Responder?, of responder: Responder, _ now: Instant) -> SegueError? {
     let error = responders.setNext(next, of: responder)
     if error == nil { follow(now) }
     return error
   }
 
   /// Sets where the chain starts; nil: nowhere.
-  public func setMainResponder(_ responder: Responder?, _ now: Moment) {
+  public func setMainResponder(_ responder: Responder?, _ now: Instant) {
     responders.setMain(responder)
     follow(now)
   }
@@ -41,7 +41,7 @@ extension AppEngine {
 
   /// Decides at its turn whether an activity without responders ends (R4.4).
   /// - Returns: whether it does: it was invalidated.
-  public func decide(_ id: Identifier, _ now: Moment) -> Bool {
+  public func decide(_ id: Identifier, _ now: Instant) -> Bool {
     guard responders.decide(id) else { return false }
     invalidate(id, now)
     return true

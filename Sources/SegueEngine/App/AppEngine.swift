@@ -75,7 +75,7 @@ public final class AppEngine {
   }
 
   /// Does what is due.
-  public func tick(_ now: Moment) {
+  public func tick(_ now: Instant) {
     hub.tick(now)
     if hub.settle(now) { seen.becomeReady(now) }
     askingOrigins(now) { for feature in features { feature.tick(now) } }
@@ -87,7 +87,7 @@ public final class AppEngine {
   public var currentActivity: Identifier? { current.id }
 
   /// Offers an activity in place of the current one (R1.11, R1.12). No effect if it was invalidated.
-  public func becomeCurrent(_ id: Identifier, _ now: Moment) {
+  public func becomeCurrent(_ id: Identifier, _ now: Instant) {
     guard !isClosed else { return }
     current.choose(id, now)
     kept.noteCurrent(current.id)
@@ -95,7 +95,7 @@ public final class AppEngine {
   }
 
   /// Saves the activity, and stops offering it.
-  public func resignCurrent(_ id: Identifier, _ now: Moment) {
+  public func resignCurrent(_ id: Identifier, _ now: Instant) {
     current.drop(id, .due, now)
     kept.forget(id)
     searchUpdates.advance(now)
@@ -103,7 +103,7 @@ public final class AppEngine {
 
   /// The host has released an activity, which is invalidated next (R1.15): one that asks for it is left as it is
   /// (R2.5).
-  public func leave(_ id: Identifier, _ now: Moment) {
+  public func leave(_ id: Identifier, _ now: Instant) {
     guard current.id == id else { return }
     saves.takeSnapshot(of: id)
     kept.leave(id, now)
@@ -111,7 +111,7 @@ public final class AppEngine {
 
   /// Withdraws the activity for ever (R1.11).
   /// - Parameter isReleased: the host has not asked for it: what was left stays left (R2.5).
-  public func invalidate(_ id: Identifier, isReleased: Bool = false, _ now: Moment) {
+  public func invalidate(_ id: Identifier, isReleased: Bool = false, _ now: Instant) {
     responders.remove(activity: id)
     current.invalidate(id)
     if !isReleased { kept.forget(id) }
@@ -125,20 +125,20 @@ public final class AppEngine {
   }
 
   /// The activity has changed: its properties, or whether it needs saving.
-  public func changed(_ id: Identifier, _ now: Moment) {
+  public func changed(_ id: Identifier, _ now: Instant) {
     current.changed(id, now)
     kept.changed(id)
   }
 
   /// Makes the activity of the chain of responders current (R4.3), unless the app closes.
-  func follow(_ now: Moment) {
+  func follow(_ now: Instant) {
     guard !isClosing, !isClosed else { return }
     current.follow(now)
     kept.noteCurrent(current.id)
     searchUpdates.advance(now)
   }
 
-  public func setForeground(_ isForeground: Bool, _ now: Moment) {
+  public func setForeground(_ isForeground: Bool, _ now: Instant) {
     guard !isClosed else { return }
     current.setForeground(isForeground, now)
     if !isForeground { kept.leave(current.id, now) }
@@ -159,7 +159,7 @@ public final class AppEngine {
   }
 
   /// The app has answered a save.
-  public func saved(_ number: UInt64, _ now: Moment) {
+  public func saved(_ number: UInt64, _ now: Instant) {
     current.saved(number, now)
     kept.settle()
     outgoing.sendPulled(now)
@@ -167,7 +167,7 @@ public final class AppEngine {
   }
 
   /// The app has reported that a save failed (R2.4).
-  public func saveFailed(_ number: UInt64, _ now: Moment) {
+  public func saveFailed(_ number: UInt64, _ now: Instant) {
     saves.failed(number)
     kept.settle()
     outgoing.sendPulled(now)
@@ -180,7 +180,7 @@ public final class AppEngine {
 
   /// Continues an offer (R3.1). will_continue is delivered, then exactly one of continue and did_fail (R3.2).
   /// - Parameter timeout: milliseconds for the whole continuation; nil for the limit.
-  public func `continue`(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Moment) {
+  public func `continue`(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Instant) {
     incoming.begin(offer, id: id, timeout: timeout, now)
   }
 
@@ -195,7 +195,7 @@ public final class AppEngine {
   /// - Parameter id: new.
   /// - Parameter timeout: milliseconds for all of it; nil for the limit.
   /// - Returns: why it does not begin, or nil.
-  public func resumeBack(_ activity: Identifier, id: Identifier, timeout: Int64?, _ now: Moment) -> SegueError? {
+  public func resumeBack(_ activity: Identifier, id: Identifier, timeout: Int64?, _ now: Instant) -> SegueError? {
     guard let type = app.owner.activity(activity)?.type else {
       return SegueError(.invalidated, "activity: was invalidated, which is for ever")
     }
@@ -213,20 +213,20 @@ public final class AppEngine {
   public func step(_ id: Identifier) -> ContinuationStep? { incoming.step(id) }
 
   /// will_continue has returned; with a reason, the app declines (R3.7).
-  public func announced(_ id: Identifier, decline reason: String?, _ now: Moment) {
+  public func announced(_ id: Identifier, decline reason: String?, _ now: Instant) {
     incoming.announced(id, decline: reason, now)
   }
 
   /// The app has answered continue: handled or not, and every restorable object restored or not (R3.4, R3.6). Or it has
   /// taken over what came back.
-  public func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Moment) {
+  public func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Instant) {
     let replaced = incoming.answer(id, handled: handled, restored: restored, now)
     current.noteAnswers(now)
     if let replaced { current.replaced(replaced, now) }
   }
 
   /// Ends a continuation before continue or did_fail; no effect afterwards.
-  public func cancel(_ id: Identifier, _ error: SegueError, _ now: Moment) { incoming.cancel(id, error, now) }
+  public func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) { incoming.cancel(id, error, now) }
 
   /// The received and total bytes of the payload (total is 0 until known); nil after the end.
   public func progress(of id: Identifier) -> (received: Int, total: Int)? { incoming.progress(of: id) }
@@ -240,7 +240,7 @@ public final class AppEngine {
   /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
   public func askStream(
     _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, otherEnd: PassedDescriptor,
-    timeout: Int64?, _ now: Moment
+    timeout: Int64?, _ now: Instant
   ) {
     streams.ask(id, from, attachment: attachment, otherEnd: otherEnd, timeout: timeout, now)
   }
@@ -260,7 +260,7 @@ public final class AppEngine {
   public func reportEnd(_ status: StreamStatus, of id: Identifier) { streams.reportEnd(status, of: id) }
 
   /// Asks how the other end ended, when it is closed, or both are shut down. The result is `streamEnded`.
-  public func askHowEnded(_ id: Identifier, _ now: Moment) { streams.askHowEnded(id, now) }
+  public func askHowEnded(_ id: Identifier, _ now: Instant) { streams.askHowEnded(id, now) }
 
   /// The other end was found shut down for writing. Across a link its hub did that, so the other app is asked.
   public func sawEnd(of id: Identifier) { streams.sawEnd(of: id) }
@@ -276,7 +276,7 @@ public final class AppEngine {
   /// deadline.
   /// - Parameter bytes: at most `limits.request`.
   /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
-  public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
+  public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Instant) -> UInt64 {
     requests.ask(bytes, from, timeout: timeout, now)
   }
 
@@ -285,7 +285,7 @@ public final class AppEngine {
 
   /// The host answers; no effect if it is too late.
   /// - Parameter bytes: at most `limits.request`.
-  public func respond(to number: UInt64, _ bytes: [UInt8], _ now: Moment) { requests.respond(to: number, bytes, now) }
+  public func respond(to number: UInt64, _ bytes: [UInt8], _ now: Instant) { requests.respond(to: number, bytes, now) }
 
   /// The host refuses, with a reason; no effect if it is too late.
   public func refuseRequest(_ number: UInt64, _ error: SegueError) { requests.refuse(number, error) }
@@ -296,15 +296,15 @@ public final class AppEngine {
   }
 
   /// Links this device's hub with another. Deliveries carry the returned number; the last one always is the end.
-  public func link(_ descriptor: PassedDescriptor, _ now: Moment) -> UInt64 { appLinks.ask(descriptor, now) }
+  public func link(_ descriptor: PassedDescriptor, _ now: Instant) -> UInt64 { appLinks.ask(descriptor, now) }
 
   /// Ends a link, or the attempt to make it; no effect on one that has ended.
-  public func endLink(_ number: UInt64, _ now: Moment) { appLinks.end(number, now) }
+  public func endLink(_ number: UInt64, _ now: Instant) { appLinks.end(number, now) }
 
   /// Answers "why is it not offered there?" (R6.5). The delivery carries the returned number, and comes at once if the
   /// app can answer itself.
   /// - Parameter state: the current activity; nil if it was invalidated.
-  public func explain(_ id: Identifier, _ state: Activity?, _ now: Moment) -> UInt64 {
+  public func explain(_ id: Identifier, _ state: Activity?, _ now: Instant) -> UInt64 {
     explanations.ask(id, state, now)
   }
 
@@ -312,14 +312,14 @@ public final class AppEngine {
 
   /// Deletes saved activities of this app (R8.2). The answer is `answered` with the returned number.
   /// - Parameter names: a set of persistent identifiers; nil: all.
-  public func deleteSaved(_ names: Value?, _ now: Moment) -> UInt64 {
+  public func deleteSaved(_ names: Value?, _ now: Instant) -> UInt64 {
     searchUpdates.delete(names, now)
   }
 
   // MARK: The end
 
   /// Saves and withdraws the current activity. Its will_save runs before `finishClosing`.
-  public func startClosing(_ now: Moment) {
+  public func startClosing(_ now: Instant) {
     isClosing = true
     guard let id = current.id else { return }
     current.drop(id, .leaving, now)
@@ -327,7 +327,7 @@ public final class AppEngine {
   }
 
   /// Ends everything in progress with CANCELLED (R3.14). The bytes in `link` go out before the connection closes.
-  public func finishClosing(_ now: Moment) {
+  public func finishClosing(_ now: Instant) {
     guard !isClosed else { return }
     let closed = SegueError(.cancelled, "the app was closed")
     searchUpdates.flush(now)
@@ -374,13 +374,13 @@ public final class AppEngine {
   public func takeFault() -> HubFault? { hub.takeFault() }
 
   /// Waits again for a hub that does not answer, but shows a heartbeat.
-  public func waitForHub(_ now: Moment) { hub.waitLonger(now) }
+  public func waitForHub(_ now: Instant) { hub.waitLonger(now) }
 
   /// The connection to the hub is open: `link` has a hello for it.
-  public func connected(_ now: Moment) { hub.open(now) }
+  public func connected(_ now: Instant) { hub.open(now) }
 
   /// The connection is lost, or was closed.
-  public func disconnected(_ now: Moment) {
+  public func disconnected(_ now: Instant) {
     guard hub.link != nil else { return }
     let wasReady = hub.isReady
     hub.reset()
@@ -390,12 +390,12 @@ public final class AppEngine {
 
   /// Takes in bytes from the hub.
   /// - Parameter descriptor: came with these bytes of one read.
-  public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Moment) {
+  public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Instant) {
     hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in try handle(event, of: link, now) }
     searchUpdates.advance(now)
   }
 
-  private func handle(_ event: Link.Event, of link: Link, _ now: Moment) throws(SegueError) {
+  private func handle(_ event: Link.Event, of link: Link, _ now: Instant) throws(SegueError) {
     switch event {
     case .message:
       let descriptor = link.takeDescriptor()
@@ -421,7 +421,7 @@ public final class AppEngine {
     if incoming.hasChannel(channel) { incoming } else { requests }
   }
 
-  private func handle(_ message: Message, _ descriptor: PassedDescriptor?, _ now: Moment) throws(SegueError) {
+  private func handle(_ message: Message, _ descriptor: PassedDescriptor?, _ now: Instant) throws(SegueError) {
     switch message {
     case .goodbye(let error): hub.report(.refused(error))
     case .ping(let number): hub.send(.pong(number), isUrgent: true)
@@ -472,7 +472,7 @@ public final class AppEngine {
   }
 
   /// Sends messages that waited until their origins may have registered with the new hub, as they may have by `change`.
-  private func askingOrigins(_ now: Moment, after change: () -> Void) {
+  private func askingOrigins(_ now: Instant, after change: () -> Void) {
     let wasReconciling = seen.list.isReconciling
     change()
     guard wasReconciling, hub.isWelcome else { return }

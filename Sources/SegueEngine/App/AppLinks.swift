@@ -20,7 +20,7 @@ final class AppLinks: AppFeature {
     self.hub = hub
   }
 
-  func ask(_ descriptor: PassedDescriptor, _ now: Moment) -> UInt64 {
+  func ask(_ descriptor: PassedDescriptor, _ now: Instant) -> UInt64 {
     let number = app.takeNumber()
     links.append(AppLink(number: number, descriptor: descriptor))
     if hub.isWelcome { connected(now) }
@@ -28,7 +28,7 @@ final class AppLinks: AppFeature {
   }
 
   /// Ends a link, or the attempt to make it; no effect on one that has ended.
-  func end(_ number: UInt64, _ now: Moment) {
+  func end(_ number: UInt64, _ now: Instant) {
     guard let link = links.first(where: { $0.number == number }) else { return }
     let error = SegueError(.userCancelled, "this app has ended the link")
     if link.descriptor == nil { hub.sendChecked(.linkDown(number, error), now) }
@@ -36,7 +36,7 @@ final class AppLinks: AppFeature {
   }
 
   /// Sends pending links to the hub.
-  func connected(_ now: Moment) {
+  func connected(_ now: Instant) {
     for index in links.indices {
       guard let descriptor = links[index].descriptor.take() else { continue }
       hub.sendChecked(.openLink(links[index].number), with: descriptor, now)
@@ -56,13 +56,13 @@ final class AppLinks: AppFeature {
   }
 
   /// Ends the links that the hub has. Pending ones wait for the next hub.
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     for link in links where link.descriptor == nil {
       receiveDown(link.number, SegueError(.connectionUnavailable, "the hub of this device went away"))
     }
   }
 
-  func close(_ error: SegueError, _ now: Moment) {
+  func close(_ error: SegueError, _ now: Instant) {
     for link in links { receiveDown(link.number, error) }
   }
 }

@@ -95,7 +95,7 @@ final class AppRequests: AppFeature, ChannelReader {
 
   // MARK: Asking
 
-  func ask(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Moment) -> UInt64 {
+  func ask(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Instant) -> UInt64 {
     let number = app.takeNumber()
     guard requests.count(where: { $0.isOurs && !$0.isForAgent }) < Self.limit else {
       app.deliver(.answered(number, [], SegueError(.limitExceeded, "app: has too many requests under way")))
@@ -115,7 +115,7 @@ final class AppRequests: AppFeature, ChannelReader {
   /// Asks the agent of this device itself, as the origin of what it knows (docs/protocol.md, "What apps ask the
   /// agent"). The answer is `takeAgentAnswer`. Only hubs know the name of the continuation, so no app can take it.
   /// - Parameter agent: its participant.
-  func askAgent(_ bytes: [UInt8], _ agent: Identifier, until deadline: Int64, _ now: Moment) {
+  func askAgent(_ bytes: [UInt8], _ agent: Identifier, until deadline: Int64, _ now: Instant) {
     let number = app.takeNumber()
     let name = Identifier(ofSecret: app.identity.secret.ofDelivery)
     requests.append(
@@ -137,7 +137,7 @@ final class AppRequests: AppFeature, ChannelReader {
   }
 
   /// Sends pending requests whose origins may have registered.
-  func sendWaiting(_ now: Moment) {
+  func sendWaiting(_ now: Instant) {
     for request in requests {
       guard case .unsent = request.phase, !seen.list.awaits(request.other) else { continue }
       guard let channel = openForRequest() else {
@@ -177,7 +177,7 @@ final class AppRequests: AppFeature, ChannelReader {
 
   func receive(
     _ number: UInt64, _ continuation: Message.Continuation, by peer: Identifier, milliseconds: Int64,
-    channel: Link.Channel, size: UInt64, _ now: Moment
+    channel: Link.Channel, size: UInt64, _ now: Instant
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     try link.accept(channel)
@@ -196,7 +196,7 @@ final class AppRequests: AppFeature, ChannelReader {
   }
 
   private func objection(
-    toRequestOf activity: Identifier, for account: Identifier, size: UInt64, _ now: Moment
+    toRequestOf activity: Identifier, for account: Identifier, size: UInt64, _ now: Instant
   ) -> SegueError? {
     guard app.owner.takesRequests(activity) else {
       return SegueError(.invalidState, "the app where the activity lives answers no requests")
@@ -209,12 +209,12 @@ final class AppRequests: AppFeature, ChannelReader {
   }
 
   /// Whether there is room for another request within the share of the account, and within the limit of all.
-  private func makeRoomForRequest(for account: Identifier, _ size: Int, _ now: Moment) -> Bool {
+  private func makeRoomForRequest(for account: Identifier, _ size: Int, _ now: Instant) -> Bool {
     makeRoom(size, share: Account.share, now) { $0.account == account } && makeRoom(size, share: 1, now) { _ in true }
   }
 
   /// A new request displaces a stalled one: the one that has stalled for longest.
-  private func makeRoom(_ size: Int, share: Int, _ now: Moment, among isMeant: (AppRequest) -> Bool) -> Bool {
+  private func makeRoom(_ size: Int, share: Int, _ now: Instant, among isMeant: (AppRequest) -> Bool) -> Bool {
     while true {
       let others = requests.filter { !$0.isOurs && isMeant($0) }
       if others.count < Self.othersLimit / share, fits(others, size, Self.largestOfAll / share) { return true }
@@ -237,7 +237,7 @@ final class AppRequests: AppFeature, ChannelReader {
     return SegueError(.limitExceeded, "\(what) is larger than SEGUE_LIMIT_REQUEST")
   }
 
-  func respond(to number: UInt64, _ bytes: [UInt8], _ now: Moment) {
+  func respond(to number: UInt64, _ bytes: [UInt8], _ now: Instant) {
     guard let request = request(number, isOurs: false), case .asked = request.phase else { return }
     guard request.deadline > now.uptime else { return end(request, Self.isLate) }
     guard let channel = openForRequest() else { return end(request, .tooManyTransfers) }
@@ -298,14 +298,14 @@ final class AppRequests: AppFeature, ChannelReader {
     request.bytes = []
   }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     request.bytes.append(bytes: bytes)
     request.movedAt = now.uptime
     if request.bytes.count > size { end(request, Self.notAsAnnounced) }
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Moment) {
+  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     let bytes = request.bytes
     guard bytes.count == size else { return end(request, Self.notAsAnnounced) }
@@ -318,7 +318,7 @@ final class AppRequests: AppFeature, ChannelReader {
     }
   }
 
-  func receivedReset(of channel: Link.Channel, _ now: Moment) {
+  func receivedReset(of channel: Link.Channel, _ now: Instant) {
     guard let request = request(on: channel) else { return }
     // The answer gives the cause.
     if request.isOurs, case .sending = request.phase { return wait(request) }
@@ -332,7 +332,7 @@ final class AppRequests: AppFeature, ChannelReader {
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) { sendWaiting(now) }
+  func connected(_ now: Instant) { sendWaiting(now) }
 
   /// The other app of a continuation is gone.
   func peerLost(_ continuation: Identifier) {
@@ -342,7 +342,7 @@ final class AppRequests: AppFeature, ChannelReader {
   }
 
   /// Sent requests fail: their answers are unknown.
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     endAll(SegueError(.connectionUnavailable, "the hub of this device went away")) {
       if case .unsent = $0.phase { false } else { true }
     }
@@ -356,7 +356,7 @@ final class AppRequests: AppFeature, ChannelReader {
     }
   }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     endAll(Self.isLate) { $0.isTimed && $0.deadline <= now.uptime }
   }
 
@@ -366,7 +366,7 @@ final class AppRequests: AppFeature, ChannelReader {
     return next
   }
 
-  func close(_ error: SegueError, _ now: Moment) {
+  func close(_ error: SegueError, _ now: Instant) {
     endAll(SegueError(.connectionUnavailable, "the app where the activity lives was closed")) { !$0.isOurs }
     endAll(error) { _ in true }
   }

@@ -85,7 +85,7 @@ final class AppStreams: AppFeature {
 
   func ask(
     _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart?, otherEnd: PassedDescriptor,
-    timeout: Int64?, _ now: Moment
+    timeout: Int64?, _ now: Instant
   ) {
     let continuation = Message.Continuation(
       id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
@@ -101,7 +101,7 @@ final class AppStreams: AppFeature {
   }
 
   /// Sends pending requests for streams whose origins may have registered.
-  func askWaiting(_ now: Moment) {
+  func askWaiting(_ now: Instant) {
     var unanswered = unansweredCounts
     for index in streams.indices {
       let stream = streams[index]
@@ -134,7 +134,7 @@ final class AppStreams: AppFeature {
     return counts
   }
 
-  func receiveAnswer(_ id: Identifier, crossesLink: Bool, _ error: SegueError?, _ now: Moment) {
+  func receiveAnswer(_ id: Identifier, crossesLink: Bool, _ error: SegueError?, _ now: Instant) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else { return }
     guard case .asking = streams[index].phase else {
       // It existed, and the connection broke (R7.4).
@@ -224,7 +224,7 @@ final class AppStreams: AppFeature {
     return false
   }
 
-  func askHowEnded(_ id: Identifier, _ now: Moment) {
+  func askHowEnded(_ id: Identifier, _ now: Instant) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else {
       return app.deliver(.streamEnded(id, .broken))
     }
@@ -294,18 +294,18 @@ final class AppStreams: AppFeature {
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) {
+  func connected(_ now: Instant) {
     askWaiting(now)
     for stream in streams where stream.question != nil { tell(nil, stream) }
   }
 
   /// Requests at the hub may be lost with it.
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     endAsking(SegueError(.connectionUnavailable, "the hub of this device went away")) { _, isSent in isSent }
     for index in streams.indices where streams[index].crossesLink { heardBroken(at: index) }
   }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     endAsking(SegueError(.remoteApplicationTimedOut, "the app where the activity lives did not answer in time")) {
       deadline, _ in deadline <= now.uptime
     }
@@ -330,7 +330,7 @@ final class AppStreams: AppFeature {
   }
 
   /// The app closes: ends all waiting operations.
-  func close(_ error: SegueError, _ now: Moment) {
+  func close(_ error: SegueError, _ now: Instant) {
     endAsking(error) { _, _ in true }
     for stream in streams where stream.question != nil { app.deliver(.streamEnded(stream.id, .broken)) }
     streams = []

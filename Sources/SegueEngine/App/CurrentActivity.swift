@@ -54,20 +54,20 @@ final class CurrentActivity: AppFeature {
   // MARK: For the app
 
   /// The host makes it current, whatever the chain says.
-  func choose(_ id: Identifier, _ now: Moment) {
+  func choose(_ id: Identifier, _ now: Instant) {
     isOverridden = true
     become(id, now)
   }
 
   /// The host resigns it, whatever the chain says.
-  func drop(_ id: Identifier, _ reason: SaveReason, _ now: Moment) {
+  func drop(_ id: Identifier, _ reason: SaveReason, _ now: Instant) {
     isOverridden = true
     resign(id, reason, now)
   }
 
   /// Looks at the chain: the activity of the first responder that has one is current. If none has one, only a managed
   /// activity resigns (R4.3).
-  func follow(_ now: Moment) {
+  func follow(_ now: Instant) {
     isOverridden = false
     if let first = responders.first {
       if first != id { become(first, now) }
@@ -77,7 +77,7 @@ final class CurrentActivity: AppFeature {
   }
 
   /// Makes it current in place of the former one (R1.11, R1.12). No effect if it was invalidated.
-  private func become(_ id: Identifier, _ now: Moment) {
+  private func become(_ id: Identifier, _ now: Instant) {
     guard let state = app.owner.activity(id) else { return }
     if let former = current, former.id != id { resign(former, .due, now) }
     activations += 1
@@ -96,13 +96,13 @@ final class CurrentActivity: AppFeature {
     put(state, now)
   }
 
-  private func resign(_ id: Identifier, _ reason: SaveReason, _ now: Moment) {
+  private func resign(_ id: Identifier, _ reason: SaveReason, _ now: Instant) {
     guard let former = current, former.id == id else { return }
     current = nil
     resign(former, reason, now)
   }
 
-  private func resign(_ former: Offered, _ reason: SaveReason, _ now: Moment) {
+  private func resign(_ former: Offered, _ reason: SaveReason, _ now: Instant) {
     save(former.id, reason, now)
     withdraw(former)
   }
@@ -114,18 +114,18 @@ final class CurrentActivity: AppFeature {
     withdraw(former)
   }
 
-  func changed(_ id: Identifier, _ now: Moment) {
+  func changed(_ id: Identifier, _ now: Instant) {
     guard current?.id == id else { return }
     update(now)
   }
 
   /// An activity was replaced by a state that needs no saving: it is the next snapshot.
-  func replaced(_ id: Identifier, _ now: Moment) {
+  func replaced(_ id: Identifier, _ now: Instant) {
     save(id, .due, now)
     changed(id, now)
   }
 
-  func setForeground(_ isForeground: Bool, _ now: Moment) {
+  func setForeground(_ isForeground: Bool, _ now: Instant) {
     let former = id
     if isForeground { follow(now) }
     guard let id, id == former else { return }
@@ -135,14 +135,14 @@ final class CurrentActivity: AppFeature {
   // MARK: Saving
 
   /// Saves an activity, current or not.
-  func save(_ id: Identifier, _ reason: SaveReason, _ now: Moment) {
+  func save(_ id: Identifier, _ reason: SaveReason, _ now: Instant) {
     guard saves.save(id, reason, now), current?.id == id else { return }
     current?.saveAt = nil
     current?.dirtySince = nil
   }
 
   /// The app has answered a will_save.
-  func saved(_ number: UInt64, _ now: Moment) {
+  func saved(_ number: UInt64, _ now: Instant) {
     guard let id = saves.activity(of: number) else {
       // Too late: no snapshot was taken. The app answers again, so it is asked again.
       return scheduleSave(state, now)
@@ -156,7 +156,7 @@ final class CurrentActivity: AppFeature {
   }
 
   /// Restored activities may be saved from now on (R4.2).
-  func noteAnswers(_ now: Moment) {
+  func noteAnswers(_ now: Instant) {
     for continuation in incoming.takeFinished() {
       guard let id, app.owner.continuation(of: id) == continuation else { continue }
       scheduleSave(state, now)
@@ -164,7 +164,7 @@ final class CurrentActivity: AppFeature {
   }
 
   /// Schedules the save of a dirty current activity (R2.2).
-  private func scheduleSave(_ state: Activity?, _ now: Moment) {
+  private func scheduleSave(_ state: Activity?, _ now: Instant) {
     guard let id, app.limits.saveDelay > 0, let state else { return }
     guard state.needsSave, !saves.isBeingRestored(id) else {
       current?.saveAt = nil
@@ -180,7 +180,7 @@ final class CurrentActivity: AppFeature {
 
   // MARK: Telling the hub
 
-  private func update(_ now: Moment) {
+  private func update(_ now: Instant) {
     let state = state
     scheduleSave(state, now)
     put(state, now)
@@ -189,7 +189,7 @@ final class CurrentActivity: AppFeature {
   private func withdraw(_ former: Offered) { if former.lastPut != nil { hub.send(.withdraw(former.id)) } }
 
   /// Publishes the current activity to the hub, unless the hub knows it, or got an update just now.
-  private func put(_ state: Activity?, _ now: Moment) {
+  private func put(_ state: Activity?, _ now: Instant) {
     guard let id else { return }
     guard hub.isWelcome, let state else {
       // The next hub gets everything at once: until then nothing is due.
@@ -221,7 +221,7 @@ final class CurrentActivity: AppFeature {
   }
 
   /// Sends it, unless the hub does not keep up.
-  private func publish(_ description: OfferDescription, _ now: Moment) {
+  private func publish(_ description: OfferDescription, _ now: Instant) {
     // A hub that does not keep up gets only the last state; it also has to answer in time.
     guard hub.link.map({ $0.pendingBytes < Self.putBacklog }) ?? true else {
       current?.updateAt = now.uptime + Limits.offerUpdate
@@ -240,11 +240,11 @@ final class CurrentActivity: AppFeature {
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) { put(state, now) }
+  func connected(_ now: Instant) { put(state, now) }
 
-  func disconnected(_ now: Moment) { current?.lastPut = nil }
+  func disconnected(_ now: Instant) { current?.lastPut = nil }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     noteAnswers(now)
     guard let offered = current else { return }
     if let at = offered.saveAt, at <= now.uptime {

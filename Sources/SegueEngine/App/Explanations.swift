@@ -21,7 +21,7 @@ final class Explanations: AppFeature {
     self.current = current
   }
 
-  func ask(_ id: Identifier, _ state: Activity?, _ now: Moment) -> UInt64 {
+  func ask(_ id: Identifier, _ state: Activity?, _ now: Instant) -> UInt64 {
     let number = app.takeNumber()
     let reasons = reasonsHere(id, state, now)
     guard reasons.isEmpty, let state else {
@@ -34,12 +34,12 @@ final class Explanations: AppFeature {
   }
 
   @inline(never)
-  private func askNext(_ now: Moment) {
+  private func askNext(_ now: Instant) {
     guard let next = questions.first else { return }
     hub.sendChecked(.explain(request: next.number, next.activity, type: next.type), now)
   }
 
-  private func reasonsHere(_ id: Identifier, _ state: Activity?, _ now: Moment) -> [Reason] {
+  private func reasonsHere(_ id: Identifier, _ state: Activity?, _ now: Instant) -> [Reason] {
     guard let state else { return [Reason("invalidated", "the activity was invalidated, which is for ever")] }
     var reasons: [Reason] = []
     if current.id != id { reasons.append(Reason("not current", "it is not the current activity of its app")) }
@@ -52,7 +52,7 @@ final class Explanations: AppFeature {
   }
 
   /// The hub has answered.
-  func receive(_ request: UInt64, _ list: [Message.Explanation], appCount: UInt64, _ now: Moment) {
+  func receive(_ request: UInt64, _ list: [Message.Explanation], appCount: UInt64, _ now: Instant) {
     guard questions.first?.number == request else { return }
     questions.removeFirst()
     askNext(now)
@@ -71,7 +71,7 @@ final class Explanations: AppFeature {
     app.deliver(.explanation(request: request, reasons))
   }
 
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     for question in questions {
       let reason = Reason("no hub", "the hub went away while it was asked")
       app.deliver(.explanation(request: question.number, [reason]))
@@ -79,7 +79,7 @@ final class Explanations: AppFeature {
     questions = []
   }
 
-  func close(_ error: SegueError, _ now: Moment) { disconnected(now) }
+  func close(_ error: SegueError, _ now: Instant) { disconnected(now) }
 
   var leak: StaticString? { questions.isEmpty ? nil : "app: it keeps a question" }
 }

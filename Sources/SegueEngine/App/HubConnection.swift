@@ -62,7 +62,7 @@ final class HubConnection {
   // MARK: Life cycle
 
   /// The connection is open: sends the first message.
-  func open(_ now: Moment) {
+  func open(_ now: Instant) {
     reset()
     link = Link(side: .connecting)
     answerBy = now.uptime + Self.welcomeTime
@@ -89,7 +89,7 @@ final class HubConnection {
   ///   - descriptor: came with these bytes of one read.
   ///   - handle: takes each event. If it throws, the hub violates the protocol.
   func receive(
-    _ bytes: consuming [UInt8], with descriptor: PassedDescriptor?, _ now: Moment,
+    _ bytes: consuming [UInt8], with descriptor: PassedDescriptor?, _ now: Instant,
     handle: (Link.Event, Link) throws(SegueError) -> Void
   ) {
     guard let link else { return }
@@ -109,7 +109,7 @@ final class HubConnection {
 
   /// Takes the answer to hello.
   /// - Returns: whether the hub has welcomed, in a version that is spoken here.
-  func receiveWelcome(_ message: Message, _ now: Moment) -> Bool {
+  func receiveWelcome(_ message: Message, _ now: Instant) -> Bool {
     switch message {
     case .welcome(let version, let generation, let deviceName, let agent):
       self.deviceName = deviceName
@@ -131,7 +131,7 @@ final class HubConnection {
     return false
   }
 
-  private func welcomed(by generation: UInt64, _ agent: AgentDescription?, _ now: Moment) {
+  private func welcomed(by generation: UInt64, _ agent: AgentDescription?, _ now: Instant) {
     self.agent = agent
     answerBy = nil
     awaitOffers(now)
@@ -140,9 +140,9 @@ final class HubConnection {
   }
 
   /// The hub has sent an offer: others may follow.
-  func heardOffer(_ now: Moment) { if readyBy != nil { awaitOffers(now) } }
+  func heardOffer(_ now: Instant) { if readyBy != nil { awaitOffers(now) } }
 
-  private func awaitOffers(_ now: Moment) {
+  private func awaitOffers(_ now: Instant) {
     readyBy = now.uptime + Self.readyTime
     isLate = false
   }
@@ -151,7 +151,7 @@ final class HubConnection {
   /// waits for the apps that may still register.
   /// - Parameter settling: milliseconds that these apps have.
   /// - Returns: whether it is ready.
-  func receiveReady(settling: Int64, _ now: Moment) -> Bool {
+  func receiveReady(settling: Int64, _ now: Instant) -> Bool {
     readyBy = nil
     guard !hasBeenReady, settling > 0 else { return becomeReady() }
     settlesAt = now.uptime + min(settling, Self.settlingLimit)
@@ -165,7 +165,7 @@ final class HubConnection {
   }
 
   /// - Returns: whether it has become ready.
-  func settle(_ now: Moment) -> Bool { settlesAt.map { $0 <= now.uptime && becomeReady() } ?? false }
+  func settle(_ now: Instant) -> Bool { settlesAt.map { $0 <= now.uptime && becomeReady() } ?? false }
 
   func report(_ fault: HubFault) { self.fault = fault }
 
@@ -188,7 +188,7 @@ final class HubConnection {
 
   /// Sends a message that needs a live hub, so that a silent hub is noticed. A hub gets no ping while messages arrive
   /// from it.
-  func sendChecked(_ message: Message, with descriptor: PassedDescriptor? = nil, _ now: Moment) {
+  func sendChecked(_ message: Message, with descriptor: PassedDescriptor? = nil, _ now: Instant) {
     send(message, with: descriptor)
     if answerBy != nil {
       isToBeAskedAgain = true
@@ -200,7 +200,7 @@ final class HubConnection {
   // MARK: Keep-alive
 
   /// The hub was alive when it sent this, perhaps before it got the last messages: delays the ping, but sends it.
-  func heard(_ now: Moment) {
+  func heard(_ now: Instant) {
     guard isWelcome else { return }
     let later = now.uptime + Self.answerTime
     if pingAt != nil { pingAt = later }
@@ -208,7 +208,7 @@ final class HubConnection {
   }
 
   /// The hub has received everything sent before the ping.
-  func answered(_ now: Moment) {
+  func answered(_ now: Instant) {
     answerBy = nil
     guard isToBeAskedAgain else { return }
     isToBeAskedAgain = false
@@ -216,12 +216,12 @@ final class HubConnection {
   }
 
   /// Waits again for a hub that does not answer, but shows a heartbeat.
-  func waitLonger(_ now: Moment) {
+  func waitLonger(_ now: Instant) {
     guard link != nil else { return }
     answerBy = now.uptime + Self.answerTime
   }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     if let pingAt, pingAt <= now.uptime {
       self.pingAt = nil
       answerBy = now.uptime + Self.answerTime

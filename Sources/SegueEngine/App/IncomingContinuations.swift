@@ -112,7 +112,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   // MARK: For the app
 
-  func begin(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Moment) {
+  func begin(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Instant) {
     // A delivery that waits for the end of the former continuation waits for that of this one, too (R3.3).
     let delivery = waiting
     waiting = nil
@@ -148,7 +148,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// The agent delivers a continuation that has waited for this app. What the app has, or has answered, it does not
   /// get again.
-  func receiveDelivery(_ delivery: Message.InboxDelivery, _ now: Moment) {
+  func receiveDelivery(_ delivery: Message.InboxDelivery, _ now: Instant) {
     let id = delivery.continuation
     guard index(of: id) == nil, waiting?.id != id, !outcomes.repeats(id.ofDelivery, now) else { return }
     let description = delivery.offer.description.expiring(delivery.timing.expirationDate(now: now))
@@ -185,7 +185,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// Fetches the state of an activity of this app from the app that has continued it (R3.10).
   func resumeBack(
-    _ activity: Identifier, type: String, from grant: ActivityGrant, id: Identifier, timeout: Int64?, _ now: Moment
+    _ activity: Identifier, type: String, from grant: ActivityGrant, id: Identifier, timeout: Int64?, _ now: Instant
   ) {
     let continuation = Message.Continuation(id: id, origin: grant.app, activity: grant.continuation)
     continuations.append(
@@ -219,7 +219,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     }
   }
 
-  func announced(_ id: Identifier, decline reason: String?, _ now: Moment) {
+  func announced(_ id: Identifier, decline reason: String?, _ now: Instant) {
     guard let index = index(of: id) else { return }
     if case .failed = continuations[index].phase { return app.deliver(.continuation(id)) }
     guard case .announcing = continuations[index].phase else { return }
@@ -235,7 +235,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     beginFetching(at: index, now)
   }
 
-  private func beginFetching(at index: Int, _ now: Moment) {
+  private func beginFetching(at index: Int, _ now: Instant) {
     continuations[index].phase = .fetching
     if hub.isWelcome {
       fetch(at: index, now)
@@ -245,7 +245,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   /// - Returns: the activity of this app whose state has come back, if that was it.
-  func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Moment) -> Identifier? {
+  func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Instant) -> Identifier? {
     guard let index = index(of: id), case .continued = continuations[index].phase else { return nil }
     let own = continuations[index].own
     if !handled {
@@ -258,13 +258,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     return own
   }
 
-  func cancel(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+  func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     guard let index = index(of: id), !continuations[index].isOver else { return }
     fail(at: index, error, report: .failed, now)
   }
 
   /// An activity of this app was invalidated: its state need not come back.
-  func abandon(_ activity: Identifier, _ now: Moment) {
+  func abandon(_ activity: Identifier, _ now: Instant) {
     for continuation in continuations where continuation.own == activity {
       cancel(continuation.id, SegueError(.invalidated, "the activity was invalidated"), now)
     }
@@ -289,7 +289,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// The origin sends the document on a channel.
   func receiveState(
-    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Moment
+    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Instant
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     try link.accept(channel)
@@ -308,7 +308,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   func hasChannel(_ channel: Link.Channel) -> Bool { receiving(on: channel) != nil }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Moment) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     continuations[index].document.append(bytes: bytes)
     continuations[index].received += bytes.count
@@ -316,7 +316,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     fail(at: index, SegueError(.handoffFailed, "the origin sent more than it announced"), report: .failed, now)
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Moment) {
+  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     let document = continuations[index].document
     guard document.count == continuations[index].size else {
@@ -342,24 +342,24 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     }
   }
 
-  func receivedReset(of channel: Link.Channel, _ now: Moment) {
+  func receivedReset(of channel: Link.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     fail(at: index, SegueError(.handoffFailed, "the origin gave up sending"), report: .failed, now)
   }
 
-  func refused(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+  func refused(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     guard let index = index(of: id), !continuations[index].isOver else { return }
     fail(at: index, error, report: nil, now)
   }
 
   /// The other app is gone.
-  func peerLost(_ id: Identifier, _ now: Moment) {
+  func peerLost(_ id: Identifier, _ now: Instant) {
     refused(id, SegueError(.connectionUnavailable, "the app that has the activity went away"), now)
   }
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) {
+  func connected(_ now: Instant) {
     if acceptsDeliveries { reportAcceptance() }
     for index in continuations.indices {
       guard case .fetching = continuations[index].phase else { continue }
@@ -369,7 +369,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   /// Fetches again what was in progress, under the same name, from the next hub (R3.14).
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     for index in continuations.indices {
       switch continuations[index].phase {
       case .fetching, .receiving:
@@ -382,7 +382,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     }
   }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     while let index = continuations.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       if case .continued = continuations[index].phase {
         let error = SegueError(.remoteApplicationTimedOut, "the receiver's app did not answer in time")
@@ -403,7 +403,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     return next
   }
 
-  func close(_ error: SegueError, _ now: Moment) {
+  func close(_ error: SegueError, _ now: Instant) {
     // What comes from now on goes to the next process of the app.
     acceptsDeliveries = false
     waiting = nil
@@ -433,7 +433,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     continuations.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
   }
 
-  private func fetch(at index: Int, _ now: Moment) {
+  private func fetch(at index: Int, _ now: Instant) {
     continuations[index].isFetched = true
     let remaining = max(1, continuations[index].deadline - now.uptime)
     let continuation = continuations[index]
@@ -443,7 +443,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   /// did_fail is due; sends `outcome` to the origin, if that can know the continuation.
-  private func fail(at index: Int, _ error: SegueError, report outcome: Outcome?, _ now: Moment) {
+  private func fail(at index: Int, _ error: SegueError, report outcome: Outcome?, _ now: Instant) {
     if case .receiving(let channel) = continuations[index].phase { hub.link?.reset(channel) }
     continuations[index].phase = .failed(error)
     continuations[index].document = []
@@ -456,7 +456,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     if continuation.isAnnounced { app.deliver(.continuation(continuation.id)) }
   }
 
-  private func finish(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
+  private func finish(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Instant) {
     let continuation = continuations.remove(at: index)
     finished.append(continuation.id)
     report(continuation, outcome, error, now)
@@ -468,7 +468,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   /// The agent waits for the outcome of a delivery as long as this app is open.
-  private func report(_ continuation: IncomingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
+  private func report(_ continuation: IncomingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Instant) {
     outcomes.report(
       continuation.continuation, outcome, error, by: continuation.isDelivery ? nil : continuation.deadline, now)
   }

@@ -30,7 +30,7 @@ final class KeptSnapshot: AppFeature {
   // MARK: What is left
 
   /// The app goes to the background, or ends, or has released the activity, which is current.
-  func leave(_ id: Identifier?, _ now: Moment) {
+  func leave(_ id: Identifier?, _ now: Instant) {
     guard let id, let state = app.owner.activity(id), state.keepsOffering, state.isOfferable(at: now.date) else {
       return
     }
@@ -131,13 +131,13 @@ final class KeptSnapshot: AppFeature {
     send()
   }
 
-  func connected(_ now: Moment) { send() }
+  func connected(_ now: Instant) { send() }
 
-  func disconnected(_ now: Moment) { (channel, sent, isPossible) = (0, 0, false) }
+  func disconnected(_ now: Instant) { (channel, sent, isPossible) = (0, 0, false) }
 
-  func tick(_ now: Moment) { settle() }
+  func tick(_ now: Instant) { settle() }
 
-  func close(_ error: SegueError, _ now: Moment) {
+  func close(_ error: SegueError, _ now: Instant) {
     settle()
     if !isPossible { tellUnavailable() }
   }

@@ -76,7 +76,7 @@ public struct OfferList {
     return min(purgeAt, expiry.at)
   }
 
-  mutating func put(_ offer: Offer, _ timing: OfferTiming, _ now: Moment, report: Report) {
+  mutating func put(_ offer: Offer, _ timing: OfferTiming, _ now: Instant, report: Report) {
     let id = offer.description.id
     let before = take(id)
     let date = timing.expirationDate(now: now)
@@ -122,18 +122,18 @@ public struct OfferList {
     isReconciling && order.elements.prefix { $0.hub != hub }.contains { entries[$0.id]?.offer.origin == origin }
   }
 
-  mutating func loseHub(_ now: Moment) {
+  mutating func loseHub(_ now: Instant) {
     hub += 1
     purgeAt = entries.isEmpty ? nil : now.uptime + Self.withoutHub
   }
 
-  mutating func meetHub(_ now: Moment) {
+  mutating func meetHub(_ now: Instant) {
     // The last in the order is confirmed, so all are.
     let isComplete = order.elements.first.map { $0.hub == hub } ?? true
     purgeAt = isComplete ? nil : now.uptime + Self.withNewHub
   }
 
-  mutating func tick(_ now: Moment, report: Report) {
+  mutating func tick(_ now: Instant, report: Report) {
     if let at = purgeAt, at <= now.uptime {
       purgeAt = nil
       let gone = order.elements.prefix { $0.hub != hub }

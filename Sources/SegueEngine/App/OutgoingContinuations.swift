@@ -72,7 +72,7 @@ final class OutgoingContinuations: AppFeature {
 
   func fetched(
     _ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, of account: Identifier?,
-    isBack: Bool, _ now: Moment
+    isBack: Bool, _ now: Instant
   ) {
     guard let receiver else { return }
     let account = account ?? receiver.id
@@ -121,7 +121,7 @@ final class OutgoingContinuations: AppFeature {
   }
 
   /// The receiver asks again, through another hub (R3.14).
-  private func resendState(at index: Int, _ now: Moment) {
+  private func resendState(at index: Int, _ now: Instant) {
     switch continuations[index].phase {
     case .saving: break
     case .sent where continuations[index].document.isEmpty:
@@ -133,7 +133,7 @@ final class OutgoingContinuations: AppFeature {
   // MARK: Sending the state
 
   /// Sends what has been saved for continuations.
-  func sendPulled(_ now: Moment) {
+  func sendPulled(_ now: Instant) {
     while let state = saves.takePulled() {
       switch state {
       case .snapshot(let snapshot, let id, let isStale):
@@ -147,13 +147,13 @@ final class OutgoingContinuations: AppFeature {
   }
 
   /// Fails without a state to send.
-  private func refuse(_ id: Identifier, _ error: SegueError, _ now: Moment) {
+  private func refuse(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     guard let index = index(of: id) else { return }
     hub.send(.refused(id, to: continuations[index].receiver.id, error))
     end(at: index, .failed, error, now)
   }
 
-  private func startSending(at index: Int, _ now: Moment) {
+  private func startSending(at index: Int, _ now: Instant) {
     guard let link = hub.link, hub.isWelcome else {
       // It fetches again through the next hub.
       continuations[index].phase = .sending(0, sent: 0)
@@ -187,12 +187,12 @@ final class OutgoingContinuations: AppFeature {
   }
 
   /// Whether there is room for another document within the share of the account, and within the limit of all.
-  private func makeRoomToSend(for account: Identifier, _ now: Moment) -> Bool {
+  private func makeRoomToSend(for account: Identifier, _ now: Instant) -> Bool {
     makeRoomToSend(share: Account.share, now) { $0.account == account } && makeRoomToSend(share: 1, now) { _ in true }
   }
 
   /// A new document displaces a stalled one: the one that has stalled for longest.
-  private func makeRoomToSend(share: Int, _ now: Moment, among isMeant: (OutgoingContinuation) -> Bool) -> Bool {
+  private func makeRoomToSend(share: Int, _ now: Instant, among isMeant: (OutgoingContinuation) -> Bool) -> Bool {
     guard continuations.count >= Self.sendingLimit / share else { return true }
     let sending = continuations.filter {
       if case .sending = $0.phase { $0.channel != 0 && isMeant($0) } else { false }
@@ -205,7 +205,7 @@ final class OutgoingContinuations: AppFeature {
   }
 
   /// Sends as much of a document as its channel accepts.
-  func pump(_ channel: Link.Channel, _ now: Moment) {
+  func pump(_ channel: Link.Channel, _ now: Instant) {
     guard let link = hub.link,
       let index = continuations.firstIndex(where: { if case .sending(channel, _) = $0.phase { true } else { false } }),
       case .sending(_, let sent) = continuations[index].phase
@@ -238,7 +238,7 @@ final class OutgoingContinuations: AppFeature {
 
   /// The receiver reports how it ended (R3.6).
   func receiveOutcome(
-    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, receiver: Receiver?, _ now: Moment
+    _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, receiver: Receiver?, _ now: Instant
   ) {
     guard let receiver else { return }
     let index = index(of: continuation.id)
@@ -267,14 +267,14 @@ final class OutgoingContinuations: AppFeature {
 
   /// The receiver is gone.
   /// - Returns: whether there is such a continuation.
-  func peerLost(_ id: Identifier, _ now: Moment) -> Bool {
+  func peerLost(_ id: Identifier, _ now: Instant) -> Bool {
     guard let index = index(of: id) else { return false }
     endUnanswered(at: index, SegueError(.connectionUnavailable, "the receiver went away"), now)
     return true
   }
 
   /// If the receiver had the whole state, the outcome is unknown.
-  private func endUnanswered(at index: Int, _ error: SegueError, _ now: Moment) {
+  private func endUnanswered(at index: Int, _ error: SegueError, _ now: Instant) {
     if case .sent = continuations[index].phase {
       end(at: index, .unknown, error, now)
     } else {
@@ -283,7 +283,7 @@ final class OutgoingContinuations: AppFeature {
   }
 
   /// The activity was invalidated: refuses every continuation that has not been sent completely.
-  func abandon(activity: Identifier, _ now: Moment) {
+  func abandon(activity: Identifier, _ now: Instant) {
     let error = SegueError(.handoffFailed, "the activity was invalidated")
     while let continuation = continuations.first(where: { continuation in
       if case .sent = continuation.phase { return false }
@@ -293,7 +293,7 @@ final class OutgoingContinuations: AppFeature {
     }
   }
 
-  private func end(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Moment) {
+  private func end(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Instant) {
     let continuation = continuations.remove(at: index)
     ended.insert(continuation.id)
     if case .sending(let channel, _) = continuation.phase, channel != 0 { hub.link?.reset(channel) }
@@ -303,7 +303,7 @@ final class OutgoingContinuations: AppFeature {
   }
 
   private func deliverReceipt(
-    of continuation: OutgoingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Moment
+    of continuation: OutgoingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Instant
   ) {
     let receipt = Receipt(
       continuation: continuation.id, receiver: continuation.receiver, outcome: outcome,
@@ -316,14 +316,14 @@ final class OutgoingContinuations: AppFeature {
   // MARK: Life cycle
 
   /// Continuations resume through the next hub when their receivers fetch again.
-  func disconnected(_ now: Moment) {
+  func disconnected(_ now: Instant) {
     for index in continuations.indices {
       continuations[index].channel = 0
       if case .sending = continuations[index].phase { continuations[index].phase = .sending(0, sent: 0) }
     }
   }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     sendPulled(now)
     while let index = continuations.firstIndex(where: { $0.deadline <= now.uptime }) {
       endUnanswered(at: index, SegueError(.remoteApplicationTimedOut, "the receiver did not say how it ended"), now)
@@ -336,7 +336,7 @@ final class OutgoingContinuations: AppFeature {
     return next
   }
 
-  func close(_ error: SegueError, _ now: Moment) {
+  func close(_ error: SegueError, _ now: Instant) {
     while let last = continuations.last {
       if case .sent = last.phase {
         end(at: continuations.count - 1, .unknown, error, now)

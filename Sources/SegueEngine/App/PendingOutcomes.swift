@@ -24,7 +24,7 @@ final class PendingOutcomes: AppFeature {
   /// - Parameter now: nil if a silent hub need not be noticed by this.
   func report(
     _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, by deadline: Int64?,
-    receiver: Receiver? = nil, _ now: Moment?
+    receiver: Receiver? = nil, _ now: Instant?
   ) {
     let least = (now?.uptime ?? 0) + HubConnection.reconnectTime
     let outcome = Pending(
@@ -45,17 +45,17 @@ final class PendingOutcomes: AppFeature {
 
   /// Sends an outcome again that is not acknowledged.
   /// - Returns: false if there is none of this continuation.
-  func repeats(_ id: Identifier, _ now: Moment) -> Bool {
+  func repeats(_ id: Identifier, _ now: Instant) -> Bool {
     guard let outcome = pending.first(where: { $0.continuation.id == id }) else { return false }
     if hub.isWelcome { hub.sendChecked(outcome.message, now) }
     return true
   }
 
-  func connected(_ now: Moment) {
+  func connected(_ now: Instant) {
     for outcome in pending { hub.send(outcome.message) }
   }
 
-  func tick(_ now: Moment) { pending.removeAll { $0.deadline.map { $0 <= now.uptime } ?? false } }
+  func tick(_ now: Instant) { pending.removeAll { $0.deadline.map { $0 <= now.uptime } ?? false } }
 
   var nextDeadline: Int64? {
     var next: Int64?

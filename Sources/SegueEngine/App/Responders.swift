@@ -176,7 +176,7 @@ final class Responders: AppFeature {
 
   // MARK: Life cycle
 
-  func close(_ error: SegueError, _ now: Moment) {
+  func close(_ error: SegueError, _ now: Instant) {
     for gone in managed { release(gone) }
     managed = []
     main = nil

@@ -75,7 +75,7 @@ final class Saves: AppFeature {
   /// Brings the snapshot of an activity up to date (R2.2): if a save is due, clears the mark, runs will_save, and takes
   /// a snapshot. Then the continuation, if any, gets it.
   /// - Returns: whether the mark was cleared.
-  func save(_ id: Identifier, _ reason: SaveReason, _ now: Moment) -> Bool {
+  func save(_ id: Identifier, _ reason: SaveReason, _ now: Instant) -> Bool {
     if let index = saves.firstIndex(where: { $0.activity == id }) {
       if saves[index].hasBegun {
         saves[index].late += reason.continuations
@@ -185,7 +185,7 @@ final class Saves: AppFeature {
 
   // MARK: Life cycle
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     while let index = saves.firstIndex(where: { $0.deadline <= now.uptime }) {
       app.log(.error, "a save was not answered within \(app.limits.save) ms")
       let error = SegueError(.remoteApplicationTimedOut, "the origin did not save in time, and has no older snapshot")
@@ -199,7 +199,7 @@ final class Saves: AppFeature {
     return next
   }
 
-  func close(_ error: SegueError, _ now: Moment) { saves = [] }
+  func close(_ error: SegueError, _ now: Instant) { saves = [] }
 
   var leak: StaticString? {
     if !saves.isEmpty || !pulled.isEmpty { return "app: it keeps a save" }

@@ -85,7 +85,7 @@ final class SearchUpdates: AppFeature {
   /// Deletes saved activities of this app.
   /// - Parameter names: a set of persistent identifiers; nil: all.
   /// - Returns: the number of the delivery `answered`.
-  func delete(_ names: Value?, _ now: Moment) -> UInt64 {
+  func delete(_ names: Value?, _ now: Instant) -> UInt64 {
     let number = app.takeNumber()
     do throws(SegueError) {
       guard updates.count(where: { !$0.isSave }) < Self.deletionLimit else {
@@ -131,7 +131,7 @@ final class SearchUpdates: AppFeature {
   // MARK: Sending
 
   /// Takes what was saved and what the agent has answered, and sends the next update.
-  func advance(_ now: Moment) {
+  func advance(_ now: Instant) {
     while let saved = saves.takeSearchable() { save(saved) }
     while true {
       if let (bytes, error) = requests.takeAgentAnswer(), let update = sent {
@@ -152,13 +152,13 @@ final class SearchUpdates: AppFeature {
     return updates.allSatisfy { $0.isSave } ? max(savesAt, retriesAt) : retriesAt
   }
 
-  private func send(_ update: Update, _ now: Moment) {
+  private func send(_ update: Update, _ now: Instant) {
     guard let agent = hub.agent?.participant, update.expirationDate > now.date else { return }
     if sent == nil { sent = update }
     requests.askAgent(update.question, agent, until: min(update.deadline, now.uptime + app.limits.continuation), now)
   }
 
-  private func finish(_ update: Update, _ bytes: [UInt8], _ error: SegueError?, _ now: Moment) {
+  private func finish(_ update: Update, _ bytes: [UInt8], _ error: SegueError?, _ now: Instant) {
     if let error, Self.isPassing(error.status), update.deadline > now.uptime {
       if !updates.contains(where: { $0.supersedes(update) }) { updates.insert(update, at: 0) }
       retriesAt = now.uptime + retryPause
@@ -185,15 +185,15 @@ final class SearchUpdates: AppFeature {
 
   // MARK: Life cycle
 
-  func connected(_ now: Moment) {
+  func connected(_ now: Instant) {
     retriesAt = 0
     advance(now)
   }
 
   /// Requests in progress have failed before: what was sent is sent again.
-  func disconnected(_ now: Moment) { advance(now) }
+  func disconnected(_ now: Instant) { advance(now) }
 
-  func tick(_ now: Moment) {
+  func tick(_ now: Instant) {
     advance(now)
     failDeletions(by: now.uptime, SegueError(.connectionUnavailable, "no agent has answered in time"))
   }
@@ -205,14 +205,14 @@ final class SearchUpdates: AppFeature {
   }
 
   /// The app closes: sends all that was saved, since no answer is awaited any more.
-  func flush(_ now: Moment) {
+  func flush(_ now: Instant) {
     advance(now)
     guard hub.isWelcome else { return }
     for update in updates where update.isSave { send(update, now) }
     updates.removeAll { $0.isSave }
   }
 
-  func close(_ error: SegueError, _ now: Moment) {
+  func close(_ error: SegueError, _ now: Instant) {
     if let sent, !sent.isSave { updates.append(sent) }
     sent = nil
     failDeletions(by: .max, error)

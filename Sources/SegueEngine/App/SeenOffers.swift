@@ -11,19 +11,19 @@ final class SeenOffers: AppFeature {
     list = OfferList(bytesLimit: app.identity.isChooser ? OfferList.chooserLimit : OfferList.appLimit)
   }
 
-  func put(_ offer: Offer, _ timing: OfferTiming, _ now: Moment) { list.put(offer, timing, now, report: deliver) }
+  func put(_ offer: Offer, _ timing: OfferTiming, _ now: Instant) { list.put(offer, timing, now, report: deliver) }
 
   func remove(_ id: Identifier) { list.remove(id, report: deliver) }
 
   /// The hub has sent all offers.
-  func becomeReady(_ now: Moment) {
+  func becomeReady(_ now: Instant) {
     list.meetHub(now)
     app.deliver(.connection(isReady: true))
   }
 
-  func disconnected(_ now: Moment) { list.loseHub(now) }
+  func disconnected(_ now: Instant) { list.loseHub(now) }
 
-  func tick(_ now: Moment) { list.tick(now, report: deliver) }
+  func tick(_ now: Instant) { list.tick(now, report: deliver) }
 
   var nextDeadline: Int64? { list.nextDeadline }
 

@@ -14,7 +14,7 @@ final class HubConnections {
   let generation: UInt64
   private let startedAt: Int64
   /// The time of the current call.
-  private(set) var now: Moment
+  private(set) var now: Instant
   /// The number of messages and frames that were received and sent so far, modulo 2^64.
   private(set) var work: UInt64 = 0
 
@@ -23,7 +23,7 @@ final class HubConnections {
   /// Removed peers without a connection, kept until the end of the current call, because loops may still refer to them.
   private var dropped: [Peer] = []
 
-  init(_ identity: HubIdentity, generation: UInt64, _ now: Moment) {
+  init(_ identity: HubIdentity, generation: UInt64, _ now: Instant) {
     self.identity = identity
     self.generation = generation
     startedAt = now.uptime
@@ -31,7 +31,7 @@ final class HubConnections {
   }
 
   /// A call begins.
-  func begin(_ now: Moment) { self.now = now }
+  func begin(_ now: Instant) { self.now = now }
 
   func countWork() { work &+= 1 }
 
@@ -141,7 +141,7 @@ extension HubFeature {
   var peers: PeerTable { connections.peers }
   var identity: HubIdentity { connections.identity }
   /// The time of the current call.
-  var now: Moment { connections.now }
+  var now: Instant { connections.now }
 
   func send(_ message: Message, to peer: Peer, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil) {
     connections.send(message, to: peer, isUrgent: isUrgent, with: descriptor)

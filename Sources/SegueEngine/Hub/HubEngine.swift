@@ -27,7 +27,7 @@ public final class HubEngine {
 
   public init(
     _ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, agent: AgentDescription? = nil,
-    _ now: Moment
+    _ now: Instant
   ) {
     connections = HubConnections(identity, generation: generation, now)
     presence = AgentPresence(connections, agent)
@@ -52,7 +52,7 @@ public final class HubEngine {
 
   /// If too many connections have not sent `hello`, closes the oldest of them and keeps the new one.
   /// - Parameter account: nil: the connection has its own.
-  public func connected(_ number: PeerNumber, of account: Account? = nil, _ now: Moment) {
+  public func connected(_ number: PeerNumber, of account: Account? = nil, _ now: Instant) {
     connections.begin(now)
     defer { removeDropped() }
     let limit = PeerTable.unidentifiedLimit
@@ -67,7 +67,7 @@ public final class HubEngine {
   }
 
   /// Refuses a connection of a process that has reached its quota.
-  public func turnAway(_ number: PeerNumber, _ now: Moment) {
+  public func turnAway(_ number: PeerNumber, _ now: Instant) {
     connections.begin(now)
     let peer = Peer(number: number, helloBy: now.uptime)
     peers.connect(peer)
@@ -79,7 +79,7 @@ public final class HubEngine {
   ///   - request: the app's request that it fulfils.
   ///   - secret: a new random one.
   public func connectedHub(
-    _ number: PeerNumber, for request: LinkRequest? = nil, secret: Identifier, _ now: Moment
+    _ number: PeerNumber, for request: LinkRequest? = nil, secret: Identifier, _ now: Instant
   ) {
     connections.begin(now)
     links.connected(number, for: request, secret: secret)
@@ -94,7 +94,7 @@ public final class HubEngine {
 
   /// - Parameter descriptor: came with these bytes of one read.
   public func receive(
-    _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Moment
+    _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Instant
   ) {
     connections.begin(now)
     defer { removeDropped() }
@@ -124,7 +124,7 @@ public final class HubEngine {
   }
 
   /// The connection is gone.
-  public func disconnected(_ number: PeerNumber, _ now: Moment) {
+  public func disconnected(_ number: PeerNumber, _ now: Instant) {
     connections.begin(now)
     defer { removeDropped() }
     guard let peer = peers.disconnect(number) else { return }
@@ -136,7 +136,7 @@ public final class HubEngine {
   }
 
   /// A peer's socket is writable again.
-  public func drained(_ number: PeerNumber, _ now: Moment) {
+  public func drained(_ number: PeerNumber, _ now: Instant) {
     connections.begin(now)
     defer { removeDropped() }
     if let peer = peers[number] { offers.sendPending(peer) }
@@ -182,7 +182,7 @@ public final class HubEngine {
     return peers.unidentified.reduce(parts) { $1.isClosing ? $0 : earlier($0, $1.helloBy) }
   }
 
-  public func tick(_ now: Moment) {
+  public func tick(_ now: Instant) {
     connections.begin(now)
     for peer in peers.unidentified where peer.helloBy <= now.uptime {
       connections.disconnect(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))

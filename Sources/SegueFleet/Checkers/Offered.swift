@@ -15,12 +15,12 @@ struct Offered {
   private var seen: (id: Identifier, changedAt: Int64, expirationDate: Double?)?
 
   /// Whether the current activity cannot have changed since the last check.
-  func isAsSeen(_ id: Identifier, changedAt: Int64, _ now: Moment) -> Bool {
+  func isAsSeen(_ id: Identifier, changedAt: Int64, _ now: Instant) -> Bool {
     guard let seen, seen.id == id, seen.changedAt == changedAt else { return false }
     return seen.expirationDate.map { now.date < $0 } ?? true
   }
 
-  mutating func see(_ id: Identifier?, changedAt: Int64, expirationDate: Double?, _ now: Moment) {
+  mutating func see(_ id: Identifier?, changedAt: Int64, expirationDate: Double?, _ now: Instant) {
     // A second change within the same millisecond would not show.
     seen = id.flatMap { changedAt < now.uptime ? ($0, changedAt, expirationDate) : nil }
   }

@@ -18,7 +18,7 @@ public final class FleetClock: Sendable {
   /// Milliseconds since the fleet was created.
   public var elapsed: Int64 { uptime - Self.start }
 
-  public var now: Moment { Moment(uptime: uptime, date: Self.startDate + Double(elapsed) / 1000) }
+  public var now: Instant { Instant(uptime: uptime, date: Self.startDate + Double(elapsed) / 1000) }
 }
 
 /// The clock of a device: the time of the fleet, with a date of its own.
@@ -29,8 +29,8 @@ final class DeviceClock {
 
   init(_ fleet: FleetClock) { self.fleet = fleet }
 
-  var now: Moment {
+  var now: Instant {
     let now = fleet.now
-    return Moment(uptime: now.uptime, date: now.date + offset)
+    return Instant(uptime: now.uptime, date: now.date + offset)
   }
 }

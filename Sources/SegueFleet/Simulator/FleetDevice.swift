@@ -56,7 +56,7 @@ public final class FleetDevice {
     clock = DeviceClock(fleet.clock)
   }
 
-  public var now: Moment { clock.now }
+  public var now: Instant { clock.now }
 
   /// The hub of the highest generation; nil if there is none.
   var hub: FleetHub? { folder?.hub }

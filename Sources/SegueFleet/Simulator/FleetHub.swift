@@ -168,7 +168,7 @@ final class FleetHub {
 }
 
 extension FleetHub: HubEnvironment {
-  var now: Moment { clock.now }
+  var now: Instant { clock.now }
   var descriptorLimit: Int { process.device.resources.descriptorLimit(at: fleet.clock.uptime) }
 
   func accept(as number: HubEngine.PeerNumber) -> AcceptResult {
@@ -193,7 +193,7 @@ extension FleetHub: HubEnvironment {
     fleet.push(.hubDeadline(self, next), at: next)
   }
 
-  func showLife(_ uptime: Int64) { process.directory.beat(self) }
+  func touchHeartbeat(_ uptime: Int64) { process.directory.beat(self) }
 
   func openLink(_ descriptor: PassedDescriptor, for request: LinkRequest) throws(SegueError) {
     guard case .link(let link) = unsafeDowncast(descriptor, to: FleetDescriptor.self).content else {

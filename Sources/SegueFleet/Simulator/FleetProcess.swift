@@ -71,7 +71,7 @@ public class FleetProcess {
   }
 
   public var engine: AppEngine? { driver?.engine }
-  public var now: Moment { clock.now }
+  public var now: Instant { clock.now }
   public var isAlive: Bool { election != nil }
   /// As whom an agent takes part at the hub; nil if it does not.
   var participant: Identifier? { nil }

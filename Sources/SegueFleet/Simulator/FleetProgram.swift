@@ -7,7 +7,7 @@ public protocol FleetProgram: AnyObject {
   /// The activities of the app; nil if it is gone.
   var activitySource: (any ActivitySource)? { get }
   /// Calls the engine, unless it is gone, and handles the results.
-  func perform(_ call: (AppEngine, Moment) -> Void)
+  func perform(_ call: (AppEngine, Instant) -> Void)
   /// Runs the callbacks of the app.
   func runCallbacks()
   /// The process is gone without notice, and the engine with it.

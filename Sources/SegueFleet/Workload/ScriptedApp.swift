@@ -267,7 +267,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   // MARK: FleetProgram
 
-  func perform(_ call: (AppEngine, Moment) -> Void) {
+  func perform(_ call: (AppEngine, Instant) -> Void) {
     guard let engine else { return }
     call(engine, process.now)
     process.drain()

@@ -65,7 +65,7 @@ extension App {
   /// - Returns: why an answer would come too late; nil if it would count.
   func lateness(of continuation: Continuation) -> SegueError? { ifAwaited(continuation) { _, _ in } }
 
-  private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Moment) -> Void) -> SegueError? {
+  private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Instant) -> Void) -> SegueError? {
     var error: SegueError? = SegueError(.invalidated, "continuation: its app is closed")
     performIfOpen { engine, now in
       guard !engine.isClosed else { return }

@@ -318,7 +318,7 @@ public final class App: Handled {
   /// Calls the engine and handles the results. Throws INVALID_STATE before the app is open, INVALIDATED after it is
   /// closed.
   @inline(never)
-  func perform(_ body: (AppEngine, Moment) -> Void) throws(SegueError) {
+  func perform(_ body: (AppEngine, Instant) -> Void) throws(SegueError) {
     monitor.lock()
     guard isOpen, let engine else {
       let error = notOpen
@@ -343,7 +343,7 @@ public final class App: Handled {
 
   /// Does the same also while the app closes; afterwards there is nothing to do.
   @inline(never)
-  func performIfOpen(_ body: (AppEngine, Moment) -> Void) {
+  func performIfOpen(_ body: (AppEngine, Instant) -> Void) {
     monitor.lock()
     if let engine {
       body(engine, environment.now)

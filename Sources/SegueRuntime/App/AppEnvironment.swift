@@ -10,7 +10,7 @@ protocol AppEnvironment: AnyObject {
   /// Guards the app and this object.
   var monitor: ConditionLock { get }
   /// The time by the clocks of the device. With or without the lock.
-  var now: Moment { get }
+  var now: Instant { get }
   /// The process in the fleet, which checks the app's callbacks; nil if there is no fleet, or the app is not open.
   var process: FleetProcess? { get }
   /// The path of the runtime folder; nil in a fleet, or if the app is not open.

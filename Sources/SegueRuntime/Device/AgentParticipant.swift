@@ -33,7 +33,7 @@ public final class AgentParticipant<Engine: HubParticipant> {
   }
 
   /// Calls the engine, and handles the results.
-  public func perform(_ body: (Engine, Moment) -> Void) {
+  public func perform(_ body: (Engine, Instant) -> Void) {
     guard isOpen else { return }
     body(driver.engine, Clock.now)
     drain()

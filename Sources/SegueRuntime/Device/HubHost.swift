@@ -91,7 +91,7 @@ final class HubHost {
 }
 
 extension HubHost: HubEnvironment {
-  var now: Moment { Clock.now }
+  var now: Instant { Clock.now }
   var descriptorLimit: Int { Descriptors.limit }
 
   func accept(as number: HubEngine.PeerNumber) -> AcceptResult {
@@ -113,7 +113,7 @@ extension HubHost: HubEnvironment {
 
   func listen(_ isListening: Bool) { listener?.watch(reading: isListening, writing: false) }
   func setTimer(_ deadline: Int64?) { timer?.set(deadline) }
-  func showLife(_ uptime: Int64) { socket.beat(uptime) }
+  func touchHeartbeat(_ uptime: Int64) { socket.beat(uptime) }
 
   func openLink(_ descriptor: PassedDescriptor, for request: LinkRequest) throws(SegueError) {
     let fd = descriptor.owned.take()

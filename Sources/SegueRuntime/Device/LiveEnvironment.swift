@@ -24,7 +24,7 @@ final class LiveEnvironment: AppEnvironment {
   private var uploads: [AttachmentUpload] = []
   private var identifiers = IdentifierPool()
 
-  var now: Moment { Clock.now }
+  var now: Instant { Clock.now }
   var process: FleetProcess? { nil }
   var problem: SegueError? { driver?.problem }
   var runtimeFolder: String? { device?.folder.path }

@@ -26,7 +26,7 @@ final class FleetEnvironment: AppEnvironment {
     monitor = fleet.monitor
   }
 
-  var now: Moment { home.device.now }
+  var now: Instant { home.device.now }
   var problem: SegueError? { process?.driver?.problem }
   var runtimeFolder: String? { nil }
   func drawIdentifier() -> Identifier { fleet.fleet.drawIdentifier() }
@@ -159,7 +159,7 @@ final class FleetEnvironment: AppEnvironment {
 extension FleetEnvironment: FleetProgram {
   var activitySource: (any ActivitySource)? { app }
 
-  func perform(_ call: (AppEngine, Moment) -> Void) {
+  func perform(_ call: (AppEngine, Instant) -> Void) {
     guard let app, let engine = app.engine else { return }
     call(engine, now)
     app.drainEngine()

@@ -65,7 +65,7 @@ final class AttachmentUpload: @unchecked Sendable {
 
   private func send(_ file: SourceFile, over socket: Int32) {
     var writer = AttachmentWriter(socket, patience: patience)
-    guard greet(file, &writer) else { return }
+    guard sendHead(file, &writer) else { return }
     let headSize = AttachmentFormat.lengthSize
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: headSize + Self.pieceSize, alignment: 16)
     defer { buffer.deallocate() }
@@ -110,7 +110,7 @@ final class AttachmentUpload: @unchecked Sendable {
 
   /// Sends the start: on this device the file itself, which the other side usually copies.
   /// - Returns: whether it wants the bytes.
-  private func greet(_ file: SourceFile, _ writer: inout AttachmentWriter) -> Bool {
+  private func sendHead(_ file: SourceFile, _ writer: inout AttachmentWriter) -> Bool {
     let head = AttachmentFormat.head(size: file.size)
     guard handsOver, let descriptor = file.openedAgain() else { return writer.write(head) }
     let time = AttachmentFormat.handedOver(changedAt: file.stamp.seconds, file.stamp.nanoseconds)

@@ -58,7 +58,7 @@ public final class LiveActivity: Handled {
   // MARK: Properties
 
   /// By the clocks of its app's device.
-  public var now: Moment { app?.environment.now ?? Clock.now }
+  public var now: Instant { app?.environment.now ?? Clock.now }
 
   /// Those of its app (R5.3).
   public var containers: Containers { app?.currentContainers ?? .none }

@@ -44,7 +44,7 @@ final class InboxAgent: FleetProcess {
     agentDriver?.engine.runningApps.contains { $0.bundleIdentifier == bundle } ?? false
   }
 
-  private func call(_ body: (AgentEngine, Moment) -> Void) {
+  private func call(_ body: (AgentEngine, Instant) -> Void) {
     guard let agentDriver else { return }
     body(agentDriver.engine, now)
     settle()

@@ -13,7 +13,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
 
 private final class App: AppEngineOwner {
   private var engine: AppEngine!
-  private var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+  private var now = Instant(uptime: 1_000_000, date: 1_700_000_000)
   private var hub = Peer()
   private var activities: [Identifier: Activity] = [:]
   private var pendingSaves: [UInt64] = []

@@ -14,7 +14,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
 
 private struct Story {
   let hub: HubEngine
-  var now = Moment(uptime: 1_000_000, date: 1_700_000_000)
+  var now = Instant(uptime: 1_000_000, date: 1_700_000_000)
   var peers: [(number: HubEngine.PeerNumber, peer: Peer)] = []
   var nextNumber: HubEngine.PeerNumber = 1
   /// Streams that cross links; their sockets are made of input.

@@ -159,10 +159,10 @@ def test_other_types_that_python_takes_for_native_ones_are_taken() -> None:
     class Name(str):
         pass
 
-    class Moment(datetime):
+    class Instant(datetime):
         pass
 
-    value = [OrderedDict(a=1), (1, 2), bytearray(b"x"), Name("n"), Moment(2026, 1, 1, tzinfo=UTC), frozenset("a")]
+    value = [OrderedDict(a=1), (1, 2), bytearray(b"x"), Name("n"), Instant(2026, 1, 1, tzinfo=UTC), frozenset("a")]
     assert through(value) == [{"a": 1}, [1, 2], b"x", "n", datetime(2026, 1, 1, tzinfo=UTC), {"a"}]
 
 

@@ -1,5 +1,5 @@
 /// A point in time, passed to code that must not read clocks.
-public struct Moment: Sendable {
+public struct Instant: Sendable {
   /// Monotonic milliseconds; the unit of deadlines.
   public var uptime: Int64
   /// Seconds since 1970 by the device's clock, which may jump; used for expiration dates only.
