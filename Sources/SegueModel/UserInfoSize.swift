@@ -3,14 +3,17 @@ enum UserInfoSize {
   static func check(_ userInfo: Value, limit: Int) throws(SegueError) {
     let size = userInfo.encoding.count
     guard size > limit else { return }
-    let largest = (userInfo.entries ?? [])
-      .map { (key: $0.key, size: $0.value.encoding.count) }
-      .sorted { $0.size > $1.size }
-      .prefix(3)
-      .map { String(joining: "\(abbreviated($0.key.diagnostic)) \($0.size)") }
+    // A sort would be 5 KB of machine code.
+    var largest: [(key: Value, size: Int)] = []
+    for entry in userInfo.entries ?? [] {
+      let size = entry.value.encoding.count
+      largest.insert((entry.key, size), at: largest.firstIndex { $0.size < size } ?? largest.count)
+      if largest.count > 3 { largest.removeLast() }
+    }
+    let texts = largest.map { String(joining: "\(abbreviated($0.key.diagnostic)) \($0.size)") }
     throw SegueError(
       .userInfoTooLarge,
-      "user_info: \(size) bytes, at most \(limit) are allowed; largest entries: \(largest.joined(by: ", "))")
+      "user_info: \(size) bytes, at most \(limit) are allowed; largest entries: \(texts.joined(by: ", "))")
   }
 
   private static func abbreviated(_ text: String) -> String {
