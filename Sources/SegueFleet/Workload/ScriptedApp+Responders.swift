@@ -92,7 +92,9 @@ extension ScriptedApp {
     var error: SegueError?
     perform { error = $0.setNext(next, of: place, $1) }
     if isLoop != (error != nil) { process.complain("R4.3: a loop is an error, and nothing else is") }
-    if error == nil { responders.setNext(next?.number, of: index) }
+    // What is refused changes nothing, also where the app has made another activity current by hand.
+    guard error == nil else { return }
+    responders.setNext(next?.number, of: index)
     checkChain()
   }
 
