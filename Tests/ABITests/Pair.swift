@@ -48,7 +48,7 @@ final class Pair {
   /// The types that no function makes without a second app, and the one that is handed to a continuation.
   static let given: Set = [
     "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
-    "segue_stream", "segue_request", "segue_transfer", "segue_link", "segue_access",
+    "segue_stream", "segue_request", "segue_transfer", "segue_link", "segue_access", "segue_responder",
   ]
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
@@ -230,6 +230,8 @@ final class Pair {
     otherDevice = ends[1]
     handles["segue_link"] = try made(
       "segue_app_link", .handle(receiver), .int(ends[0]), .int(0), .null, .null, .null)
+    handles["segue_responder"] = try made(
+      "segue_responder_create", .handle(receiver), .null, .null, .null, .null)
   }
 
   /// An open folder: its own, which is a container of the origin.
