@@ -231,7 +231,7 @@ final class Pair {
     handles["segue_link"] = try made(
       "segue_app_link", .handle(receiver), .int(ends[0]), .int(0), .null, .null, .null)
     handles["segue_responder"] = try made(
-      "segue_responder_create", .handle(receiver), .null, .null, .null, .null)
+      "segue_responder_create", .handle(receiver), .null, .pointer(restore.code), .null, .null)
   }
 
   /// An open folder: its own, which is a container of the origin.
