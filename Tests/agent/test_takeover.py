@@ -157,7 +157,7 @@ def test_an_app_without_a_common_version_is_told_so(agent, folder):
     newer.send_message("hello", 9, 1, uuid.uuid4(), *about)
     name, elements = newer.next_message()
     assert (name, *elements[:2]) == ("welcome", wire.PROTOCOL, 1)
-    version, capabilities = elements[3]
+    version, capabilities, *_ = elements[3]
     assert re.fullmatch(r"\d+\.\d+\.\d+", version) and capabilities == 0
 
 

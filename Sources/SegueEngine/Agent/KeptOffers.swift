@@ -268,7 +268,8 @@ final class KeptOffers: AppFeature {
     expiresAt = kept.reduce(nil) { earlier($0, now.uptime(of: $1.record.expiresAt)) }
   }
 
-  var nextDeadline: Int64? { earlier(settlesAt, expiresAt) }
+  /// Nothing is due while nothing is kept: an idle agent causes no wake-ups.
+  var nextDeadline: Int64? { kept.isEmpty ? nil : earlier(settlesAt, expiresAt) }
 
   var brokenInvariant: StaticString? {
     for each in kept where each.offer != nil && !each.isStored { return "R2.5: it offers what is not on the disk" }
