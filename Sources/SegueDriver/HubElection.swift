@@ -76,7 +76,10 @@ public final class HubElection {
     switch search {
     case .seek(let minimum, let time):
       if time <= 0 { seek(app, minimum: minimum, now) } else { wait(app, next: minimum, in: time, now) }
-    case .retry(let generation, let time): wait(app, for: generation + 1, next: 1, in: time, now)
+    case .retry(let generation, let time):
+      // A hub that has superseded that one may have come while the app left.
+      if directory.highestGeneration > generation { return seek(app, minimum: generation + 1, now) }
+      wait(app, for: generation + 1, next: 1, in: time, now)
     }
   }
 

@@ -115,6 +115,16 @@ import Testing
     #expect(app.hubGeneration == 5)
   }
 
+  @Test func `an app that shall wait for a hub finds a higher one that came meanwhile at once (section 9)`() {
+    directory.open(4)
+    election.add(app, 0)
+    app.disconnect()
+    directory.open(5)
+    election.directoryChanged(10)  // it does not look for a hub yet
+    election.follow(.retry(4, after: 12_800), for: app, 20)
+    #expect(app.hubGeneration == 5)
+  }
+
   @Test func `a folder that was removed is made again 100 ms later, and all meet there (section 9)`() {
     election.add(app, 0)
     directory.isInPlace = false

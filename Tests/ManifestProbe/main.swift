@@ -42,7 +42,11 @@ func shown(_ value: PropertyList) -> String {
   }
 }
 
-func shown(_ error: SegueError) -> String { String(joining: "error \(error.status.rawValue) \(error.message)") }
+/// As one line, as everything that shows an error does: its message may quote a line break of a manifest.
+func shown(_ error: SegueError) -> String {
+  let message = String(decoding: Text.oneLine(error.message), as: UTF8.self)
+  return String(joining: "error \(error.status.rawValue) \(message)")
+}
 
 /// The bytes of a file, as far as a manifest may have them and a byte more.
 func bytes(of path: String) -> [UInt8] {

@@ -231,6 +231,7 @@ def test_xml_that_is_unusual_is_read(lists, place, content, expected):
             "line 1: <integer>9223372036854775808: expected an integer of 64 bits",
         ),
         (xml("<integer/>"), "line 1: <integer>: expected an integer of 64 bits"),
+        (xml("<integer>1\n\u202e2</integer>"), "line 2: <integer>1  2: expected an integer of 64 bits"),
         (
             xml("<dict><key>a</key><true/><key>a</key><true/></dict>"),
             "line 1: the key a is there twice",

@@ -23,11 +23,12 @@ enum LastError {
     record.pointee.status = status
     let bytes = UnsafeMutableRawPointer(record + 1).assumingMemoryBound(to: UInt8.self)
     var count = 0
-    for byte in error.message.utf8 where count < capacity - 1 {
-      bytes[count] = byte < 0x20 || byte == 0x7F ? 0x20 : byte  // one line, whatever it quotes
+    let message = Text.oneLine(error.message)
+    for byte in message.prefix(capacity - 1) {
+      bytes[count] = byte
       count += 1
     }
-    if error.message.utf8.count > count { count = wholeCharacters(bytes, count) }
+    if message.count > count { count = wholeCharacters(bytes, count) }
     bytes[count] = 0
     record.pointee.count = count
     return status

@@ -193,6 +193,12 @@ def test_plain_text_refuses_what_json_lacks_with_its_path() -> None:
         segue.encode_json({"a": [1, b"x"]}, PLAIN)
 
 
+def test_an_error_that_quotes_a_key_is_one_line_and_keeps_its_direction() -> None:
+    with pytest.raises(segue.UnsupportedValueError) as raised:
+        segue.encode_json({"a\nb\u2028c\u202ed\x9b": b"x"}, PLAIN)
+    assert "path /a b c d " in str(raised.value)
+
+
 def test_an_activity_takes_json_and_gives_it() -> None:
     activity = segue.Activity(None, "com.example.json")
     assert activity.user_info_json(TAGGED) is None
