@@ -22,7 +22,8 @@ TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple":
 LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
        -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --gc-sections -Xlinker --icf=all
 LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
-       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign
+       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign \
+       -Xlinker $(CURDIR)/Sources/SegueABI/discard.ld
 EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
        -Xswiftc -warnings-as-errors
 

@@ -66,7 +66,7 @@ let package = Package(
       imports: [
         "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime",
       ],
-      exclude: ["exports.map"]),
+      exclude: ["discard.ld", "exports.map"]),
     // For tests and benchmarks of the store, in both modes.
     .executableTarget(
       name: "StoreProbe", dependencies: ["SegueStore", "SegueModel", "CLinux", "CSQLite"], path: "Tests/StoreProbe",

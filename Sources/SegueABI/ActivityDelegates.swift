@@ -11,6 +11,20 @@ extension HandleKind where Object == PendingSave {
   static var save: Self { Self(.save) }
 }
 
+extension HandleTable {
+  /// Calls the function of a delegate or a responder that updates an activity before it is sent.
+  func call(
+    _ willSave: segue_will_save_function?, _ context: UnsafeMutableRawPointer?, _ activity: LiveActivity,
+    _ save: PendingSave
+  ) -> Reply {
+    guard let willSave else { return .yes }
+    let reply = lend(activity, .activity) { activity in
+      lend(save, .save) { save in willSave(context, activity, save) }
+    }
+    return reply.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .yes
+  }
+}
+
 /// A delegate whose callbacks are the host's functions.
 final class HostActivityDelegate: ActivityDelegate {
   private var context: Context?
@@ -28,12 +42,7 @@ final class HostActivityDelegate: ActivityDelegate {
   override var answersWillSave: Bool { onWillSave != nil }
 
   override func willSave(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
-    guard let onWillSave else { return .yes }
-    let context = self.context?.pointer
-    let reply = handles.lend(activity, .activity) { activity in
-      handles.lend(save, .save) { save in onWillSave(context, activity, save) }
-    }
-    return reply.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .yes
+    handles.call(onWillSave, context?.pointer, activity, save)
   }
 
   override func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {

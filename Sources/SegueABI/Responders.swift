@@ -27,12 +27,7 @@ final class HostResponder: LiveResponder {
   override var updates: Bool { onUpdate != nil }
 
   override func update(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
-    guard let onUpdate else { return .yes }
-    let context = self.context?.pointer
-    let reply = handles.lend(activity, .activity) { activity in
-      handles.lend(save, .save) { save in onUpdate(context, activity, save) }
-    }
-    return reply.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .yes
+    handles.call(onUpdate, context?.pointer, activity, save)
   }
 
   override func restore(_ activity: LiveActivity) -> Bool {

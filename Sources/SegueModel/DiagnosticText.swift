@@ -19,14 +19,15 @@ public struct DiagnosticText: Sendable, ExpressibleByStringInterpolation {
   @inline(never)
   public init(of string: String) {
     pieces = Pieces()
-    pieces.text = string
+    pieces.appendInterpolation(string)
   }
 
-  public var string: String { pieces.text }
+  public var string: String { String(decoding: pieces.bytes, as: UTF8.self) }
 
   // Unchecked: the text changes only while its literal is evaluated, by the thread that evaluates it.
   public final class Pieces: StringInterpolationProtocol, @unchecked Sendable {
-    fileprivate var text = ""
+    // UTF-8: appending to a String would bring all of its indices along, of UTF-16 and of characters.
+    fileprivate var bytes: [UInt8] = []
 
     @inline(never)
     init() {}
@@ -42,11 +43,11 @@ public struct DiagnosticText: Sendable, ExpressibleByStringInterpolation {
 
     @inline(never)
     private func append(_ start: UnsafePointer<UInt8>, _ count: Int) {
-      text += String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+      bytes.append(bytes: UnsafeRawBufferPointer(start: start, count: count))
     }
 
     @inline(never)
-    public func appendInterpolation(_ string: String) { text += string }
+    public func appendInterpolation(_ string: String) { Text.withBytes(string) { bytes.append(bytes: $0) } }
 
     @inline(never)
     public func appendInterpolation(_ word: StaticString) { append(word.utf8Start, word.utf8CodeUnitCount) }
@@ -55,10 +56,10 @@ public struct DiagnosticText: Sendable, ExpressibleByStringInterpolation {
     public func appendInterpolation(_ text: DiagnosticText) { appendInterpolation(text.string) }
 
     @inline(never)
-    public func appendInterpolation(_ number: Int64) { text += String(number) }
+    public func appendInterpolation(_ number: Int64) { appendInterpolation(String(number)) }
 
     @inline(never)
-    public func appendInterpolation(_ number: UInt64) { text += String(number) }
+    public func appendInterpolation(_ number: UInt64) { appendInterpolation(String(number)) }
 
     @inline(__always)
     public func appendInterpolation(_ number: Int) { appendInterpolation(Int64(number)) }

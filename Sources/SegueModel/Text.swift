@@ -47,6 +47,14 @@ public enum Text {
     }
   }
 
+  /// The number of bytes of the longest start of a text that has at most `limit` bytes, and ends with a character.
+  public static func wholeCharacters(_ bytes: UnsafeRawBufferPointer, atMost limit: Int) -> Int {
+    guard bytes.count > limit else { return bytes.count }
+    var end = limit
+    while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+    return end
+  }
+
   /// The bytes of a text as one line: each control character, line separator and change of direction becomes a blank.
   /// So text of another app can look neither like lines of the library nor like terminal commands.
   public static func oneLine(_ text: String) -> [UInt8] {

@@ -17,6 +17,8 @@ enum UserInfoSize {
   }
 
   private static func abbreviated(_ text: String) -> String {
-    text.utf8.count <= 64 ? text : String(joining: "\(String(text.prefix(60)))…")
+    guard text.utf8.count > 64 else { return text }
+    let start = Text.withBytes(text) { String(decoding: $0.prefix(Text.wholeCharacters($0, atMost: 60)), as: UTF8.self) }
+    return String(joining: "\(start)…")
   }
 }

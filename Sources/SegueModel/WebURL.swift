@@ -15,14 +15,25 @@ enum WebURL {
 
   /// Whether there is a host between `//` and the path, apart from a user and a port.
   private static func hasHost(_ url: AbsoluteURL) -> Bool {
-    let rest = url.text.utf8.dropFirst(url.scheme.count + 1)
-    guard rest.starts(with: "//".utf8) else { return false }
-    let authority = rest.dropFirst(2).prefix {
-      $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+    Text.withBytes(url.text) { text in
+      var start = url.schemeCount + 1
+      guard text.count >= start + 2, text[start] == UInt8(ascii: "/"), text[start + 1] == UInt8(ascii: "/") else {
+        return false
+      }
+      start += 2
+      for end in start..<text.count {
+        switch text[end] {
+        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return hasHost(text[start..<end])
+        case UInt8(ascii: "@"): start = end + 1
+        default: break
+        }
+      }
+      return hasHost(text[start...])
     }
-    let afterUser =
-      authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] } ?? authority
-    guard let first = afterUser.first else { return false }
-    return first != UInt8(ascii: ":")
+  }
+
+  /// - Parameter address: what follows the user.
+  private static func hasHost(_ address: Slice<UnsafeRawBufferPointer>) -> Bool {
+    address.first.map { $0 != UInt8(ascii: ":") } ?? false
   }
 }

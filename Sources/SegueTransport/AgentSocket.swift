@@ -4,7 +4,7 @@ import SegueModel
 /// The second socket of the agent, as others see it (docs/agent.md).
 public enum AgentSocket {
   /// The folder of the socket: sandboxes that are given the runtime folder do not share it.
-  public static func folder(beside runtime: String) -> String { runtime + "-agent" }
+  public static func folder(beside runtime: String) -> String { String(joining: "\(runtime)-agent") }
 
   /// Connects without waiting. Throws CONNECTION_UNAVAILABLE if no agent runs, BUSY if too many others connect.
   public static func connect(beside runtime: String) throws(SegueError) -> Int32 {

@@ -10,7 +10,7 @@ public enum ListeningSocket {
   public static func make(_ name: String, in folder: Int32, _ path: String) throws(SegueError) -> Int32 {
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("socket") }
-    let temporary = "\(name).\(getpid())"
+    let temporary = String(joining: "\(name).\(getpid())")
     unlinkat(folder, temporary, 0)
     guard linux_bind(socket, address(temporary, in: folder)) == 0, fchmodat(folder, temporary, 0o600, 0) == 0,
       listen(socket, 4096) == 0, renameat(folder, temporary, folder, name) == 0

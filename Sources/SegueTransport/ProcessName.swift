@@ -1,10 +1,11 @@
 import CLinux
+import SegueModel
 
 /// The name of a process, for people.
 public enum ProcessName {
   /// The name that the system has for a process of this machine; "unknown" if it is not visible here.
   public static func of(_ process: Int32) -> String {
-    let fd = linux_openat(AT_FDCWD, "/proc/\(process)/comm", O_RDONLY | O_CLOEXEC, 0)
+    let fd = linux_openat(AT_FDCWD, String(joining: "/proc/\(process)/comm"), O_RDONLY | O_CLOEXEC, 0)
     guard process > 0, fd >= 0 else { return "unknown" }
     defer { _ = close(fd) }
     // The kernel cuts names at 15 bytes.

@@ -253,26 +253,30 @@ public final class RuntimeFolder {
   }
 
   /// N of `hub.N`.
-  static func generation(of name: String) -> UInt64? {
-    guard name.utf8.starts(with: "hub.".utf8) else { return nil }
-    return number(name.utf8.dropFirst(4))
-  }
+  static func generation(of name: String) -> UInt64? { number(of: name, before: "") }
 
   /// N of `hub.N.lock`.
-  static func generation(ofLock name: String) -> UInt64? {
-    guard name.utf8.starts(with: "hub.".utf8), name.utf8.count > 9 else { return nil }
-    guard name.utf8.suffix(5).elementsEqual(".lock".utf8) else { return nil }
-    return number(name.utf8.dropFirst(4).dropLast(5))
+  static func generation(ofLock name: String) -> UInt64? { number(of: name, before: ".lock") }
+
+  private static func number(of name: String, before end: StaticString) -> UInt64? {
+    let start: StaticString = "hub."
+    return Text.withBytes(name) { name in
+      let digits = name.count - start.utf8CodeUnitCount - end.utf8CodeUnitCount
+      guard (1...18).contains(digits), has(name, start, at: 0), has(name, end, at: name.count - end.utf8CodeUnitCount)
+      else { return nil }
+      var number: UInt64 = 0
+      for index in 0..<digits {
+        let digit = name[start.utf8CodeUnitCount + index]
+        guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+        number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
+      }
+      return number
+    }
   }
 
-  private static func number(_ digits: Substring.UTF8View) -> UInt64? {
-    guard !digits.isEmpty, digits.count <= 18 else { return nil }
-    var number: UInt64 = 0
-    for digit in digits {
-      guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
-      number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
-    }
-    return number
+  private static func has(_ name: UnsafeRawBufferPointer, _ part: StaticString, at start: Int) -> Bool {
+    for index in 0..<part.utf8CodeUnitCount where name[start + index] != part.utf8Start[index] { return false }
+    return true
   }
 
   // MARK: The folder itself

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import cbor2
 import pytest
+import wire
 from participants import Participant, participant
 from programs import Program, programs
 from project import ROOT, build
@@ -71,3 +75,25 @@ def agent(begin: Callable[..., Program]) -> Callable[..., Program]:
         return program
 
     return ready
+
+
+@pytest.fixture
+def control(folder: Path) -> Iterator[Path]:
+    """The path of the agent's second socket, in the folder beside the runtime folder."""
+    beside = Path(f"{folder}-agent")
+    yield beside / "control"
+    shutil.rmtree(beside, ignore_errors=True)
+
+
+@pytest.fixture
+def ask(control: Path) -> Callable[..., Any]:
+    """ask("search", query=""): the value of the answer; a pair of status and message if it is an error."""
+
+    def answer(what: str, **more: object) -> Any:
+        peer = wire.Connection.to(control)
+        peer.send_message("ask", 1, cbor2.dumps({"ask": what, **more}, canonical=True))
+        name, (number, status, message, value) = peer.next_message()
+        assert (name, number) == ("answer", 1)
+        return cbor2.loads(value) if status == 0 else (status, message)
+
+    return answer

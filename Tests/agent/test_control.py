@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,14 +17,6 @@ import cbor2
 import pytest
 import wire
 from inbox import output
-
-
-@pytest.fixture
-def control(folder):
-    """The path of the socket, in the folder beside the runtime folder."""
-    beside = Path(f"{folder}-agent")
-    yield beside / "control"
-    shutil.rmtree(beside, ignore_errors=True)
 
 
 def connect(control, patience: float = 30):

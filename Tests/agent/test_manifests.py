@@ -13,12 +13,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import cbor2
 import pytest
 import wire
 from conftest import CARRIES
@@ -31,8 +30,8 @@ NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED = 8, 1, 10
 class Data:
     """$XDG_DATA_HOME of a test, and the agent that reads it."""
 
-    def __init__(self, path: Path, begin: Callable[..., Program], control: Path) -> None:
-        self.path, self.begin, self.control = path, begin, control
+    def __init__(self, path: Path, begin: Callable[..., Program], ask: Callable[..., Any]) -> None:
+        self.path, self.begin, self.ask = path, begin, ask
         self.apps, self.applications = path / "segue" / "apps", path / "applications"
         self.agent: Program | None = None
 
@@ -67,14 +66,6 @@ class Data:
         head = ["[Desktop Entry]", "Type=Application", f"Name={name}", f"Exec={command}"]
         (self.applications / f"{name}.desktop").write_text("\n".join([*head, *lines]) + "\n")
 
-    def ask(self, what: str, **more: Any) -> Any:
-        """The value of the answer; a pair of status and message if it is an error."""
-        peer = wire.Connection.to(self.control)
-        peer.send_message("ask", 1, cbor2.dumps({"ask": what, **more}, canonical=True))
-        name, (number, status, message, value) = peer.next_message()
-        assert (name, number) == ("answer", 1)
-        return cbor2.loads(value) if status == 0 else (status, message)
-
     def route(self, **more: Any) -> dict[str, str]:
         """Each candidate, in order, and what speaks for it or against it."""
         answer = self.ask("route", **more)
@@ -87,15 +78,8 @@ class Data:
 
 
 @pytest.fixture
-def control(folder: Path) -> Iterator[Path]:
-    beside = Path(f"{folder}-agent")
-    yield beside / "control"
-    shutil.rmtree(beside, ignore_errors=True)
-
-
-@pytest.fixture
-def data(tmp_path: Path, begin, control) -> Data:
-    return Data(tmp_path / "data", begin, control)
+def data(tmp_path: Path, begin, ask) -> Data:
+    return Data(tmp_path / "data", begin, ask)
 
 
 QUERY = {"type": TYPE, "team": "T", "bundle_identifier": "com.example.elsewhere"}

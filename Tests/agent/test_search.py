@@ -7,19 +7,16 @@ import asyncio
 import functools
 import os
 import re
-import shutil
 import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import cbor2
 import inbox
 import pytest
 import segue
-import wire
 from conftest import CARRIES
 
 TYPE = "com.example.editing"
@@ -29,27 +26,6 @@ TYPE = "com.example.editing"
 def output(folder: Path) -> Callable[..., list[str]]:
     """output("search"): what the command says, once it has ended."""
     return functools.partial(inbox.output, folder)
-
-
-@pytest.fixture
-def control(folder: Path) -> Iterator[Path]:
-    beside = Path(f"{folder}-agent")
-    yield beside / "control"
-    shutil.rmtree(beside, ignore_errors=True)
-
-
-@pytest.fixture
-def ask(control: Path) -> Callable[..., object]:
-    """ask("search", query=""): the value of the answer; a pair of status and message if it is an error."""
-
-    def answer(what: str, **more: object) -> object:
-        peer = wire.Connection.to(control)
-        peer.send_message("ask", 1, cbor2.dumps({"ask": what, **more}, canonical=True))
-        name, (number, status, message, value) = peer.next_message()
-        assert (name, number) == ("answer", 1)
-        return cbor2.loads(value) if status == 0 else (status, message)
-
-    return answer
 
 
 @pytest.fixture

@@ -22,13 +22,11 @@ enum LastError {
     guard let record = record(create: true) else { return status }
     record.pointee.status = status
     let bytes = UnsafeMutableRawPointer(record + 1).assumingMemoryBound(to: UInt8.self)
-    var count = 0
-    let message = Text.oneLine(error.message)
-    for byte in message.prefix(capacity - 1) {
-      bytes[count] = byte
-      count += 1
+    let count = Text.oneLine(error.message).withUnsafeBytes { message in
+      let count = Text.wholeCharacters(message, atMost: capacity - 1)
+      if let start = message.baseAddress { memcpy(bytes, start, count) }
+      return count
     }
-    if message.count > count { count = wholeCharacters(bytes, count) }
     bytes[count] = 0
     record.pointee.count = count
     return status
@@ -40,24 +38,13 @@ enum LastError {
     if let buffer, capacity > 0 {
       var count = 0
       if let record {
-        let bytes = UnsafeMutableRawPointer(record + 1).assumingMemoryBound(to: UInt8.self)
-        count = record.pointee.count
-        if count >= capacity { count = wholeCharacters(bytes, capacity - 1) }
-        memcpy(buffer, bytes, count)
+        let message = UnsafeRawBufferPointer(start: record + 1, count: record.pointee.count)
+        count = Text.wholeCharacters(message, atMost: capacity - 1)
+        memcpy(buffer, record + 1, count)
       }
       buffer[count] = 0
     }
     return record?.pointee.status ?? SEGUE_OK
-  }
-
-  /// At most `count` bytes, not ending inside a character. The byte after them must be readable.
-  private static func wholeCharacters(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int {
-    var end = count
-    while end > 0, end > count - 4, bytes[end - 1] & 0xC0 == 0x80 { end -= 1 }
-    guard end > 0, bytes[end - 1] >= 0xC0 else { return end == 0 ? 0 : count }
-    let lead = bytes[end - 1]
-    let length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2
-    return end - 1 + length <= count ? count : end - 1
   }
 
   private static func record(create: Bool) -> UnsafeMutablePointer<Record>? {

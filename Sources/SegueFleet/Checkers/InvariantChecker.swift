@@ -38,7 +38,7 @@ final class InvariantChecker {
   func check(_ hub: FleetHub, after steps: Int) {
     let isDue = steps % max(Self.lookInterval, hub.peerCount) == 0
     let broken = hub.engine.brokenByChange() ?? (isDue ? hub.brokenInvariant : nil)
-    if let broken { report("hub of \(hub.process.device.name)", "\(broken)") }
+    if let broken { report(String(joining: "hub of \(hub.process.device.name)"), "\(broken)") }
   }
 
   /// Checks the bound of what waits in a link.

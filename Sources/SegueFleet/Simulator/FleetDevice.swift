@@ -81,7 +81,7 @@ public final class FleetDevice {
   /// The agent of the device starts, unless it runs.
   func startAgent() {
     guard isUp, agent == nil else { return }
-    start(agent: FleetProcess("\(name)/agent", on: self, offersFrontmostOnly: false, isAgent: true))
+    start(agent: FleetProcess(String(joining: "\(name)/agent"), on: self, offersFrontmostOnly: false, isAgent: true))
   }
 
   /// Starts an agent. The device has power, and none.

@@ -1,7 +1,8 @@
 /// A URL with a scheme, checked byte for byte against the grammar `URI` of RFC 3986, appendix A, and never changed.
 public struct AbsoluteURL: Sendable {
   public let text: String
-  private let schemeCount: Int
+  /// The bytes of the text before the first colon.
+  let schemeCount: Int
 
   /// Nil unless `text` is an absolute URL.
   public init?(_ text: String) {
@@ -12,19 +13,16 @@ public struct AbsoluteURL: Sendable {
     self.schemeCount = schemeCount
   }
 
-  /// The text before the first colon, as written.
-  public var scheme: Substring.UTF8View { text.utf8.prefix(schemeCount) }
-
   /// Whether this is the scheme: schemes ignore case (RFC 3986 §3.1).
   public func hasScheme(_ name: StaticString) -> Bool {
     guard name.hasPointerRepresentation, name.utf8CodeUnitCount == schemeCount else { return false }
-    var offset = 0
-    for byte in scheme {
-      let wanted = name.utf8Start[offset]
-      guard byte == wanted || (byte ^ wanted == 0x20 && Grammar.isLetter(byte)) else { return false }
-      offset += 1
+    return Text.withBytes(text) { text in
+      for offset in 0..<schemeCount {
+        let (byte, wanted) = (text[offset], name.utf8Start[offset])
+        guard byte == wanted || (byte ^ wanted == 0x20 && Grammar.isLetter(byte)) else { return false }
+      }
+      return true
     }
-    return true
   }
 
   /// The bytes of the scheme of an absolute URL; nil if the text is not one.
