@@ -18,7 +18,9 @@ enum UserInfoSize {
 
   private static func abbreviated(_ text: String) -> String {
     guard text.utf8.count > 64 else { return text }
-    let start = Text.withBytes(text) { String(decoding: $0.prefix(Text.wholeCharacters($0, atMost: 60)), as: UTF8.self) }
+    let start = Text.withBytes(text) { bytes in
+      String(decoding: bytes.prefix(Text.wholeCharacters(bytes, atMost: 60)), as: UTF8.self)
+    }
     return String(joining: "\(start)…")
   }
 }
