@@ -27,6 +27,7 @@
  *   agent         segue-agent, a process of the user that carries the hub instead, if one runs (docs/agent.md)
  *   delegate      the callbacks of an app or of an activity
  *   responder     an object of the app, such as a window, that has an activity (section 14)
+ *   document      an open file, which has a responder (section 15)
  *   value         immutable data: what user_info holds. A value is its deterministic encoding (CBOR, RFC 8949 4.2.1)
  *
  * SHAPE. segue_status segue_<noun>_<verb>(self, inputs..., outputs...). Zero is success. Outputs are written only on
@@ -732,7 +733,8 @@ segue_status segue_activity_get_eligible(const segue_activity *activity, segue_e
  *   origin  out, owned: release with segue_value_release; NULL if this app created it; else a dictionary
  *           {"continuation_id": UUID, "activity_id": UUID, "device_name": string, "app_name": string,
  *           "bundle_identifier": string, "stale": bool,
- *           "redelivered": bool (the agent delivers it once more: R3.8)}
+ *           "redelivered": bool (the agent delivers it once more: R3.8),
+ *           "document": bool (the URL of its document came as that of a container that this app has: section 15)}
  */
 segue_status segue_activity_get_continued_from(const segue_activity *activity, segue_value **origin);
 
@@ -1964,6 +1966,121 @@ segue_status segue_app_set_main_responder(segue_app *app, segue_responder *respo
 typedef void (*segue_did_update_function)(void *context, segue_app *app, segue_activity *activity);
 /** As the functions of section 6. With it, activities without will_save are saved each time they are continued, too. */
 segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segue_did_update_function function);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 15. Documents: open files, each with a responder (R5)
+ *
+ *   origin:   segue_app_add_document_type, segue_app_add_container ... segue_document_create: it has an activity
+ *   receiver: continue says "not handled", or there is none -> open_document -> segue_continuation_complete_opening
+ *             -> the document has the continued activity -> its restore function
+ *
+ * A document is a file, or a folder, that the user has open. It HAS a responder (section 14): the next responder of the
+ * windows that show it. The library gives it an activity by itself if a document type names one for its content type
+ * and role, and if the file is inside a container (section 13), so that the other devices have it, too. user_info of
+ * that activity has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there, before will_save runs, also
+ * into an activity that you have given to the responder; documents are asked before other responders (R4.2).
+ *
+ * The library does not watch files. Tell it by segue_document_set_url where the file is now: a document that leaves all
+ * containers lets go of its activity, whose URL is removed; one that returns gets a new activity, and responders that
+ * shared the old one get that, too (R5.2). The same happens when containers are added or removed.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct segue_document segue_document;
+
+/** The key of user_info under which the URL of the activity's document stands: Apple's name. */
+#define SEGUE_DOCUMENT_URL_KEY "NSUserActivityDocumentURLKey"
+
+/** What the app does with a document: CFBundleTypeRole of its manifest. */
+typedef int32_t segue_role;
+#define SEGUE_ROLE_EDITOR 1
+#define SEGUE_ROLE_VIEWER 2
+
+/**
+ * Names the type of the activities that documents of a content type get, before segue_app_open only (else
+ * INVALID_STATE). The activity type counts as declared (segue_app_add_activity_type), but is not the one of an activity
+ * created without a type. Several content types may name one.
+ *   content_type   copied: a MIME type or an identifier, compared byte by byte; 1...255 bytes
+ *   activity_type  copied: 1...255 bytes
+ * Errors: INVALID_ARGUMENT; LIMIT_EXCEEDED (an app has 256 document types).
+ */
+segue_status segue_app_add_document_type(segue_app *app, const char *content_type, size_t content_type_length,
+                                         segue_role role, const char *activity_type, size_t activity_type_length);
+
+/**
+ * Tells that a file is open. Keep the document as long as it is.
+ *   app           borrowed: open
+ *   url           copied: of the file, file:///..., at most 8 KiB; with any other scheme: INVALID_URL
+ *   content_type  copied: 1...255 bytes
+ *   update        may be NULL: as in segue_responder_create
+ *   restore       may be NULL: as there; without it, a document that was opened counts as restored
+ *   context       retained until destroy
+ *   document      out, required, owned: release with segue_document_release, which closes it
+ * Errors: INVALID_ARGUMENT, INVALID_URL, LIMIT_EXCEEDED; INVALID_STATE (the app is not open), INVALIDATED (it is
+ * closed).
+ */
+segue_status segue_document_create(segue_app *app, const char *url, size_t url_length, const char *content_type,
+                                   size_t content_type_length, segue_role role, segue_will_save_function update,
+                                   segue_restore_state_function restore, void *context, segue_destroy destroy,
+                                   segue_document **document);
+/**
+ * Closes the document: its activity is invalidated, also if other responders have it, and its functions never run
+ * again. A second call succeeds and has no effect.
+ */
+segue_status segue_document_close(segue_document *document);
+/** Takes your count and closes the document; NULL is fine. */
+segue_status segue_document_release(segue_document *document);
+/**
+ * Gets the document's responder, for chains, and to read or share its activity. It ends with the document.
+ *   responder  out, required, owned: release with segue_responder_release
+ */
+segue_status segue_document_get_responder(const segue_document *document, segue_responder **responder);
+/**
+ * Tells where the file is now, after it was renamed, moved or saved under another name. The activity then needs saving.
+ *   url  copied: as in segue_document_create
+ * Errors: INVALID_URL, LIMIT_EXCEEDED; INVALIDATED (the document, or the app, is closed).
+ */
+segue_status segue_document_set_url(segue_document *document, const char *url, size_t length);
+
+/**
+ * The document has another activity than when this was last told, or when the function was set.
+ *   document             borrowed
+ *   old_activity         borrowed, or NULL if it had none; may be invalidated
+ *   new_activity         borrowed, or NULL if it has none
+ */
+typedef void (*segue_activity_changed_function)(void *context, segue_document *document, segue_activity *old_activity,
+                                                segue_activity *new_activity);
+/** Sets who is told, with the context of the document, from now on. function  may be NULL: none */
+segue_status segue_document_on_activity_changed(segue_document *document, segue_activity_changed_function function);
+
+/**
+ * Opens the document of an activity that was continued (R3.5): after continue has answered "not handled", or if there
+ * is no continue. Runs only for an activity type that segue_app_add_document_type has named, and only if the URL came
+ * as that of a container that this app has. Returns LATER, and is answered by segue_continuation_complete_opening on a
+ * retained continuation; or calls that before it returns. Without either the document counts as not opened.
+ *
+ * If it is not opened by the deadline of the continuation, is refused, or is not restored, the origin's receipt says
+ * failed. For the first two, did_fail runs if there is no continue. Otherwise opening_failed does, and the log has the
+ * error: R3.2 allows no did_fail.
+ *   url           borrowed: the file on this device; it may not be there yet (segue_activity_access_begin tells)
+ *   activity      borrowed: the document gets it
+ *   continuation  borrowed
+ */
+typedef segue_reply (*segue_open_document_function)(void *context, segue_app *app, const char *url, size_t url_length,
+                                                    segue_activity *activity, segue_continuation *continuation);
+/** As the functions of section 6. */
+segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, segue_open_document_function function);
+/** As did_fail, after continue has answered "not handled" and the document was not opened. */
+segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
+/**
+ * Answers open_document, inside of it or later, from any thread: the document gets the continued activity in place of
+ * the one that it has, as do responders that share that; then its restore function runs, and counts for the outcome.
+ *   document  borrowed, may be NULL: it cannot be opened; else one made for the URL, or one that was open
+ *   reason    copied, may be NULL: why not, for did_fail and the receipt; at most 255 bytes
+ * Errors: INVALID_STATE (before open_document; answered before); REMOTE_APPLICATION_TIMED_OUT (too late: the document
+ * stays as it is); INVALID_ARGUMENT (another app's document); INVALIDATED (the document, or the app, is closed).
+ */
+segue_status segue_continuation_complete_opening(segue_continuation *continuation, segue_document *document,
+                                                 const char *reason, size_t reason_length);
 
 #ifdef __cplusplus
 }

@@ -150,6 +150,7 @@ public func segue_activity_get_continued_from(
       (key: .string("bundle_identifier"), value: .string(from.offer.bundleIdentifier)),
       (key: .string("stale"), value: .bool(from.isStale)),
       (key: .string("redelivered"), value: .bool(from.isRedelivered)),
+      (key: .string("document"), value: .bool(from.documentURL != nil)),
     ])
     try handles.give(dictionary, to: out)
   }

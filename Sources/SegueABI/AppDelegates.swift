@@ -11,6 +11,15 @@ extension HandleKind where Object == Box<SegueError> {
   static var error: Self { Self(.error) }
 }
 
+/// A count of the handle of an activity.
+private final class ActivityCount {
+  private let pointer: OpaquePointer?
+
+  init(_ activity: LiveActivity) { pointer = (try? handles.make(activity, .activity)) ?? nil }
+
+  deinit { _ = handles.release(pointer, .activity) }
+}
+
 /// A delegate whose callbacks are the host's functions.
 final class HostAppDelegate: AppDelegate {
   private var context: Context?
@@ -20,6 +29,8 @@ final class HostAppDelegate: AppDelegate {
   fileprivate var onContinue: segue_continue_function?
   fileprivate var onDidFail: segue_did_fail_function?
   fileprivate var onDidUpdate: segue_did_update_function?
+  fileprivate var onOpenDocument: segue_open_document_function?
+  fileprivate var onOpeningFailed: segue_did_fail_function?
 
   init(_ context: Context) { self.context = context }
 
@@ -58,6 +69,8 @@ final class HostAppDelegate: AppDelegate {
   override func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? {
     guard let onContinue else { return nil }
     let context = self.context?.pointer
+    // Otherwise it would end here if the host does not retain it.
+    if opensDocuments, app.mayOpenDocument(of: activity) { continuation.hold(ActivityCount(activity)) }
     let reply = handles.lend(app, .app) { app in
       handles.lend(activity, .activity) { activity in
         handles.lend(continuation, .continuation) { continuation in
@@ -79,17 +92,46 @@ final class HostAppDelegate: AppDelegate {
     return true
   }
 
+  override var opensDocuments: Bool { onOpenDocument != nil }
+
+  override func openDocument(
+    _ app: App, _ url: String, _ activity: LiveActivity, _ continuation: Continuation
+  ) -> Reply {
+    guard let onOpenDocument else { return .no }
+    let context = self.context?.pointer
+    continuation.hold(ActivityCount(activity))
+    let reply = handles.lend(app, .app) { app in
+      handles.lend(activity, .activity) { activity in
+        handles.lend(continuation, .continuation) { continuation in
+          withText(url) { url, length in onOpenDocument(context, app, url, length, activity, continuation) }
+        }
+      }
+    }
+    return reply.flatMap { $0 }.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .no
+  }
+
+  override func openingFailed(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) {
+    tell(onOpeningFailed, app, type, error, continuation)
+  }
+
   override func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
-    guard let onDidFail else { return false }
+    tell(onDidFail, app, type, error, continuation)
+    return onDidFail != nil
+  }
+
+  private func tell(
+    _ function: segue_did_fail_function?, _ app: App, _ type: String, _ error: Box<SegueError>,
+    _ continuation: Continuation
+  ) {
+    guard let function else { return }
     let context = self.context?.pointer
     _ = handles.lend(app, .app) { app in
       handles.lend(error, .error) { error in
         handles.lend(continuation, .continuation) { continuation in
-          withText(type) { type, length in onDidFail(context, app, type, length, error, continuation) }
+          withText(type) { type, length in function(context, app, type, length, error, continuation) }
         }
       }
     }
-    return true
   }
 
   /// Lends a text to a callback, with a NUL after it.
@@ -160,6 +202,20 @@ public func segue_app_delegate_on_did_fail(
   _ delegate: OpaquePointer?, _ function: segue_did_fail_function?
 ) -> segue_status {
   configure(delegate) { $0.onDidFail = function }
+}
+
+@_cdecl("segue_app_delegate_on_open_document") @implementation
+public func segue_app_delegate_on_open_document(
+  _ delegate: OpaquePointer?, _ function: segue_open_document_function?
+) -> segue_status {
+  configure(delegate) { $0.onOpenDocument = function }
+}
+
+@_cdecl("segue_app_delegate_on_opening_failed") @implementation
+public func segue_app_delegate_on_opening_failed(
+  _ delegate: OpaquePointer?, _ function: segue_did_fail_function?
+) -> segue_status {
+  configure(delegate) { $0.onOpeningFailed = function }
 }
 
 @_cdecl("segue_app_delegate_release") @implementation

@@ -78,6 +78,18 @@ public func segue_continuation_complete(_ continuation: OpaquePointer?, _ handle
   }
 }
 
+@_cdecl("segue_continuation_complete_opening") @implementation
+public func segue_continuation_complete_opening(
+  _ continuation: OpaquePointer?, _ document: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    let reason = try Arguments.optionalText(reason, length, "reason", atMost: Limits.identifier)
+    try handles.use(optional: document, .document) { (document) throws(SegueError) in
+      try continuation.completeOpening(document, reason)
+    }
+  }
+}
+
 @_cdecl("segue_continuation_get_id") @implementation
 public func segue_continuation_get_id(
   _ continuation: OpaquePointer?, _ id: UnsafeMutablePointer<UInt8>?

@@ -11,7 +11,7 @@ extension HandleKind where Object == HostResponder {
 final class HostResponder: LiveResponder {
   private let onUpdate: segue_will_save_function?
   fileprivate let onRestore: segue_restore_state_function?
-  private var context: Context?
+  private(set) var context: Context?
 
   init(
     of app: App, _ onUpdate: segue_will_save_function?, _ onRestore: segue_restore_state_function?, _ context: Context
@@ -29,6 +29,8 @@ final class HostResponder: LiveResponder {
   override func update(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
     handles.call(onUpdate, context?.pointer, activity, save)
   }
+
+  override var restores: Bool { onRestore != nil }
 
   override func restore(_ activity: LiveActivity) -> Bool {
     guard let onRestore else { return false }

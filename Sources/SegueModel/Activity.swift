@@ -31,9 +31,6 @@ public struct Activity: Sendable {
   /// and a change of it needs no saving.
   public var keepsOffering = false
 
-  /// The key of `userInfo` under which the URL of the activity's document stands (R5.2).
-  public static let documentURLKey: StaticString = "NSUserActivityDocumentURLKey"
-
   public struct Eligibility: OptionSet, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -56,16 +56,16 @@ public struct ContinuedFrom: Sendable {
   public let isStale: Bool
   /// Whether the agent has delivered it before, so that the app may have restored it already (R3.8).
   public let isRedelivered: Bool
-  /// Whether the URL of the activity's document came as container + path, and the app has that container (R3.5).
-  public let hasDocument: Bool
+  /// The URL of the activity's document, if it came as container + path, and the app has that container (R3.5).
+  public let documentURL: String?
 
   public init(
-    continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool = false, hasDocument: Bool = false
+    continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool = false, documentURL: String? = nil
   ) {
     self.continuation = continuation
     self.offer = offer
     self.isStale = isStale
     self.isRedelivered = isRedelivered
-    self.hasDocument = hasDocument
+    self.documentURL = documentURL
   }
 }

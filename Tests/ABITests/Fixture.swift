@@ -11,7 +11,7 @@ final class Fixture {
   /// Bytes for one output: more than any of them needs.
   private static let room = 64
   /// Parameters that a function has at most.
-  private static let most = 10
+  private static let most = 11
   /// Stands where nothing was written.
   private static let untouched: UInt8 = 0xA5
   /// A place for each output, by the position of its parameter.
@@ -147,7 +147,9 @@ final class Fixture {
   }
 
   private func goodText(_ parameter: SignatureTable.Parameter, _ function: SignatureTable.Function) -> String {
-    parameter.name == "url" ? "https://example.com/" : parameter.name == "folder" ? "/nowhere" : "com.example.text"
+    if function.name.hasPrefix("segue_document"), parameter.name == "url" { return "file:///a" }
+    if parameter.name == "folder" { return "/nowhere" }
+    return parameter.name == "url" ? "https://example.com/" : "com.example.text"
   }
 
   /// A callback of that type that does nothing and answers 0.

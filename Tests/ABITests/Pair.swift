@@ -49,6 +49,7 @@ final class Pair {
   static let given: Set = [
     "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
     "segue_stream", "segue_request", "segue_transfer", "segue_link", "segue_access", "segue_responder",
+    "segue_document",
   ]
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
@@ -232,6 +233,13 @@ final class Pair {
       "segue_app_link", .handle(receiver), .int(ends[0]), .int(0), .null, .null, .null)
     handles["segue_responder"] = try made(
       "segue_responder_create", .handle(receiver), .null, .pointer(restore.code), .null, .null)
+    handles["segue_document"] = try with("file:///a") { url in
+      try with("text/plain") { type in
+        try made(
+          "segue_document_create", .handle(receiver), url, .int(-1), type, .int(-1), .int(1), .null,
+          .pointer(restore.code), .null, .null)
+      }
+    }
   }
 
   /// An open folder: its own, which is a container of the origin.

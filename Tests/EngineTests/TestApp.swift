@@ -52,6 +52,8 @@ final class TestApp: FleetProgram, AppEngineOwner {
   private(set) var pendingSaves: [UInt64] = []
   /// Whom the saves were to ask, by their numbers; nil: the save was given up.
   private(set) var plans: [[UInt64]?] = []
+  /// The URLs of documents that they put back.
+  private(set) var documentURLs: [String?] = []
 
   var isBacklogged = false
 
@@ -120,7 +122,11 @@ final class TestApp: FleetProgram, AppEngineOwner {
       events.append("\(event) \(offer.description.title ?? offer.description.type)")
     case .willSave(_, let save):
       events.append("will_save")
-      perform { engine, _ in plans.append(engine.saveBegan(save)?.responders.map { $0.number }) }
+      perform { engine, _ in
+        let plan = engine.saveBegan(save)
+        plans.append(plan?.responders.map { $0.number })
+        documentURLs.append(plan?.documentURL)
+      }
       onSave(self)
       if answersSaves { perform { $0.saved(save, $1) } } else { pendingSaves.append(save) }
     case .leftAlone(let id):
@@ -130,6 +136,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
         events.append("left alone")
         activities[id] = nil
       }
+    case .documentChanged(let number): events.append("document \(number) changed")
     case .wasContinued: events.append("was_continued")
     case .continuationEnded(_, let receipt):
       events.append("ended \(receipt.outcome)")
@@ -164,6 +171,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
       activities[state.activity]?.replace(with: state.state)
       perform { $0.answer(id, handled: true, restored: true, $1) }
     case .didFail(_, let error): events.append("did_fail \(error.status)")
+    case .openingFailed(_, let error): events.append("opening failed \(error.status)")
     case nil: break
     }
   }

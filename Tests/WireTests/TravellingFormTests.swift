@@ -54,8 +54,8 @@ import Testing
 
   private func hasDocument(_ document: [UInt8], _ containers: Containers) throws -> Bool {
     let references = ReferenceReader(containers)
-    return references.hasDocument(
-      of: try ActivityDocument.decode(document, references, userInfoLimit: 10_000))
+    let activity = try ActivityDocument.decode(document, references, userInfoLimit: 10_000)
+    return references.documentURL(of: activity) != nil
   }
 
   private static let tag = "da53656775"

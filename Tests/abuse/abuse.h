@@ -71,7 +71,7 @@ extern const int handle_count;
 
 /* One call --------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_PARAMETERS = 10, ROOM = 64, MOST_OFFERS = 64, BUFFER = 4096, UNTOUCHED = 0xA5 };
+enum { MOST_PARAMETERS = 11, ROOM = 64, MOST_OFFERS = 64, BUFFER = 4096, UNTOUCHED = 0xA5 };
 
 struct call {
   const struct function *function;
@@ -144,6 +144,10 @@ void abuse_request_function(void *context, segue_activity *activity, segue_reque
                             size_t length);
 void abuse_response_function(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
                              const segue_error *error);
+segue_reply abuse_open_document_function(void *context, segue_app *app, const char *url, size_t length,
+                                         segue_activity *activity, segue_continuation *continuation);
+void abuse_activity_changed_function(void *context, segue_document *document, segue_activity *old_activity,
+                                     segue_activity *new_activity);
 void abuse_did_resume_back_function(void *context, segue_activity *activity, bool stale);
 void abuse_resume_back_function(void *context, segue_activity *activity, bool stale, const segue_error *error);
 void abuse_progress_function(void *context, segue_activity *activity, uint64_t received, uint64_t total);

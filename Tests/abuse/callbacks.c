@@ -29,13 +29,15 @@ enum {
   DID_RESUME_BACK,
   RESUME_BACK,
   DID_UPDATE,
-  DELETION
+  DELETION,
+  OPEN_DOCUMENT,
+  ACTIVITY_CHANGED
 };
 const char *const callback_names[] = {
-    "will_save",       "receipt",       "explain",       "offer",    "connection", "will_continue",
-    "continue",        "did_fail",      "restore_state", "link",     "log",        "did_receive_stream",
-    "stream",          "stream_result", "request",       "response", "progress",   "fetched",
-    "did_resume_back", "resume_back",   "did_update",    "deletion"};
+    "will_save",       "receipt",       "explain",       "offer",    "connection",    "will_continue",
+    "continue",        "did_fail",      "restore_state", "link",     "log",           "did_receive_stream",
+    "stream",          "stream_result", "request",       "response", "progress",      "fetched",
+    "did_resume_back", "resume_back",   "did_update",    "deletion", "open_document", "activity_changed"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -145,6 +147,36 @@ void abuse_explain_function(void *context, segue_app *app, const segue_value *re
     return;
   lent("segue_app", app);
   lent("segue_value", reasons);
+  calls_inside();
+}
+
+segue_reply abuse_open_document_function(void *context, segue_app *app, const char *url, size_t length,
+                                         segue_activity *activity, segue_continuation *continuation) {
+  if (!begin(OPEN_DOCUMENT, context))
+    return SEGUE_REPLY_NO;
+  if (strncmp(url, "file:", 5) != 0 || strlen(url) > length)
+    fail("open_document: no URL of a file, or no NUL behind it", "");
+  lent("segue_app", app);
+  lent("segue_activity", activity);
+  lent("segue_continuation", continuation);
+  segue_document *document = (segue_document *)(uintptr_t)pool_look(handle_type("segue_document"));
+  if (draw(2))
+    segue_continuation_complete_opening(continuation, draw(4) ? document : NULL, NULL, 0);
+  calls_inside();
+  return draw(16) == 0 ? (segue_reply)draw_word() : (segue_reply)draw(3);
+}
+
+void abuse_activity_changed_function(void *context, segue_document *document, segue_activity *old_activity,
+                                     segue_activity *new_activity) {
+  if (!begin(ACTIVITY_CHANGED, context))
+    return;
+  if (old_activity == new_activity)
+    fail("activity_changed: it has not", "");
+  lent("segue_document", document);
+  if (old_activity)
+    lent("segue_activity", old_activity);
+  if (new_activity)
+    lent("segue_activity", new_activity);
   calls_inside();
 }
 

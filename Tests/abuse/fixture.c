@@ -20,6 +20,8 @@ static segue_app_delegate *app_delegate(void) {
   segue_app_delegate_on_continue(delegate, abuse_continue_function);
   segue_app_delegate_on_did_fail(delegate, abuse_did_fail_function);
   segue_app_delegate_on_did_update(delegate, abuse_did_update_function);
+  segue_app_delegate_on_open_document(delegate, abuse_open_document_function);
+  segue_app_delegate_on_opening_failed(delegate, abuse_did_fail_function);
   return delegate;
 }
 
@@ -51,6 +53,21 @@ static void make_responders(segue_app *app, segue_activity *activity) {
   }
 }
 
+/** A file of a folder that all apps have, and the chain leads to it. */
+static void make_document(segue_app *app) {
+  char url[4096];
+  segue_document *document = NULL;
+  segue_responder *responder = NULL;
+  snprintf(url, sizeof url, "file://%s/document", folder);
+  segue_document_create(app, url, NUL, "text/plain", NUL, SEGUE_ROLE_EDITOR, draw(2) ? abuse_will_save_function : NULL,
+                        abuse_restore_state_function, context(), abuse_destroy, &document);
+  segue_document_on_activity_changed(document, abuse_activity_changed_function);
+  segue_document_get_responder(document, &responder);
+  segue_app_set_main_responder(app, responder);
+  PUT(segue_document, document);
+  PUT(segue_responder, responder);
+}
+
 void make_fixture(void) {
   static const uint8_t bytes[4096];
   segue_app *app = NULL;
@@ -62,6 +79,8 @@ void make_fixture(void) {
   segue_app_set_team_identifier(app, "T", NUL);
   segue_app_add_activity_type(app, "com.example.editing", NUL);
   segue_app_set_runtime_folder(app, folder, NUL);
+  segue_app_add_document_type(app, "text/plain", NUL, SEGUE_ROLE_EDITOR, "com.example.editing", NUL);
+  segue_app_add_container(app, "com.example.files", NUL, folder, NUL);
   segue_app_set_delivery(app, draw(4) ? SEGUE_DELIVER_HOST : SEGUE_DELIVER_THREAD);
   segue_app_set_delegate(app, delegate);
   segue_status status = segue_app_open(app);
@@ -74,6 +93,8 @@ void make_fixture(void) {
   segue_activity_become_current(activity);
   if (draw(2))
     make_responders(app, activity);
+  if (draw(2))
+    make_document(app);
   segue_restorable_create(abuse_restore_state_function, context(), abuse_destroy, &restorable);
   PUT(segue_app_delegate, delegate);
   PUT(segue_activity_delegate, saver);

@@ -79,7 +79,10 @@ def test_the_compiler_agrees_with_constants_and_layouts_of_the_table(tmp_path):
     claims = []
     for item in TABLE["constants"]:
         name, value = item["name"], item["value"]
-        claims.append(f"{name} != {name}" if value == "nan" else f"{name} == {value}ULL")
+        if item["type"] == "string":
+            claims.append(f"sizeof {name} == {len(value) + 1} && {name}[0] == '{value[0]}'")
+        else:
+            claims.append(f"{name} != {name}" if value == "nan" else f"{name} == {value}ULL")
     for layout in TABLE["structs"]:
         claims.append(f"sizeof({layout['name']}) == {layout['size']}")
         claims.append(f"_Alignof({layout['name']}) == {layout['alignment']}")

@@ -23,6 +23,7 @@ enum HandleType: UInt8 {
   case link
   case access
   case responder
+  case document
 
   /// Whether a forked child can use objects of this type: they are memory only.
   var worksInFork: Bool {
@@ -56,6 +57,7 @@ enum HandleType: UInt8 {
     case .link: "segue_link"
     case .access: "segue_access"
     case .responder: "segue_responder"
+    case .document: "segue_document"
     }
   }
 }

@@ -5,7 +5,14 @@ extension AppEngine {
   /// Adds a responder (R4.1).
   /// - Parameter host: the host's object, which is there until `removeResponder`.
   /// - Parameter updates: whether it has `update_state`.
-  public func addResponder(_ host: AnyObject, updates: Bool) -> Responder { responders.add(host, updates: updates) }
+  /// - Parameter documentURL: if it is a document's: the URL of that (R5.1). It learns of its activities by
+  ///   `documentChanged`.
+  public func addResponder(_ host: AnyObject, updates: Bool, documentURL: String? = nil) -> Responder {
+    responders.add(host, updates: updates, documentURL: documentURL)
+  }
+
+  /// The file of a document is elsewhere now.
+  public func setDocumentURL(_ url: String, of responder: Responder) { responders.setDocumentURL(url, of: responder) }
 
   public func removeResponder(_ responder: Responder, _ now: Instant) {
     responders.remove(responder)
@@ -18,6 +25,16 @@ extension AppEngine {
     responders.set(id, of: responder)
     follow(now)
   }
+
+  /// All responders of one activity get another one (R5.2, R3.5). No effect if that was invalidated.
+  public func moveResponders(of id: Identifier, to other: Identifier, _ now: Instant) {
+    guard !isClosed else { return }
+    responders.move(id, to: other)
+    follow(now)
+  }
+
+  /// The activity of a document for which `documentChanged` was delivered; nil: it has none.
+  public func takeChange(of responder: Responder) -> Identifier? { responders.takeChange(of: responder) }
 
   /// Nil if it has none.
   public func activity(of responder: Responder) -> Identifier? { responders.activity(of: responder) }

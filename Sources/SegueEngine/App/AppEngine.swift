@@ -225,7 +225,20 @@ public final class AppEngine {
     if let replaced { current.replaced(replaced, now) }
   }
 
-  /// Ends a continuation before continue or did_fail; no effect afterwards.
+  /// The app opens the document of what it has continued, instead of an answer (R3.5). By the deadline, `answer` is
+  /// called, or `failOpening`; otherwise it has failed.
+  /// - Returns: false if it is too late.
+  public func beginOpening(_ id: Identifier) -> Bool { incoming.beginOpening(id) }
+
+  /// Whether the answer to continue is awaited, or a document.
+  public func isAwaited(_ id: Identifier) -> Bool { incoming.isAwaited(id) }
+
+  /// The document cannot be opened: `openingFailed` is delivered. No effect unless one is awaited.
+  public func failOpening(_ id: Identifier, _ error: SegueError, _ now: Instant) {
+    incoming.failOpening(id, error, now)
+  }
+
+  /// Ends a continuation before continue or did_fail, or while a document is opened; no effect afterwards.
   public func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) { incoming.cancel(id, error, now) }
 
   /// The received and total bytes of the payload (total is 0 until known); nil after the end.

@@ -15,6 +15,8 @@ public enum Delivery: Sendable {
   case willSave(activity: Identifier, save: UInt64)
   /// No responder has this managed activity any longer: call `AppEngine.decide` in its turn (R4.4).
   case leftAlone(activity: Identifier)
+  /// A document's responder has another activity: call `AppEngine.takeChange` in its turn (R5.2).
+  case documentChanged(responder: UInt64)
   case wasContinued(activity: Identifier, Receipt)
   case continuationEnded(activity: Identifier, Receipt)
   /// A callback is due in this continuation: call `AppEngine.step` in its turn.
@@ -47,6 +49,8 @@ public enum ContinuationStep: Sendable {
   /// An activity of this app has come back in this state (R3.10). Take it over, and call `AppEngine.answer`.
   case resumedBack(ResumedState)
   case didFail(type: String, SegueError)
+  /// The document of what came by `continue` was not opened (R3.5).
+  case openingFailed(type: String, SegueError)
 }
 
 /// The state in which an activity of this app has come back. A class, because an activity is large.

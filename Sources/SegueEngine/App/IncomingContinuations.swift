@@ -16,6 +16,10 @@ private final class IncomingContinuation {
     case failed(SegueError)
     /// continue runs; its answer is awaited.
     case continued
+    /// open_document runs; its answer is awaited (R3.5).
+    case opening
+    /// The document was not opened, which is to be told.
+    case unopened(SegueError)
   }
 
   enum Subject {
@@ -44,8 +48,8 @@ private final class IncomingContinuation {
   var size = 0
   var received = 0
   var isStale = false
-  /// Whether the URL of its document came as container + path (R3.5).
-  var hasDocument = false
+  /// The URL of its document, if it came as container + path (R3.5).
+  var documentURL: String?
 
   init(
     _ id: Identifier, _ continuation: Message.Continuation, _ subject: Subject, deadline: Int64,
@@ -64,16 +68,25 @@ private final class IncomingContinuation {
   /// Whether did_fail or continue has run.
   var isOver: Bool {
     switch phase {
-    case .failed, .continued: true
+    case .failed, .continued, .opening, .unopened: true
     case .announcing, .fetching, .receiving, .arrived: false
+    }
+  }
+
+  /// Whether the host is to answer it, or to open its document.
+  var isAwaited: Bool {
+    switch phase {
+    case .continued, .opening: true
+    default: false
     }
   }
 
   var nextDeadline: Int64? {
     switch phase {
-    case .failed: nil
+    case .failed, .unopened: nil
     // A late answer to a delivery still counts.
     case .continued: isDelivery ? nil : deadline
+    case .opening: deadline
     case .announcing, .fetching, .receiving, .arrived: hubBy.map { min($0, deadline) } ?? deadline
     }
   }
@@ -210,12 +223,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       case .offer(let offer):
         let from = ContinuedFrom(
           continuation: id, offer: offer, isStale: isStale, isRedelivered: continuations[index].isRedelivered ?? false,
-          hasDocument: continuations[index].hasDocument)
+          documentURL: continuations[index].documentURL)
         return .continue(activity, from)
       case .own(let id, _): return .resumedBack(ResumedState(id, activity, isStale: isStale))
       }
     case .failed(let error): return .didFail(type: continuations.remove(at: index).type, error)
-    case .announcing, .fetching, .receiving, .continued: return nil
+    case .unopened(let error): return .openingFailed(type: continuations.remove(at: index).type, error)
+    case .announcing, .fetching, .receiving, .continued, .opening: return nil
     }
   }
 
@@ -246,7 +260,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// - Returns: the activity of this app whose state has come back, if that was it.
   func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Instant) -> Identifier? {
-    guard let index = index(of: id), case .continued = continuations[index].phase else { return nil }
+    guard let index = index(of: id), continuations[index].isAwaited else { return nil }
     let own = continuations[index].own
     if !handled {
       finish(at: index, .declined, SegueError(.declined, "not handled"), now)
@@ -258,7 +272,26 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     return own
   }
 
+  /// continue was answered with "not handled", and the app opens the document (R3.5).
+  /// - Returns: false if the answer came too late.
+  func beginOpening(_ id: Identifier) -> Bool {
+    guard let index = index(of: id), case .continued = continuations[index].phase else { return false }
+    continuations[index].phase = .opening
+    return true
+  }
+
+  func isAwaited(_ id: Identifier) -> Bool { index(of: id).map { continuations[$0].isAwaited } ?? false }
+
+  /// The document is not opened, or not any more: no effect if it is.
+  func failOpening(_ id: Identifier, _ error: SegueError, _ now: Instant) {
+    guard let index = index(of: id), case .opening = continuations[index].phase else { return }
+    continuations[index].phase = .unopened(error)
+    report(continuations[index], .failed, error, now)
+    app.deliver(.continuation(continuations[index].id))
+  }
+
   func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) {
+    failOpening(id, error, now)
     guard let index = index(of: id), !continuations[index].isOver else { return }
     fail(at: index, error, report: .failed, now)
   }
@@ -332,7 +365,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       for missing in references.missing {
         app.log(.info, "\(activity.type) names files of the container \"\(missing)\", which this app lacks")
       }
-      continuations[index].hasDocument = references.hasDocument(of: activity)
+      continuations[index].documentURL = references.documentURL(of: activity)
       continuations[index].document = []
       continuations[index].phase = .arrived(activity, isStale: continuations[index].isStale)
       app.deliver(.continuation(continuations[index].id))
@@ -377,7 +410,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
         continuations[index].document = []
         continuations[index].received = 0
         continuations[index].hubBy = continuations[index].hubBy ?? now.uptime + HubConnection.reconnectTime
-      case .announcing, .arrived, .failed, .continued: break
+      case .announcing, .arrived, .failed, .continued, .opening, .unopened: break
       }
     }
   }
@@ -387,6 +420,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       if case .continued = continuations[index].phase {
         let error = SegueError(.remoteApplicationTimedOut, "the receiver's app did not answer in time")
         finish(at: index, .failed, error, now)
+      } else if case .opening = continuations[index].phase {
+        let error = SegueError(.remoteApplicationTimedOut, "open_document did not open the document in time")
+        failOpening(continuations[index].id, error, now)
       } else if continuations[index].deadline <= now.uptime {
         let error = SegueError(.remoteApplicationTimedOut, "not continued within its time")
         fail(at: index, error, report: .failed, now)

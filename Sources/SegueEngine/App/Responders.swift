@@ -7,17 +7,25 @@ public final class Responder {
   /// The host's object; valid until the responder is removed, which its owner does before it lets the object go.
   public unowned(unsafe) let host: AnyObject
   fileprivate let updates: Bool
+  /// If it is a document's: the URL of that (R5.1).
+  fileprivate var documentURL: String?
+  /// Whether `documentChanged` is delivered, and not yet taken.
+  fileprivate var hasChanged = false
   fileprivate var managed: ManagedActivity?
   fileprivate var next: Responder?
   fileprivate var isRemoved = false
   /// The last plan in whose chain it was.
   fileprivate var lastPlan: UInt64 = 0
 
-  init(_ number: UInt64, _ host: AnyObject, updates: Bool) {
+  init(_ number: UInt64, _ host: AnyObject, updates: Bool, documentURL: String?) {
     self.number = number
     self.host = host
     self.updates = updates
+    self.documentURL = documentURL
   }
+
+  /// Whether a save has something from it: its state, or the URL of its document.
+  fileprivate var contributes: Bool { updates || documentURL != nil }
 
   fileprivate var following: Responder? { next.flatMap { $0.isRemoved ? nil : $0 } }
 
@@ -34,8 +42,8 @@ private final class ManagedActivity {
   let id: Identifier
   /// In the order in which it was given to them.
   var responders: [Responder] = []
-  /// How many of them have `update_state`.
-  var updating = 0
+  /// How many of them contribute to a save.
+  var contributing = 0
   /// Whether `leftAlone` is delivered, and not yet decided (R4.4).
   var isUndecided = false
 
@@ -48,6 +56,8 @@ public struct SavePlan {
   public let isManaged: Bool
   /// The responders to ask for their state, in this order. If there are any, `user_info` is emptied first.
   public let responders: [Responder]
+  /// The URL that is put back before any of them is asked; nil: none of them is a document's.
+  public let documentURL: String?
 }
 
 /// The responders of an app: which activity each has, and the chain that decides which one is current (R4).
@@ -64,7 +74,11 @@ final class Responders: AppFeature {
 
   // MARK: For the app
 
-  func add(_ host: AnyObject, updates: Bool) -> Responder { Responder(app.takeNumber(), host, updates: updates) }
+  func add(_ host: AnyObject, updates: Bool, documentURL: String?) -> Responder {
+    Responder(app.takeNumber(), host, updates: updates, documentURL: documentURL)
+  }
+
+  func setDocumentURL(_ url: String, of responder: Responder) { responder.documentURL = url }
 
   /// Its activity is free, and chains that lead to it end there.
   func remove(_ responder: Responder) {
@@ -82,17 +96,37 @@ final class Responders: AppFeature {
     let found = find(activity) ?? ManagedActivity(activity)
     if found.responders.isEmpty, !found.isUndecided { managed.append(found) }
     found.responders.append(responder)
-    if responder.updates { found.updating += 1 }
+    if responder.contributes { found.contributing += 1 }
     responder.managed = found
+    noteChange(of: responder)
+  }
+
+  /// All responders of one activity get another (R5.2).
+  func move(_ activity: Identifier, to other: Identifier) {
+    for responder in find(activity)?.responders ?? [] { set(other, of: responder) }
   }
 
   private func detach(_ responder: Responder) {
     guard let left = responder.managed.take() else { return }
+    noteChange(of: responder)
     left.responders.removeAll { $0 === responder }
-    if responder.updates { left.updating -= 1 }
+    if responder.contributes { left.contributing -= 1 }
     guard left.responders.isEmpty, !left.isUndecided else { return }
     left.isUndecided = true
     app.deliver(.leftAlone(activity: left.id))
+  }
+
+  /// The observers of a document are told once, however often its activity changes until then (R5.2).
+  private func noteChange(of responder: Responder) {
+    guard responder.documentURL != nil, !responder.hasChanged else { return }
+    responder.hasChanged = true
+    app.deliver(.documentChanged(responder: responder.number))
+  }
+
+  /// Its document is told of the activity that it has now; nil: none.
+  func takeChange(of responder: Responder) -> Identifier? {
+    responder.hasChanged = false
+    return responder.managed?.id
   }
 
   /// Continues the chain behind it; nil ends it there (R4.3).
@@ -127,7 +161,10 @@ final class Responders: AppFeature {
   }
 
   private func release(_ gone: ManagedActivity) {
-    for responder in gone.responders { responder.managed = nil }
+    for responder in gone.responders {
+      responder.managed = nil
+      noteChange(of: responder)
+    }
     gone.responders = []
   }
 
@@ -137,8 +174,8 @@ final class Responders: AppFeature {
 
   func manages(_ activity: Identifier) -> Bool { find(activity) != nil }
 
-  /// Whether some responders have it and `update_state`.
-  func updates(_ activity: Identifier) -> Bool { (find(activity)?.updating ?? 0) > 0 }
+  /// Whether a save of it has something from responders: state, or the URL of a document.
+  func contribute(to activity: Identifier) -> Bool { (find(activity)?.contributing ?? 0) > 0 }
 
   /// Whether a responder has that activity and `update_state`.
   func updates(_ activity: Identifier, _ responder: Responder) -> Bool {
@@ -155,23 +192,33 @@ final class Responders: AppFeature {
     return nil
   }
 
-  /// Responders in the order in which they were attached; those of the main chain last, outermost first, so that the
-  /// focused one wins (R4.2).
+  /// Documents, then other responders in the order in which they were attached; those of the main chain last, outermost
+  /// first, so that the focused one wins (R4.2).
   func plan(for activity: Identifier) -> SavePlan {
-    guard let found = find(activity) else { return SavePlan(isManaged: false, responders: []) }
+    guard let found = find(activity) else { return SavePlan(isManaged: false, responders: [], documentURL: nil) }
     plans += 1
     var chain: [Responder] = []
-    var next = found.updating > 0 ? main : nil
+    var next = found.contributing > 0 ? main : nil
     while let here = next {
       here.lastPlan = plans
-      if updates(activity, here) { chain.append(here) }
+      if here.managed === found { chain.append(here) }
       next = here.following
     }
     var all: [Responder] = []
-    all.reserveCapacity(found.updating)
-    for responder in found.responders where responder.updates && responder.lastPlan != plans { all.append(responder) }
-    while let outermost = chain.popLast() { all.append(outermost) }
-    return SavePlan(isManaged: true, responders: all)
+    var documentURL: String?
+    all.reserveCapacity(found.contributing)
+    for isDocument in [true, false] {
+      for responder in found.responders
+      where responder.lastPlan != plans && (responder.documentURL != nil) == isDocument {
+        if responder.updates { all.append(responder) }
+        documentURL = responder.documentURL ?? documentURL
+      }
+    }
+    while let outermost = chain.popLast() {
+      if outermost.updates { all.append(outermost) }
+      documentURL = outermost.documentURL ?? documentURL
+    }
+    return SavePlan(isManaged: true, responders: all, documentURL: documentURL)
   }
 
   // MARK: Life cycle

@@ -92,7 +92,7 @@ final class Saves: AppFeature {
     }
     let mustSave = activity.needsSave || savesUnasked(activity, reason)
     if activity.needsSave { app.owner.setNeedsSave(false, of: id) }
-    if mustSave, responders.updates(id) || app.owner.answersWillSave(id) {
+    if mustSave, responders.contribute(to: id) || app.owner.answersWillSave(id) {
       saves.append(
         Save(
           number: nextNumber, activity: id, deadline: now.uptime + app.limits.save, waiting: reason.continuations,

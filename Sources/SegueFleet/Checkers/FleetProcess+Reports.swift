@@ -60,6 +60,7 @@ extension FleetProcess {
       }
     case .willSave: fleet.trace(name, "will_save")
     case .leftAlone: fleet.trace(name, "left alone")
+    case .documentChanged: fleet.trace(name, "document changed")
     case .wasContinued(_, let receipt):
       complain(obligations.receive(wasContinued: receipt.continuation))
       fleet.trace(name, "was_continued", text: "by \(receipt.receiver.deviceName)/\(receipt.receiver.appName)")
@@ -99,6 +100,9 @@ extension FleetProcess {
     case .didFail(let type, let error):
       fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
       complain(obligations.isResumed(id) ? obligations.answer(.resumption(id)) : obligations.end(id))
+    // After continue: it ends nothing that R3.2 counts.
+    case .openingFailed(let type, let error):
+      fleet.trace(name, "opening failed", text: "\(type): \(error.message)")
     case .resumedBack(let resumed):
       trace(resumed.isStale ? "resumed back (stale)" : "resumed back", resumed.state.type, resumed.state.title)
       complain(obligations.answer(.resumption(id)))

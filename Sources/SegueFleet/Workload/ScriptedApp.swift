@@ -315,7 +315,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
       if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
       self.isReady = isReady
     case .leftAlone(let activity): decide(activity)
-    case .explanation, .linked, .linkEnded, .log: break
+    case .documentChanged, .explanation, .linked, .linkEnded, .log: break
     }
   }
 
@@ -360,7 +360,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     case .resumedBack(let resumed):
       if let known = known(resumed.activity) { replace(known, with: resumed.state) }
       perform { $0.answer(id, handled: true, restored: true, $1) }
-    case .didFail: break
+    case .didFail, .openingFailed: break
     }
   }
 

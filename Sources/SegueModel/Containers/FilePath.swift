@@ -92,6 +92,11 @@ extension UnsafeRawBufferPointer {
   }
 }
 
+extension AbsoluteURL {
+  /// Whether this is the URL of a file, wherever that is.
+  public static func isFile(_ url: [UInt8]) -> Bool { url.withUnsafeBytes { $0.end(of: "file:", from: 0) != nil } }
+}
+
 enum FilePath {
   static let slash = UInt8(ascii: "/")
 

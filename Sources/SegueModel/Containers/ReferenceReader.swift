@@ -24,13 +24,11 @@ public final class ReferenceReader {
     return url
   }
 
-  /// Whether the URL of the document of this activity, which was read, came as a reference, and its container is here
-  /// (R3.5). Another property may have a dictionary with that key, so the URL is compared.
-  public func hasDocument(of activity: Activity) -> Bool {
-    let key = Activity.documentURLKey
-    let name = UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
-    guard !documentURL.isEmpty, let url = activity.userInfo?[utf8: name]?.url else { return false }
-    return Array(url.utf8) == documentURL
+  /// The URL of the document of this activity, which was read; nil unless it came as a reference, and its container is
+  /// here (R3.5). Another property may have a dictionary with that key, so the URL is compared.
+  public func documentURL(of activity: Activity) -> String? {
+    guard !documentURL.isEmpty, let url = activity.documentURL, Array(url.utf8) == documentURL else { return nil }
+    return url
   }
 
   /// The start of the URLs of a container that the app lacks.

@@ -47,6 +47,20 @@ extension Value {
       })
   }
 
+  /// A dictionary without the entry that has this string as its key; the same value if there is none.
+  public func removing(utf8 key: UnsafeRawBufferPointer) -> Value {
+    guard let range = rangeOfEntry(utf8: key) else { return self }
+    let head = encoding.withEncoding { Head(trusted: $0) }
+    let start = range.lowerBound - Head.size(of: UInt64(key.count)) - key.count
+    var bytes = [UInt8](repeating: 0, count: Head.size(of: UInt64(head.count - 1)))
+    bytes.withUnsafeMutableBytes { buffer in
+      if let base = buffer.baseAddress { _ = Head.write(Head.Major.map, UInt64(head.count - 1), to: base) }
+    }
+    bytes.append(bytes: encoding[head.size..<start])
+    bytes.append(bytes: encoding[range.upperBound...])
+    return Value(trusted: bytes)
+  }
+
   /// The entries of dictionaries one after the other, and where each of them is.
   private static func collect(
     _ dictionaries: [Value], _ size: Int, _ entries: inout [EntryOrder.Entry]

@@ -7,6 +7,8 @@ import SegueTransport
 enum HostTask {
   /// Objects to restore.
   case restoration(Continuation)
+  /// The document of a continuation is to be opened.
+  case opening(Continuation)
   /// Progress, or the end, of an attachment download.
   case download(AttachmentDownload)
   /// The rest of a save, one of whose steps was answered later.
@@ -49,6 +51,7 @@ extension App: AppEngineOwner {
         continuation.runRestoration()
         return true
       }
+    case .other(.opening(let continuation)): return open(continuation)
     case .other(.download(let download)): return turn(of: download)
     case .other(.save(let sequence)): return { sequence.run() }
     case .delivery(let delivery): return turn(of: delivery)
@@ -72,6 +75,7 @@ extension App: AppEngineOwner {
       }
     case .willSave(let id, let number): return save(id, number)
     case .leftAlone(let id): return leftAlone(id)
+    case .documentChanged(let responder): return documentChanged(responder)
     case .wasContinued(let id, let receipt):
       continuedActivity = activities[id]
       return tell(id) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
@@ -137,6 +141,15 @@ extension App: AppEngineOwner {
       pending.remove(id)
       let delegate = self.delegate
       return { Self.didFail(type, error, continuation, self, delegate) }
+    case .openingFailed(let type, let error):
+      pending.remove(id)
+      let delegate = self.delegate
+      return {
+        guard continuation.wasDeclined else { return Self.didFail(type, error, continuation, self, delegate) }
+        // After "not handled" there is no did_fail (R3.2).
+        _ = delegate?.call { delegate?.openingFailed(self, type: type, Box(error), continuation) }
+        return Self.didFail(type, error, continuation, self, nil)
+      }
     }
   }
 
@@ -168,7 +181,7 @@ extension App: AppEngineOwner {
         request.ended(isStale: false, error)
         return true
       }
-    case .willContinue, .continue: return Self.nothing
+    case .willContinue, .continue, .openingFailed: return Self.nothing
     }
   }
 
@@ -197,6 +210,7 @@ extension App: AppEngineOwner {
         return Self.didFail(state.type, error, continuation, self, delegate)
       }
       continuation.arrived(activity)
+      continuation.wasDeclined = delegate?.continues ?? false
       let reply = delegate?.call { delegate?.continue(self, activity, continuation) }.flatMap { $0 }
       switch reply {
       case .later?: break

@@ -8,16 +8,20 @@ extension App {
   public func addContainer(_ identifier: String, folder: String) throws(SegueError) {
     let real = try ContainerFolder.realPath(of: Container.path(of: folder))
     let container = try Container(identifier: identifier, folder: folder, realFolder: real)
-    monitor.lock()
-    defer { monitor.unlock() }
-    try containers.add(container)
+    try changeContainers { (containers) throws(SegueError) in try containers.add(container) }
+    try settleDocuments()
   }
 
   /// Throws NOT_FOUND.
   public func removeContainer(_ identifier: String) throws(SegueError) {
+    try changeContainers { (containers) throws(SegueError) in try containers.remove(identifier) }
+    try settleDocuments()
+  }
+
+  private func changeContainers(_ body: (inout Containers) throws(SegueError) -> Void) throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
-    try containers.remove(identifier)
+    try body(&containers)
   }
 
   /// For calls without the lock.

@@ -65,14 +65,20 @@ extension App {
   /// - Returns: why an answer would come too late; nil if it would count.
   func lateness(of continuation: Continuation) -> SegueError? { ifAwaited(continuation) { _, _ in } }
 
+  /// The error for an answer after the deadline.
+  static var tooLate: SegueError {
+    SegueError(
+      .remoteApplicationTimedOut, "continuation: its deadline has passed, and the origin was told that it failed")
+  }
+
   private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Instant) -> Void) -> SegueError? {
     var error: SegueError? = SegueError(.invalidated, "continuation: its app is closed")
     performIfOpen { engine, now in
       guard !engine.isClosed else { return }
-      guard engine.progress(of: continuation.id) != nil else {
-        pending.remove(continuation.id)
-        error = SegueError(
-          .remoteApplicationTimedOut, "continuation: its deadline has passed, and the origin was told that it failed")
+      guard engine.isAwaited(continuation.id) else {
+        // Otherwise a last step is due.
+        if engine.progress(of: continuation.id) == nil { pending.remove(continuation.id) }
+        error = Self.tooLate
         return
       }
       error = nil

@@ -24,6 +24,8 @@ public final class App: Handled {
   private(set) var delegate: AppDelegate?
   private var isReadyForWaiting = true
   var activities = ActivityTable()
+  /// The open documents, as they were opened: App+Documents.swift.
+  var documents: [LiveDocument] = []
   /// App+Containers.swift.
   public internal(set) var containers = Containers()
   let environment: any AppEnvironment
@@ -79,7 +81,7 @@ public final class App: Handled {
   public func firstType() throws(SegueError) -> String {
     monitor.lock()
     defer { monitor.unlock() }
-    guard let type = settings.types.first else {
+    guard let type = settings.firstType else {
       throw SegueError(.invalidArgument, "type: must be given, since the app declares none")
     }
     return type
@@ -106,7 +108,7 @@ public final class App: Handled {
 
   /// What waits at the agent comes once there is a handler for it (R3.8). Called with the lock.
   private var acceptsDeliveries: Bool {
-    isReadyForWaiting && delegate.map { $0.isAttached && $0.continues } ?? false
+    isReadyForWaiting && delegate.map { $0.isAttached && ($0.continues || $0.opensDocuments) } ?? false
   }
 
   private func tellAcceptance() {
@@ -210,10 +212,12 @@ public final class App: Handled {
     let formerly = activities.removeAll()
     let open = streams
     let undelivered = due
+    let formerDocuments = documents
     pending = PendingOperations()
     streams = [:]
     due = CallbackQueue<HostTask>()
     downloads = []
+    documents = []
     engine = nil
     state = .closed
     monitor.notifyAll()
@@ -228,7 +232,7 @@ public final class App: Handled {
         }
       }
       for activity in formerly { activity.leaveApp() }
-      withExtendedLifetime((undelivered, open)) {}
+      withExtendedLifetime((undelivered, open, formerDocuments)) {}
     }
   }
 

@@ -6,6 +6,11 @@ public struct AppSettings: Sendable {
   public private(set) var name: String
   public private(set) var team: String
   public private(set) var types: [String] = []
+  /// The type of activities that are created without one (R1.1).
+  public private(set) var firstType: String?
+  /// The document types (R5.1): their kinds, and the activity type of each.
+  private var documentKinds: [String] = []
+  private var documentActivities: [String] = []
   public var isChooser = false
   public var delivery = CallbackThread.host
   /// An absolute path; nil for that of the environment.
@@ -43,6 +48,30 @@ public struct AppSettings: Sendable {
   }
 
   public mutating func addType(_ type: String) throws(SegueError) {
+    try declare(type)
+    firstType = firstType ?? type
+  }
+
+  /// Documents of that kind get activities of that type, which counts as declared (R5.1).
+  public mutating func addDocumentType(_ kind: String, activityType: String) throws(SegueError) {
+    try Text.check(activityType, "activity_type", atMost: Limits.type)
+    guard documentKinds.count < Limits.typesPerApp else {
+      throw SegueError(.limitExceeded, "content_type: an app has \(Limits.typesPerApp) document types at most")
+    }
+    try declare(activityType)
+    documentKinds.append(kind)
+    documentActivities.append(activityType)
+  }
+
+  /// Nil if documents of that kind get no activities.
+  func activityType(ofDocument kind: String) -> String? {
+    documentKinds.firstIndex { Text.isSame($0, kind) }.map { documentActivities[$0] }
+  }
+
+  /// Whether documents get activities of that type.
+  func isOfDocuments(_ type: String) -> Bool { documentActivities.contains { Text.isSame($0, type) } }
+
+  private mutating func declare(_ type: String) throws(SegueError) {
     try Text.check(type, "type", atMost: Limits.type)
     guard !types.contains(where: { Text.isSame($0, type) }) else { return }
     let total = types.reduce(type.utf8.count) { $0 + $1.utf8.count }

@@ -24,12 +24,25 @@ public final class Continuation: Handled {
   private var handled: Bool?
   private var isAnswered = false
   private var isAppClosed = false
+  private var opening = Opening.none
+  private var held: AnyObject?
+  /// Whether continue has a handler: if its document is opened, that has declined (R3.5). Only its app uses this, on
+  /// the thread of its callbacks.
+  var wasDeclined = false
   private var lastProgress = (received: 0, total: 0)
 
   private enum Restoration {
     case none
     case waiting
     case done
+  }
+
+  /// The opening of its document (R3.5).
+  private enum Opening {
+    case none
+    /// open_document runs, or its answer is awaited.
+    case asked
+    case answered
   }
 
   init(id: Identifier, offer: Offer, app: App) {
@@ -93,7 +106,69 @@ public final class Continuation: Handled {
     if let error = answerIfDue() { throw error }
   }
 
+  /// Answers open_document: the document is open, or cannot be opened, for that reason. Throws INVALID_STATE before
+  /// open_document, or the second time; INVALID_ARGUMENT, INVALIDATED; REMOTE_APPLICATION_TIMED_OUT after the deadline.
+  public func completeOpening(_ document: LiveDocument?, _ reason: String?) throws(SegueError) {
+    if let document, document.app !== app {
+      throw SegueError(.invalidArgument, "document: is another app's document")
+    }
+    let activity = try lock.withLock { () throws(SegueError) in
+      try checkAppIsOpen()
+      guard case .asked = opening else {
+        throw SegueError(.invalidState, "continuation: there is no document to open, or it was answered already")
+      }
+      opening = .answered
+      return self.activity
+    }
+    guard let activity else { throw App.tooLate }
+    guard let document else {
+      let reason: DiagnosticText = reason.map { DiagnosticText(of: $0) } ?? "the document cannot be opened"
+      return app.failOpening(self, SegueError(.handoffFailed, reason))
+    }
+    do throws(SegueError) {
+      try app.adopt(document, activity, self)
+    } catch {
+      // The host may answer with another one.
+      lock.withLock { opening = .asked }
+      throw error
+    }
+    lock.withLock {
+      handled = true
+      isAnswered = false
+      restoration = .waiting
+      restorables = document.responder.restores ? [ResponderRestorable(document.responder)] : []
+    }
+    try app.restoreSoon(self)
+  }
+
+  /// Holds something in place of the former until the answer, or the end.
+  public func hold(_ object: AnyObject?) {
+    let former = lock.withLock {
+      defer { held = object }
+      return held
+    }
+    // The host's functions destroy contexts, so this happens without the lock.
+    withExtendedLifetime(former) {}
+  }
+
   // MARK: For its app
+
+  /// Opens its document, on the thread of the app's callbacks.
+  /// - Returns: whether a callback of the host ran.
+  func runOpening(_ delegate: AppDelegate?) -> Bool {
+    let activity = lock.withLock {
+      opening = .asked
+      return self.activity
+    }
+    var reply: Reply?
+    if let delegate, let activity, let url = activity.continuedFrom?.documentURL {
+      reply = delegate.call { delegate.openDocument(app, url, activity, self) }
+    }
+    if case .later? = reply { return true }
+    let isUnanswered = lock.withLock { if case .asked = opening { true } else { false } }
+    if isUnanswered { try? completeOpening(nil, nil) }
+    return reply != nil
+  }
 
   func beginAnnouncing() { lock.withLock { isAnnouncing = true } }
 
@@ -138,6 +213,7 @@ public final class Continuation: Handled {
     }
     // The host's functions destroy contexts, so this happens without the lock.
     withExtendedLifetime(held) {}
+    hold(nil)
   }
 
   /// Called with the lock.
@@ -155,7 +231,11 @@ public final class Continuation: Handled {
     }
     guard let handled else { return nil }
     if isWaiting { return app.lateness(of: self) }
-    defer { letGoIfDone() }
+    if !handled, let activity = lock.withLock({ activity }), app.beginOpening(self, activity) { return nil }
+    defer {
+      letGoIfDone()
+      hold(nil)
+    }
     return app.answer(self, handled: handled, restored: isRestored)
   }
 

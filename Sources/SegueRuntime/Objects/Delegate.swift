@@ -89,6 +89,12 @@ open class AppDelegate: Delegate {
   open var continues: Bool { false }
   open func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? { nil }
   open func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? { nil }
+  /// Whether `openDocument` does anything.
+  open var opensDocuments: Bool { false }
+  open func openDocument(_ app: App, _ url: String, _ activity: LiveActivity, _ continuation: Continuation) -> Reply {
+    .no
+  }
+  open func openingFailed(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) {}
   open func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool { false }
   /// Whether `didUpdate` does anything.
   open var answersDidUpdate: Bool { false }

@@ -94,6 +94,8 @@ public final class LiveActivity: Handled {
     saving?.draft?.set(former)
   }
 
+  public var type: String { lock.withLock { state.type } }
+
   /// By itself, because `read` copies the whole activity.
   public var needsSave: Bool { lock.withLock { state.needsSave } }
 
@@ -262,12 +264,14 @@ public final class LiveActivity: Handled {
   }
 
   /// Callbacks of a save are about to run on this thread; an unanswered earlier save no longer counts. A managed
-  /// activity is filled apart: from nothing, if responders fill it (R4.2).
+  /// activity is filled apart: from nothing, if responders fill it, and the URL of its document (R4.2).
   func beginSaving(_ number: UInt64, _ plan: SavePlan) {
+    let document = plan.documentURL.flatMap { try? Activity.documentEntry($0) }
     lock.withLock {
       saving = Saving(number: number, thread: pthread_self())
       guard plan.isManaged else { return }
       saving?.draft = UserInfoDraft(plan.responders.isEmpty ? state.userInfo : .emptyDictionary)
+      if let document { try? saving?.draft?.add(document, limit: Limits.value) }
     }
   }
 

@@ -7,6 +7,8 @@ open class LiveResponder: Delegate {
   public let app: App
   /// Its place in the app's engine, from `App.add` on.
   var place: Responder?
+  /// Whether it ends with its document, and not with its last handle.
+  var isOfDocument = false
 
   public init(of app: App) { self.app = app }
 
@@ -14,11 +16,15 @@ open class LiveResponder: Delegate {
   open var updates: Bool { false }
   /// Writes its state into the activity (R4.2).
   open func update(_ activity: LiveActivity, _ save: PendingSave) -> Reply { .yes }
+  /// Whether `restore` does anything.
+  open var restores: Bool { false }
   /// Restores it from a continued activity. True if it is restored.
   open func restore(_ activity: LiveActivity) -> Bool { false }
 
+  public final override func lastHandleReleased() { if !isOfDocument { end() } }
+
   /// Its callbacks never run again, and its activity is free.
-  public final override func lastHandleReleased() {
+  final func end() {
     super.lastHandleReleased()
     app.remove(self)
   }

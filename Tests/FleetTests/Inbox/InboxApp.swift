@@ -43,7 +43,7 @@ final class InboxApp: ScriptedApp {
     if case .step(let step, let id) = event {
       switch step {
       case .continue, .didFail: deliveries.removeAll { $0 == id }
-      case .willContinue, .resumedBack: break
+      case .willContinue, .resumedBack, .openingFailed: break
       }
     }
     process.complain(oracle.violation(by: event, at: self))

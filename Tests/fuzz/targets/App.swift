@@ -192,9 +192,8 @@ private final class App: AppEngineOwner {
     case .answered(let number, _, _):
       guard let index = requests.firstIndex(of: number) else { fatalError("it is over (R7.5)") }
       requests.remove(at: index)
-    case .leftAlone, .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked, .streamAnswered,
-      .streamCame,
-      .streamEnded, .log:
+    case .leftAlone, .documentChanged, .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked,
+      .streamAnswered, .streamCame, .streamEnded, .log:
       break
     }
   }
@@ -221,6 +220,7 @@ private final class App: AppEngineOwner {
       continuations.remove(at: index)
       activities[resumed.activity]?.replace(with: resumed.state)
       engine.answer(id, handled: true, restored: true, now)
+    case .openingFailed: fatalError("no document was opened (R3.5)")
     case .didFail:
       require(continuations[index].isAnnounced, "did_fail before will_continue (R3.1)")
       continuations.remove(at: index)

@@ -27,7 +27,7 @@ private func check(_ bytes: UnsafeRawBufferPointer, _ containers: Containers) {
   for missing in references.missing { require(containers[missing] == nil, "a container that is here is missing") }
   _ = activity.problems(at: 1_700_000_000, containers)
   _ = activity.isOfferable(at: 1_700_000_000)
-  if references.hasDocument(of: activity) {
+  if references.documentURL(of: activity) != nil {
     let url = activity.userInfo?["NSUserActivityDocumentURLKey"]?.url
     require(url.flatMap { containers.place(of: $0) } != nil, "the document that travelled is in no container")
   }

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
+import segue
 from segue import (
     Connection,
     OfferEventKind,
@@ -19,6 +20,7 @@ from segue import (
     _activity_delegate,
     _activity_properties,
     _app,
+    _document,
     _log,
     _native,
     _table,
@@ -105,6 +107,9 @@ def test_each_other_constant_is_that_of_the_header() -> None:
     assert CONSTANTS["SEGUE_VERSION"] == _table.VERSION == _native.library.segue_version()
     assert CONSTANTS["SEGUE_MESSAGE_SIZE"] == _table.MESSAGE_SIZE
     assert CONSTANTS["SEGUE_ID_SIZE"] == _table.ID_SIZE
+    assert CONSTANTS["SEGUE_DOCUMENT_URL_KEY"] == segue.DOCUMENT_URL_KEY
+    roles = {"editor": CONSTANTS["SEGUE_ROLE_EDITOR"], "viewer": CONSTANTS["SEGUE_ROLE_VIEWER"]}
+    assert roles == _document._ROLES
     assert {"host": CONSTANTS["SEGUE_DELIVER_HOST"], "thread": CONSTANTS["SEGUE_DELIVER_THREAD"]} == _app._DELIVERIES
     replies = (_app._REPLY_NO, _app._REPLY_YES, _app._REPLY_LATER)
     assert replies == tuple(CONSTANTS[f"SEGUE_REPLY_{name}"] for name in ("NO", "YES", "LATER"))

@@ -21,6 +21,7 @@ from ._agent import Candidate, InboxEntry, KnownApp, Launch
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
+from ._document import DOCUMENT_URL_KEY, Document
 from ._fleet import Fleet, FleetDevice
 from ._json import JSONMode
 from ._limits import Limits, limits
@@ -77,6 +78,7 @@ library_path: str = library.path
 """Where it was found."""
 
 __all__ = [
+    "DOCUMENT_URL_KEY",
     "URL",
     "Access",
     "Activity",
@@ -89,6 +91,7 @@ __all__ = [
     "ConnectionUnavailableError",
     "Continuation",
     "DeclinedError",
+    "Document",
     "Error",
     "Fleet",
     "FleetDevice",

@@ -44,6 +44,8 @@ class Origin:
     """An older snapshot was handed over, because the origin did not answer (R2.4)."""
     redelivered: bool
     """The agent delivers it once more: the app may have restored it already (R3.8)."""
+    document: bool
+    """The URL of its document came as that of a container that this app has (R3.5)."""
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 from uuid import UUID
 
-from . import _arguments, _native, _saved, _table
+from . import _arguments, _document, _native, _saved, _table
 from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
 from ._agent import Candidate, InboxEntry, KnownApp, Launch, candidate_of, entry_of, known_app_of, launch_of
 from ._app_callbacks import AppCallbacks
-from ._app_delegate import make_app_delegate
+from ._app_delegate import answers_of, make_app_delegate
 from ._connection import Connection, state_of
 from ._continuation import Continuation, continuation_of
 from ._dispatch import Dispatcher
@@ -63,6 +63,7 @@ class App(Dispatcher, AppCallbacks):
         on_will_continue(type, continuation)   a continuation begins (R3.1); True: the app shows progress
         on_continue(activity, continuation)    the activity has arrived (R3.4); False: not handled
         on_did_fail(type, error, continuation) the continuation failed; no other callback follows (R3.2)
+        on_open_document(url, activity, continuation)   returns the Document of what on_continue did not handle (R3.5)
         on_did_update(activity)                the last word in a save of an activity (R4.2)
     and, for every activity of the app that has no callback of that name itself, continued ones too (R3.12):
         on_will_save(activity)                   bring the activity up to date: a save is due (R2.2)
@@ -76,8 +77,9 @@ class App(Dispatcher, AppCallbacks):
     """
 
     _delegate: int | None = None
-    _hears_updates = False
-    """Whether the delegate has a callback for on_did_update."""
+    _answers: tuple[bool, ...] = ()
+    """Whether the delegate has callbacks for on_did_update and on_open_document."""
+    _document_activities: set[str]
     _main_responder: weakref.ref[ResponderMixin] | None = None
     _activity_delegate: int | None = None
     _activities_take: tuple[bool, ...] = ()
@@ -90,6 +92,7 @@ class App(Dispatcher, AppCallbacks):
         name: str | None = None,
         team: str | None = None,
         types: Iterable[str] = (),
+        document_types: Iterable[tuple[str, str, str]] = (),
         chooser: bool = False,
         delivery: Literal["host", "thread"] = "host",
         runtime_folder: StrOrBytesPath | None = None,
@@ -101,6 +104,8 @@ class App(Dispatcher, AppCallbacks):
         name: the name for people; by default the bundle identifier
         team: apps of one team can continue each other's activities (R6.2); by default the app is its own team
         types: the activity types that the app can continue
+        document_types: (content type, "editor" or "viewer", activity type) of each kind of document; the activity types
+            count as types, too (R5.1)
         chooser: whether the app sees the offers of all apps of the user (R2.6)
         delivery: "host": callbacks run inside dispatch; "thread": on a thread of the library
         runtime_folder: the folder of the hub's sockets, in place of the environment's: for tests
@@ -145,6 +150,7 @@ class App(Dispatcher, AppCallbacks):
             library.segue_app_set_runtime_folder(self._handle, path, len(path))
         for each in types:
             self._set_text(library.segue_app_add_activity_type, "types", each)
+        _document.add_types(self, document_types)
         library.segue_app_set_chooser(self._handle, chooser)
         library.segue_app_set_delivery(self._handle, _DELIVERIES[delivery])
         library.segue_app_set_offers_frontmost_only(self._handle, offers_frontmost_only)
@@ -410,7 +416,7 @@ class App(Dispatcher, AppCallbacks):
 
     def _set_delegate(self) -> None:
         former, self._delegate = self._delegate, make_app_delegate(self)
-        self._hears_updates = self._handler("on_did_update") is not None
+        self._answers = answers_of(self)
         library.segue_app_set_delegate(self._handle, self._delegate)
         if former is not None:
             library.segue_app_delegate_release(former)
@@ -418,8 +424,9 @@ class App(Dispatcher, AppCallbacks):
     def _hooked(self) -> None:
         """Sets a delegate for its activities once there is a handler; another one once there are more."""
         # What waits for the app comes once it has a handler for it (R3.8).
-        library.segue_app_set_accepts_waiting(self._handle, self._handler("on_continue") is not None)
-        if self._handler("on_did_update") is not None and not self._hears_updates:
+        accepts = self._handler("on_continue") is not None or self._handler("on_open_document") is not None
+        library.segue_app_set_accepts_waiting(self._handle, accepts)
+        if self._answers != answers_of(self):
             self._set_delegate()
         takes = takes_of(self)
         receipts = self._handler("on_was_continued") or self._handler("on_continuation_ended")
@@ -476,6 +483,8 @@ class App(Dispatcher, AppCallbacks):
     def _continued(self, activity: Activity, continuation: Continuation) -> int:
         self._continuations.discard(continuation)
         handler = self._handler("on_continue")
+        if handler is None and self._opens(activity, continuation):
+            return _REPLY_NO
         if handler is None:
             continuation._unanswered = True  # whoever takes the result answers
             continuation._end(activity)
@@ -488,8 +497,26 @@ class App(Dispatcher, AppCallbacks):
         except BaseException as error:
             continuation._end(None, error)
             raise
+        if result is False and self._opens(activity, continuation):
+            return _REPLY_NO
         continuation._end(activity)
         return _REPLY_NO if result is False else _REPLY_YES
+
+    def _opens(self, activity: Activity, continuation: Continuation) -> bool:
+        """Whether the result is for the document, which is opened next (R3.5)."""
+        if not _document.opens(self, activity):
+            return False
+        self._continuations.add(continuation)
+        return True
+
+    def _open_document(self, url: str, activity: Activity, continuation: Continuation) -> int:
+        return _document.open_document(self, url, activity, continuation)
+
+    def _opening_failed(self, type: str, error: Exception, continuation: Continuation) -> None:
+        if self._handler("on_continue") is None:
+            self._did_fail(type, error, continuation)
+        self._continuations.discard(continuation)
+        continuation._end(None, error)
 
     def _did_fail(self, type: str, error: Exception, continuation: Continuation) -> None:
         self._continuations.discard(continuation)

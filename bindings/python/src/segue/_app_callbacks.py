@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._receipt import Receipt
     from ._stream import Stream
     from .errors import Error
+    from .values import URL
 
 
 class AppCallbacks(Hooked):
@@ -60,6 +61,14 @@ class AppCallbacks(Hooked):
         @overload
         def on_did_update(self, handler: Handler1[Activity], /, *args: Any, **kwargs: Any) -> Any: ...
         def on_did_update(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
+        def on_open_document(self, url: URL, activity: Activity, continuation: Continuation, /) -> Any: ...
+        @overload
+        def on_open_document(
+            self, handler: Handler3[URL, Activity, Continuation], /, *args: Any, **kwargs: Any
+        ) -> Any: ...
+        def on_open_document(self, *args: Any, **kwargs: Any) -> Any: ...
 
         @overload
         def on_will_save(self, activity: Activity, /) -> Any: ...
@@ -111,6 +120,13 @@ class AppCallbacks(Hooked):
         on_did_update = hook(
             "activity",
             doc="The last word in a save of an activity, after its on_will_save and its responders (R4.2).",
+        )
+        on_open_document = hook(
+            "url",
+            "activity",
+            "continuation",
+            doc="Returns the Document of an activity that on_continue did not handle, or there is none (R3.5). None, or"
+            " an error: it cannot be opened. The document gets the activity; may be async def.",
         )
         on_will_save = hook(
             "activity",

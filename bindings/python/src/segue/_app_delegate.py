@@ -29,11 +29,21 @@ class Owner(Host, Protocol):
     def _continued(self, activity: Any, continuation: Continuation) -> int:
         """Returns the reply to the library."""
 
+    def _open_document(self, url: str, activity: Any, continuation: Continuation) -> int:
+        """Returns the reply to the library."""
+
+    def _opening_failed(self, type: str, error: Error, continuation: Continuation) -> None: ...
+
     def _did_fail(self, type: str, error: Error, continuation: Continuation) -> None: ...
 
 
+def answers_of(app: Owner) -> tuple[bool, ...]:
+    """Whether there are handlers for those callbacks whose presence makes a difference (R2.9, R3.5)."""
+    return tuple(app._handler(name) is not None for name in ("on_did_update", "on_open_document"))
+
+
 def make_app_delegate(app: Owner) -> int:
-    """Creates a delegate that calls the handlers of an app. Whether did_update has one makes a difference (R2.9)."""
+    """Creates a delegate that calls the handlers of an app."""
     context = _native.new_context(weakref.ref(app))
     delegate = _native.created(library.segue_app_delegate_create, context, _native.destroy)
     library.segue_app_delegate_on_offer(delegate, _on_offer)
@@ -41,8 +51,12 @@ def make_app_delegate(app: Owner) -> int:
     library.segue_app_delegate_on_will_continue(delegate, _on_will_continue)
     library.segue_app_delegate_on_continue(delegate, _on_continue)
     library.segue_app_delegate_on_did_fail(delegate, _on_did_fail)
-    if app._handler("on_did_update") is not None:
+    hears_updates, opens_documents = answers_of(app)
+    if hears_updates:
         library.segue_app_delegate_on_did_update(delegate, _on_did_update)
+    if opens_documents:
+        library.segue_app_delegate_on_open_document(delegate, _on_open_document)
+        library.segue_app_delegate_on_opening_failed(delegate, _on_opening_failed)
     return delegate
 
 
@@ -75,6 +89,18 @@ def _on_continue(app: Owner, _: int, activity: int, continuation: int) -> int:
 def _on_did_fail(app: Owner, _: int, type: int, length: int, error: int, continuation: int) -> None:
     attempt = continuation_of(app, continuation, owned=False)
     app._did_fail(_native.read_text(type, length), _native.error_from(error), attempt)
+
+
+@_native.trampoline(_table.OPEN_DOCUMENT, default=_REPLY_NO)
+def _on_open_document(app: Owner, _: int, url: int, length: int, activity: int, continuation: int) -> int:
+    attempt = continuation_of(app, continuation, owned=False)
+    return app._open_document(_native.read_text(url, length), app._activity(activity), attempt)
+
+
+@_native.trampoline(_table.DID_FAIL)
+def _on_opening_failed(app: Owner, _: int, type: int, length: int, error: int, continuation: int) -> None:
+    attempt = continuation_of(app, continuation, owned=False)
+    app._opening_failed(_native.read_text(type, length), _native.error_from(error), attempt)
 
 
 @_native.trampoline(_table.DID_UPDATE)

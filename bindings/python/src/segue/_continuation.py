@@ -175,7 +175,9 @@ class Continuation(_native.Handle, Pending[Activity]):
             error = error or late
             raise
         finally:
-            self._end(None if error is not None else activity, error)
+            # Otherwise its document is opened, and brings the result (R3.5).
+            if error is not None or answer is not False or not self._app._opens(activity, self):
+                self._end(None if error is not None else activity, error)
 
     def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
         if self._unanswered and not _native.is_leaving():

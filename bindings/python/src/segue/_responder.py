@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -18,31 +19,56 @@ UpdateState = Callable[[Activity], Any]
 _REPLY_YES = 1
 
 
-class _Attachment(_native.Handle):
-    """A host object as an app knows it. The object holds this, and nothing here holds the object."""
+class Attachment(_native.Handle):
+    """A host object as an app knows it. The object holds this, and nothing here holds the object.
+
+    create: called with update_state and a context; returns the handle
+    """
 
     _noun = "responder"
 
-    def __init__(self, app: App, host: ResponderMixin):
+    def __init__(self, app: App, host: ResponderMixin, create: Callable[[Any, int], int]):
         self.app = app
         self.host = weakref.ref(host)
         self.activity: Activity | None = None
         """Held, because its callbacks are Python's."""
         context = _native.new_context(weakref.ref(self))
         update = _update_state if host._overrides("update_user_activity_state") else _table.WILL_SAVE()
-        super().__init__(
-            _native.created(
-                library.segue_responder_create,
-                app._handle,
-                update,
-                _table.RESTORE_STATE(),
-                context,
-                _native.destroy,
-            )
-        )
+        super().__init__(create(update, context))
 
     def _failed(self, error: BaseException) -> None:
         self.app._failed(error)
+
+
+def _attach(app: App, host: ResponderMixin) -> Attachment:
+    def create(update: Any, context: int) -> int:
+        no_restore = _table.RESTORE_STATE()  # Continuation.restore calls the object itself
+        return _native.created(
+            library.segue_responder_create, app._handle, update, no_restore, context, _native.destroy
+        )
+
+    return Attachment(app, host, create)
+
+
+def _nowhere() -> None:
+    """The chain ends here."""
+
+
+def _unset() -> None:
+    """No next responder was set."""
+
+
+def _is_widget(host: object) -> bool:
+    gtk = sys.modules.get("gi.repository.Gtk")
+    return gtk is not None and isinstance(host, gtk.Widget)
+
+
+def _ancestor(host: Any) -> ResponderMixin | None:
+    """The nearest ancestor of a GTK widget that is a responder; None for other objects."""
+    parent = host.get_parent() if _is_widget(host) else None
+    while parent is not None and not isinstance(parent, ResponderMixin):
+        parent = parent.get_parent()
+    return parent
 
 
 class ResponderMixin:
@@ -101,8 +127,10 @@ class ResponderMixin:
 
     @property
     def next_user_activity_responder(self) -> ResponderMixin | None:
-        """The next responder in the chain, usually the object around this one (R4.3). It is not kept alive."""
-        return self._next() if self._next is not None else None
+        """The next responder in the chain, usually the object around this one (R4.3). It is not kept alive. Unless it
+        is set, that of a GTK widget is the nearest ancestor widget that is a responder: the one that it is whenever
+        `App.main_responder` is set."""
+        return _ancestor(self) if self._next is _unset else self._next()
 
     @next_user_activity_responder.setter
     def next_user_activity_responder(self, responder: ResponderMixin | None) -> None:
@@ -110,7 +138,7 @@ class ResponderMixin:
         if responder is None:
             if attached is not None:
                 library.segue_responder_set_next(attached._handle, None)
-            self._next = None
+            self._next = _nowhere
             return
         other = _arguments.instance(responder, ResponderMixin, "next_user_activity_responder")
         known = attached or other._attachment
@@ -121,14 +149,14 @@ class ResponderMixin:
 
     # ---- what the object has, without an __init__ ----
 
-    _attachment: _Attachment | None = None
-    _next: weakref.ref[ResponderMixin] | None = None
+    _attachment: Attachment | None = None
+    _next: Callable[[], ResponderMixin | None] = staticmethod(_unset)
 
-    def _attached_to(self, app: App) -> _Attachment:
+    def _attached_to(self, app: App) -> Attachment:
         """This object in an app: at the first need, with the chain behind it."""
         attached = self._attachment
         if attached is None or (attached.app is not app and attached.app._closed):
-            attached = self._attachment = _Attachment(app, self)
+            attached = self._attachment = _attach(app, self)
             following = self.next_user_activity_responder
             if following is not None:
                 library.segue_responder_set_next(attached._handle, following._attached_to(app)._handle)
@@ -170,11 +198,18 @@ def set_main(app: App, responder: ResponderMixin | None) -> None:
         library.segue_app_set_main_responder(app._handle, None)
         return
     wanted = _arguments.instance(responder, ResponderMixin, "main_responder")._attached_to(app)
+    here: ResponderMixin | None = responder
+    while here is not None:
+        following = here.next_user_activity_responder
+        if here._next is _unset and _is_widget(here):
+            handle = None if following is None else following._attached_to(app)._handle
+            library.segue_responder_set_next(here._attached_to(app)._handle, handle)
+        here = following
     library.segue_app_set_main_responder(app._handle, wanted._handle)
 
 
 @_native.trampoline(_table.WILL_SAVE, default=_REPLY_YES)
-def _update_state(attached: _Attachment, told: int, save: int) -> int:
+def _update_state(attached: Attachment, told: int, save: int) -> int:
     host = attached.host()
     if host is None:
         return _REPLY_YES

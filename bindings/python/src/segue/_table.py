@@ -66,6 +66,8 @@ RESPONSE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 PROGRESS = CFUNCTYPE(None, Address, Handle, UInt64, UInt64)
 FETCHED = CFUNCTYPE(None, Address, Handle, Handle)
 DID_UPDATE = CFUNCTYPE(None, Address, Handle, Handle)
+ACTIVITY_CHANGED = CFUNCTYPE(None, Address, Handle, Handle, Handle)
+OPEN_DOCUMENT = CFUNCTYPE(Int32, Address, Handle, Address, Size, Handle, Handle)
 
 CALLBACKS: dict[str, Any] = {
     "segue_destroy": DESTROY,
@@ -91,6 +93,8 @@ CALLBACKS: dict[str, Any] = {
     "segue_progress_function": PROGRESS,
     "segue_fetched_function": FETCHED,
     "segue_did_update_function": DID_UPDATE,
+    "segue_activity_changed_function": ACTIVITY_CHANGED,
+    "segue_open_document_function": OPEN_DOCUMENT,
 }
 """The callback types of the header by name."""
 
@@ -378,5 +382,19 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_responder_get_restorable", (Handle, Address), Status),
     ("segue_app_set_main_responder", (Handle, Handle), Status),
     ("segue_app_delegate_on_did_update", (Handle, DID_UPDATE), Status),
+    ("segue_app_add_document_type", (Handle, Bytes, Size, Int32, Bytes, Size), Status),
+    (
+        "segue_document_create",
+        (Handle, Bytes, Size, Bytes, Size, Int32, WILL_SAVE, RESTORE_STATE, Address, DESTROY, Address),
+        Status,
+    ),
+    ("segue_document_close", (Handle,), Status),
+    ("segue_document_release", (Handle,), Status),
+    ("segue_document_get_responder", (Handle, Address), Status),
+    ("segue_document_set_url", (Handle, Bytes, Size), Status),
+    ("segue_document_on_activity_changed", (Handle, ACTIVITY_CHANGED), Status),
+    ("segue_app_delegate_on_open_document", (Handle, OPEN_DOCUMENT), Status),
+    ("segue_app_delegate_on_opening_failed", (Handle, DID_FAIL), Status),
+    ("segue_continuation_complete_opening", (Handle, Handle, Bytes, Size), Status),
 )
 """Name, types of the arguments, type of the result."""

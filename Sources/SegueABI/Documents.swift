@@ -1,0 +1,125 @@
+// Section 15 of segue.h: documents. Their opening: AppDelegates.swift, Continuations.swift.
+import CSegue
+import SegueModel
+import SegueRuntime
+import SegueTransport
+
+extension HandleKind where Object == HostDocument {
+  static var document: Self { Self(.document) }
+}
+
+/// A file that the host has open.
+final class HostDocument: LiveDocument {
+  let host: HostResponder
+  /// Set by the host at any time.
+  private let lock = Lock()
+  private var onActivityChanged: segue_activity_changed_function?
+
+  init(_ host: HostResponder, _ url: String, _ kind: String) {
+    self.host = host
+    super.init(host, url, kind)
+  }
+
+  func setFunction(_ function: segue_activity_changed_function?) { lock.withLock { onActivityChanged = function } }
+
+  override func activityChanged(_ old: LiveActivity?, _ new: LiveActivity?) {
+    guard let function = lock.withLock({ onActivityChanged }) else { return }
+    let context = host.context?.pointer
+    _ = handles.lend(self, .document) { document in
+      lend(old) { old in lend(new) { new in function(context, document, old, new) } }
+    }
+  }
+
+  /// Lends NULL for nil.
+  private func lend(_ activity: LiveActivity?, _ body: (OpaquePointer?) -> Void) {
+    guard let activity else { return body(nil) }
+    _ = handles.lend(activity, .activity) { body($0) }
+  }
+}
+
+@_cdecl("segue_app_add_document_type") @implementation
+public func segue_app_add_document_type(
+  _ app: OpaquePointer?, _ contentType: UnsafePointer<CChar>?, _ contentTypeLength: Int, _ role: segue_role,
+  _ activityType: UnsafePointer<CChar>?, _ activityTypeLength: Int
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let kind = try kind(contentType, contentTypeLength, role)
+    let activityType = try Arguments.text(activityType, activityTypeLength, "activity_type", atMost: Limits.type)
+    try app.configure { (settings) throws(SegueError) in
+      try settings.addDocumentType(kind, activityType: activityType)
+    }
+  }
+}
+
+/// A content type and a role.
+private func kind(_ pointer: UnsafePointer<CChar>?, _ length: Int, _ role: segue_role) throws(SegueError) -> String {
+  let contentType = try Arguments.text(pointer, length, "content_type", atMost: Limits.type)
+  try Text.check(contentType, "content_type", atMost: Limits.type)
+  guard role == SEGUE_ROLE_EDITOR || role == SEGUE_ROLE_VIEWER else {
+    throw SegueError(.invalidArgument, "role: \(Int64(role)) is neither SEGUE_ROLE_EDITOR nor SEGUE_ROLE_VIEWER")
+  }
+  let kind: DiagnosticText = "\(Int64(role)) \(contentType)"
+  return kind.string
+}
+
+@_cdecl("segue_document_create") @implementation
+public func segue_document_create(
+  _ app: OpaquePointer?, _ url: UnsafePointer<CChar>?, _ urlLength: Int, _ contentType: UnsafePointer<CChar>?,
+  _ contentTypeLength: Int, _ role: segue_role, _ update: segue_will_save_function?,
+  _ restore: segue_restore_state_function?, _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?,
+  _ document: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  let context = Context(context, destroy)
+  return handles.call(app, .app) { (app) throws(SegueError) in
+    let out = try Arguments.required(document, "document")
+    let url = try Arguments.text(url, urlLength, "url", atMost: Limits.url)
+    let kind = try kind(contentType, contentTypeLength, role)
+    try LiveDocument.check(url)
+    let made = HostDocument(HostResponder(of: app, update, restore, context), url, kind)
+    do throws(SegueError) {
+      try app.add(made)
+      try handles.give(made, .document, to: out)
+    } catch {
+      app.close(made)
+      throw error
+    }
+  }
+}
+
+@_cdecl("segue_document_close") @implementation
+public func segue_document_close(_ document: OpaquePointer?) -> segue_status {
+  handles.call(document, .document) { (document) throws(SegueError) in document.app.close(document) }
+}
+
+@_cdecl("segue_document_release") @implementation
+public func segue_document_release(_ document: OpaquePointer?) -> segue_status { handles.release(document, .document) }
+
+@_cdecl("segue_document_get_responder") @implementation
+public func segue_document_get_responder(
+  _ document: OpaquePointer?, _ responder: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(document, .document) { (document) throws(SegueError) in
+    try handles.give(document.host, .responder, to: Arguments.required(responder, "responder"))
+  }
+}
+
+@_cdecl("segue_document_set_url") @implementation
+public func segue_document_set_url(
+  _ document: OpaquePointer?, _ url: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  handles.call(document, .document) { (document) throws(SegueError) in
+    let url = try Arguments.text(url, length, "url", atMost: Limits.url)
+    try LiveDocument.check(url)
+    try document.app.setURL(url, of: document)
+  }
+}
+
+@_cdecl("segue_document_on_activity_changed") @implementation
+public func segue_document_on_activity_changed(
+  _ document: OpaquePointer?, _ function: segue_activity_changed_function?
+) -> segue_status {
+  handles.call(document, .document) { (document) throws(SegueError) in
+    document.setFunction(function)
+    document.app.beginTelling(document)
+  }
+}

@@ -1,0 +1,41 @@
+import SegueModel
+import SegueTransport
+
+/// A file that the user has open (R5.1). It has a responder, which ends with it.
+open class LiveDocument: Handled {
+  public let responder: LiveResponder
+  /// Content type and role, as `AppSettings.addDocumentType` has them.
+  let kind: String
+  /// Guards a change of its place. Comes before the locks of the app and of its activities.
+  let moving = Lock()
+
+  // Guarded by the app's lock.
+  var url: String
+  var isClosed = false
+  /// What its observers were told last.
+  var told: LiveActivity?
+  /// The activity that it let go when it left its container.
+  var left: Identifier?
+
+  public var app: App { responder.app }
+
+  public init(_ responder: LiveResponder, _ url: String, _ kind: String) {
+    self.responder = responder
+    self.url = url
+    self.kind = kind
+    responder.isOfDocument = true
+  }
+
+  /// Tells the host that it has another activity than before (R5.2).
+  open func activityChanged(_ old: LiveActivity?, _ new: LiveActivity?) {}
+
+  /// Throws INVALID_URL unless it is the URL of a file.
+  public static func check(_ url: String) throws(SegueError) {
+    try Text.check(url, "url", atMost: Limits.url)
+    guard AbsoluteURL(url) != nil, AbsoluteURL.isFile(Array(url.utf8)) else {
+      throw SegueError(.invalidURL, "url: must be an absolute file: URL (RFC 8089)")
+    }
+  }
+
+  public override func lastHandleReleased() { app.close(self) }
+}

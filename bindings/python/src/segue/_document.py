@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents: files that the user has open, each a responder (R5)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from . import _arguments, _native, _table
+from ._activity import Activity, activity_of
+from ._hooks import is_later
+from ._native import library
+from ._responder import Attachment, ResponderMixin
+from .errors import Error, InvalidArgumentError, InvalidatedError
+from .values import URL
+
+if TYPE_CHECKING:
+    from ._app import App
+    from ._continuation import Continuation
+
+DOCUMENT_URL_KEY = "NSUserActivityDocumentURLKey"
+"""The key of `user_info` under which the URL of the activity's document stands (R5.2): Apple's name."""
+Role = Literal["editor", "viewer"]
+_ROLES = {"editor": 1, "viewer": 2}
+_REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
+
+
+class Document(ResponderMixin):
+    """A file, or a folder, that the user has open (R5): a responder. Keep it as long as it is open.
+
+        app = segue.App("com.example.notes", document_types=[("text/plain", "editor", "com.example.notes.editing")])
+        app.add_container("com.example.notes.files", "/media/sync")
+        document = segue.Document(app, Path("/media/sync/letter.txt"), "text/plain")
+        window.next_user_activity_responder = document
+
+    If the app has a document type for it, and the file is inside a container, it has an activity by itself, with the
+    URL of the file in `user_info` under `DOCUMENT_URL_KEY`. Subclasses may have the methods of `ResponderMixin`, and
+    `user_activity_changed`; documents are asked before other responders.
+
+    url: a `file:` URL, or a path
+    content_type: as in the document types of the app, compared byte by byte
+    """
+
+    def __init__(self, app: App, url: URL | str | os.PathLike[str], content_type: str, role: Role = "editor"):
+        if getattr(app, "_noun", "") != "app":
+            raise _arguments.wrong("app", app, "App")
+        self._attachment = _Opened(app, self, _file_url(url), content_type, role_of(role))
+
+    def user_activity_changed(self, old: Activity | None, new: Activity | None) -> Any:
+        """Override it to be told that the document has another activity: it has left its container, has returned, or
+        was opened for one that was continued."""
+
+    def set_url(self, url: URL | str | os.PathLike[str]) -> None:
+        """Tells where the file is now, after it was renamed or moved. A document that leaves all containers lets go of
+        its activity; one that returns gets a new one, as do responders that shared the old one (R5.2)."""
+        data = _file_url(url)
+        library.segue_document_set_url(self._opened.document, data, len(data))
+
+    def close(self) -> None:
+        """Closes the document: its activity is invalidated, also if other responders have it. A second call has no
+        effect."""
+        library.segue_document_close(self._opened.document)
+
+    def __enter__(self) -> Document:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _opened(self) -> _Opened:
+        if not isinstance(self._attachment, _Opened):
+            raise InvalidatedError("a document needs Document.__init__")
+        return self._attachment
+
+    def _attached_to(self, app: App) -> Attachment:
+        return self._opened
+
+    def _overrides(self, name: str) -> bool:
+        return getattr(type(self), name) not in (getattr(ResponderMixin, name, None), getattr(Document, name))
+
+
+class _Opened(Attachment):
+    """A document as an app knows it."""
+
+    def __init__(self, app: App, host: Document, url: bytes, content_type: str, role: int):
+        type = _arguments.text(content_type, "content_type")
+        opens = (url, len(url), type, len(type), role)
+        restore = _restore_state if host._overrides("restore_user_activity_state") else _table.RESTORE_STATE()
+
+        def create(update: Any, context: int) -> int:
+            create_document = library.segue_document_create
+            self.document = _native.created(
+                create_document, app._handle, *opens, update, restore, context, _native.destroy
+            )
+            return _native.created(library.segue_document_get_responder, self.document)
+
+        super().__init__(app, host, create)
+        if host._overrides("user_activity_changed"):
+            library.segue_document_on_activity_changed(self.document, _activity_changed)
+
+    def __del__(self, release: Any = _native.release) -> None:
+        super().__del__(release)
+        document = self.__dict__.get("document")
+        if document is not None:
+            release("segue_document_release", document)
+
+
+def role_of(role: str) -> int:
+    if _arguments.text(role, "role").decode() not in _ROLES:
+        raise InvalidArgumentError(f"role is {role!r}, not 'editor' or 'viewer'")
+    return _ROLES[role]
+
+
+def _file_url(url: URL | str | os.PathLike[str]) -> bytes:
+    if isinstance(url, os.PathLike):
+        url = Path(url).absolute().as_uri()
+    return _arguments.text(str(url) if isinstance(url, URL) else url, "url")
+
+
+# ---- for apps ----
+
+
+class Opener(Protocol):
+    """An app, as far as its documents concern it."""
+
+    _handle: int
+    _document_activities: set[str]
+
+    def _handler(self, name: str) -> Any: ...
+
+    def _run_later(self, result: Any, done: Any) -> None: ...
+
+
+def add_types(app: Opener, types: Iterable[tuple[str, str, str]]) -> None:
+    """Names the activity types of an app's documents."""
+    app._document_activities = set()
+    for each in types:
+        if not isinstance(each, tuple) or len(each) != 3:
+            raise _arguments.wrong("one of document_types", each, "(content type, role, activity type)")
+        content, activity = (_arguments.text(text, "one of document_types") for text in (each[0], each[2]))
+        role = role_of(each[1])
+        library.segue_app_add_document_type(app._handle, content, len(content), role, activity, len(activity))
+        app._document_activities.add(each[2])
+
+
+def opens(app: Opener, activity: Activity) -> bool:
+    """Whether the library asks for the document of an activity that was not handled (R3.5)."""
+    origin = activity.continued_from
+    return (
+        app._handler("on_open_document") is not None
+        and activity.type in app._document_activities
+        and origin is not None
+        and origin.document
+    )
+
+
+def open_document(app: Opener, url: str, activity: Activity, continuation: Continuation) -> int:
+    """Asks an app for the document; returns the reply to the library."""
+    handler = app._handler("on_open_document")
+    if handler is None or continuation.done:
+        return _REPLY_NO
+    try:
+        result = handler(URL(url), activity, continuation)
+        if is_later(result):
+            app._run_later(result, lambda document, error: _answer(continuation, activity, document, error))
+            return _REPLY_LATER
+    except BaseException as error:
+        _answer(continuation, activity, None, error)
+        raise
+    _answer(continuation, activity, result, None)
+    return _REPLY_YES
+
+
+def _answer(
+    continuation: Continuation, activity: Activity, document: Document | None, error: BaseException | None
+) -> None:
+    if continuation.done:  # too late: the document goes when its last reference does
+        return
+    if document is None:
+        if error is not None:
+            continuation._end(None, error)
+        reason = b"the document cannot be opened" if error is None else (str(error) or type(error).__name__).encode()
+        with suppress(Error):
+            library.segue_continuation_complete_opening(continuation._handle, None, reason[:255], len(reason[:255]))
+        return
+    try:
+        opened = _arguments.instance(document, Document, "the document of on_open_document")._opened
+        library.segue_continuation_complete_opening(continuation._handle, opened.document, None, 0)
+    except BaseException as failure:
+        _answer(continuation, activity, None, failure)
+        raise
+    opened.activity = activity
+    continuation._end(activity)
+
+
+@_native.trampoline(_table.RESTORE_STATE, default=False)
+def _restore_state(attached: _Opened, told: int) -> bool:
+    host = attached.host()
+    return host is not None and host.restore_user_activity_state(attached.app._activity(told)) is not False
+
+
+@_native.trampoline(_table.ACTIVITY_CHANGED)
+def _activity_changed(attached: _Opened, _: int, old: int | None, new: int | None) -> None:
+    host = attached.host()
+    if isinstance(host, Document):
+        former, now = (None if each is None else activity_of(attached.app, each, owned=False) for each in (old, new))
+        attached.app._finish_later(host.user_activity_changed(former, now))
