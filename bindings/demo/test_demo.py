@@ -23,6 +23,7 @@ def ends(breaking: str, status: int, outcome: str) -> float:
     assert done.stderr == ""
     if not breaking:
         check_waiting(done.stdout)
+        assert re.search(r"laptop +\| /.*/sync/letter\.txt, line 6: .*the train at nine", done.stdout)
     return float(last.split(" ms: ")[0].rpartition(" ")[2])
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs an app's callbacks in a GLib main loop. Needs PyGObject (Debian: python3-gi)."""
+"""Runs an app's callbacks in a GLib main loop, and follows the focus of GTK 4. Needs PyGObject (Debian: python3-gi)."""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
 from ._app import App
+from ._responder import ResponderMixin
 from .errors import InvalidStateError
 
 
@@ -35,3 +36,20 @@ def attach(app: App, context: Any = None) -> Callable[[], None]:
 
     app._detach = detach
     return detach
+
+
+def follow_focus(app: App, window: Any) -> None:
+    """Keeps `app.main_responder` where the user works in a window of GTK 4: it becomes the widget with the focus, or
+    the nearest ancestor of that which is a responder, each time that the window is the active one. When the window
+    loses the focus, nothing changes: the user may be turning to the receiver (R4.3)."""
+
+    def turned(*_: Any) -> None:
+        widget = window.get_focus() or window
+        while widget is not None and not isinstance(widget, ResponderMixin):
+            widget = widget.get_parent()
+        if window.is_active() and widget is not None:
+            app.main_responder = widget
+
+    window.connect("notify::is-active", turned)
+    window.connect("notify::focus-widget", turned)
+    turned()
