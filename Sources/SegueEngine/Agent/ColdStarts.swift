@@ -4,10 +4,8 @@ import SegueWire
 /// A continuation that the agent has begun for an app.
 private struct ColdStart {
   enum Phase {
-    /// The origin has the fetch.
+    /// The state is being fetched.
     case fetching
-    /// The document arrives on this channel.
-    case receiving(Link.Channel)
     /// The document is whole, and on its way to the disk.
     case storing
     /// The entry is in the inbox.
@@ -23,10 +21,7 @@ private struct ColdStart {
   /// The uptime by which the origin gets its receipt.
   var deadline: Int64
   var phase = Phase.fetching
-  /// The uptime by which there must be a hub (R3.14).
-  var hubBy: Int64?
-  var document: [UInt8] = []
-  /// The announced bytes of the document.
+  /// Bytes of the document while it is on its way to the disk.
   var size = 0
   var isStale = false
   /// Whether its asker has the answer.
@@ -39,8 +34,11 @@ private struct ColdStart {
   }
 
   var nextDeadline: Int64? {
-    if isDecided { return nil }
-    return hubBy.map { min($0, deadline) } ?? deadline
+    switch phase {
+    // `StateFetches` has it.
+    case .fetching: nil
+    case .storing, .kept: isDecided ? nil : deadline
+    }
   }
 }
 
@@ -60,6 +58,7 @@ final class ColdStarts: AppFeature {
   private let seen: SeenOffers
   private let outcomes: PendingOutcomes
   private let deliveries: InboxDeliveries
+  private let fetches: StateFetches
   private var starts: [ColdStart] = []
 
   init(
@@ -71,6 +70,7 @@ final class ColdStarts: AppFeature {
     self.seen = seen
     self.outcomes = outcomes
     self.deliveries = deliveries
+    fetches = StateFetches(hub)
   }
 
   // MARK: Asking and choosing
@@ -87,7 +87,7 @@ final class ColdStarts: AppFeature {
   func abandon(_ number: UInt64, _ now: Instant) {
     guard let index = starts.firstIndex(where: { $0.number == number }) else { return }
     switch starts[index].phase {
-    case .fetching, .receiving:
+    case .fetching:
       fail(at: index, SegueError(.userCancelled, "nobody waits for it any more"), now)
     case .storing, .kept:
       let usual = starts[index].begun + agent.limits.continuation
@@ -129,11 +129,8 @@ final class ColdStarts: AppFeature {
       throw SegueError(.handoffFailed, "continue: the offer has expired")
     }
     try append(choice, number: request.number, request.account, timeout: request.timeout, .fetching, now)
-    if hub.isWelcome {
-      fetch(at: starts.count - 1, now)
-    } else {
-      starts[starts.count - 1].hubBy = now.uptime + HubConnection.reconnectTime
-    }
+    let start = starts[starts.count - 1]
+    fetches.begin(start.continuation, for: receiver(start.app), deadline: start.deadline, now)
   }
 
   /// - Parameter account: of the asker; nil: the program of the agent itself.
@@ -165,7 +162,7 @@ final class ColdStarts: AppFeature {
 
   private func store(at index: Int, _ document: [UInt8], _ attachments: [Attachment]) {
     starts[index].phase = .storing
-    starts[index].document = []
+    starts[index].size = document.count
     let start = starts[index]
     agent.owner.perform(
       .put(
@@ -179,69 +176,44 @@ final class ColdStarts: AppFeature {
       id: agent.app.identity.id, deviceName: "", appName: app.name, bundleIdentifier: app.bundleIdentifier)
   }
 
-  private func fetch(at index: Int, _ now: Instant) {
-    let start = starts[index]
-    let remaining = max(1, start.deadline - now.uptime)
-    hub.sendChecked(.fetch(start.continuation, milliseconds: remaining, receiver: receiver(start.app)), now)
-  }
-
   // MARK: Fetching
 
   /// The origin sends the document on a channel.
   func receiveState(
     _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Instant
   ) throws(SegueError) {
-    guard let link = hub.link else { return }
-    try link.accept(channel)
-    guard let index = index(of: id), case .fetching = starts[index].phase else { return link.reset(channel) }
-    guard let size = Int(exactly: size), size <= ActivityDocument.limit else {
-      link.reset(channel)
-      return fail(at: index, SegueError(.userInfoTooLarge, "the origin sends \(size) bytes"), now)
-    }
-    guard starts.reduce(size, { $0 + $1.size }) <= Self.bytesLimit else {
-      link.reset(channel)
-      return fail(at: index, SegueError(.limitExceeded, "the agent fetches too much at a time"), now)
-    }
-    starts[index].phase = .receiving(channel)
-    starts[index].size = size
-    starts[index].isStale = isStale
+    let room = Self.bytesLimit - starts.reduce(0) { $0 + $1.size }
+    end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale, room: room), now)
   }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
-    guard let index = receiving(on: channel) else { return }
-    starts[index].document.append(contentsOf: bytes)
-    guard starts[index].document.count > starts[index].size else { return }
-    fail(at: index, SegueError(.handoffFailed, "the origin sent more than it announced"), now)
+    end(fetches.received(bytes, on: channel), now)
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
-    guard let index = receiving(on: channel) else { return }
-    let start = starts[index]
-    guard start.document.count == start.size else {
-      return fail(at: index, SegueError(.handoffFailed, "the origin sent less than it announced"), now)
+  func receivedEnd(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedEnd(of: channel), now) }
+
+  func receivedReset(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedReset(of: channel), now) }
+
+  private func end(_ fetch: FetchEnd?, isReported: Bool = true, _ now: Instant) {
+    guard let fetch, let index = index(of: fetch.id) else { return }
+    let state: FetchedState
+    do throws(SegueError) { state = try fetch.result.get() } catch {
+      return fail(at: index, error, isReported: isReported, now)
     }
     do throws(SegueError) {
       let activity = try ActivityDocument.decode(
-        start.document, ReferenceReader(.none), userInfoLimit: Limits.value)
-      store(at: index, start.document, activity.attachments)
+        state.document, ReferenceReader(.none), userInfoLimit: Limits.value)
+      starts[index].isStale = state.isStale
+      store(at: index, state.document, activity.attachments)
     } catch {
       fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
     }
   }
 
-  func receivedReset(of channel: Link.Channel, _ now: Instant) {
-    guard let index = receiving(on: channel) else { return }
-    fail(at: index, SegueError(.handoffFailed, "the origin gave up sending"), now)
-  }
-
   /// No document comes: the origin or the hub says so, or the origin is gone.
   func refused(_ id: Identifier, _ error: SegueError, _ now: Instant) {
-    guard let index = index(of: id) else { return }
-    switch starts[index].phase {
-    case .fetching, .receiving: fail(at: index, error, isReported: false, now)
-    // The origin is no longer needed.
-    case .storing, .kept: break
-    }
+    // Once the document is here, the origin is no longer needed.
+    end(fetches.cancel(id, error), isReported: false, now)
   }
 
   // MARK: The inbox, and the launch
@@ -314,7 +286,7 @@ final class ColdStarts: AppFeature {
   /// Fails before the entry is in the inbox.
   private func fail(at index: Int, _ error: SegueError, isReported: Bool = true, _ now: Instant) {
     let start = starts[index]
-    if case .receiving(let channel) = start.phase { hub.link?.reset(channel) }
+    _ = fetches.cancel(start.id, error)
     if isReported, !start.isDecided {
       report(start.continuation, .failed, error, by: start.deadline, receiver(start.app), now)
     }
@@ -334,38 +306,14 @@ final class ColdStarts: AppFeature {
 
   // MARK: Life cycle
 
-  func connected(_ now: Instant) {
-    for index in starts.indices {
-      guard case .fetching = starts[index].phase else { continue }
-      starts[index].hubBy = nil
-      fetch(at: index, now)
-    }
-  }
+  func connected(_ now: Instant) { fetches.connected(now) }
 
-  /// Fetches again what was in progress, under the same name, from the next hub (R3.14).
-  func disconnected(_ now: Instant) {
-    for index in starts.indices {
-      switch starts[index].phase {
-      case .fetching, .receiving:
-        starts[index].phase = .fetching
-        starts[index].document = []
-        starts[index].hubBy = starts[index].hubBy ?? now.uptime + HubConnection.reconnectTime
-      case .storing, .kept: break
-      }
-    }
-  }
+  func disconnected(_ now: Instant) { fetches.disconnected(now) }
 
   func tick(_ now: Instant) {
+    while let fetch = fetches.tick(now) { end(fetch, now) }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
-      let start = starts[index]
-      switch start.phase {
-      case .fetching where start.deadline > now.uptime:
-        let error = SegueError(.connectionUnavailable, "no hub for \(HubConnection.reconnectTime) ms")
-        fail(at: index, error, now)
-      case .fetching, .receiving:
-        fail(at: index, SegueError(.remoteApplicationTimedOut, "not continued within its time"), now)
-      case .storing, .kept: decideUnknown(at: index, now)
-      }
+      decideUnknown(at: index, now)
     }
   }
 
@@ -383,7 +331,7 @@ final class ColdStarts: AppFeature {
   }
 
   var nextDeadline: Int64? {
-    var next: Int64?
+    var next = fetches.nextDeadline
     for index in starts.indices { next = earlier(next, starts[index].nextDeadline) }
     return next
   }
@@ -391,8 +339,4 @@ final class ColdStarts: AppFeature {
   var leak: StaticString? { starts.isEmpty ? nil : "agent: it keeps a continuation" }
 
   private func index(of id: Identifier) -> Int? { starts.firstIndex { $0.id == id } }
-
-  private func receiving(on channel: Link.Channel) -> Int? {
-    starts.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
-  }
 }

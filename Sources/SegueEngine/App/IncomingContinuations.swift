@@ -1,113 +1,13 @@
 import SegueModel
 import SegueWire
 
-/// A continuation of which this app is the receiver.
-private final class IncomingContinuation {
-  enum Phase {
-    /// will_continue is due, or runs.
-    case announcing
-    /// The origin has the fetch.
-    case fetching
-    /// The document arrives on this channel.
-    case receiving(Link.Channel)
-    /// continue is due.
-    case arrived(Activity, isStale: Bool)
-    /// did_fail is due.
-    case failed(SegueError)
-    /// continue runs; its answer is awaited.
-    case continued
-    /// open_document runs; its answer is awaited (R3.5).
-    case opening
-    /// The document was not opened, which is to be told.
-    case unopened(SegueError)
-  }
-
-  enum Subject {
-    case offer(Offer)
-    /// An activity of this app, whose state comes back from the app that has continued it (R3.10).
-    case own(Identifier, type: String)
-  }
-
-  let id: Identifier
-  /// Its name on the wire.
-  let continuation: Message.Continuation
-  let subject: Subject
-  /// The uptime at which it fails (R3.9).
-  let deadline: Int64
-  /// Set if the agent delivers it, and then whether the app may have got it before (R3.8).
-  var isRedelivered: Bool?
-  var phase = Phase.announcing
-  /// Whether will_continue has run.
-  var isAnnounced: Bool
-  /// Whether the origin may know it.
-  var isFetched = false
-  /// The uptime by which there must be a hub (R3.14).
-  var hubBy: Int64?
-  var document: [UInt8] = []
-  /// The announced bytes of the document.
-  var size = 0
-  var received = 0
-  var isStale = false
-  /// The URL of its document, if it came as container + path (R3.5).
-  var documentURL: String?
-
-  init(
-    _ id: Identifier, _ continuation: Message.Continuation, _ subject: Subject, deadline: Int64,
-    isAnnounced: Bool = false, isRedelivered: Bool? = nil
-  ) {
-    self.id = id
-    self.continuation = continuation
-    self.subject = subject
-    self.deadline = deadline
-    self.isAnnounced = isAnnounced
-    self.isRedelivered = isRedelivered
-  }
-
-  var isDelivery: Bool { isRedelivered != nil }
-
-  /// Whether did_fail or continue has run.
-  var isOver: Bool {
-    switch phase {
-    case .failed, .continued, .opening, .unopened: true
-    case .announcing, .fetching, .receiving, .arrived: false
-    }
-  }
-
-  /// Whether the host is to answer it, or to open its document.
-  var isAwaited: Bool {
-    switch phase {
-    case .continued, .opening: true
-    default: false
-    }
-  }
-
-  var nextDeadline: Int64? {
-    switch phase {
-    case .failed, .unopened: nil
-    // A late answer to a delivery still counts.
-    case .continued: isDelivery ? nil : deadline
-    case .opening: deadline
-    case .announcing, .fetching, .receiving, .arrived: hubBy.map { min($0, deadline) } ?? deadline
-    }
-  }
-
-  var type: String {
-    switch subject {
-    case .offer(let offer): offer.description.type
-    case .own(_, let type): type
-    }
-  }
-
-  /// The activity of this app whose state comes back; nil if the app continues an offer.
-  var own: Identifier? { if case .own(let id, _) = subject { id } else { nil } }
-}
-
 /// Continuations of which this app is the receiver. Invariant: at most one is in progress.
 final class IncomingContinuations: AppFeature, ChannelReader {
   private let app: AppContext
   private let hub: HubConnection
   private let seen: SeenOffers
   private let outcomes: PendingOutcomes
+  private let fetches: StateFetches
   private var continuations: [IncomingContinuation] = []
   /// Finished continuations, until `takeFinished`.
   private var finished: [Identifier] = []
@@ -121,6 +21,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     self.hub = hub
     self.seen = seen
     self.outcomes = outcomes
+    fetches = StateFetches(hub)
   }
 
   // MARK: For the app
@@ -229,7 +130,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       }
     case .failed(let error): return .didFail(type: continuations.remove(at: index).type, error)
     case .unopened(let error): return .openingFailed(type: continuations.remove(at: index).type, error)
-    case .announcing, .fetching, .receiving, .continued, .opening: return nil
+    case .announcing, .fetching, .continued, .opening: return nil
     }
   }
 
@@ -251,11 +152,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   private func beginFetching(at index: Int, _ now: Instant) {
     continuations[index].phase = .fetching
-    if hub.isWelcome {
-      fetch(at: index, now)
-    } else {
-      continuations[index].hubBy = now.uptime + HubConnection.reconnectTime
-    }
+    let continuation = continuations[index]
+    fetches.begin(
+      continuation.continuation, isBack: continuation.own != nil, deadline: continuation.deadline, now)
   }
 
   /// - Returns: the activity of this app whose state has come back, if that was it.
@@ -304,7 +203,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   func progress(of id: Identifier) -> (received: Int, total: Int)? {
-    index(of: id).map { (continuations[$0].received, continuations[$0].size) }
+    index(of: id).map { fetches.progress(of: continuations[$0].continuation.id) ?? continuations[$0].progress }
   }
 
   // MARK: For other features
@@ -324,41 +223,40 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   func receiveState(
     _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Instant
   ) throws(SegueError) {
-    guard let link = hub.link else { return }
-    try link.accept(channel)
-    guard let index = index(of: id), case .fetching = continuations[index].phase else {
-      return link.reset(channel)
-    }
-    guard let size = Int(exactly: size), size <= ActivityDocument.limit else {
-      link.reset(channel)
-      let error = SegueError(.userInfoTooLarge, "the origin sends \(size) bytes")
-      return fail(at: index, error, report: .failed, now)
-    }
-    continuations[index].phase = .receiving(channel)
-    continuations[index].size = size
-    continuations[index].isStale = isStale
+    end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale), now)
   }
 
-  func hasChannel(_ channel: Link.Channel) -> Bool { receiving(on: channel) != nil }
+  func hasChannel(_ channel: Link.Channel) -> Bool { fetches.hasChannel(channel) }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
-    guard let index = receiving(on: channel) else { return }
-    continuations[index].document.append(bytes: bytes)
-    continuations[index].received += bytes.count
-    guard continuations[index].received > continuations[index].size else { return }
-    fail(at: index, SegueError(.handoffFailed, "the origin sent more than it announced"), report: .failed, now)
+    end(fetches.received(bytes, on: channel), now)
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
-    guard let index = receiving(on: channel) else { return }
-    let document = continuations[index].document
-    guard document.count == continuations[index].size else {
-      let error = SegueError(.handoffFailed, "the origin sent less than it announced")
-      return fail(at: index, error, report: .failed, now)
+  func receivedEnd(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedEnd(of: channel), now) }
+
+  func receivedReset(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedReset(of: channel), now) }
+
+  private func end(_ fetch: FetchEnd?, _ now: Instant) {
+    guard let fetch, let index = index(of: fetch.id) else { return }
+    note(fetch, at: index)
+    do throws(SegueError) {
+      let state = try fetch.result.get()
+      try arrive(state, at: index)
+    } catch {
+      fail(at: index, error, report: .failed, now)
     }
+  }
+
+  private func note(_ fetch: FetchEnd, at index: Int) {
+    continuations[index].isFetched = fetch.wasSent
+    continuations[index].progress = (fetch.received, fetch.size)
+  }
+
+  /// Throws HANDOFF_FAILED if the document is none, or of another activity.
+  private func arrive(_ state: FetchedState, at index: Int) throws(SegueError) {
     do throws(SegueError) {
       let references = ReferenceReader(app.owner.containers)
-      let activity = try ActivityDocument.decode(document, references, userInfoLimit: Limits.value)
+      let activity = try ActivityDocument.decode(state.document, references, userInfoLimit: Limits.value)
       guard Text.isSame(activity.type, continuations[index].type) || continuations[index].own == nil else {
         throw SegueError(.malformed, "it has another type")
       }
@@ -366,18 +264,11 @@ final class IncomingContinuations: AppFeature, ChannelReader {
         app.log(.info, "\(activity.type) names files of the container \"\(missing)\", which this app lacks")
       }
       continuations[index].documentURL = references.documentURL(of: activity)
-      continuations[index].document = []
-      continuations[index].phase = .arrived(activity, isStale: continuations[index].isStale)
+      continuations[index].phase = .arrived(activity, isStale: state.isStale)
       app.deliver(.continuation(continuations[index].id))
     } catch {
-      let error = SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)")
-      fail(at: index, error, report: .failed, now)
+      throw SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)")
     }
-  }
-
-  func receivedReset(of channel: Link.Channel, _ now: Instant) {
-    guard let index = receiving(on: channel) else { return }
-    fail(at: index, SegueError(.handoffFailed, "the origin gave up sending"), report: .failed, now)
   }
 
   func refused(_ id: Identifier, _ error: SegueError, _ now: Instant) {
@@ -394,28 +285,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   func connected(_ now: Instant) {
     if acceptsDeliveries { reportAcceptance() }
-    for index in continuations.indices {
-      guard case .fetching = continuations[index].phase else { continue }
-      continuations[index].hubBy = nil
-      fetch(at: index, now)
-    }
+    fetches.connected(now)
   }
 
-  /// Fetches again what was in progress, under the same name, from the next hub (R3.14).
-  func disconnected(_ now: Instant) {
-    for index in continuations.indices {
-      switch continuations[index].phase {
-      case .fetching, .receiving:
-        continuations[index].phase = .fetching
-        continuations[index].document = []
-        continuations[index].received = 0
-        continuations[index].hubBy = continuations[index].hubBy ?? now.uptime + HubConnection.reconnectTime
-      case .announcing, .arrived, .failed, .continued, .opening, .unopened: break
-      }
-    }
-  }
+  func disconnected(_ now: Instant) { fetches.disconnected(now) }
 
   func tick(_ now: Instant) {
+    while let fetch = fetches.tick(now) { end(fetch, now) }
     while let index = continuations.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       if case .continued = continuations[index].phase {
         let error = SegueError(.remoteApplicationTimedOut, "the receiver's app did not answer in time")
@@ -423,18 +299,15 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       } else if case .opening = continuations[index].phase {
         let error = SegueError(.remoteApplicationTimedOut, "open_document did not open the document in time")
         failOpening(continuations[index].id, error, now)
-      } else if continuations[index].deadline <= now.uptime {
-        let error = SegueError(.remoteApplicationTimedOut, "not continued within its time")
-        fail(at: index, error, report: .failed, now)
       } else {
-        let error = SegueError(.connectionUnavailable, "no hub for \(HubConnection.reconnectTime) ms")
+        let error = SegueError(.remoteApplicationTimedOut, "not continued within its time")
         fail(at: index, error, report: .failed, now)
       }
     }
   }
 
   var nextDeadline: Int64? {
-    var next: Int64?
+    var next = fetches.nextDeadline
     for index in continuations.indices { next = earlier(next, continuations[index].nextDeadline) }
     return next
   }
@@ -465,24 +338,10 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   private func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id || $0.continuation.id == id } }
 
-  private func receiving(on channel: Link.Channel) -> Int? {
-    continuations.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
-  }
-
-  private func fetch(at index: Int, _ now: Instant) {
-    continuations[index].isFetched = true
-    let remaining = max(1, continuations[index].deadline - now.uptime)
-    let continuation = continuations[index]
-    hub.sendChecked(
-      .fetch(
-        continuation.continuation, milliseconds: remaining, receiver: nil, isBack: continuation.own != nil), now)
-  }
-
   /// did_fail is due; sends `outcome` to the origin, if that can know the continuation.
   private func fail(at index: Int, _ error: SegueError, report outcome: Outcome?, _ now: Instant) {
-    if case .receiving(let channel) = continuations[index].phase { hub.link?.reset(channel) }
+    if let fetch = fetches.cancel(continuations[index].continuation.id, error) { note(fetch, at: index) }
     continuations[index].phase = .failed(error)
-    continuations[index].document = []
     let continuation = continuations[index]
     if let outcome, continuation.isDelivery ? error.status != .connectionUnavailable : isKnown(continuation, outcome) {
       report(continuation, outcome, error, now)

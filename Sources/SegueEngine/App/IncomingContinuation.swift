@@ -1,0 +1,84 @@
+import SegueModel
+import SegueWire
+
+/// A continuation of which this app is the receiver.
+final class IncomingContinuation {
+  enum Phase {
+    /// will_continue is due, or runs.
+    case announcing
+    /// The state is being fetched.
+    case fetching
+    /// continue is due.
+    case arrived(Activity, isStale: Bool)
+    /// did_fail is due.
+    case failed(SegueError)
+    /// continue runs; its answer is awaited.
+    case continued
+  }
+
+  enum Subject {
+    case offer(Offer)
+    /// An activity of this app, whose state comes back from the app that has continued it (R3.10).
+    case own(Identifier, type: String)
+  }
+
+  let id: Identifier
+  /// Its name on the wire.
+  let continuation: Message.Continuation
+  let subject: Subject
+  /// The uptime at which it fails (R3.9).
+  let deadline: Int64
+  /// Set if the agent delivers it, and then whether the app may have got it before (R3.8).
+  var isRedelivered: Bool?
+  var phase = Phase.announcing
+  /// Whether will_continue has run.
+  var isAnnounced: Bool
+  /// Whether the origin may know it.
+  var isFetched = false
+  /// Bytes of the document, once it is not fetched any more.
+  var progress: (received: Int, total: Int) = (0, 0)
+  /// Whether the URL of its document came as container + path (R3.5).
+  var hasDocument = false
+
+  init(
+    _ id: Identifier, _ continuation: Message.Continuation, _ subject: Subject, deadline: Int64,
+    isAnnounced: Bool = false, isRedelivered: Bool? = nil
+  ) {
+    self.id = id
+    self.continuation = continuation
+    self.subject = subject
+    self.deadline = deadline
+    self.isAnnounced = isAnnounced
+    self.isRedelivered = isRedelivered
+  }
+
+  var isDelivery: Bool { isRedelivered != nil }
+
+  /// Whether did_fail or continue has run.
+  var isOver: Bool {
+    switch phase {
+    case .failed, .continued: true
+    case .announcing, .fetching, .arrived: false
+    }
+  }
+
+  /// Of what is fetched, `StateFetches` has it.
+  var nextDeadline: Int64? {
+    switch phase {
+    case .failed, .fetching: nil
+    // A late answer to a delivery still counts.
+    case .continued: isDelivery ? nil : deadline
+    case .announcing, .arrived: deadline
+    }
+  }
+
+  var type: String {
+    switch subject {
+    case .offer(let offer): offer.description.type
+    case .own(_, let type): type
+    }
+  }
+
+  /// The activity of this app whose state comes back; nil if the app continues an offer.
+  var own: Identifier? { if case .own(let id, _) = subject { id } else { nil } }
+}
