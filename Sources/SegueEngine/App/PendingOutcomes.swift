@@ -35,11 +35,13 @@ final class PendingOutcomes: AppFeature {
     if let now { hub.sendChecked(outcome.message, now) } else { hub.send(outcome.message) }
   }
 
+  /// A hub acknowledges what no origin is there for. What the agent is to have waits until one carries the hub (R3.8).
   /// - Returns: whether there was one.
   @discardableResult
   func acknowledged(_ id: Identifier) -> Bool {
     let count = pending.count
-    pending.removeAll { $0.continuation.id == id }
+    let hasAgent = hub.agent != nil
+    pending.removeAll { $0.continuation.id == id && ($0.deadline != nil || hasAgent) }
     return pending.count < count
   }
 
