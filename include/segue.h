@@ -1532,12 +1532,27 @@ segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
 segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const char *bundle_identifier, size_t length,
                               uint32_t timeout_ms, segue_value **result);
 /**
+ * Pushes the current activity of an app to another app of this device, which need not run (R3.15): it is continued
+ * there as if the user had chosen that. Returns when the app is chosen; the receipt with the same continuation_id says
+ * how it ended (segue_activity_delegate_on_continuation_ended), so that will_save can run meanwhile.
+ *   bundle_identifier  copied; of that app; NULL: whichever fits best (R6.2)
+ *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
+ *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
+ *                      "bundle_identifier": string, "app_name": string}
+ * Errors: INVALID_STATE (it is not current, or was made without an app), NOT_FOUND (it is not offered; no app fits, and
+ * why), LIMIT_EXCEEDED, BUSY (the agent is about to take the place of the hub).
+ */
+segue_status segue_activity_push(segue_activity *activity, const char *bundle_identifier, size_t length,
+                                 uint32_t timeout_ms, segue_value **result);
+/**
  * Lists what waits for apps of this device, the oldest first.
  *   entries  out, required, owned: release with segue_value_release; an array of dictionaries {"continuation_id": UUID,
  *            "activity_id": UUID, "bundle_identifier": string (the app that is to get it), "type": string, "title":
- *            string, absent if there is none, "app_name": string, "device_name": string (the origin's), "size": bytes,
- *            "delivered": bool (the app has it, and has not answered), "attempts": integer, "crashes": integer, "held":
- *            bool (after three crashes; see segue_app_retry_entry), "received": date, "expires": date}
+ *            string, absent if there is none, "app_name": string, "device_name": string (the origin's), "size": bytes
+ *            of the document, "attachments": integer (how many it has), "attachments_left": integer (of these only the
+ *            origin has the content), "delivered": bool (the app has it, and has not answered), "attempts": integer,
+ *            "crashes": integer, "held": bool (after three crashes; see segue_app_retry_entry), "received": date,
+ *            "expires": date}
  */
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /** Forgets an entry. continuation_id  copied: SEGUE_ID_SIZE bytes. Errors: NOT_FOUND (there is none, or no longer). */

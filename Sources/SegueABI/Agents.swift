@@ -22,6 +22,19 @@ public func segue_app_launch(
   }
 }
 
+@_cdecl("segue_activity_push") @implementation
+public func segue_activity_push(
+  _ activity: OpaquePointer?, _ bundle: UnsafePointer<CChar>?, _ length: Int, _ timeout: UInt32,
+  _ result: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(activity, .activity) { (activity) throws(SegueError) in
+    let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
+    let timeout = try Arguments.timeout(timeout)
+    guard let app = activity.app else { throw SegueError(.invalidState, "activity: was made without an app") }
+    try handles.give(try app.push(activity, to: bundle, timeout: timeout), to: result)
+  }
+}
+
 @_cdecl("segue_app_get_inbox") @implementation
 public func segue_app_get_inbox(
   _ app: OpaquePointer?, _ entries: UnsafeMutablePointer<OpaquePointer?>?

@@ -52,6 +52,8 @@ public final class Receipt: Sendable {
 /// Where a continued activity came from (R3.12).
 public struct ContinuedFrom: Sendable {
   public let continuation: Identifier
+  /// Its name on the wire: another one if the agent has delivered it (R3.8).
+  public let wireName: Identifier
   public let offer: Offer
   public let isStale: Bool
   /// Whether the agent has delivered it before, so that the app may have restored it already (R3.8).
@@ -60,9 +62,11 @@ public struct ContinuedFrom: Sendable {
   public let documentURL: String?
 
   public init(
-    continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool = false, documentURL: String? = nil
+    continuation: Identifier, wireName: Identifier? = nil, offer: Offer, isStale: Bool, isRedelivered: Bool = false,
+    documentURL: String? = nil
   ) {
     self.continuation = continuation
+    self.wireName = wireName ?? continuation
     self.offer = offer
     self.isStale = isStale
     self.isRedelivered = isRedelivered

@@ -73,9 +73,10 @@ final class Database {
     }
   }
 
-  /// Runs `body` as one transaction: committed if it returns, undone if it or the commit throws.
+  /// Runs `body` as one transaction: committed if it returns, undone if it or the commit throws. In a transaction, as
+  /// part of that.
   func transaction<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
-    guard !isInTransaction else { throw SegueError(.invalidState, "\(name): is in a transaction already") }
+    guard !isInTransaction else { return try body() }
     try run("BEGIN IMMEDIATE")
     isInTransaction = true
     defer { isInTransaction = false }
@@ -110,6 +111,7 @@ final class Database {
 
   /// Gives space back to the file system, if more than 1 MiB of the file is unused; if that fails, some other time.
   func giveBack() {
+    guard !isInTransaction else { return }
     let unused = try? first("PRAGMA freelist_count") { row throws(SegueError) in try row.integer(0) }
     if let unused, unused > 256 { _ = result(of: "PRAGMA incremental_vacuum") }
   }

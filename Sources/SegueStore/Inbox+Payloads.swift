@@ -67,7 +67,11 @@ extension Inbox {
   }
 
   /// Stores a document with its attachments, within a transaction.
-  func store(_ document: [UInt8], _ attachments: [AttachmentContent]) throws(SegueError) -> Int64 {
+  /// - Parameter check: gets the bytes of all, and throws if there is no room for them.
+  func store(
+    _ document: [UInt8], _ attachments: [AttachmentContent],
+    _ check: (Int64) throws(SegueError) -> Void = { _ throws(SegueError) in }
+  ) throws(SegueError) -> Int64 {
     guard document.count <= Self.document else {
       throw SegueError(.limitExceeded, "document: \(document.count) bytes, at most \(Self.document) are allowed")
     }
@@ -75,6 +79,7 @@ extension Inbox {
       throw SegueError(.limitExceeded, "activity: has \(attachments.count) attachments, at most \(Limits.attachments)")
     }
     let size = try size(document, attachments)
+    try check(size)
     try checkRoom(for: size)
     try database.run(
       "INSERT INTO payloads (size, document) VALUES (?1, ?2)", [.integer(size), .blob(document)])
@@ -108,7 +113,7 @@ extension Inbox {
   }
 
   /// Throws LIMIT_EXCEEDED if what waits for an app would be more than a quarter of an inbox.
-  func checkShare(of app: String, for size: Int) throws(SegueError) {
+  func checkShare(of app: String, for size: Int64) throws(SegueError) {
     let used = try database.first(
       """
       SELECT count(*), total(payloads.size) FROM entries JOIN payloads ON payloads.number = entries.payload
@@ -120,7 +125,7 @@ extension Inbox {
         .limitExceeded, "inbox: \(Limits.inboxEntries / Self.share) entries wait for \(app), which is the most")
     }
     guard 0...Limits.inboxBytes ~= used.1 else { throw database.damaged("payloads have \(used.1) bytes") }
-    guard used.1 <= room / Int64(Self.share) - Int64(size) else {
+    guard used.1 <= room / Int64(Self.share) - size else {
       throw SegueError(.limitExceeded, "inbox: more than \(room / Int64(Self.share)) bytes would wait for \(app)")
     }
   }

@@ -39,6 +39,12 @@ public final class Inbox: @unchecked Sendable {
   /// Frees what is in memory to be read faster (at most 1 MiB), for a time in which nothing happens.
   public func releaseMemory() { database.releaseMemory() }
 
+  /// Makes several calls in one commit: of one that throws, and of those before it, nothing is stored.
+  public func atOnce<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
+    defer { database.giveBack() }
+    return try database.transaction(body)
+  }
+
   // MARK: Entries
 
   /// Stores an entry, in one commit.
@@ -55,8 +61,9 @@ public final class Inbox: @unchecked Sendable {
       }
       if let known { return known < Self.ended ? .known : .ended }
       guard expiry > now else { throw SegueError(.invalidState, "activity: has expired") }
-      try checkShare(of: entry.app, for: entry.document.count)
-      let payload = try store(entry.document, entry.attachments)
+      let payload = try store(entry.document, entry.attachments) { size throws(SegueError) in
+        try checkShare(of: entry.app, for: size)
+      }
       try database.run(
         """
         INSERT INTO entries (continuation, app, stale, payload, state, attempts, crashes, received, expires,

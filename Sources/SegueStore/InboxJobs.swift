@@ -7,6 +7,8 @@ public protocol InboxHolder: AnyObject {
   var date: Double { get }
   /// Uses the inbox, which is opened when it is needed. A damaged one is opened again, which sets it aside.
   func perform<Result>(_ body: (Inbox) throws(SegueError) -> Result) throws(SegueError) -> Result
+  /// The content of an attachment that the engine's owner has collected.
+  func content(of source: AttachmentSource) -> AttachmentContent.Source
   /// Reports what has no reply.
   func log(_ severity: Severity, _ message: DiagnosticText)
 }
@@ -98,17 +100,27 @@ public enum InboxJobs {
   }
 
   private static func put(_ record: InboxRecord, _ holder: some InboxHolder) throws(SegueError) {
-    var attachments: [AttachmentContent] = []
-    for attachment in record.attachments {
-      attachments.append(AttachmentContent(name: attachment.name, size: attachment.size, source: .origin))
+    func entry(withContent: Bool) -> IncomingEntry {
+      IncomingEntry(
+        continuation: record.continuation, app: record.app, offer: record.offer, isStale: record.isStale,
+        document: record.document,
+        attachments: record.attachments.map { attachment in
+          let source = withContent ? attachment.source.map { holder.content(of: $0) } : nil
+          return AttachmentContent(name: attachment.name, size: attachment.size, source: source ?? .origin)
+        })
     }
-    let entry = IncomingEntry(
-      continuation: record.continuation, app: record.app, offer: record.offer, isStale: record.isStale,
-      document: record.document, attachments: attachments)
-    _ = try holder.perform { inbox throws(SegueError) in
+    try holder.perform { inbox throws(SegueError) in
       let now = holder.date
       _ = try inbox.expire(at: now)
-      return try inbox.put(entry, at: now)
+      do throws(SegueError) {
+        _ = try inbox.put(entry(withContent: true), at: now)
+      } catch {
+        guard error.status == .limitExceeded, record.attachments.contains(where: { $0.source != nil }) else {
+          throw error
+        }
+        holder.log(.info, "\(error.message): the attachments stay with \(record.offer.appName)")
+        _ = try inbox.put(entry(withContent: false), at: now)
+      }
     }
   }
 
@@ -145,9 +157,13 @@ public enum InboxJobs {
         return nil
       }
       let now = holder.date
-      try inbox.acknowledge(receipt.continuation, at: now)
-      if receipt.outcome == .restored { try inbox.markUsed(entry.app, at: now) }
-      guard try inbox.decide(receipt) else { return nil }
+      // Otherwise a crash between the two would leave the origin without its receipt.
+      let isDecided = try inbox.atOnce { () throws(SegueError) in
+        try inbox.acknowledge(receipt.continuation, at: now)
+        if receipt.outcome == .restored { try inbox.markUsed(entry.app, at: now) }
+        return try inbox.decide(receipt)
+      }
+      guard isDecided else { return nil }
       return OwedReceipt(receipt: receipt, origin: entry.offer.origin, activity: entry.offer.description.id)
     }
   }

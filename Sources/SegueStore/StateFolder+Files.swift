@@ -3,6 +3,9 @@ import SegueModel
 
 /// What is in the folder.
 extension StateFolder {
+  /// A path of the folder for this process, which leads through the descriptor.
+  public var address: String { "/proc/self/fd/\(fd)" }
+
   /// The path of a file for SQLite, which leads through the descriptor.
   func address(of name: String) -> String { "/proc/self/fd/\(fd)/\(name)" }
 

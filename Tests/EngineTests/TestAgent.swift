@@ -125,6 +125,16 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// Whether the disk does nothing for now.
   var isStuck = false
   private(set) var launches: [String] = []
+  /// The apps that have opened, also those that were lost for a moment.
+  private(set) var openings: [String] = []
+  /// The continuations for which an app was chosen, and the numbers of the questions.
+  private(set) var begun: [(number: UInt64, continuation: Identifier)] = []
+  /// The attachments that it was to fetch, and what it was to stop, before anybody has answered.
+  private(set) var collections: [(continuation: Identifier, attachments: [SegueModel.Attachment])] = []
+  private(set) var stopped: [Identifier] = []
+  private(set) var streamAnswers: [SegueError?] = []
+  /// Attachments that apps fetch.
+  private(set) var served: [StreamRequest] = []
   private(set) var answers: [Result<ColdStartReport, SegueError>] = []
   /// The app that fits.
   var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer")
@@ -216,8 +226,15 @@ final class TestAgent: AgentOwner, WorldParticipant {
     return app
   }
 
+  func collect(_ attachments: [SegueModel.Attachment], of continuation: Identifier) {
+    collections.append((continuation, attachments))
+  }
+  func stopCollecting(_ continuation: Identifier) { stopped.append(continuation) }
+  func streamAnswered(_ id: Identifier, _ error: SegueError?) { streamAnswers.append(error) }
+  func serve(_ request: StreamRequest) { served.append(request) }
+  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) { begun.append((number, continuation)) }
   func launch(_ app: ChosenApp, for number: UInt64) { launches.append(app.bundleIdentifier) }
-  func opened(_ app: AppIdentity) {}
+  func opened(_ app: AppIdentity) { openings.append(app.name) }
   func perform(_ request: InboxRequest) { requests.append(request) }
   func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
     switch change {
@@ -259,11 +276,11 @@ extension World {
   /// - Returns: the number of the question.
   @discardableResult
   func ask(
-    _ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil, account: Account? = nil
+    _ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil, account: Account? = nil, isPush: Bool = false
   ) -> UInt64 {
     let number = agent.takeNumber()
     agent.engine.continue(
-      ColdStartRequest(number: number, activity: activity, timeout: timeout, account: account), now)
+      ColdStartRequest(number: number, activity: activity, timeout: timeout, account: account, isPush: isPush), now)
     settle()
     return number
   }

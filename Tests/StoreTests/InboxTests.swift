@@ -231,6 +231,24 @@ import Testing
     }
   }
 
+  @Test func `an answer is stored with its receipt, or not at all (R3.6, R3.8)`() throws {
+    let inbox = try open()
+    _ = try inbox.put(.sample(1), at: now)
+    func answer(_ reason: String) -> InboxReply? {
+      let receiver = Receiver(id: Identifier(1), deviceName: "", appName: "", bundleIdentifier: "com.example.a")
+      let receipt = Receipt(
+        continuation: Identifier(1), receiver: receiver, outcome: .declined, status: .declined, reason: reason,
+        isStale: false, date: now)
+      return InboxJobs.run(.acknowledge(Identifier(1), app: Identifier(7), receipt), Holder(inbox, now))
+    }
+    guard case .acknowledged(_, _, .failure)? = answer(String(repeating: "x", count: 2_000)) else {
+      return #expect(Bool(false))
+    }
+    #expect(try inbox.entries().count == 1 && inbox.unconfirmedReceipts().isEmpty)
+    guard case .acknowledged(_, _, .success(.some))? = answer("no") else { return #expect(Bool(false)) }
+    #expect(try inbox.entries().isEmpty && inbox.unconfirmedReceipts().count == 1)
+  }
+
   /// Who has an inbox open.
   private final class Holder: InboxHolder {
     private let inbox: Inbox
@@ -242,7 +260,48 @@ import Testing
     }
 
     func perform<Result>(_ body: (Inbox) throws(SegueError) -> Result) throws(SegueError) -> Result { try body(inbox) }
-    func log(_ severity: Severity, _ message: DiagnosticText) {}
+    func content(of source: AttachmentSource) -> AttachmentContent.Source {
+      .bytes(unsafeDowncast(source, to: Bytes.self).bytes)
+    }
+
+    func log(_ severity: Severity, _ message: DiagnosticText) { lines.append(message.string) }
+    private(set) var lines: [String] = []
+  }
+
+  /// What was fetched of an attachment.
+  private final class Bytes: AttachmentSource, @unchecked Sendable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+      self.bytes = bytes
+      super.init()
+    }
+  }
+
+  @Test func `attachments are stored with their entry, or left with the origin if there is no room for them (R3.8)`()
+    throws
+  {
+    let inbox = try Inbox.open(in: folder.open(), room: 200_000)
+    let holder = Holder(inbox, now)
+    func put(_ number: Int, _ size: Int) throws -> [StoredAttachment] {
+      let entry = IncomingEntry.sample(number, document: [1])
+      let bytes = [UInt8](repeating: UInt8(number), count: size)
+      let record = InboxRecord(
+        continuation: entry.continuation, app: entry.app, offer: entry.offer, isStale: false, document: [1],
+        attachments: [
+          SegueModel.Attachment(name: "here", size: UInt64(size), source: Bytes(bytes)),
+          SegueModel.Attachment(name: "left", size: 9),
+        ])
+      guard case .put(_, nil)? = InboxJobs.run(.put(record), holder) else {
+        Issue.record("it is not stored")
+        return []
+      }
+      return try #require(try inbox.entry(entry.continuation)).payload.attachments
+    }
+    #expect(try put(1, 40_000).map { $0.isHere } == [true, false] && holder.lines.isEmpty)
+    #expect(try put(2, 20_000).map { $0.isHere } == [false, false], "a quarter of the inbox is for one app")
+    #expect(holder.lines.count == 1 && holder.lines[0].contains("the attachments stay with"))
+    #expect(try put(3, 5_000).map { $0.isHere } == [true, false])
   }
 
   @Test func `what waits for one app takes a quarter of an inbox (R3.8)`() throws {

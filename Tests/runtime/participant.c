@@ -150,6 +150,47 @@ static void resume_back(const char *unused) {
     say("resume_back %s", segue_status_name(status));
 }
 
+/** "NAME BYTES": so many bytes, 7 n for the n-th. */
+static void attach(const char *words) {
+  char name[256] = "";
+  size_t size = 0;
+  sscanf(words, "%255s %zu", name, &size);
+  uint8_t *bytes = malloc(size + 1);
+  for (size_t i = 0; i < size; i++)
+    bytes[i] = (uint8_t)(7 * i);
+  if (CHECK(segue_activity_attach_bytes(activity, name, NUL, bytes, size)))
+    say("attached");
+  free(bytes);
+}
+
+static void fetched(void *context, segue_activity *its, const segue_error *error) {
+  (void)its;
+  segue_status status = SEGUE_OK;
+  if (error)
+    CHECK(segue_error_get_status(error, &status));
+  say("fetched %s %s", (char *)context, segue_status_name(status));
+}
+
+/** "NAME PATH": of what it has continued. */
+static void fetch(const char *words) {
+  char name[256] = "";
+  int length = 0;
+  sscanf(words, "%255s %n", name, &length);
+  char *context = strdup(name);
+  segue_status status =
+      segue_activity_fetch_attachment(continued, name, NUL, words + length, NUL, NULL, fetched, context, free, NULL);
+  if (status != SEGUE_OK)
+    say("fetched %s %s", name, segue_status_name(status));
+}
+
+/** R3.15: to that app. */
+static void push(const char *app_name) {
+  segue_value *result = NULL;
+  segue_status status = segue_activity_push(activity, app_name, NUL, 0, &result);
+  say("push %s", segue_status_name(status));
+  segue_value_release(result);
+}
+
 static void expire(const char *seconds) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -340,6 +381,9 @@ static const struct {
     {"keep", keep},
     {"write", write_kept},
     {"resume_back", resume_back},
+    {"attach", attach},
+    {"fetch", fetch},
+    {"push", push},
     {"expire", expire},
     {"foreground", foreground},
     {"list", list},

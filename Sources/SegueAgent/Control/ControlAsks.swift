@@ -28,6 +28,7 @@ final class ControlAsks {
       let what = try Self.text(ask, "ask", atMost: Limits.identifier)
       switch true {
       case Text.isSame(what, "continue"): try `continue`(ask, of: asker, answer)
+      case Text.isSame(what, "push"): try `continue`(ask, isPush: true, of: asker, answer)
       case Text.isSame(what, "inbox"): try list(ask, answer)
       case Text.isSame(what, "drop"): try drop(ask, answer)
       case Text.isSame(what, "retry"): try retry(ask, answer)
@@ -50,14 +51,30 @@ final class ControlAsks {
 
   // MARK: Continuing
 
-  private func `continue`(_ ask: Value, of asker: Asker, _ answer: @escaping Answer) throws(SegueError) {
+  /// - Parameter isPush: the asker is the origin, and gets the answer when the app is chosen (R3.15).
+  private func `continue`(
+    _ ask: Value, isPush: Bool = false, of asker: Asker, _ answer: @escaping Answer
+  ) throws(SegueError) {
     let activity = try Self.identifier(ask, "activity")
     let app = ask["app"] == nil ? nil : try Self.text(ask, "app", atMost: Limits.identifier)
     let timeout = try Self.timeout(ask)
     let environment = try Self.environment(ask)
-    inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: asker) { result in
+    let began: ((Identifier, ChosenApp) -> Void)? =
+      isPush
+      ? { id, app in
+        answer(Self.map(.success(id)) { id throws(SegueError) in try .dictionary(Self.entries(id, app)) })
+      } : nil
+    inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: asker, began: began) { result in
       answer(Self.map(result) { report throws(SegueError) in try Self.value(of: report) })
     }
+  }
+
+  private static func entries(_ continuation: Identifier, _ app: ChosenApp) -> [(key: Value, value: Value)] {
+    [
+      (key: .string("continuation_id"), value: .uuid(continuation)),
+      (key: .string("bundle_identifier"), value: .string(app.bundleIdentifier)),
+      (key: .string("app_name"), value: .string(app.name)),
+    ]
   }
 
   /// Milliseconds; nil if it is not set.
@@ -90,14 +107,12 @@ final class ControlAsks {
 
   static func value(of report: ColdStartReport) throws(SegueError) -> Value {
     let error = report.error
-    return try .dictionary([
-      (key: .string("continuation_id"), value: .uuid(report.continuation)),
-      (key: .string("bundle_identifier"), value: .string(report.app.bundleIdentifier)),
-      (key: .string("app_name"), value: .string(report.app.name)),
-      (key: .string("outcome"), value: .integer(Int64(report.outcome.rawValue))),
-      (key: .string("status"), value: .integer(Int64(error?.status.rawValue ?? Status.ok.rawValue))),
-      (key: .string("message"), value: .string(error?.message ?? "")),
-    ])
+    return try .dictionary(
+      entries(report.continuation, report.app) + [
+        (key: .string("outcome"), value: .integer(Int64(report.outcome.rawValue))),
+        (key: .string("status"), value: .integer(Int64(error?.status.rawValue ?? Status.ok.rawValue))),
+        (key: .string("message"), value: .string(error?.message ?? "")),
+      ])
   }
 
   // MARK: The inbox
@@ -129,6 +144,8 @@ final class ControlAsks {
       (key: .string("app_name"), value: .string(entry.offer.appName)),
       (key: .string("device_name"), value: .string(entry.offer.deviceName)),
       (key: .string("size"), value: .integer(Int64(entry.payload.documentSize))),
+      (key: .string("attachments"), value: .integer(Int64(entry.payload.attachments.count))),
+      (key: .string("attachments_left"), value: .integer(Int64(entry.payload.attachments.count { !$0.isHere }))),
       (key: .string("delivered"), value: .bool(entry.state == .delivered)),
       (key: .string("attempts"), value: .integer(Int64(entry.attempts))),
       (key: .string("crashes"), value: .integer(Int64(entry.crashes))),

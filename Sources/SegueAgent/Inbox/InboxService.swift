@@ -13,6 +13,7 @@ final class InboxService {
   private let saved: SavedService
   private var participant: AgentParticipant<AgentEngine>?
   private var kept: KeptConnections?
+  private var attachments: InboxAttachments?
   private var asks: [Ask] = []
   private var lastNumber: UInt64 = 0
   private var isOpen = true
@@ -29,6 +30,9 @@ final class InboxService {
     let asker: Asker
     /// Where a launched program shows itself.
     let environment: [LaunchRequest.Variable]
+    /// Called once the app is chosen; nil: the asker waits for the end.
+    let began: ((Identifier, ChosenApp) -> Void)?
+    var hasBegun = false
     let answer: (Result<ColdStartReport, SegueError>) -> Void
   }
 
@@ -41,9 +45,14 @@ final class InboxService {
   }
 
   /// Takes part at the device's hub, until `close`.
-  /// - Parameter ready: called on the loop once it is known what the user prefers, or cannot be known.
-  func open(_ identity: AppIdentity, on device: Device, _ ready: @escaping () -> Void) throws(SegueError) {
+  /// - Parameters:
+  ///   - folder: the state folder, where files without names are.
+  ///   - ready: called on the loop once it is known what the user prefers, or cannot be known.
+  func open(
+    _ identity: AppIdentity, on device: Device, in folder: String, _ ready: @escaping () -> Void
+  ) throws(SegueError) {
     kept = KeptConnections(on: device)
+    attachments = InboxAttachments(in: folder, thread, on: loop) { [self] body in perform(body) }
     // This object outlives the participant, which `close` ends.
     participant = try AgentParticipant(
       AgentEngine(identity: identity, limits: ProcessLimits.current, owner: self), on: device)
@@ -52,6 +61,8 @@ final class InboxService {
 
   func close() {
     isOpen = false
+    attachments?.close()
+    attachments = nil
     participant?.close()
     participant = nil
     kept?.close()
@@ -62,21 +73,25 @@ final class InboxService {
   // MARK: For those who ask
 
   /// Continues an offer in an app that need not run.
-  /// - Parameter answer: called once, at the end or at the deadline, unless the agent ends before.
+  /// - Parameters:
+  ///   - began: for an activity of the asker (R3.15): called in place of `answer` if the app could be chosen.
+  ///   - answer: called once, at the end or at the deadline, unless the agent ends before.
   func `continue`(
     _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchRequest.Variable], for asker: Asker,
-    _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+    began: ((Identifier, ChosenApp) -> Void)? = nil, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
   ) {
     lastNumber += 1
-    asks.append(Ask(number: lastNumber, asker: asker, environment: environment, answer: answer))
+    asks.append(Ask(number: lastNumber, asker: asker, environment: environment, began: began, answer: answer))
     let request = ColdStartRequest(
-      number: lastNumber, activity: activity, app: app, timeout: timeout, account: asker.account)
+      number: lastNumber, activity: activity, app: app, timeout: timeout, account: asker.account,
+      isPush: began != nil)
     perform { $0.continue(request, $1) }
   }
 
   /// Somebody who asked has gone.
   func abandon(_ asker: Asker) {
-    for ask in asks where ask.asker.number == asker.number { perform { $0.abandon(ask.number, $1) } }
+    // What has begun for an origin goes on: its receipt tells it the end.
+    for ask in asks where ask.asker.number == asker.number && !ask.hasBegun { perform { $0.abandon(ask.number, $1) } }
   }
 
   /// Continues a saved activity in its app, which need not run (R8.3). The answer is as for `continue`.
@@ -89,7 +104,7 @@ final class InboxService {
       let request = try SavedStartRequest(
         number: lastNumber, activity: found.activity, document: document, app: found.app, team: found.team,
         appName: name(of: found.app), timeout: timeout, account: asker.account)
-      asks.append(Ask(number: lastNumber, asker: asker, environment: environment, answer: answer))
+      asks.append(Ask(number: lastNumber, asker: asker, environment: environment, began: nil, answer: answer))
       perform { $0.open(request, $1) }
     } catch {
       answer(.failure(error))
@@ -213,6 +228,20 @@ extension InboxService: AgentOwner {
     return SegueError(.notFound, "continue: \(app.name) \(reason)")
   }
 
+  func collect(_ wanted: [Attachment], of continuation: Identifier) {
+    attachments?.collect(wanted, of: continuation)
+  }
+
+  func stopCollecting(_ continuation: Identifier) { attachments?.stop(continuation) }
+  func streamAnswered(_ id: Identifier, _ error: SegueError?) { attachments?.answered(id, error) }
+  func serve(_ request: StreamRequest) { attachments?.serve(request) }
+
+  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) {
+    guard let index = asks.firstIndex(where: { $0.number == number }), let began = asks[index].began else { return }
+    asks[index].hasBegun = true
+    began(continuation, app)
+  }
+
   func launch(_ app: ChosenApp, for number: UInt64) {
     let environment = asks.first { $0.number == number }?.environment ?? []
     do throws(SegueError) {
@@ -301,7 +330,8 @@ extension InboxService: AgentOwner {
 
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
     guard let index = asks.firstIndex(where: { $0.number == number }) else { return }
-    asks.remove(at: index).answer(result)
+    let ask = asks.remove(at: index)
+    if !ask.hasBegun { ask.answer(result) }
   }
 
   func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }

@@ -111,7 +111,7 @@ final class AgentProcess {
         control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
         try device.carryHub()
         // No app is chosen before it is known what the user prefers.
-        try inbox.open(identity, on: device) { manifests.open() }
+        try inbox.open(identity, on: device, in: state.address) { manifests.open() }
       } catch {
         failure = error
       }

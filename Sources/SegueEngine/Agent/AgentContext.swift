@@ -39,6 +39,7 @@ final class AgentContext {
     func deliver(_ delivery: Delivery) {
       switch delivery {
       case .log(let severity, let message): owner.log(severity, message)
+      case .streamAnswered(let id, let error): owner.streamAnswered(id, error)
       case .offer(.gone, let offer): teams[offer.description.id] = nil
       default: break
       }

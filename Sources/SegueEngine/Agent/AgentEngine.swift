@@ -15,6 +15,8 @@ public final class AgentEngine: HubParticipant {
   private let starts: ColdStarts
   private let savedChanges: SavedChanges
   private let kept: KeptOffers
+  /// To origins, for attachments.
+  private let streams: AppStreams
   /// All features. Invariant: each calls only those before it.
   private let features: [any AppFeature]
 
@@ -28,7 +30,8 @@ public final class AgentEngine: HubParticipant {
     starts = ColdStarts(agent, hub, seen, outcomes, deliveries)
     savedChanges = SavedChanges(agent, hub, deliveries)
     kept = KeptOffers(agent, hub, seen, deliveries)
-    features = [seen, outcomes, deliveries, starts, savedChanges, kept]
+    streams = AppStreams(agent.app, hub, seen, ActivityGrants())
+    features = [seen, outcomes, deliveries, starts, savedChanges, kept, streams]
     owner.perform(.open)
     owner.perform(.loadKept)
   }
@@ -49,6 +52,29 @@ public final class AgentEngine: HubParticipant {
 
   /// The launch that was asked for with this number has succeeded, or not.
   public func launched(_ number: UInt64, _ error: SegueError?, _ now: Instant) { starts.launched(number, error, now) }
+
+  /// Asks the origin of a continuation for a part of an attachment (`AgentOwner.collect`). Answered once, by
+  /// `AgentOwner.streamAnswered`.
+  /// - Parameter otherEnd: of the stream on which it comes.
+  public func ask(
+    _ id: Identifier, of continuation: Identifier, _ part: Message.AttachmentPart, otherEnd: PassedDescriptor,
+    timeout: Int64, _ now: Instant
+  ) {
+    guard let from = starts.source(of: continuation) else {
+      return agent.owner.streamAnswered(id, SegueError(.cancelled, "the continuation has ended"))
+    }
+    streams.ask(id, from, attachment: part, otherEnd: otherEnd, timeout: timeout, now)
+  }
+
+  /// What could be collected of the attachments of a continuation is here: each with a source.
+  public func collected(_ continuation: Identifier, _ attachments: [Attachment]) {
+    starts.collected(continuation, attachments)
+  }
+
+  /// The attachment that an app fetches is about to be sent, or cannot be.
+  public func answer(_ request: StreamRequest, _ error: SegueError?) {
+    hub.send(.streamAnswer(request.id, request.continuation, channel: 0, error))
+  }
 
   /// The user wants an entry to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { deliveries.retry(continuation) }
@@ -128,10 +154,9 @@ public final class AgentEngine: HubParticipant {
   private func handle(_ event: Link.Event, of link: Link, _ now: Instant) throws(SegueError) {
     switch event {
     case .message:
-      // Nobody sends a descriptor to the agent but for a stream, which is refused: it closes when it is released.
-      _ = link.takeDescriptor()
+      let descriptor = link.takeDescriptor()
       guard let message = try link.takeMessage(Message.decode) else { return }
-      guard !hub.isWelcome else { return try handle(message, link, now) }
+      guard !hub.isWelcome else { return try handle(message, descriptor, link, now) }
       if hub.receiveWelcome(message, now) { for feature in features { feature.connected(now) } }
     case .data(let channel, let bytes):
       link.grant(bytes.count, to: channel)
@@ -151,7 +176,9 @@ public final class AgentEngine: HubParticipant {
     }
   }
 
-  private func handle(_ message: Message, _ link: Link, _ now: Instant) throws(SegueError) {
+  private func handle(
+    _ message: Message, _ descriptor: PassedDescriptor?, _ link: Link, _ now: Instant
+  ) throws(SegueError) {
     switch message {
     case .goodbye(let error): hub.report(.refused(error))
     case .ping(let number): hub.send(.pong(number), isUrgent: true)
@@ -160,6 +187,7 @@ public final class AgentEngine: HubParticipant {
       agent.teams[offer.description.id] = origin?.team
       hub.heardOffer(now)
       seen.put(offer, timing, now)
+      starts.offered(offer.description.id, now)
       kept.review(now)
     case .gone(let id, _): seen.remove(id)
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
@@ -183,8 +211,13 @@ public final class AgentEngine: HubParticipant {
       if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
     case .outcome(let continuation, let outcome, let error, let receiver):
       if let receiver { deliveries.answered(continuation.id, outcome, error, by: receiver, now) }
-    case .stream(let id, let continuation, _, _, _):
-      hub.send(.streamAnswer(id, continuation, channel: 0, Self.originOnly))
+    case .stream(let id, let continuation, let app, _, let attachment):
+      serve(
+        StreamRequest(
+          id: id, continuation: continuation, app: app, account: app, crossesLink: false, attachment: attachment,
+          descriptor: descriptor ?? PassedDescriptor(isLost: true)))
+    case .streamAnswer(let id, _, let channel, let error):
+      streams.receiveAnswer(id, crossesLink: channel != 0, error, now)
     case .request(let number, let continuation, let app, let milliseconds, let channel, let size)
     where savedChanges.isMeant(continuation):
       try savedChanges.receive(
@@ -199,7 +232,20 @@ public final class AgentEngine: HubParticipant {
     }
   }
 
-  /// The agent has the activity, and nothing else of its origin.
+  private func serve(_ request: StreamRequest) {
+    if request.attachment == nil { return answer(request, Self.originOnly) }
+    if request.descriptor.isLost {
+      return answer(request, SegueError(.limitExceeded, "the agent may open no more descriptors"))
+    }
+    guard deliveries.has(request.continuationID, request.app) else {
+      return answer(
+        request,
+        SegueError(.notFound, "the app has answered: attachments of what has waited are fetched before that"))
+    }
+    agent.owner.serve(request)
+  }
+
+  /// The agent has the activity with its attachments, and nothing else of its origin.
   private static var originOnly: SegueError {
     SegueError(.connectionUnavailable, "the activity waited in the inbox: its origin is not connected to it any more")
   }

@@ -35,15 +35,19 @@ public struct ColdStartRequest: Sendable {
   public let timeout: Int64?
   /// Who is charged for it; nil: nobody.
   public let account: Account?
+  /// Whether the origin itself asks (R3.15), which may just have made the activity current.
+  public let isPush: Bool
 
   public init(
-    number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil, account: Account? = nil
+    number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil, account: Account? = nil,
+    isPush: Bool = false
   ) {
     self.number = number
     self.activity = activity
     self.app = app
     self.timeout = timeout
     self.account = account
+    self.isPush = isPush
   }
 }
 
@@ -94,6 +98,17 @@ public protocol AgentOwner: AnyObject {
   func drawIdentifier() -> Identifier?
   /// Throws NOT_FOUND if no app fits, which says why.
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp
+  /// Fetches attachments of a continuation from its origin, into files of this process. Answered once by
+  /// `AgentEngine.collected`, with those that have come.
+  func collect(_ attachments: [Attachment], of continuation: Identifier)
+  /// No more of them is waited for: answered with those that are whole. No effect once it was answered.
+  func stopCollecting(_ continuation: Identifier)
+  /// The origin has accepted or refused a stream for an attachment (`AgentEngine.ask`).
+  func streamAnswered(_ id: Identifier, _ error: SegueError?)
+  /// An app fetches an attachment of what it gets. Answered by `AgentEngine.answer`.
+  func serve(_ request: StreamRequest)
+  /// The app that was asked for with this number is chosen, and its continuation begins.
+  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp)
   /// Starts an app that does not run. Answered by `AgentEngine.launched`.
   /// - Parameter number: the asker's.
   func launch(_ app: ChosenApp, for number: UInt64)

@@ -6,7 +6,9 @@ private struct ColdStart {
   enum Phase {
     /// The state is being fetched.
     case fetching
-    /// The document is whole, and on its way to the disk.
+    /// The document is whole, and attachments of it are being fetched.
+    case collecting([UInt8], [Attachment])
+    /// The payload is whole, and on its way to the disk.
     case storing
     /// The entry is in the inbox.
     case kept
@@ -21,9 +23,11 @@ private struct ColdStart {
   /// The uptime by which the origin gets its receipt.
   var deadline: Int64
   var phase = Phase.fetching
-  /// Bytes of the document while it is on its way to the disk.
+  /// Bytes of the document until it is on the disk.
   var size = 0
   var isStale = false
+  /// Whether no attachment is waited for any more.
+  var isLate = false
   /// Whether its asker has the answer.
   var isAnswered = false
   /// Whether its receipt is on its way to the disk, or decided.
@@ -37,6 +41,7 @@ private struct ColdStart {
     switch phase {
     // `StateFetches` has it.
     case .fetching: nil
+    case .collecting: isLate ? nil : deadline
     case .storing, .kept: isDecided ? nil : deadline
     }
   }
@@ -50,6 +55,8 @@ final class ColdStarts: AppFeature {
   static let limit = 32
   static let accountLimit = limit / Account.share
   static let originLimit = OutgoingContinuations.receiverLimit / Account.share
+  /// Milliseconds for an offer to come that its app pushes (R3.15).
+  static let offerTime: Int64 = 1_000
   /// The most bytes of their documents.
   static let bytesLimit = 64 * 1024 * 1024
 
@@ -60,6 +67,8 @@ final class ColdStarts: AppFeature {
   private let deliveries: InboxDeliveries
   private let fetches: StateFetches
   private var starts: [ColdStart] = []
+  /// What apps push whose offers have not come yet.
+  private var awaited: [(request: ColdStartRequest, until: Int64)] = []
 
   init(
     _ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers, _ outcomes: PendingOutcomes,
@@ -76,6 +85,20 @@ final class ColdStarts: AppFeature {
   // MARK: Asking and choosing
 
   func begin(_ request: ColdStartRequest, _ now: Instant) {
+    if request.isPush, seen.list[request.activity] == nil, awaited.count < Self.limit {
+      return awaited.append((request, now.uptime + Self.offerTime))
+    }
+    startOrRefuse(request, now)
+  }
+
+  /// An offer has come, which its app may push.
+  func offered(_ activity: Identifier, _ now: Instant) {
+    while let index = awaited.firstIndex(where: { $0.request.activity == activity }) {
+      startOrRefuse(awaited.remove(at: index).request, now)
+    }
+  }
+
+  private func startOrRefuse(_ request: ColdStartRequest, _ now: Instant) {
     do throws(SegueError) {
       try start(request, now)
     } catch {
@@ -85,9 +108,10 @@ final class ColdStarts: AppFeature {
 
   /// Nobody waits for the answer: what is not in the inbox yet ends, and an entry of it has the usual time.
   func abandon(_ number: UInt64, _ now: Instant) {
+    awaited.removeAll { $0.request.number == number }
     guard let index = starts.firstIndex(where: { $0.number == number }) else { return }
     switch starts[index].phase {
-    case .fetching:
+    case .fetching, .collecting:
       fail(at: index, SegueError(.userCancelled, "nobody waits for it any more"), now)
     case .storing, .kept:
       let usual = starts[index].begun + agent.limits.continuation
@@ -149,6 +173,7 @@ final class ColdStarts: AppFeature {
         number: number, account: account, id: id, offer: offer, app: app, begun: now.uptime, deadline: deadline,
         phase: phase))
     agent.app.log(.info, "\(offer.description.type) of \(offer.appName) is to be continued by \(app.name)")
+    agent.owner.began(number, id, in: app)
   }
 
   /// Throws LIMIT_EXCEEDED if an account would have too much under way. A saved activity has no origin to spare.
@@ -194,20 +219,53 @@ final class ColdStarts: AppFeature {
 
   func receivedReset(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedReset(of: channel), now) }
 
-  private func end(_ fetch: FetchEnd?, isReported: Bool = true, _ now: Instant) {
+  private func end(_ fetch: StateFetch?, isReported: Bool = true, _ now: Instant) {
     guard let fetch, let index = index(of: fetch.id) else { return }
-    let state: FetchedState
-    do throws(SegueError) { state = try fetch.result.get() } catch {
-      return fail(at: index, error, isReported: isReported, now)
-    }
+    if let error = fetch.error { return fail(at: index, error, isReported: isReported, now) }
     do throws(SegueError) {
       let activity = try ActivityDocument.decode(
-        state.document, ReferenceReader(.none), userInfoLimit: Limits.value)
-      starts[index].isStale = state.isStale
-      store(at: index, state.document, activity.attachments)
+        fetch.document, ReferenceReader(.none), userInfoLimit: Limits.value)
+      starts[index].isStale = fetch.isStale
+      collect(at: index, fetch.document, activity.attachments)
     } catch {
       fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
     }
+  }
+
+  /// Fetches the attachments that the inbox may store, in their order; larger ones stay with the origin.
+  private func collect(at index: Int, _ document: [UInt8], _ attachments: [Attachment]) {
+    var room = UInt64(Limits.storedAttachments)
+    let start = starts[index]
+    let wanted = attachments.filter { attachment in
+      guard attachment.size <= room else {
+        agent.app.log(.info, "\(attachment.name) is too large for the inbox: it stays with \(start.offer.appName)")
+        return false
+      }
+      room -= attachment.size
+      return true
+    }
+    guard !wanted.isEmpty else { return store(at: index, document, attachments) }
+    starts[index].phase = .collecting(document, attachments)
+    starts[index].size = document.count
+    agent.owner.collect(wanted, of: start.id)
+  }
+
+  /// As many attachments as could be fetched are here. The others stay with the origin.
+  func collected(_ id: Identifier, _ found: [Attachment]) {
+    guard let index = index(of: id), case .collecting(let document, let attachments) = starts[index].phase else {
+      return
+    }
+    store(
+      at: index, document,
+      attachments.map { attachment in found.first { Text.isSame($0.name, attachment.name) } ?? attachment })
+  }
+
+  /// What a stream to the origin of a continuation is asked with; nil if its attachments are not being fetched.
+  func source(of id: Identifier) -> ContinuedFrom? {
+    guard let index = index(of: id), case .collecting = starts[index].phase else { return nil }
+    return ContinuedFrom(
+      continuation: id, offer: starts[index].offer, isStale: starts[index].isStale, isRedelivered: false,
+      hasDocument: false)
   }
 
   /// No document comes: the origin or the hub says so, or the origin is gone.
@@ -287,6 +345,7 @@ final class ColdStarts: AppFeature {
   private func fail(at index: Int, _ error: SegueError, isReported: Bool = true, _ now: Instant) {
     let start = starts[index]
     _ = fetches.cancel(start.id, error)
+    if case .collecting = start.phase { agent.owner.stopCollecting(start.id) }
     if isReported, !start.isDecided {
       report(start.continuation, .failed, error, by: start.deadline, receiver(start.app), now)
     }
@@ -312,8 +371,16 @@ final class ColdStarts: AppFeature {
 
   func tick(_ now: Instant) {
     while let fetch = fetches.tick(now) { end(fetch, now) }
+    while let index = awaited.firstIndex(where: { $0.until <= now.uptime }) {
+      startOrRefuse(awaited.remove(at: index).request, now)
+    }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
-      decideUnknown(at: index, now)
+      guard case .collecting = starts[index].phase else {
+        decideUnknown(at: index, now)
+        continue
+      }
+      starts[index].isLate = true
+      agent.owner.stopCollecting(starts[index].id)
     }
   }
 
@@ -331,12 +398,12 @@ final class ColdStarts: AppFeature {
   }
 
   var nextDeadline: Int64? {
-    var next = fetches.nextDeadline
+    var next = awaited.reduce(fetches.nextDeadline) { earlier($0, $1.until) }
     for index in starts.indices { next = earlier(next, starts[index].nextDeadline) }
     return next
   }
 
-  var leak: StaticString? { starts.isEmpty ? nil : "agent: it keeps a continuation" }
+  var leak: StaticString? { starts.isEmpty && awaited.isEmpty ? nil : "agent: it keeps a continuation" }
 
   private func index(of id: Identifier) -> Int? { starts.firstIndex { $0.id == id } }
 }

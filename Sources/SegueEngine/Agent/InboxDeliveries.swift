@@ -245,6 +245,12 @@ final class InboxDeliveries: AppFeature {
     }
   }
 
+  /// Whether an app has the entry of a delivery, and may fetch its attachments.
+  /// - Parameter id: of the delivery.
+  func has(_ id: Identifier, _ app: Identifier) -> Bool {
+    index(of: app).map { apps[$0].delivery?.item.continuation == id.ofDelivery } ?? false
+  }
+
   /// The document was read from the disk.
   func loaded(
     _ continuation: Identifier, by app: Identifier, _ result: Result<[UInt8], SegueError>, _ now: Instant

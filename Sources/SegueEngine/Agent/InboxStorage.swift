@@ -11,8 +11,19 @@ public struct InboxRecord: Sendable {
   public let isStale: Bool
   /// An activity document.
   public let document: [UInt8]
-  /// Of these the origin has the content.
+  /// Those without a source stay with the origin.
   public let attachments: [Attachment]
+
+  public init(
+    continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8], attachments: [Attachment]
+  ) {
+    self.continuation = continuation
+    self.app = app
+    self.offer = offer
+    self.isStale = isStale
+    self.document = document
+    self.attachments = attachments
+  }
 }
 
 /// An entry of the inbox that an app is about to get.

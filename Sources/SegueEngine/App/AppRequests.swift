@@ -102,7 +102,7 @@ final class AppRequests: AppFeature, ChannelReader {
       return number
     }
     let continuation = Message.Continuation(
-      id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
+      id: from.wireName, origin: from.offer.origin, activity: from.offer.description.id)
     requests.append(
       AppRequest(
         number: number, askersNumber: number, continuation, other: continuation.origin, of: app.identity.id,

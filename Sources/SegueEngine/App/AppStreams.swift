@@ -50,6 +50,8 @@ public struct StreamRequest {
   public let attachment: Message.AttachmentPart?
   public let descriptor: PassedDescriptor
 
+  /// The continuation on which it is asked for, on the wire.
+  public var continuationID: Identifier { continuation.id }
   /// The activity of the attachment.
   public var activity: Identifier { continuation.activity }
 }
@@ -88,7 +90,7 @@ final class AppStreams: AppFeature {
     timeout: Int64?, _ now: Instant
   ) {
     let continuation = Message.Continuation(
-      id: from.continuation, origin: from.offer.origin, activity: from.offer.description.id)
+      id: from.wireName, origin: from.offer.origin, activity: from.offer.description.id)
     guard streams.count(where: { $0.account == nil }) < Self.limit else {
       let error = SegueError(.limitExceeded, "app: has \(Self.limit) streams")
       return app.deliver(.streamAnswered(id, error))

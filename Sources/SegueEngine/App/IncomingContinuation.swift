@@ -14,6 +14,10 @@ final class IncomingContinuation {
     case failed(SegueError)
     /// continue runs; its answer is awaited.
     case continued
+    /// open_document runs; its answer is awaited (R3.5).
+    case opening
+    /// The document was not opened, which is to be told.
+    case unopened(SegueError)
   }
 
   enum Subject {
@@ -37,8 +41,8 @@ final class IncomingContinuation {
   var isFetched = false
   /// Bytes of the document, once it is not fetched any more.
   var progress: (received: Int, total: Int) = (0, 0)
-  /// Whether the URL of its document came as container + path (R3.5).
-  var hasDocument = false
+  /// The URL of its document, if it came as container + path (R3.5).
+  var documentURL: String?
 
   init(
     _ id: Identifier, _ continuation: Message.Continuation, _ subject: Subject, deadline: Int64,
@@ -57,18 +61,26 @@ final class IncomingContinuation {
   /// Whether did_fail or continue has run.
   var isOver: Bool {
     switch phase {
-    case .failed, .continued: true
+    case .failed, .continued, .opening, .unopened: true
     case .announcing, .fetching, .arrived: false
+    }
+  }
+
+  /// Whether the host is to answer it, or to open its document.
+  var isAwaited: Bool {
+    switch phase {
+    case .continued, .opening: true
+    default: false
     }
   }
 
   /// Of what is fetched, `StateFetches` has it.
   var nextDeadline: Int64? {
     switch phase {
-    case .failed, .fetching: nil
+    case .failed, .fetching, .unopened: nil
     // A late answer to a delivery still counts.
     case .continued: isDelivery ? nil : deadline
-    case .announcing, .arrived: deadline
+    case .announcing, .arrived, .opening: deadline
     }
   }
 

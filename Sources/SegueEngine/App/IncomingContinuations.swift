@@ -123,8 +123,8 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       switch continuations[index].subject {
       case .offer(let offer):
         let from = ContinuedFrom(
-          continuation: id, offer: offer, isStale: isStale, isRedelivered: continuations[index].isRedelivered ?? false,
-          documentURL: continuations[index].documentURL)
+            continuation: id, wireName: continuations[index].continuation.id, offer: offer, isStale: isStale,
+            isRedelivered: continuations[index].isRedelivered ?? false, documentURL: continuations[index].documentURL)
         return .continue(activity, from)
       case .own(let id, _): return .resumedBack(ResumedState(id, activity, isStale: isStale))
       }
@@ -203,7 +203,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   func progress(of id: Identifier) -> (received: Int, total: Int)? {
-    index(of: id).map { fetches.progress(of: continuations[$0].continuation.id) ?? continuations[$0].progress }
+    guard let index = index(of: id) else { return nil }
+    guard let fetch = fetches[continuations[index].continuation.id] else { return continuations[index].progress }
+    return (fetch.document.count, fetch.size)
   }
 
   // MARK: For other features
@@ -236,27 +238,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   func receivedReset(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedReset(of: channel), now) }
 
-  private func end(_ fetch: FetchEnd?, _ now: Instant) {
+  private func end(_ fetch: StateFetch?, _ now: Instant) {
     guard let fetch, let index = index(of: fetch.id) else { return }
     note(fetch, at: index)
-    do throws(SegueError) {
-      let state = try fetch.result.get()
-      try arrive(state, at: index)
-    } catch {
-      fail(at: index, error, report: .failed, now)
-    }
-  }
-
-  private func note(_ fetch: FetchEnd, at index: Int) {
-    continuations[index].isFetched = fetch.wasSent
-    continuations[index].progress = (fetch.received, fetch.size)
-  }
-
-  /// Throws HANDOFF_FAILED if the document is none, or of another activity.
-  private func arrive(_ state: FetchedState, at index: Int) throws(SegueError) {
+    if let error = fetch.error { return fail(at: index, error, report: .failed, now) }
     do throws(SegueError) {
       let references = ReferenceReader(app.owner.containers)
-      let activity = try ActivityDocument.decode(state.document, references, userInfoLimit: Limits.value)
+      let activity = try ActivityDocument.decode(fetch.document, references, userInfoLimit: Limits.value)
       guard Text.isSame(activity.type, continuations[index].type) || continuations[index].own == nil else {
         throw SegueError(.malformed, "it has another type")
       }
@@ -264,11 +252,17 @@ final class IncomingContinuations: AppFeature, ChannelReader {
         app.log(.info, "\(activity.type) names files of the container \"\(missing)\", which this app lacks")
       }
       continuations[index].documentURL = references.documentURL(of: activity)
-      continuations[index].phase = .arrived(activity, isStale: state.isStale)
+      continuations[index].phase = .arrived(activity, isStale: fetch.isStale)
       app.deliver(.continuation(continuations[index].id))
     } catch {
-      throw SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)")
+      let error = SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)")
+      fail(at: index, error, report: .failed, now)
     }
+  }
+
+  private func note(_ fetch: StateFetch, at index: Int) {
+    continuations[index].isFetched = fetch.wasSent
+    continuations[index].progress = (fetch.document.count, fetch.size)
   }
 
   func refused(_ id: Identifier, _ error: SegueError, _ now: Instant) {

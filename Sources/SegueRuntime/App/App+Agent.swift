@@ -11,13 +11,31 @@ extension App {
   /// - Returns: a dictionary, as `segue_app_launch` describes it.
   public func launch(_ offer: Offer, in bundle: String?, timeout: Int64?) throws(SegueError) -> Value {
     let timeout = timeout ?? Limits().continuation
+    return try ask(
+      "continue", offer.description.id, in: bundle, timeout: timeout, waiting: timeout + AgentClient.answerTime)
+  }
+
+  /// Has the current activity of this app continued by another one of this device (R3.15). The parameters are those of
+  /// `launch`.
+  /// - Returns: once the app is chosen, a dictionary, as `segue_activity_push` describes it.
+  public func push(_ activity: LiveActivity, to bundle: String?, timeout: Int64?) throws(SegueError) -> Value {
+    var isCurrent = false
+    try perform { engine, _ in isCurrent = engine.currentActivity == activity.id }
+    guard isCurrent else { throw SegueError(.invalidState, "activity: is not the current one of its app") }
+    return try ask("push", activity.id, in: bundle, timeout: timeout ?? Limits().continuation)
+  }
+
+  private func ask(
+    _ what: StaticString, _ activity: Identifier, in bundle: String?, timeout: Int64,
+    waiting: Int64 = AgentClient.answerTime
+  ) throws(SegueError) -> Value {
     var entries: [(key: Value, value: Value)] = [
-      (key: .string("activity"), value: .uuid(offer.description.id)),
+      (key: .string("activity"), value: .uuid(activity)),
       (key: .string("timeout"), value: .integer(timeout)),
       (key: .string("environment"), value: try AgentClient.environment()),
     ]
     if let bundle { entries.append((key: .string("app"), value: .string(bundle))) }
-    return try askAgent("continue", entries, timeout: timeout + AgentClient.answerTime)
+    return try askAgent(what, entries, timeout: waiting)
   }
 
   /// What waits for apps: an array of dictionaries, the oldest first.

@@ -38,7 +38,7 @@ final class LiveEnvironment: AppEnvironment {
   }
 
   /// The download's thread waits for the lock.
-  func start(_ download: AttachmentDownload, of app: App) throws(SegueError) { try download.start(app) }
+  func start(_ download: AttachmentDownload, of app: App) throws(SegueError) { try download.start() }
 
   // MARK: Opening and closing
 

@@ -25,7 +25,11 @@ public final class AttachmentSink {
 
   /// Throws NOT_FOUND, SYSTEM.
   public convenience init(_ activity: LiveActivity, _ name: String, to target: Target) throws(SegueError) {
-    let total = try activity.attachment(name).size
+    try self.init(size: try activity.attachment(name).size, to: target)
+  }
+
+  /// Throws SYSTEM.
+  public convenience init(size total: UInt64, to target: Target) throws(SegueError) {
     let digest = ThreadedDigest(try SHA256.begin())
     self.init(total, target, digest, wakeUp: try Descriptors.eventDescriptor())
   }

@@ -4,7 +4,7 @@ import SegueTransport
 import SegueWire
 
 /// An attachment upload to another app (R7.6): a thread reads the file and writes to a socket, and waits for both.
-final class AttachmentUpload: @unchecked Sendable {
+public final class AttachmentUpload: @unchecked Sendable {
   /// Bytes per read: enough that calls cost little, and few enough that the other side works meanwhile.
   private static let pieceSize = 256 * 1024
 
@@ -23,7 +23,7 @@ final class AttachmentUpload: @unchecked Sendable {
   private var thread: Thread?
 
   /// Owns the socket.
-  init(
+  public init(
     _ file: SourceFile, from offset: UInt64, to socket: Int32, of account: Identifier, crossesLink: Bool,
     patience: Int64
   ) {
@@ -37,12 +37,12 @@ final class AttachmentUpload: @unchecked Sendable {
 
   deinit { Descriptors.closeUntrusted(socket) }
 
-  func start() throws(SegueError) {
+  public func start() throws(SegueError) {
     thread = try Thread { self.run() }
   }
 
   /// Stops sending. The other side sees a broken stream.
-  func stop() {
+  public func stop() {
     lock.withLock {
       isStopped = true
       if socket >= 0 { linux_shutdown(socket, 1, 1) }
@@ -50,9 +50,9 @@ final class AttachmentUpload: @unchecked Sendable {
   }
 
   /// Call once: after `stop`, or when it has ended.
-  func join() { thread?.join() }
+  public func join() { thread?.join() }
 
-  var hasEnded: Bool { lock.withLock { socket < 0 } }
+  public var hasEnded: Bool { lock.withLock { socket < 0 } }
 
   private func run() {
     if let file = lock.withLock({ file }) { send(file, over: socket) }

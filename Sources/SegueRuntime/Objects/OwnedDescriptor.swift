@@ -3,7 +3,7 @@ import SegueTransport
 import SegueWire
 
 /// A descriptor of this process that travels with a message.
-final class OwnedDescriptor: PassedDescriptor {
+public final class OwnedDescriptor: PassedDescriptor {
   /// Negative: another has it.
   private(set) var fd: Int32
 
@@ -13,7 +13,7 @@ final class OwnedDescriptor: PassedDescriptor {
   }
 
   /// Passes ownership to the caller.
-  func take() -> Int32 {
+  public func take() -> Int32 {
     defer { fd = -1 }
     return fd
   }
@@ -23,7 +23,7 @@ final class OwnedDescriptor: PassedDescriptor {
 
 extension PassedDescriptor {
   /// For a descriptor that came over a socket, or goes to one.
-  var owned: OwnedDescriptor { unsafeDowncast(self, to: OwnedDescriptor.self) }
+  public var owned: OwnedDescriptor { unsafeDowncast(self, to: OwnedDescriptor.self) }
 }
 
 /// Reads and writes of a `ByteConnection`.

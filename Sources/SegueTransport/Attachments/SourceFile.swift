@@ -4,6 +4,8 @@ import SegueModel
 /// An attached file: open, as it was when attached. It may be renamed or deleted; only its bytes count.
 public final class SourceFile: AttachmentSource, @unchecked Sendable {
   public var size: UInt64 { stamp.size }
+  /// Its offset is not used.
+  public var descriptor: Int32 { fd }
   private let fd: Int32
   /// The record of the file when it was attached.
   public let stamp: FileStamp

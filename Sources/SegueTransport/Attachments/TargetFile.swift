@@ -10,13 +10,15 @@ public final class TargetFile: @unchecked Sendable {
   private static let pieceSize = 1024 * 1024
 
   private let folder: Int32
-  // Terminated by NUL.
+  // Terminated by NUL; empty for a file that gets no name.
   private let name: [CChar]
   /// The hidden name, if there has to be one.
   private let hiddenName: [CChar]
   private var isHidden = false
   private var fd: Int32 = -1
   private var written: UInt64 = 0
+  /// The complete file, if it gets no name.
+  public private(set) var source: SourceFile?
 
   /// Throws INVALID_ARGUMENT if the path is a folder, SYSTEM if its folder cannot be used.
   public convenience init(path: String) throws(SegueError) {
@@ -40,6 +42,16 @@ public final class TargetFile: @unchecked Sendable {
     self.init(folder, name, hidden)
   }
 
+  /// A file that gets no name, and goes when its `source` does.
+  /// - Parameter folder: where it is; on the disk of what it is for.
+  /// Throws SYSTEM.
+  public static func unnamed(in folder: String) throws(SegueError) -> TargetFile {
+    let file = try TargetFile(path: folder + "/-")
+    let own = Descriptors.own(linux_duplicate(file.folder))
+    guard own >= 0 else { throw .system("path: its folder") }
+    return TargetFile(own, [0], file.hiddenName)
+  }
+
   private init(_ folder: Int32, _ name: [CChar], _ hiddenName: [CChar]) {
     self.folder = folder
     self.name = name
@@ -59,7 +71,16 @@ public final class TargetFile: @unchecked Sendable {
       isHidden = fd >= 0
     }
     guard fd >= 0 else { throw .system("path: a file beside it") }
+    if isUnnamed, isHidden {
+      unlinkat(folder, hiddenName, 0)
+      isHidden = false
+    }
   }
+
+  private var isUnnamed: Bool { name.count == 1 }
+
+  /// For those who write it by other means; negative before `begin`.
+  public var descriptor: Int32 { fd }
 
   /// Reserves space for `count` bytes, so that a lack of space shows at once. Throws SYSTEM.
   public func reserve(size: UInt64) throws(SegueError) {
@@ -122,6 +143,10 @@ public final class TargetFile: @unchecked Sendable {
 
   /// Completes the file: on the disk, and under its name. Throws SYSTEM.
   public func finish() throws(SegueError) {
+    if isUnnamed {
+      source = try SourceFile.at(path: Descriptors.path(of: fd))
+      return
+    }
     guard fsync(fd) == 0 else { throw .system(Self.writing) }
     if !isHidden { isHidden = linux_name_file(fd, folder, hiddenName) == 0 }
     guard isHidden, renameat(folder, hiddenName, folder, name) == 0 else { throw .system("path: naming it") }

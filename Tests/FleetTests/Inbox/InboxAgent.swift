@@ -18,9 +18,16 @@ final class InboxAgent: FleetProcess {
   /// What is to be done at which uptime.
   private var agenda: [(at: Int64, run: () -> Void)] = []
   /// What the disk has not done yet.
-  private var requests: [InboxRequest] = []
+  private var jobs: [Job] = []
+  private lazy var collections = InboxCollections(self)
   private var isWorking = false
   private var launching: Set<String> = []
+
+  private enum Job {
+    case request(InboxRequest)
+    /// An app fetches an attachment, on this socket.
+    case serve(StreamRequest, FleetSocket)
+  }
 
   init(on device: FleetDevice, _ disk: InboxDisk, _ workload: InboxWorkload) {
     self.workload = workload
@@ -44,7 +51,7 @@ final class InboxAgent: FleetProcess {
     agentDriver?.engine.runningApps.contains { $0.bundleIdentifier == bundle } ?? false
   }
 
-  private func call(_ body: (AgentEngine, Instant) -> Void) {
+  func call(_ body: (AgentEngine, Instant) -> Void) {
     guard let agentDriver else { return }
     body(agentDriver.engine, now)
     settle()
@@ -112,14 +119,14 @@ final class InboxAgent: FleetProcess {
   override func leave() {
     guard isAlive else { return }
     flush()
-    for request in requests { workload.oracle.note(request, disk.run(request), of: self) }
+    for case .request(let request) in jobs { workload.oracle.note(request, disk.run(request), of: self) }
     super.leave()
   }
 
   override func end() {
     agentDriver?.abandon()
     agentDriver = nil
-    requests = []
+    jobs = []
     agenda = []
     disk.release()
     super.end()
@@ -133,7 +140,7 @@ final class InboxAgent: FleetProcess {
 
   // MARK: Time
 
-  private func later(_ milliseconds: Int64, _ body: @escaping () -> Void) {
+  func later(_ milliseconds: Int64, _ body: @escaping () -> Void) {
     agenda.append((fleet.clock.uptime + milliseconds, body))
     wake(in: milliseconds)
   }
@@ -146,14 +153,32 @@ final class InboxAgent: FleetProcess {
   // MARK: The inbox
 
   private func work() {
-    guard !isWorking, !requests.isEmpty else { return }
+    guard !isWorking, !jobs.isEmpty else { return }
     isWorking = true
     later(fleet.random.within(0, disk.slowness)) { [unowned self] in
-      let request = requests.removeFirst()
-      let reply = disk.run(request)
-      workload.oracle.note(request, reply, of: self)
-      later(fleet.random.within(0, disk.slowness)) { [unowned self] in done(request, reply) }
+      switch jobs.removeFirst() {
+      case .request(let request):
+        let reply = disk.run(request)
+        workload.oracle.note(request, reply, of: self)
+        later(fleet.random.within(0, disk.slowness)) { [unowned self] in done(request, reply) }
+      case .serve(let request, let socket):
+        let result = disk.attachment(of: request)
+        later(fleet.random.within(0, disk.slowness)) { [unowned self] in done(request, on: socket, result) }
+      }
     }
+  }
+
+  /// What was read is in the socket when the app hears of it.
+  private func done(_ request: StreamRequest, on socket: FleetSocket, _ result: Result<[UInt8], SegueError>) {
+    isWorking = false
+    var refusal: SegueError?
+    switch result {
+    case .success(let bytes): bytes.withUnsafeBytes { _ = socket.write($0) }
+    case .failure(let error): refusal = error
+    }
+    socket.close()
+    call { engine, _ in engine.answer(request, refusal) }
+    work()
   }
 
   private func done(_ request: InboxRequest, _ reply: InboxReply?) {
@@ -206,6 +231,23 @@ extension InboxAgent: AgentOwner {
     return ChosenApp(bundleIdentifier: wanted, name: wanted)
   }
 
+  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) {}
+
+  func collect(_ attachments: [Attachment], of continuation: Identifier) {
+    collections.begin(attachments, of: continuation)
+  }
+
+  func stopCollecting(_ continuation: Identifier) { collections.stop(continuation) }
+  func streamAnswered(_ id: Identifier, _ error: SegueError?) { collections.answered(id, error) }
+
+  func serve(_ request: StreamRequest) {
+    guard let socket = unsafeDowncast(request.descriptor, to: FleetDescriptor.self).takeSocket() else {
+      return fleet.report(name, "R7.6: the agent is to send on what is no stream")
+    }
+    jobs.append(.serve(request, socket))
+    work()
+  }
+
   /// One launch of an app at a time, as in the product.
   func launch(_ app: ChosenApp, for number: UInt64) {
     if knows(app.bundleIdentifier) { fleet.report(name, "R3.8: an app is launched that is open") }
@@ -221,7 +263,7 @@ extension InboxAgent: AgentOwner {
   func opened(_ app: AppIdentity) { launching.remove(app.bundleIdentifier) }
 
   func perform(_ request: InboxRequest) {
-    requests.append(request)
+    jobs.append(.request(request))
     work()
   }
 

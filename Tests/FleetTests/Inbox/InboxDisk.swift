@@ -32,6 +32,32 @@ final class InboxDisk: InboxHolder {
     return InboxJobs.run(request, self)
   }
 
+  /// The content of an attachment that an app fetches.
+  func attachment(of request: StreamRequest) -> Result<[UInt8], SegueError> {
+    isReading = true
+    defer { isReading = false }
+    let name = request.attachment?.name ?? ""
+    do throws(SegueError) {
+      return .success(
+        try perform { inbox throws(SegueError) in
+          let stored = try inbox.entry(request.continuationID.ofDelivery)?.payload.attachments.first { $0.name == name }
+          guard let stored else { throw SegueError(.notFound, "there is none of that name") }
+          return try Self.bytes(of: stored, in: inbox)
+        })
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private static func bytes(of stored: StoredAttachment, in inbox: Inbox) throws(SegueError) -> [UInt8] {
+    guard let file = tmpfile() else { throw SegueError(.system, "no file") }
+    defer { fclose(file) }
+    try inbox.copy(stored, to: fileno(file))
+    var bytes = [UInt8](repeating: 0, count: Int(stored.size))
+    guard pread(fileno(file), &bytes, bytes.count, 0) == bytes.count else { throw SegueError(.system, "no bytes") }
+    return bytes
+  }
+
   /// The agent has ended, in whichever way.
   func release() {
     inbox = nil
@@ -39,6 +65,10 @@ final class InboxDisk: InboxHolder {
   }
 
   var date: Double { now() }
+
+  func content(of source: AttachmentSource) -> AttachmentContent.Source {
+    .bytes(unsafeDowncast(source, to: CollectedBytes.self).bytes)
+  }
 
   func log(_ severity: Severity, _ message: DiagnosticText) {}
 

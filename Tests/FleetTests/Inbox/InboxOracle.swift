@@ -16,6 +16,8 @@ final class InboxOracle {
     let origin: Identifier
     /// The number of the activity (`ScriptedApp.number`).
     let number: Int?
+    /// Of which the disk has the content, once it has taken the entry.
+    let attachments: [String]
     /// Whether the disk has taken it.
     var isStored = false
     /// The processes to which a delivery has begun, also those that did not get it, and by which agent's process.
@@ -38,6 +40,7 @@ final class InboxOracle {
       id = record.continuation
       app = record.app
       self.device = device
+      attachments = record.attachments.filter { $0.source != nil }.map { $0.name }
       origin = record.offer.origin
       expires = record.offer.description.expirationDate
       number = (try? ActivityDocument.decode(record.document, ReferenceReader(.none), userInfoLimit: Limits.value))
@@ -173,6 +176,24 @@ final class InboxOracle {
     if from.isRedelivered { meet("redelivered") } else { entry.wasUnmarked = true }
     entry.continued.append(begun)
     return nil
+  }
+
+  /// An app has fetched an attachment of what has waited for it, or could not.
+  func violation(
+    by attachment: Attachment, of id: Identifier, _ bytes: [UInt8], _ error: SegueError?, at app: AppIdentity
+  ) -> StaticString? {
+    guard let entry = self[id] else { return nil }
+    let isHere = entry.attachments.contains(attachment.name)
+    guard let error else {
+      meet("an attachment fetched")
+      guard isHere else { return "R3.8: an app gets an attachment that is not stored" }
+      return bytes == CollectedBytes.content(of: attachment) ? nil : "R7.6: an app gets another attachment"
+    }
+    guard error.status == .notFound else { return nil }
+    if !isHere { meet("an attachment left with its origin") }
+    // Its answer ends the entry, with its attachments.
+    let mayBeGone = entry.isDropped || entry.acknowledged != nil || entry.answers.contains { $0.app == app.id }
+    return isHere && !mayBeGone && entry.expires == nil ? "R3.8: an attachment that was stored is lost" : nil
   }
 
   private func violation(by receipt: Receipt) -> StaticString? {

@@ -103,6 +103,17 @@ final class InboxWorkload: Workload {
     for app in open { app.setAccepts(true) }
   }
 
+  /// Some have attachments, and of some only the origin can have the content.
+  override func activity() throws(SegueError) -> Activity {
+    var activity = try super.activity()
+    guard chance.chance(0.4) else { return activity }
+    for number in 0...chance.below(2) {
+      let size = chance.chance(0.1) ? UInt64(Limits.storedAttachments) + 1 : UInt64(chance.below(9_000))
+      try activity.attach(Attachment(name: "\(number) of \(activity.title ?? "")", size: size))
+    }
+    return activity
+  }
+
   // MARK: Events
 
   override func actBeside() throws(SegueError) {
@@ -210,7 +221,9 @@ final class InboxWorkload: Workload {
     let device = workload.devices[0]
     workload.startAgent(on: device)
     let origin = try workload.open(bundles[0], on: device)
-    origin.becomeCurrent(fleet.drawIdentifier(), try workload.activity())
+    var activity = try workload.activity()
+    try activity.attach(Attachment(name: "photo", size: 3_000))
+    origin.becomeCurrent(fleet.drawIdentifier(), activity)
     fleet.advance(2_000)
     try workload.ask(origin, for: bundles[1])
     for _ in 0..<steps where !fleet.step() { break }

@@ -15,6 +15,7 @@ import Testing
   private static let wanted: Set<String> = [
     "stored", "not stored", "launched", "launched, and never ready", "redelivered", "crashed on", "refused by the disk",
     "restored", "restored when it was redelivered", "declined", "unknown", "dropped",
+    "an attachment fetched", "an attachment left with its origin",
   ]
 
   @Test func `no seed loses what was stored, or delivers it twice without the mark (R3.6, R3.8)`() throws {
@@ -46,5 +47,5 @@ import Testing
   }
 
   /// From the question to the receipt, and some more.
-  private static let steps = 60
+  private static let steps = 90
 }

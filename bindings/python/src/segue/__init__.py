@@ -17,7 +17,7 @@ from __future__ import annotations
 from . import errors
 from ._access import Access
 from ._activity import Activity, Origin, Problem
-from ._agent import Candidate, InboxEntry, KnownApp, Launch
+from ._agent import Candidate, InboxEntry, KnownApp, Launch, Push
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
@@ -122,6 +122,7 @@ __all__ = [
     "Outcome",
     "Pending",
     "Problem",
+    "Push",
     "Reason",
     "Receipt",
     "RemoteApplicationTimedOutError",

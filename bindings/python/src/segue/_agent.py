@@ -29,6 +29,16 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Push:
+    """A continuation that the origin has asked for (R3.15): the receipt with this identifier says how it ended."""
+
+    continuation_id: UUID
+    bundle_identifier: str
+    """Of the app that continues it, as the next one."""
+    app_name: str
+
+
+@dataclass(frozen=True)
 class InboxEntry:
     """An activity that waits for an app of this device."""
 
@@ -42,7 +52,11 @@ class InboxEntry:
     """Of the origin, as the next one."""
     device_name: str
     size: int
-    """In bytes."""
+    """Bytes of the document."""
+    attachments: int
+    """How many it has."""
+    attachments_left: int
+    """Of these, those that were too large, or could not be fetched: only the origin has them."""
     delivered: bool
     """The app has it, and has not answered."""
     attempts: int
@@ -114,6 +128,10 @@ def launch_of(value: Any) -> Launch:
         status=Status(status) if status in Status.__members__.values() else status,
         message=value["message"],
     )
+
+
+def push_of(value: Any) -> Push:
+    return Push(**_known(Push, value))
 
 
 def entry_of(value: Any) -> InboxEntry:

@@ -16,7 +16,18 @@ from uuid import UUID
 from . import _arguments, _document, _native, _saved, _table
 from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
-from ._agent import Candidate, InboxEntry, KnownApp, Launch, candidate_of, entry_of, known_app_of, launch_of
+from ._agent import (
+    Candidate,
+    InboxEntry,
+    KnownApp,
+    Launch,
+    Push,
+    candidate_of,
+    entry_of,
+    known_app_of,
+    launch_of,
+    push_of,
+)
 from ._app_callbacks import AppCallbacks
 from ._app_delegate import answers_of, make_app_delegate
 from ._connection import Connection, state_of
@@ -294,6 +305,20 @@ class App(Dispatcher, AppCallbacks):
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
         result = _native.created(library.segue_app_launch, self._handle, asked, app, len(app or b""), most)
         return launch_of(taken(result))
+
+    def push(self, activity: Activity, bundle_identifier: str | None = None, timeout: float | None = None) -> Push:
+        """Pushes the current activity of this app to another app of this device, which need not run (R3.15): it is
+        continued there as if the user had chosen that. Blocks until the app is chosen; `on_continuation_ended` gets the
+        receipt. Raises: InvalidStateError (it is not current), NotFoundError (no app fits, and why).
+
+        bundle_identifier: of that app; None: whichever fits best (R6.2)
+        timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
+        """
+        pushed = _arguments.instance(activity, Activity, "activity")._handle
+        most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
+        result = _native.created(library.segue_activity_push, pushed, app, len(app or b""), most)
+        return push_of(taken(result))
 
     def inbox(self) -> list[InboxEntry]:
         """Lists what waits at the agent for apps of this device, the oldest first. Blocks until the agent answers."""

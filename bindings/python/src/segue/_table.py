@@ -329,6 +329,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_transfer_retain", (Handle,), Status),
     ("segue_transfer_release", (Handle,), Status),
     ("segue_app_set_accepts_waiting", (Handle, Bool), Status),
+    ("segue_activity_push", (Handle, Bytes, Size, UInt32, Address), Status),
     ("segue_app_launch", (Handle, Handle, Bytes, Size, UInt32, Address), Status),
     ("segue_app_get_inbox", (Handle, Address), Status),
     ("segue_app_drop_entry", (Handle, Bytes), Status),

@@ -47,5 +47,7 @@ async def inbox(options: argparse.Namespace) -> int:
 
 def row(entry: InboxEntry) -> tuple[str, ...]:
     state = "held after crashes" if entry.held else "delivered" if entry.delivered else "waits"
+    if entry.attachments_left:
+        state += f", {entry.attachments_left} of {entry.attachments} attachments stay with the origin"
     names = (shown(entry.bundle_identifier), shown(entry.type), f"'{shown(entry.title or '')}'")
     return (str(entry.continuation_id)[:8], *names, shown(entry.app_name), shown(entry.device_name), state)

@@ -1,0 +1,56 @@
+import SegueModel
+import SegueRuntime
+import SegueTransport
+import SegueWire
+
+/// The download of an attachment for the inbox, into a file without a name.
+final class InboxDownload: AttachmentReceiver, @unchecked Sendable {
+  let attachment: Attachment
+  private let file: TargetFile
+  private let loop: Loop
+  /// Both are called on the loop.
+  private let ask: (InboxDownload, Message.AttachmentPart, OwnedDescriptor, Int64) -> Void
+  private let ended: (InboxDownload, SegueError?) -> Void
+
+  /// - Parameter folder: where the file is.
+  /// Throws SYSTEM.
+  convenience init(
+    _ attachment: Attachment, in folder: String, on loop: Loop,
+    ask: @escaping (InboxDownload, Message.AttachmentPart, OwnedDescriptor, Int64) -> Void,
+    ended: @escaping (InboxDownload, SegueError?) -> Void
+  ) throws(SegueError) {
+    let file = try TargetFile.unnamed(in: folder)
+    self.init(
+      attachment, file, try AttachmentSink(size: attachment.size, to: .file(file)), loop, ask: ask, ended: ended)
+  }
+
+  private init(
+    _ attachment: Attachment, _ file: TargetFile, _ sink: AttachmentSink, _ loop: Loop,
+    ask: @escaping (InboxDownload, Message.AttachmentPart, OwnedDescriptor, Int64) -> Void,
+    ended: @escaping (InboxDownload, SegueError?) -> Void
+  ) {
+    self.attachment = attachment
+    self.file = file
+    self.loop = loop
+    self.ask = ask
+    self.ended = ended
+    super.init(attachment.name, to: sink)
+  }
+
+  /// The attachment with its content, once it has ended without an error.
+  var whole: Attachment? {
+    file.source.map { Attachment(name: attachment.name, size: attachment.size, source: $0) }
+  }
+
+  override func ask(
+    _ part: Message.AttachmentPart, otherEnd: OwnedDescriptor, timeout: Int64
+  ) throws(SegueError) {
+    loop.post { [self] in ask(self, part, otherEnd, timeout) }
+  }
+
+  override var resumeTime: Int64 { Limits().transferResume }
+
+  override func finished(_ error: SegueError?) {
+    loop.post { [self] in ended(self, error) }
+  }
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attachments of what waits (R3.8, R7.6): they are in the inbox with the document, and no death loses them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import inbox
+import pytest
+from conftest import CARRIES
+from inbox import NAME, command_line
+from programs import Program, programs
+
+SIZE = 3_000_000
+"""More than a socket and a piece hold."""
+
+
+def content(size: int) -> bytes:
+    """What a participant attaches."""
+    return (bytes(7 * n & 255 for n in range(256)) * (size // 256 + 1))[:size]
+
+
+@pytest.fixture
+def segue(folder: Path) -> Iterator[Callable[..., Program]]:
+    with programs() as run:
+        yield lambda *words: run("segue", command_line(folder, *words))
+
+
+@pytest.fixture
+def entries(folder: Path) -> Callable[[], list[list[str]]]:
+    return functools.partial(inbox.waiting, folder)
+
+
+def offer(start, *attachments: tuple[str, int]) -> Program:
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    for name, size in attachments:
+        editor.ask(f"attach {name} {size}", "attached")
+    return editor
+
+
+def ask(segue, entries) -> None:
+    """Somebody asks for the viewer; returns once the entry is on the disk."""
+    segue("continue", "--app", "com.example.viewer")
+    while not entries():
+        pass
+
+
+@pytest.mark.parametrize("killed", ["origin", "origin and agent", "receiver and agent"])
+def test_attachments_outlive_everybody(begin, start, segue, entries, tmp_path, killed):
+    """R3.8: what waits has its attachments, whoever is killed before the app fetches them."""
+    agent = begin()
+    agent.wait_for(CARRIES)
+    editor = offer(start, ("photo", SIZE), ("empty", 0))
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, entries)
+    if "receiver" in killed:
+        viewer.ask("accept yes", rf"continue {NAME} \d+ one.*")
+        viewer.kill()
+        viewer = start("viewer", "--unready", "--later").ready()
+    editor.kill()
+    if "agent" in killed:
+        agent.kill()
+        begin().wait_for(CARRIES)
+    viewer.ask("accept yes", rf"continue {NAME} \d+ one( redelivered)?")
+    for name, size in (("photo", SIZE), ("empty", 0)):
+        viewer.ask(f"fetch {name} {tmp_path}/{name}", f"fetched {name} OK")
+        assert (tmp_path / name).read_bytes() == content(size)
+    viewer.tell("complete yes")
+    while entries():
+        pass
+
+
+def test_an_agent_that_is_killed_while_an_app_fetches_goes_on(begin, start, segue, entries, tmp_path):
+    """The document and the attachments may come from different agents."""
+    agent = begin()
+    agent.wait_for(CARRIES)
+    offer(start, ("photo", SIZE))
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, entries)
+    viewer.ask("accept yes", rf"continue {NAME} \d+ one")
+    agent.kill()
+    begin()
+    # While there is no agent, an app waits for 2 s.
+    while viewer.ask(f"fetch photo {tmp_path}/photo", r"fetched photo (\w+)")[2] != "OK":
+        pass
+    assert (tmp_path / "photo").read_bytes() == content(SIZE)
+
+
+def test_what_is_too_large_stays_with_the_origin(agent, folder, start, segue, entries, tmp_path):
+    """R3.8: the entry says so, and so does the error."""
+    agent()
+    offer(start, ("large", 64 * 1024 * 1024 + 1), ("small", 5))
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, entries)
+    assert entries()[0][6] == "waits, 1 of 2 attachments stay with the origin"
+    viewer.ask("accept yes", rf"continue {NAME} \d+ one")
+    viewer.ask(f"fetch large {tmp_path}/large", "fetched large NOT_FOUND")
+    viewer.ask(f"fetch small {tmp_path}/small", "fetched small OK")
+    assert (tmp_path / "small").read_bytes() == content(5)
+
+
+def test_an_app_fetches_before_it_answers(agent, start, segue, entries, tmp_path):
+    """Its answer ends the entry, with its attachments."""
+    agent()
+    offer(start, ("photo", 5))
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, entries)
+    viewer.ask("accept yes", rf"continue {NAME} \d+ one")
+    viewer.tell("complete yes")
+    while entries():
+        pass
+    viewer.ask(f"fetch photo {tmp_path}/photo", "fetched photo NOT_FOUND")
+    assert not (tmp_path / "photo").exists()
+
+
+def test_nothing_is_left_of_what_is_fetched(agent, state, start, segue, entries):
+    """On the way to the database attachments are in files without names."""
+    agent()
+    offer(start, ("photo", SIZE))
+    start("viewer", "--unready").ready()
+    ask(segue, entries)
+    files = {path.name for path in (state / "segue").iterdir()}
+    assert files <= {"inbox.db", "inbox.db-wal", "search.db", "search.db-wal", "lock", "machine", "participant"}
