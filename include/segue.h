@@ -1198,6 +1198,13 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
  * origin was told that the attempt failed, with this status), INVALIDATED (the app is closed).
  */
 segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
+/**
+ * Answers continue, inside of it (the return value then does not count) or later: the app broke. The origin's receipt
+ * says failed; what the agent has delivered waits in its inbox, and comes again (R3.8).
+ *   reason  copied, may be NULL: for the receipt; at most 255 bytes
+ * Errors: as for segue_continuation_complete.
+ */
+segue_status segue_continuation_fail(segue_continuation *continuation, const char *reason, size_t length);
 /** id  out: SEGUE_ID_SIZE bytes, the same at both ends */
 segue_status segue_continuation_get_id(const segue_continuation *continuation, uint8_t *id);
 /** Bytes of the payload: total is 0 until it is known. After the end of the continuation, the last figures. */

@@ -78,6 +78,15 @@ public func segue_continuation_complete(_ continuation: OpaquePointer?, _ handle
   }
 }
 
+@_cdecl("segue_continuation_fail") @implementation
+public func segue_continuation_fail(
+  _ continuation: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    try continuation.fail(try Arguments.optionalText(reason, length, "reason", atMost: Limits.identifier))
+  }
+}
+
 @_cdecl("segue_continuation_complete_opening") @implementation
 public func segue_continuation_complete_opening(
   _ continuation: OpaquePointer?, _ document: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int

@@ -55,6 +55,20 @@ import Testing
     #expect(viewer.events.contains("continue") && titles == ["one"], "others may continue it, too")
   }
 
+  @Test(arguments: [false, true])
+  func `R2.5, R4.4: an activity whose windows go before their app does stays offered`(isAway: Bool) throws {
+    let window = editor.engine.addResponder(editor, updates: false)
+    world.tell(editor) { engine, now in
+      engine.setActivity(activity, of: window, now)
+      engine.setMainResponder(window, now)
+    }
+    if isAway { world.tell(editor) { $0.setForeground(false, $1) } }
+    world.tell(editor) { $0.removeResponder(window, $1) }
+    #expect(editor.engine.currentActivity == nil && titles.isEmpty, "the app is open, and has let it go")
+    world.close(editor)
+    #expect(titles == ["one"] && agent.inbox.kept.count == 1)
+  }
+
   @Test func `R2.5: what was not asked for ends with its app`() {
     editor.change(activity) { $0.keepsOffering = false }
     world.close(editor)

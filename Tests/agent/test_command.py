@@ -188,5 +188,10 @@ def test_what_a_script_offers_stays_offered(begin, segue, variables):
     for _ in range(2):
         continued = segue("continue", "--id", left["id"])
         assert (continued["title"], continued["user_info"]) == ("left", {"line": 12})
-    assert segue("withdraw", left["id"][:8])["done"] == "withdrawn"
+    other = segue("offer", TYPE, "--title", "other", "--keep")
+    assert {offer["title"] for offer in segue("list")} == {"left", "other"}, "one does not end the other"
+    for each in (left, other):
+        assert segue("withdraw", each["id"][:8], "--wait", "0")["done"] == "withdrawn"
     assert segue("list") == []
+    for wrong in (["--once"], ["--user-info", "{"], ["--url", "nowhere"]):
+        assert subprocess.run([*command, *offered, *wrong], capture_output=True).returncode == 2

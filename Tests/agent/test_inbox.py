@@ -4,8 +4,10 @@ is delivered at least once, under one name, whoever is killed on the way."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from conftest import CARRIES
 from inbox import NAME, command_line
 from programs import Program, programs
+from segue import App
 
 
 @pytest.fixture
@@ -42,6 +45,29 @@ def editor(agent, start):
     editor = start("editor").ready()
     editor.ask("offer one", "offered")
     return editor
+
+
+def test_an_app_that_breaks_gets_it_again(editor, folder, entries):
+    """R3.8: a handler that raises is no answer of the user. Whoever asked is told at once, and nothing is lost."""
+
+    async def story() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        names = ("com.example.viewer",)
+        async with App(*names, types=["com.example.editing"], team="T", runtime_folder=str(folder)) as viewer:
+
+            @viewer.on_continue
+            async def take(activity, continuation):
+                raise ValueError("not for others")
+
+            said = await asyncio.to_thread(inbox.output, folder, "continue", "--app", "com.example.viewer", status=1)
+            assert said[-1] == "com.example.viewer: unknown: ValueError; the activity waits for the app"
+
+    began = time.monotonic()
+    asyncio.run(story())
+    assert time.monotonic() - began < 15, "the deadline was not awaited"
+    (entry,) = entries()
+    assert entry[1:4] == ["com.example.viewer", "com.example.editing", "'one'"]
+    editor.hears(rf"ended {NAME} unknown .*")
 
 
 def test_an_app_that_is_not_ready_gets_it_later(editor, start, segue, output, entries):

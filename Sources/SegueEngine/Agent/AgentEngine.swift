@@ -210,7 +210,9 @@ public final class AgentEngine: HubParticipant {
     case .fetch(let continuation, _, let receiver, _, _):
       if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
     case .outcome(let continuation, let outcome, let error, let receiver):
-      if let receiver { deliveries.answered(continuation.id, outcome, error, by: receiver, now) }
+      if let receiver, let failed = deliveries.answered(continuation.id, outcome, error, by: receiver, now), let error {
+        starts.failed(failed, error, now)
+      }
     case .stream(let id, let continuation, let app, _, let attachment):
       serve(
         StreamRequest(

@@ -30,8 +30,8 @@ private struct ColdStart {
   var isLate = false
   /// Whether its asker has the answer.
   var isAnswered = false
-  /// Whether its receipt is on its way to the disk, or decided.
-  var isDecided = false
+  /// Why it is not known whether the app restores it: that receipt is on its way to the disk, or decided.
+  var doubt: SegueError?
 
   var continuation: Message.Continuation {
     Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
@@ -42,7 +42,7 @@ private struct ColdStart {
     // `StateFetches` has it.
     case .fetching: nil
     case .collecting: isLate ? nil : deadline
-    case .storing, .kept: isDecided ? nil : deadline
+    case .storing, .kept: doubt == nil ? deadline : nil
     }
   }
 }
@@ -265,7 +265,7 @@ final class ColdStarts: AppFeature {
     guard let index = index(of: id), case .collecting = starts[index].phase else { return nil }
     return ContinuedFrom(
       continuation: id, offer: starts[index].offer, isStale: starts[index].isStale, isRedelivered: false,
-      hasDocument: false)
+      documentURL: nil)
   }
 
   /// No document comes: the origin or the hub says so, or the origin is gone.
@@ -308,11 +308,12 @@ final class ColdStarts: AppFeature {
   func decided(_ id: Identifier, _ result: Result<Bool, SegueError>, _ now: Instant) {
     guard let index = index(of: id) else { return }
     let start = starts[index]
+    let doubt = start.doubt ?? Self.late
     // Without a disk the origin gets it all the same: it counts no second one.
     if (try? result.get()) ?? true {
-      report(start.continuation, .unknown, Self.late, by: start.deadline, receiver(start.app), now)
+      report(start.continuation, .unknown, doubt, by: start.deadline, receiver(start.app), now)
     }
-    end(at: index, .success(report(of: start, .unknown, Self.late)))
+    end(at: index, .success(report(of: start, .unknown, doubt)))
   }
 
   /// Sends a receipt that was decided.
@@ -346,7 +347,7 @@ final class ColdStarts: AppFeature {
     let start = starts[index]
     _ = fetches.cancel(start.id, error)
     if case .collecting = start.phase { agent.owner.stopCollecting(start.id) }
-    if isReported, !start.isDecided {
+    if isReported, start.doubt == nil {
       report(start.continuation, .failed, error, by: start.deadline, receiver(start.app), now)
     }
     end(at: index, .failure(error))
@@ -376,7 +377,7 @@ final class ColdStarts: AppFeature {
     }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       guard case .collecting = starts[index].phase else {
-        decideUnknown(at: index, now)
+        doubt(Self.late, at: index, now)
         continue
       }
       starts[index].isLate = true
@@ -384,17 +385,23 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  /// The app has not answered by the deadline.
-  private func decideUnknown(at index: Int, _ now: Instant) {
+  /// The app has got it, and has failed to restore it. It gets it again, so nobody knows how that ends.
+  func failed(_ id: Identifier, _ error: SegueError, _ now: Instant) {
+    guard let index = index(of: id), case .kept = starts[index].phase, starts[index].doubt == nil else { return }
+    doubt(SegueError(error.status, "\(error.message); the activity waits for the app"), at: index, now)
+  }
+
+  /// The app has not answered by the deadline, or has failed.
+  private func doubt(_ error: SegueError, at index: Int, _ now: Instant) {
     let start = starts[index]
-    starts[index].isDecided = true
+    starts[index].doubt = error
     agent.owner.perform(
       .decide(
         Receipt(
-          continuation: start.id, receiver: receiver(start.app), outcome: .unknown, status: Self.late.status,
-          reason: Self.late.message, isStale: start.isStale, date: now.date)))
+          continuation: start.id, receiver: receiver(start.app), outcome: .unknown, status: error.status,
+          reason: InboxDeliveries.bounded(error.message), isStale: start.isStale, date: now.date)))
     // The disk may take longer.
-    answer(at: index, .success(report(of: start, .unknown, Self.late)))
+    answer(at: index, .success(report(of: start, .unknown, error)))
   }
 
   var nextDeadline: Int64? {

@@ -322,7 +322,11 @@ final class InboxDeliveries: AppFeature {
 
   /// An app has answered, in time or late. It asks until it is acknowledged.
   /// - Parameter id: of the delivery.
-  func answered(_ id: Identifier, _ outcome: Outcome, _ error: SegueError?, by receiver: Receiver, _ now: Instant) {
+  /// - Returns: the continuation, if the app had it and has failed.
+  @discardableResult
+  func answered(
+    _ id: Identifier, _ outcome: Outcome, _ error: SegueError?, by receiver: Receiver, _ now: Instant
+  ) -> Identifier? {
     let continuation = id.ofDelivery
     let index = index(of: receiver.id).flatMap { index in
       apps[index].delivery?.item.continuation == continuation ? index : nil
@@ -330,15 +334,17 @@ final class InboxDeliveries: AppFeature {
     guard outcome == .restored || outcome == .declined else {
       // It is not handled: a cancel of the user, or a failure, acknowledges nothing.
       hub.send(.outcomeAck(id, to: receiver.id))
-      guard let index else { return }
-      if !apps[index].accepts, apps[index].delivery?.isFetched == false {
+      guard let index else { return nil }
+      let isFetched = apps[index].delivery?.isFetched ?? false
+      if !apps[index].accepts, !isFetched {
         // It has given it back unseen.
         apps[index].tried.removeAll { $0 == continuation }
       }
-      return end(at: index)
+      end(at: index)
+      return isFetched && outcome == .failed ? continuation : nil
     }
     if let index {
-      if case .acknowledging = apps[index].delivery?.phase { return }
+      if case .acknowledging = apps[index].delivery?.phase { return nil }
       if let channel = apps[index].delivery?.channel { hub.link?.reset(channel) }
       apps[index].delivery?.phase = .acknowledging
     }
@@ -352,6 +358,7 @@ final class InboxDeliveries: AppFeature {
       isStale: index.map { apps[$0].delivery?.item.isStale ?? false } ?? false,
       date: now.date)
     agent.owner.perform(.acknowledge(continuation, app: receiver.id, receipt))
+    return nil
   }
 
   /// A delivery has ended without an acknowledgement: another process of the app gets the entry.
@@ -363,9 +370,10 @@ final class InboxDeliveries: AppFeature {
   }
 
   /// As much as the inbox stores.
-  private static func bounded(_ text: String) -> String {
-    guard text.utf8.count > Limits.identifier else { return text }
-    return String(decoding: Array(text.utf8.prefix(Limits.identifier - 3)).filter { $0 < 0x80 }, as: UTF8.self)
+  static func bounded(_ text: String) -> String {
+    Text.withBytes(text) { bytes in
+      String(decoding: bytes.prefix(Text.wholeCharacters(bytes, atMost: Limits.identifier)), as: UTF8.self)
+    }
   }
 
   /// The answer of an app is on the disk.

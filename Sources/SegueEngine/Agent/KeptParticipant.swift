@@ -25,6 +25,8 @@ public final class KeptParticipant: AppEngineOwner {
   ) throws(SegueError) {
     var state = try ActivityDocument.decode(record.document, ReferenceReader(.none), userInfoLimit: Limits.value)
     state.setSupportsContinuationStreams(false)
+    // The app itself has had it saved (R8.1).
+    state.setEligible(.search, false)
     state.markNeedsSave(false)
     self.init(record, secret, state, agent)
     engine.becomeCurrent(activity, Instant(uptime: since, date: now.date))

@@ -15,7 +15,10 @@ extension AppEngine {
   public func setDocumentURL(_ url: String, of responder: Responder) { responders.setDocumentURL(url, of: responder) }
 
   public func removeResponder(_ responder: Responder, _ now: Instant) {
+    let former = currentActivity
     responders.remove(responder)
+    // The windows of an app that quits may go before it does: as if the host had released the activity (R2.5).
+    if let former, responders.leftAlone(former) { leave(former, now) }
     follow(now)
   }
 
@@ -60,7 +63,7 @@ extension AppEngine {
   /// - Returns: whether it does: it was invalidated.
   public func decide(_ id: Identifier, _ now: Instant) -> Bool {
     guard responders.decide(id) else { return false }
-    invalidate(id, now)
+    invalidate(id, isReleased: true, now)
     return true
   }
 }

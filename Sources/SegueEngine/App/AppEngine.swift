@@ -219,8 +219,12 @@ public final class AppEngine {
 
   /// The app has answered continue: handled or not, and every restorable object restored or not (R3.4, R3.6). Or it has
   /// taken over what came back.
-  public func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Instant) {
-    let replaced = incoming.answer(id, handled: handled, restored: restored, now)
+  /// - Parameter failure: why it broke, if it did.
+  public func answer(
+    _ id: Identifier, handled: Bool, restored: Bool, failure: SegueError? = nil, _ now: Instant
+  ) {
+    let failure = failure ?? (restored ? nil : SegueError(.handoffFailed, "an object was not restored"))
+    let replaced = incoming.answer(id, handled: handled, failure, now)
     current.noteAnswers(now)
     if let replaced { current.replaced(replaced, now) }
   }

@@ -158,13 +158,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   /// - Returns: the activity of this app whose state has come back, if that was it.
-  func answer(_ id: Identifier, handled: Bool, restored: Bool, _ now: Instant) -> Identifier? {
+  func answer(_ id: Identifier, handled: Bool, _ failure: SegueError?, _ now: Instant) -> Identifier? {
     guard let index = index(of: id), continuations[index].isAwaited else { return nil }
     let own = continuations[index].own
     if !handled {
       finish(at: index, .declined, SegueError(.declined, "not handled"), now)
-    } else if !restored {
-      finish(at: index, .failed, SegueError(.handoffFailed, "an object was not restored"), now)
+    } else if let failure {
+      finish(at: index, .failed, failure, now)
     } else {
       finish(at: index, .restored, nil, now)
     }

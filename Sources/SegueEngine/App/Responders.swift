@@ -174,6 +174,9 @@ final class Responders: AppFeature {
 
   func manages(_ activity: Identifier) -> Bool { find(activity) != nil }
 
+  /// Whether responders had it, and none has it now.
+  func leftAlone(_ activity: Identifier) -> Bool { find(activity)?.responders.isEmpty ?? false }
+
   /// Whether a save of it has something from responders: state, or the URL of a document.
   func contribute(to activity: Identifier) -> Bool { (find(activity)?.contributing ?? 0) > 0 }
 

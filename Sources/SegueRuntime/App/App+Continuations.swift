@@ -55,10 +55,10 @@ extension App {
   }
 
   /// - Returns: why the answer comes too late; nil if it counts.
-  func answer(_ continuation: Continuation, handled: Bool, restored: Bool) -> SegueError? {
+  func answer(_ continuation: Continuation, handled: Bool, restored: Bool, _ failure: SegueError?) -> SegueError? {
     ifAwaited(continuation) { engine, now in
       pending.remove(continuation.id)
-      engine.answer(continuation.id, handled: handled, restored: restored, now)
+      engine.answer(continuation.id, handled: handled, restored: restored, failure: failure, now)
     }
   }
 

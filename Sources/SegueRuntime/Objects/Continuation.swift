@@ -22,6 +22,8 @@ public final class Continuation: Handled {
   private var isRestored = true
   /// The answer of the app; nil if there is none yet.
   private var handled: Bool?
+  /// Why it has failed, if that is the answer.
+  private var failure: SegueError?
   private var isAnswered = false
   private var isAppClosed = false
   private var opening = Opening.none
@@ -94,7 +96,15 @@ public final class Continuation: Handled {
 
   /// Answers continue. Throws INVALID_STATE before continue, or the second time; INVALIDATED when the app is closed;
   /// REMOTE_APPLICATION_TIMED_OUT after the deadline.
-  public func complete(handled: Bool) throws(SegueError) {
+  public func complete(handled: Bool) throws(SegueError) { try answer(handled) }
+
+  /// Answers continue: the app broke. Throws as `complete` does.
+  public func fail(_ reason: String?) throws(SegueError) {
+    let reason: DiagnosticText = reason.map { DiagnosticText(of: $0) } ?? "the app broke"
+    try answer(true, failure: SegueError(.handoffFailed, reason))
+  }
+
+  private func answer(_ handled: Bool, failure: SegueError? = nil) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
       try checkAppIsOpen()
       guard activity != nil || self.handled != nil else {
@@ -102,6 +112,7 @@ public final class Continuation: Handled {
       }
       guard self.handled == nil else { throw SegueError(.invalidState, "continuation: was answered already") }
       self.handled = handled
+      self.failure = failure
     }
     if let error = answerIfDue() { throw error }
   }
@@ -236,7 +247,7 @@ public final class Continuation: Handled {
       letGoIfDone()
       hold(nil)
     }
-    return app.answer(self, handled: handled, restored: isRestored)
+    return app.answer(self, handled: handled, restored: isRestored, lock.withLock { failure })
   }
 
   /// Answered and restored: releases the activity.

@@ -203,7 +203,7 @@ async def test_a_block_answers_when_it_is_done(folder: str) -> None:
         with pytest.raises(ZeroDivisionError):
             async with receiver.continue_(await offer_of(again, receiver)):
                 raise ZeroDivisionError
-        assert (await receipt).outcome == Outcome.DECLINED
+        assert (await receipt).outcome == Outcome.FAILED
 
 
 @in_a_loop

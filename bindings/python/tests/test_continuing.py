@@ -75,7 +75,7 @@ def test_a_block_answers_when_it_is_done(opened: Opener) -> None:
     assert pair.receipt().outcome == Outcome.RESTORED
     with pytest.raises(ZeroDivisionError), pair.continue_():
         raise ZeroDivisionError
-    assert pair.receipt().outcome == Outcome.DECLINED
+    assert pair.receipt().outcome == Outcome.FAILED
 
 
 def test_a_result_that_nobody_takes_was_not_handled(opened: Opener) -> None:

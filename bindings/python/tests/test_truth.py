@@ -58,7 +58,7 @@ def test_an_async_on_continue_that_raises_has_not_continued(folder: str, log: Lo
             event = await first(receiver.offer_events())
             with pytest.raises(Mistake, match="continuing"):
                 await receiver.continue_(event.offer)
-            assert (await receipt).outcome == Outcome.DECLINED
+            assert (await receipt).outcome == Outcome.FAILED
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
     assert "continuing" in str(log)

@@ -8,6 +8,7 @@ import socket
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
@@ -520,6 +521,8 @@ class App(Dispatcher, AppCallbacks):
                 self._run_later(result, lambda answer, error: continuation._complete_with(activity, answer, error))
                 return _REPLY_LATER
         except BaseException as error:
+            with suppress(Error):  # it has ended otherwise
+                continuation._fail(error)
             continuation._end(None, error)
             raise
         if result is False and self._opens(activity, continuation):

@@ -125,6 +125,13 @@ class Continuation(_native.Handle, Pending[Activity]):
         Raises: RemoteApplicationTimedOutError after the deadline: the origin was told that the attempt failed."""
         library.segue_continuation_complete(self._handle, _arguments.truth(handled, "handled"))
 
+    def _fail(self, error: BaseException) -> None:
+        """Answers: the handler has raised. The origin's receipt says failed; what the agent has delivered comes again.
+
+        The origin sees the kind of the error only: its text may name what is not for another device."""
+        reason = type(error).__name__.encode()[:255]
+        library.segue_continuation_fail(self._handle, reason, len(reason))
+
     def _state(self) -> str:
         offer = self.offer
         return f"of {offer.title!r} from {offer.app_name!r}, {super()._state()}, {self.id}"
@@ -142,12 +149,12 @@ class Continuation(_native.Handle, Pending[Activity]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._answer(error is None)
+        self._answer(True, error)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._answer(error is None)
+        self._answer(True, error)
 
     def _wait_until_ended(self, timeout: float | None) -> None:
         self._awaited = True
@@ -162,15 +169,21 @@ class Continuation(_native.Handle, Pending[Activity]):
         self._answer(True)
         return activity
 
-    def _answer(self, handled: bool) -> None:
+    def _answer(self, handled: bool, error: BaseException | None = None) -> None:
         if self._unanswered:
             self._unanswered = False
+            self._complete(handled, error)
+
+    def _complete(self, handled: bool, error: BaseException | None) -> None:
+        if error is None:
             self.complete(handled)
+        else:
+            self._fail(error)
 
     def _complete_with(self, activity: Activity, answer: Any, error: BaseException | None) -> None:
         """An async on_continue has answered, or failed."""
         try:
-            self.complete(error is None and answer is not False)
+            self._complete(answer is not False, error)
         except Error as late:  # the origin was told that it failed
             error = error or late
             raise

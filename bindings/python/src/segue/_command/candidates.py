@@ -91,7 +91,7 @@ async def explain(options: argparse.Namespace) -> int:
     offer: Offer | None = None
     candidates: list[Candidate] = []
     async with chooser() as app:
-        reason = await missing_hub(app, options.wait)
+        reason = await missing_hub(app)
         if reason is None:
             try:
                 offer = await first(app, options)
@@ -111,9 +111,9 @@ async def explain(options: argparse.Namespace) -> int:
     return 0 if fits(candidates) else 1
 
 
-async def missing_hub(app: App, patience: float) -> Reason | None:
+async def missing_hub(app: App) -> Reason | None:
     try:
-        await connected(app, patience)
+        await connected(app)
     except (asyncio.TimeoutError, TimeoutError):
         problem = app.connection_problem
         return Reason("no hub", str(problem) if problem else "no hub has answered; `segue doctor` says more")

@@ -16,7 +16,7 @@ from .._activity import Activity
 from .._terminal import shown, shown_lines
 from .document import activity_record
 from .origin import add_identity, attach, file_name, hold, origin
-from .output import CommandError, bytes_in_words, count, note, show_json
+from .output import CommandError, UsageError, bytes_in_words, count, note, show_json
 from .session import add_choice, chooser, connected, first, seconds
 from .streams import standard_input
 from .verbs import Verbs
@@ -144,7 +144,7 @@ def too_much(what: str, limit: int) -> CommandError:
 
 async def receive(options: argparse.Namespace) -> int:
     if options.json and options.to is None:
-        raise CommandError("--json needs --to FOLDER: standard output is for the content")
+        raise UsageError("--json needs --to FOLDER: standard output is for the content")
     if not (options.type or options.id or options.argument):
         options.type = TYPE
     folder = None if options.to is None else Path(options.to)

@@ -66,6 +66,7 @@ async def watch(options: argparse.Namespace) -> int:
 async def withdraw(options: argparse.Namespace) -> int:
     """The user's way to end what an app has left (R2.5)."""
     async with chooser() as app:
+        await asked(app, app.inbox)  # without an agent nothing is kept
         offer = await first(app, options)
         await asked(app, app.withdraw, offer)
     if options.json:

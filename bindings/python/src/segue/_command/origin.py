@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import uuid
 
 from .._activity import Activity
 from .._app import App
@@ -12,7 +13,7 @@ from .._json import JSONMode
 from .._receipt import Outcome, Receipt
 from .._terminal import shown
 from ..errors import Error
-from .output import CommandError, bytes_in_words, note, show_json
+from .output import CommandError, UsageError, bytes_in_words, note, said, show_json
 from .session import NAME, PATIENCE, asked, chooser, connected, first, offer_record, seconds
 from .streams import standard_input
 from .verbs import Verbs
@@ -44,26 +45,40 @@ def add(verbs: Verbs) -> None:
 
 
 def add_identity(parser: argparse.ArgumentParser) -> None:
-    help = f"offer it as this app (default: {IDENTIFIER})"
-    parser.add_argument("--bundle", metavar="BUNDLE", default=IDENTIFIER, help=help)
+    help = f"offer it as this app (default: one of its own, {IDENTIFIER}.XXXXXXXX)"
+    parser.add_argument("--bundle", metavar="BUNDLE", help=help)
     parser.add_argument("--team", help="apps of this team can continue it (default: the command and choosers only)")
 
 
 def origin(options: argparse.Namespace) -> App:
-    return App(options.bundle, name=NAME, team=options.team)
+    # An app that comes back ends what its bundle has left with the agent; another command is another app.
+    bundle = options.bundle or f"{IDENTIFIER}.{uuid.uuid4().hex[:8]}"
+    return App(bundle, name=NAME, team=options.team)
 
 
 async def offer(options: argparse.Namespace) -> int:
     async with origin(options) as app:
-        activity = Activity(app, options.type, title=options.title, webpage_url=options.url)
-        if options.user_info is not None:
-            activity.set_user_info_json(state_text(options.user_info), JSONMode.TAGGED)
+        activity = described(app, options)
         for path in options.attach:
             attach(activity, file_name(path), path)
         if options.keep:
             return await leave(activity, options)
         await connected(app)
         return await hold(activity, options, f"offering {shown(options.type)}; Ctrl-C withdraws it")
+
+
+def described(app: App, options: argparse.Namespace) -> Activity:
+    """Makes the activity that the arguments describe. Raises: UsageError, which says what is wrong with it."""
+    text = None if options.user_info is None else state_text(options.user_info)
+    if options.keep and (options.attach or options.once):
+        raise UsageError("--keep leaves the activity with the agent: no files are kept, and --once has nothing to do")
+    try:
+        activity = Activity(app, options.type, title=options.title, webpage_url=options.url)
+        if text is not None:
+            activity.set_user_info_json(text, JSONMode.TAGGED)
+    except Error as error:
+        raise UsageError(said(error)) from error
+    return activity
 
 
 def attach(activity: Activity, name: str, path: str) -> None:
@@ -90,10 +105,8 @@ def state_text(argument: str) -> str | bytes:
 async def leave(activity: Activity, options: argparse.Namespace) -> int:
     """Leaves an activity with the agent (R2.5), and waits until the agent offers it.
 
-    Raises: CommandError if it has files, which are not kept; ConnectionUnavailableError without an agent.
+    Raises: ConnectionUnavailableError without an agent.
     """
-    if options.attach:
-        raise CommandError("files are not kept: offer them without --keep")
     app, prefix = activity.app, str(activity.id)
     assert app is not None
     await asked(app, app.inbox)  # without an agent it would be lost

@@ -23,6 +23,10 @@ class CommandError(Exception):
     """What is wrong, in words of ours around names of others."""
 
 
+class UsageError(CommandError):
+    """The arguments are wrong: exit status 2, as of those that the parser refuses."""
+
+
 def said(error: BaseException) -> str:
     """Returns an error in one line, escaped, since it may quote another app."""
     text = str(error)

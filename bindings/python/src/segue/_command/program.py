@@ -17,10 +17,10 @@ from .._native import LibraryError
 from .._terminal import shown, shown_lines
 from ..errors import Error, RemoteApplicationTimedOutError
 from .arguments import arguments
-from .output import MESSAGE, CommandError, said
+from .output import MESSAGE, CommandError, UsageError, said
 from .streams import die_of, discard_output, prepare_streams
 
-FAILED, TIMED_OUT = 1, 3
+FAILED, WRONG_USAGE, TIMED_OUT = 1, 2, 3
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Of standard output: other files are written by the library, or have their own words."""
 
@@ -65,7 +65,7 @@ def run() -> int:
     except BrokenPipeError:
         raise
     except CommandError as error:
-        return fail(shown_lines(str(error)))
+        return fail(shown_lines(str(error)), WRONG_USAGE if isinstance(error, UsageError) else FAILED)
     except RemoteApplicationTimedOutError as error:
         return fail(said(error), TIMED_OUT)
     except Error as error:

@@ -11,7 +11,7 @@ from .._app import App
 from .._saved import MOST_RESULTS, SavedActivity
 from .._terminal import shown
 from ..errors import NotFoundError
-from .output import CommandError, ago, note, show_json, show_table
+from .output import UsageError, ago, note, show_json, show_table
 from .receiver import report
 from .session import asked, chooser
 from .verbs import Verbs
@@ -60,7 +60,7 @@ async def search(options: argparse.Namespace) -> int:
 
 async def forget(app: App, options: argparse.Namespace) -> int:
     if options.words:
-        raise CommandError("--forget takes no words: it deletes all that is saved, or all of --app")
+        raise UsageError("--forget takes no words: it deletes all that is saved, or all of --app")
     number = await asked(app, app.forget_saved, options.app)
     if options.json:
         show_json({"forgotten": number})

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Callable, TypeVar
 
 from .._app import App
-from .._offer import Offer, OfferEventKind
+from .._offer import Offer
 from .._terminal import shown
 from ..errors import Error, NotFoundError
 from .output import CommandError, ago, table
@@ -85,28 +85,29 @@ def add_choice(parser: argparse.ArgumentParser, wait: float | None = PATIENCE) -
 
 
 async def first(app: App, options: argparse.Namespace) -> Offer:
-    """Returns the frontmost matching offer, now or within `--wait`; with an identifier, the only one.
+    """Returns the frontmost matching offer, now or within `--wait`; with an identifier, the only one. Connecting to the
+    hub takes time of its own.
 
     Raises: CommandError if the identifier begins those of several activities; TimeoutError.
     """
-    return await asyncio.wait_for(_first(app, options.id or options.argument, options.type), options.wait)
+    await asyncio.wait_for(app.ready(), None if options.wait is None else PATIENCE)
+    prefix, type = options.id or options.argument or "", options.type
 
-
-async def _first(app: App, prefix: str | None, type: str | None) -> Offer:
-    def wanted(offer: Offer) -> bool:
-        return type in (None, offer.type) and str(offer.id).startswith(prefix or "")
-
-    await app.ready()
-    async for event in app.offer_events():
-        if event.kind == OfferEventKind.GONE or not wanted(event.offer):
-            continue
-        matches = {offer.id: offer for offer in (*app.offers, event.offer) if wanted(offer)}
-        if prefix and len(matches) > 1:
-            lines = table([offer_row(offer) for offer in matches.values()], OFFER_HEADS)
+    def found() -> Offer | None:
+        matches = [o for o in app.offers if type in (None, o.type) and str(o.id).startswith(prefix)]
+        if prefix and len({offer.id for offer in matches}) > 1:
+            lines = table([offer_row(offer) for offer in matches], OFFER_HEADS)
             several = f"'{prefix}' begins the identifiers of {len(matches)} activities:"
             raise CommandError("\n".join([several, *lines]))
-        return event.offer
-    raise Error("the app was closed")
+        return matches[0] if matches else None
+
+    async def come() -> Offer:
+        async for _ in app.offer_events():
+            if offer := found():
+                return offer
+        raise Error("the app was closed")
+
+    return found() or await asyncio.wait_for(come(), options.wait)
 
 
 def only(entries: Iterable[_T], prefix: str, identifier_of: Callable[[_T], object], verb: str) -> _T:
