@@ -242,7 +242,8 @@ class Activity(ActivityProperties, ActivityCallbacks):
     # ---- files in containers ----
 
     def access(self, url: URL | str, *, write: bool = False) -> Access:
-        """Opens the file of a `file:` URL inside a container of the app (R5.4): `with activity.access(url) as file:`.
+        """Opens the file of a `file:` URL inside a container of the app (R5.4): `with activity.access(url) as file:`
+        gives a binary file. For a folder use the `Access` that this returns, which has a descriptor.
 
         Nothing outside of the container is ever opened, whatever symbolic links there are. Raises `NotThereYetError`
         (a FileNotFoundError) if synchronisation has not brought the file yet, `NotAllowedError` (a PermissionError) if
