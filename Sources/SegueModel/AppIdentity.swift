@@ -36,6 +36,11 @@ public final class AppIdentity: Sendable {
     isChooser = false
   }
 
+  /// Whether both are processes of one app, as far as they say: the same bundle of the same team.
+  public func isSameApp(as other: AppIdentity) -> Bool {
+    Text.isSame(bundleIdentifier, other.bundleIdentifier) && Text.isSame(team, other.team)
+  }
+
   public func declares(_ type: String) -> Bool {
     types.contains { Text.isSame($0, type) }
   }

@@ -354,6 +354,52 @@ import Testing
     #expect(try continued().title == "one")
   }
 
+  @Test func `R2.5: nobody leaves what another app offers`() throws {
+    try RawPeer(app: "enemy", in: world).leave(activity, try document("forged"))
+    #expect(agent.inbox.kept.isEmpty)
+    world.close(editor)
+    #expect(try continued().title == "one")
+  }
+
+  @Test func `R2.5: who left an activity of an app that offers it later has left nothing`() throws {
+    let id = world.identifier()
+    try RawPeer(app: "enemy", in: world).leave(id, try document("forged"))
+    #expect(agent.inbox.kept.count == 1)
+    let owner = world.open("owner")
+    var state = try Activity(type: "com.example.note")
+    try state.setTitle("genuine")
+    state.keepsOffering = true
+    owner.add(state, as: id)
+    world.tell(owner) { $0.becomeCurrent(id, $1) }
+    world.wait(1_000)
+    #expect(agent.inbox.kept.isEmpty)
+    world.close(owner)
+    #expect(agent.inbox.kept.map { $0.app.name } == ["owner"])
+  }
+
+  @Test func `R2.5: an app of another name cannot hide a kept offer`() throws {
+    world.close(editor)
+    let enemy = world.open("enemy")
+    enemy.add(try Activity(type: "com.example.note"), as: activity)
+    world.tell(enemy) { $0.becomeCurrent(activity, $1) }
+    world.wait(1_000)
+    #expect(titles == ["one"])
+    world.close(enemy)
+    world.wait(1_000)
+    #expect(titles == ["one"])
+    #expect(try continued().title == "one")
+  }
+
+  @Test func `R2.5: what others announce and do not send keeps nobody out`() throws {
+    for number in 0..<16 {
+      let enemy = try RawPeer(app: "enemy\(number)", in: world)
+      let id = world.identifier()
+      try enemy.open { .keep(id, app: id, channel: $0, size: UInt64(ActivityDocument.limit)) }
+    }
+    world.close(editor)
+    #expect(titles == ["one"] && agent.engine.brokenInvariant == nil)
+  }
+
   @Test(arguments: ["too large", "garbage", "too short", "too long"])
   func `R2.5: what is no document is not kept`(_ what: String) throws {
     let enemy = try RawPeer(app: "enemy", in: world)

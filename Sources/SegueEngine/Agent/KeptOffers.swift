@@ -16,6 +16,8 @@ final class KeptOffers: AppFeature {
     let activity: Identifier
     let app: AppIdentity
     let size: Int
+    /// The uptime by which it has arrived.
+    let deadline: Int64
     var document: [UInt8] = []
   }
 
@@ -67,25 +69,35 @@ final class KeptOffers: AppFeature {
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     if channel != 0 { try link.accept(channel) }
-    while let index = arrivals.firstIndex(where: { $0.app.id == app }) {
-      link.reset(arrivals.remove(at: index).channel)
-    }
+    while let index = arrivals.firstIndex(where: { $0.app.id == app }) { drop(at: index) }
     guard channel != 0 else { return takeBack(activity, by: app, now) }
-    let waiting = (early ?? []).reduce(0) { $0 + $1.size }
     guard let identity = deliveries.identities.first(where: { $0.id == app }), let size = Int(exactly: size),
-      size <= ActivityDocument.limit, arrivals.reduce(size + waiting, { $0 + $1.size }) <= Limits.keptBytes,
-      early?.count ?? 0 < Self.earlyLimit
+      size <= ActivityDocument.limit, early?.count ?? 0 < Self.earlyLimit
     else { return link.reset(channel) }
-    arrivals.append(Arrival(channel: channel, activity: activity, app: identity, size: size))
+    arrivals.append(
+      Arrival(
+        channel: channel, activity: activity, app: identity, size: size,
+        deadline: now.uptime + agent.limits.continuation))
   }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) {
     guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
     arrivals[index].document.append(contentsOf: bytes)
-    guard arrivals[index].document.count > arrivals[index].size else { return }
-    arrivals.remove(at: index)
-    hub.link?.reset(channel)
+    if arrivals[index].document.count > arrivals[index].size { drop(at: index) }
+    // What was announced takes no memory, so that nobody is kept out by it; what has come does.
+    while arrivedBytes > Limits.keptBytes,
+      let largest = arrivals.indices.max(by: { arrivals[$0].document.count < arrivals[$1].document.count })
+    {
+      agent.app.log(.error, "\(arrivals[largest].app.name) leaves more than there is room for")
+      drop(at: largest)
+    }
   }
+
+  private var arrivedBytes: Int {
+    arrivals.reduce((early ?? []).reduce(0) { $0 + $1.size }) { $0 + $1.document.count }
+  }
+
+  private func drop(at index: Int) { hub.link?.reset(arrivals.remove(at: index).channel) }
 
   func receivedEnd(of channel: Link.Channel, _ now: Instant) {
     guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
@@ -104,8 +116,8 @@ final class KeptOffers: AppFeature {
   /// In place of what the same app has left before.
   private func keep(_ record: KeptRecord, _ now: Instant) {
     guard early == nil else { return early?.append(.left(record)) ?? () }
-    // Nobody takes the place of what another app has left.
-    if let index = index(of: record.activity), kept[index].record.app.id != record.app.id {
+    // Nobody takes the place of what another app has left, or offers.
+    if isOthers(record) || index(of: record.activity).map({ kept[$0].record.app.id != record.app.id }) ?? false {
       return agent.app.log(.error, "\(record.app.name) leaves an activity of another app")
     }
     while let index = kept.firstIndex(where: { $0.record.app.id == record.app.id }) {
@@ -114,6 +126,11 @@ final class KeptOffers: AppFeature {
     }
     append(record, isStored: false, now)
     agent.owner.perform(.keep(record))
+    makeRoom(now)
+  }
+
+  /// The oldest make room for new ones.
+  private func makeRoom(_ now: Instant) {
     while kept.count > Limits.keptOffers || kept.reduce(0, { $0 + $1.record.document.count }) > Limits.keptBytes {
       agent.app.log(.info, "what \(kept[0].record.app.name) has left makes room for newer offers")
       remove(at: 0, now)
@@ -146,6 +163,7 @@ final class KeptOffers: AppFeature {
     }
     let early = self.early ?? []
     self.early = nil
+    makeRoom(now)
     for each in early {
       switch each {
       case .left(let record): keep(record, now)
@@ -167,9 +185,10 @@ final class KeptOffers: AppFeature {
   }
 
   /// The user withdraws it.
-  /// - Returns: false if there is none.
+  /// - Returns: false if there is none, or its app is open: that one offers it, and would leave it again.
   func withdraw(_ activity: Identifier, _ now: Instant) -> Bool {
-    guard let index = index(of: activity) else { return false }
+    guard let index = index(of: activity), !deliveries.identities.contains(where: { $0.id == kept[index].record.app.id })
+    else { return false }
     remove(at: index, now)
     return true
   }
@@ -195,6 +214,11 @@ final class KeptOffers: AppFeature {
         remove(at: index, now)
         continue
       }
+      if isOthers(record) {
+        agent.app.log(.error, "\(record.app.name) has left an activity of another app")
+        remove(at: index, now)
+        continue
+      }
       if open.contains(where: { $0.id == record.app.id }) {
         // The app itself offers it, or not.
         if let offer = kept[index].offer.take() { end(offer, now) }
@@ -214,13 +238,22 @@ final class KeptOffers: AppFeature {
   private func isSuperseded(_ kept: Kept, by open: [AppIdentity]) -> Bool {
     let app = kept.record.app
     for other in open
-    where Text.isSame(other.bundleIdentifier, app.bundleIdentifier) && Text.isSame(other.team, app.team) {
+    where other.isSameApp(as: app) {
       let isNewer = seen.list.all.contains {
-        $0.origin == other.id && $0.description.id != kept.record.activity && $0.activatedAt > kept.since
+        $0.origin == other.id && $0.activatedAt > kept.since
       }
       if isNewer { return true }
     }
     return false
+  }
+
+  /// Whether an open app offers that activity, and has not left it: a name of an activity is known to all who see it.
+  private func isOthers(_ record: KeptRecord) -> Bool {
+    let open = deliveries.identities
+    return seen.list.all.contains { offer in
+      offer.description.id == record.activity && offer.origin != record.app.id
+        && open.contains { $0.id == offer.origin && !$0.isSameApp(as: record.app) }
+    }
   }
 
   private func offer(at index: Int, _ now: Instant) {
@@ -256,6 +289,7 @@ final class KeptOffers: AppFeature {
   }
 
   func tick(_ now: Instant) {
+    while let index = arrivals.firstIndex(where: { $0.deadline <= now.uptime }) { drop(at: index) }
     if let at = settlesAt, at <= now.uptime {
       (isSettled, settlesAt) = (true, nil)
     } else {
@@ -269,7 +303,10 @@ final class KeptOffers: AppFeature {
   }
 
   /// Nothing is due while nothing is kept: an idle agent causes no wake-ups.
-  var nextDeadline: Int64? { kept.isEmpty ? nil : earlier(settlesAt, expiresAt) }
+  var nextDeadline: Int64? {
+    let arrives = arrivals.reduce(nil) { earlier($0, $1.deadline) }
+    return kept.isEmpty ? arrives : earlier(arrives, earlier(settlesAt, expiresAt))
+  }
 
   var brokenInvariant: StaticString? {
     for each in kept where each.offer != nil && !each.isStored { return "R2.5: it offers what is not on the disk" }

@@ -4,10 +4,9 @@ import SegueWire
 /// What apps ask the agent at their hub: to save activities for search, and to delete saved ones (R8.1, R8.2). Each is
 /// a request that names the agent as the activity.
 final class SavedChanges: AppFeature {
-  /// The most questions of an app, and of all, and the most bytes of theirs.
+  /// The most questions of an app, and of all, and the most bytes that have arrived of theirs.
   static let appLimit = 128
   static let limit = 512
-  static let appBytes = 32 * 1024 * 1024
   static let bytes = 64 * 1024 * 1024
 
   private struct Question {
@@ -58,7 +57,7 @@ final class SavedChanges: AppFeature {
       questions.append(
         Question(
           number: agent.app.takeNumber(), askersNumber: number, continuation: continuation, app: app, size: size,
-          deadline: now.uptime + milliseconds, phase: .receiving(channel)))
+          deadline: now.uptime + min(milliseconds, agent.limits.continuation), phase: .receiving(channel)))
     } catch {
       link.reset(channel)
       hub.send(.response(number, continuation, to: id, channel: 0, size: 0, error))
@@ -72,17 +71,23 @@ final class SavedChanges: AppFeature {
     guard let size = Int(exactly: size), size <= Limits.value else {
       throw SegueError(.limitExceeded, "\(size) bytes, at most \(Limits.value) can be saved for search")
     }
-    let own = questions.filter { $0.app.id == id }
-    guard questions.count < Self.limit, own.count < Self.appLimit,
-      questions.reduce(size, { $0 + $1.size }) <= Self.bytes, own.reduce(size, { $0 + $1.size }) <= Self.appBytes
-    else { throw SegueError(.busy, "the agent is busy") }
+    let own = questions.count { $0.app.id == id }
+    guard questions.count < Self.limit, own < Self.appLimit else { throw Self.busy }
     return (app, size)
   }
+
+  private static var busy: SegueError { SegueError(.busy, "the agent is busy") }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) {
     guard let index = receiving(on: channel) else { return }
     questions[index].bytes.append(contentsOf: bytes)
     if questions[index].bytes.count > questions[index].size { fail(at: index, Self.notAsAnnounced) }
+    // What was announced takes no memory, so that nobody is kept out by it; what has come does.
+    while questions.reduce(0, { $0 + $1.bytes.count }) > Self.bytes,
+      let largest = questions.indices.max(by: { questions[$0].bytes.count < questions[$1].bytes.count })
+    {
+      fail(at: largest, Self.busy)
+    }
   }
 
   /// What is whole is stored, even if its app has ended meanwhile.
@@ -117,7 +122,7 @@ final class SavedChanges: AppFeature {
     do throws(SegueError) {
       let answer = try Value.dictionary([(key: .string("count"), value: .integer(Int64(try result.get())))]).encoding
       guard let link = hub.link, link.openCount < Link.channelLimit else {
-        throw SegueError(.busy, "the agent is busy")
+        throw Self.busy
       }
       let question = questions.remove(at: index)
       let channel = link.open()

@@ -31,7 +31,7 @@ final class HubOffers: HubFeature {
   ) {
     // An app cannot offer an activity of another app of this device, but one that it has left with the agent (R2.5).
     if let taken = directory[description.id], taken.remote == nil, taken.peer !== peer {
-      guard agent.owns(taken.peer), !agent.owns(peer) else { return }
+      guard agent.owns(taken.peer), !agent.owns(peer), taken.peer.app?.isSameApp(as: app) ?? false else { return }
       taken.peer.appSession?.setOffer(nil)
     }
     let description = description.expiring(timing.expirationDate(now: now))
