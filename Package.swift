@@ -46,6 +46,7 @@ let package = Package(
     .systemLibrary(name: "CExpat"),
     .systemLibrary(name: "CLibUV"),
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "COpenSSL"),
     .systemLibrary(name: "CSQLite"),
     module("SegueModel"),
     module("SegueWire", imports: ["SegueModel"]),
@@ -56,6 +57,8 @@ let package = Package(
     module("SegueRouting", imports: ["SegueModel"]),
     module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"], links: ["expat"]),
     module("SegueStore", imports: ["SegueModel", "SegueEngine", "CLinux", "CSQLite"], links: ["sqlite3"]),
+    // OpenSSL is loaded by its users, not linked.
+    module("SegueCrypto", imports: ["SegueModel", "COpenSSL"]),
     module(
       "SegueRuntime",
       imports: [

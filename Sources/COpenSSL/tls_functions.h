@@ -1,0 +1,44 @@
+// The functions that TLS sessions need, beside those of functions.h.
+#pragma once
+
+#define OPENSSL_TLS_FUNCTIONS(F)                                                                                       \
+  F(BIO_ctrl)                                                                                                          \
+  F(BIO_ctrl_pending)                                                                                                  \
+  F(BIO_new)                                                                                                           \
+  F(BIO_read)                                                                                                          \
+  F(BIO_s_mem)                                                                                                         \
+  F(BIO_write)                                                                                                         \
+  F(SSL_CTX_check_private_key)                                                                                         \
+  F(SSL_CTX_ctrl)                                                                                                      \
+  F(SSL_CTX_free)                                                                                                      \
+  F(SSL_CTX_get0_param)                                                                                                \
+  F(SSL_CTX_get_cert_store)                                                                                            \
+  F(SSL_CTX_new)                                                                                                       \
+  F(SSL_CTX_set_alpn_protos)                                                                                           \
+  F(SSL_CTX_set_alpn_select_cb)                                                                                        \
+  F(SSL_CTX_set_ciphersuites)                                                                                          \
+  F(SSL_CTX_set_num_tickets)                                                                                           \
+  F(SSL_CTX_set_options)                                                                                               \
+  F(SSL_CTX_set_verify)                                                                                                \
+  F(SSL_CTX_use_PrivateKey)                                                                                            \
+  F(SSL_CTX_use_certificate)                                                                                           \
+  F(SSL_do_handshake)                                                                                                  \
+  F(SSL_free)                                                                                                          \
+  F(SSL_get0_alpn_selected)                                                                                            \
+  F(SSL_get1_peer_certificate)                                                                                         \
+  F(SSL_get_error)                                                                                                     \
+  F(SSL_get_verify_result)                                                                                             \
+  F(SSL_new)                                                                                                           \
+  F(SSL_read)                                                                                                          \
+  F(SSL_session_reused)                                                                                                \
+  F(SSL_set_accept_state)                                                                                              \
+  F(SSL_set_bio)                                                                                                       \
+  F(SSL_set_connect_state)                                                                                             \
+  F(SSL_shutdown)                                                                                                      \
+  F(SSL_version)                                                                                                       \
+  F(SSL_write)                                                                                                         \
+  F(TLS_method)                                                                                                        \
+  F(X509_STORE_add_cert)                                                                                               \
+  F(X509_STORE_add_crl)                                                                                                \
+  F(X509_VERIFY_PARAM_set_flags)                                                                                       \
+  F(X509_verify_cert_error_string)
