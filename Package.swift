@@ -57,8 +57,11 @@ let package = Package(
     module("SegueRouting", imports: ["SegueModel"]),
     module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"], links: ["expat"]),
     module("SegueStore", imports: ["SegueModel", "SegueEngine", "CLinux", "CSQLite"], links: ["sqlite3"]),
-    // OpenSSL is loaded by its users, not linked.
+    // Devices, never linked into the library. OpenSSL is loaded by its users, not linked.
     module("SegueCrypto", imports: ["SegueModel", "COpenSSL"]),
+    module("SegueTrust", imports: ["SegueModel", "SegueCrypto", "COpenSSL"]),
+    module("SegueDevices", imports: ["SegueModel", "SegueCrypto", "SegueTrust"]),
+    module("SegueTLS", imports: ["SegueModel", "SegueCrypto", "SegueTrust", "SegueDevices", "COpenSSL"]),
     module(
       "SegueRuntime",
       imports: [
@@ -104,6 +107,12 @@ let package = Package(
           exclude: ["disk.c"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),
         .testTarget(name: "AgentTests", dependencies: ["SegueAgent"]),
+        .target(
+          name: "CertificateMaker", path: "Tests/CertificateMaker",
+          linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        .testTarget(
+          name: "DeviceTests",
+          dependencies: ["SegueDevices", "SegueTLS", "SegueTrust", "SegueCrypto", "SegueModel", "CertificateMaker"]),
         .executableTarget(
           name: "LauncherProbe", dependencies: ["SegueAgent", "SegueModel", "SegueTransport", "CLinux"],
           path: "Tests/agent/LauncherProbe"),

@@ -3,8 +3,9 @@
 #include "openssl.h"
 #include <string.h>
 
-/** Allows TLS 1.3 alone; 1 or 0. */
+/** Allows TLS 1.3 alone, without the records by which it resembles TLS 1.2 (RFC 8446 D.4); 1 or 0. */
 static inline int tls_require_1_3(const struct openssl *_Nonnull f, SSL_CTX *_Nonnull context) {
+  f->SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
   return f->SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_3_VERSION, NULL) == 1 &&
          f->SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, TLS1_3_VERSION, NULL) == 1;
 }

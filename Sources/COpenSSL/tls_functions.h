@@ -9,6 +9,7 @@
   F(BIO_s_mem)                                                                                                         \
   F(BIO_write)                                                                                                         \
   F(SSL_CTX_check_private_key)                                                                                         \
+  F(SSL_CTX_clear_options)                                                                                             \
   F(SSL_CTX_ctrl)                                                                                                      \
   F(SSL_CTX_free)                                                                                                      \
   F(SSL_CTX_get0_param)                                                                                                \

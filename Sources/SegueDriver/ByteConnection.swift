@@ -11,6 +11,27 @@ public protocol ByteConnection: AnyObject {
   func watch(reading: Bool, writing: Bool)
   /// Closes this end. No events follow. A second call has no effect.
   func close()
+  /// What to wait for outside of a loop; nil in the fleet, which has no such wait.
+  var pollable: PollableConnection? { get }
+}
+
+extension ByteConnection {
+  public var pollable: PollableConnection? { nil }
+}
+
+/// A connection as `poll` sees it.
+public struct PollableConnection {
+  public let fd: Int32
+  /// The driver's number for it.
+  public let number: UInt64
+  /// Whether the owner is notified when it is writable.
+  public let isWriting: Bool
+
+  public init(fd: Int32, number: UInt64, isWriting: Bool) {
+    self.fd = fd
+    self.number = number
+    self.isWriting = isWriting
+  }
 }
 
 /// The result of a read from a `ByteConnection`.

@@ -99,12 +99,14 @@ public final class HubDriver {
   /// Adds a connection to another hub.
   /// - Parameters:
   ///   - request: that of the app that has asked for it.
+  ///   - device: whose certificate was shown on it.
   ///   - secret: a new random one.
   public func addLink(
-    _ bytes: any ByteConnection, as number: PeerNumber, for request: LinkRequest?, secret: Identifier
+    _ bytes: any ByteConnection, as number: PeerNumber, for request: LinkRequest?, device: Identifier? = nil,
+    secret: Identifier
   ) {
     add(bytes, as: number, of: nil)
-    engine.connectedHub(number, for: request, secret: secret, environment.now)
+    engine.connectedHub(number, for: request, device: device, secret: secret, environment.now)
   }
 
   @discardableResult

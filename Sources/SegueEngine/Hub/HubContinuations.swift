@@ -53,7 +53,7 @@ final class HubContinuations: HubFeature {
   ) -> Bool {
     if forwardDelivered(continuation, milliseconds: milliseconds, receiver, by: peer) { return true }
     let offer = isBack ? nil : offer(of: continuation)
-    guard let origin = isBack ? keeper(of: continuation) : offer?.peer else { return false }
+    guard let origin = isBack ? keeper(of: continuation) : offer?.peer, peer.mayReach(origin) else { return false }
     @inline(never)
     func refuse(_ error: SegueError) -> Bool {
       send(.refused(continuation.id, to: receiver.id, error), to: peer)
@@ -226,7 +226,7 @@ final class HubContinuations: HubFeature {
       // Declined before a fetch, or begun with another hub. An app that may not see the offer cannot have had an
       // attempt (R6.2).
       if let offer = offer(of: continuation), !mayContinue(offer, peer) { return false }
-      guard let origin = origin(of: continuation), origin !== peer else { return false }
+      guard let origin = origin(of: continuation), origin !== peer, peer.mayReach(origin) else { return false }
       guard table.mayUse(continuation.id, receiver.id) else { return true }
       guard let begun = begin(continuation, receiver, peer, origin, milliseconds: 0) else { return false }
       route = begun
@@ -310,7 +310,9 @@ final class HubContinuations: HubFeature {
         next = route.receiverPeer
       }
     }
-    if next == nil, app == continuation.origin { next = offer(of: continuation)?.peer }
+    if next == nil, app == continuation.origin, let home = offer(of: continuation)?.peer, peer.mayReach(home) {
+      next = home
+    }
     return next === peer ? nil : next
   }
 }

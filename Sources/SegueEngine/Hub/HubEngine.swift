@@ -77,12 +77,14 @@ public final class HubEngine {
   /// Takes a connection to another hub. Its supplier is responsible for the other end.
   /// - Parameters:
   ///   - request: the app's request that it fulfils.
+  ///   - device: whose certificate was shown on it.
   ///   - secret: a new random one.
   public func connectedHub(
-    _ number: PeerNumber, for request: LinkRequest? = nil, secret: Identifier, _ now: Instant
+    _ number: PeerNumber, for request: LinkRequest? = nil, device: Identifier? = nil, secret: Identifier,
+    _ now: Instant
   ) {
     connections.begin(now)
-    links.connected(number, for: request, secret: secret)
+    links.connected(number, for: request, device: device, secret: secret)
     removeDropped()
   }
 

@@ -31,9 +31,13 @@ final class HubLinks: HubFeature {
   /// Takes a connection to another hub. Its supplier is responsible for the other end.
   /// - Parameters:
   ///   - request: the app's request that it fulfils.
+  ///   - device: whose certificate was shown on it.
   ///   - secret: a new random one.
-  func connected(_ number: HubEngine.PeerNumber, for request: LinkRequest?, secret: Identifier) {
-    let peer = Peer(number: number, .handshaking(Handshake(secret)), helloBy: now.uptime + Self.helloTime)
+  func connected(
+    _ number: HubEngine.PeerNumber, for request: LinkRequest?, device: Identifier?, secret: Identifier
+  ) {
+    let peer = Peer(
+      number: number, .handshaking(Handshake(secret)), device: device, helloBy: now.uptime + Self.helloTime)
     peers.connect(peer)
     if let request, let app = peers[request.app] {
       peer.setLinkOwner(LinkOwner(app: app, number: request.number))

@@ -65,6 +65,13 @@ extension HubLinks {
     guard hub.id != identity.id else {
       return disconnect(peer, SegueError(.invalidState, "the link leads back to the hub that it comes from"))
     }
+    for other in peers.hubs where other.device != peer.device && !other.isClosing {
+      guard other.hub?.identity.id == hub.id else { continue }
+      // What an app has linked proves nothing: a device that shows its certificate takes its place. A hub stays with
+      // the certificate that was shown first.
+      disconnect(other.device == nil ? other : peer, Self.areLinked)
+      if peer.isClosing { return }
+    }
     handshake.identity = hub
     var sessions: [Message.SharedSession] = []
     for other in peers.hubs where sessions.count < Message.SharedSession.limit {
@@ -82,7 +89,7 @@ extension HubLinks {
   ) {
     var cut: Peer?
     for other in peers.hubs where !other.isClosing {
-      guard let shared = other.hub, shared.identity.id == hub.id else { continue }
+      guard let shared = other.hub, shared.identity.id == hub.id, other.device == peer.device else { continue }
       let connection = other.isSuspended ? nil : other.number
       let before = handshake.named.first { $0.sessionID == shared.sessionID }
       let theirs = named.first { $0.secret == shared.sessionID }
@@ -112,6 +119,7 @@ extension HubLinks {
     guard let session else { return establish(hub, handshake, peer, secret) }
     let known = peers.hubs.first { other in
       other.hub.map { $0.sessionID == session && $0.identity.id == hub.id } ?? false && !other.isClosing
+        && other.device == peer.device
     }
     guard let known, let shared = known.hub else {
       return disconnect(peer, SegueError(.invalidState, "what the two hubs shared is over"))

@@ -8,6 +8,8 @@ final class Peer {
   let link = Link(side: .accepting)
   /// The uptime by which it must have identified itself.
   let helloBy: Int64
+  /// The device whose certificate was shown on the connection; nil: an app has made the connection, or has it.
+  let device: Identifier?
   private(set) var role: Role
   /// Whether it closes: nothing more is sent, and received bytes are ignored.
   private(set) var isClosing = false
@@ -36,8 +38,10 @@ final class Peer {
   let channels = ChannelTable()
 
   init(
-    number: HubEngine.PeerNumber, _ role: Role = .unidentified, of account: Account? = nil, helloBy: Int64
+    number: HubEngine.PeerNumber, _ role: Role = .unidentified, of account: Account? = nil, device: Identifier? = nil,
+    helloBy: Int64
   ) {
+    self.device = device
     self.number = number
     self.account = account ?? .connection(number)
     self.helloBy = helloBy
@@ -87,6 +91,9 @@ final class Peer {
   /// Whether its connection is cut, and may be resumed.
   var isSuspended: Bool { hub?.resumeBy != nil }
   var isLinked: Bool { hub.map { $0.resumeBy == nil } ?? false }
+  /// Whether it may use what is at another peer: a device gets what the apps of this one offer, and nothing that came
+  /// by a link.
+  func mayReach(_ other: Peer) -> Bool { device == nil || !other.isHub }
   /// Whether it gets offers.
   var isRegistered: Bool { appSession != nil || isLinked }
 }

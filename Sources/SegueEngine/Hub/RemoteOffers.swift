@@ -82,7 +82,7 @@ extension HubOffers {
 
   /// A linked hub follows another: sends all of its offers now, and each change.
   func follow(_ id: Identifier, list: UInt64, _ peer: Peer, _ hub: HubSession) {
-    guard remoteHubs[id] != nil else { return }
+    guard peer.device == nil, remoteHubs[id] != nil else { return }
     hub.follow(id)
     // Ends the current list first: repeated requests without reading cost nothing.
     guard !peer.pending.contains(.listed(id)) else { return hub.relist(id, list) }

@@ -25,8 +25,9 @@ extension HubOffers {
       throw SegueError(.malformed, "a route leads from the hub that tells of it to another")
     }
     guard id != identity.id else { return }
-    // Ignores routes that pass this hub.
-    let route = route.flatMap { $0.hubs.contains(identity.id) ? nil : $0 }
+    // Ignores routes that pass this hub, and those of a device that lead further.
+    let isDirect = peer.device != nil
+    let route = route.flatMap { $0.hubs.contains(identity.id) || isDirect && $0.hubs.count > 1 ? nil : $0 }
     guard let remote = remoteHubs[id] ?? route.map({ _ in addRemoteHub(id) }) else { return }
     if let route {
       remote.set(nil, by: peer)
@@ -179,6 +180,8 @@ extension HubOffers {
 
   /// Sends a hub the current route to another.
   func sendRoute(to id: Identifier, _ peer: Peer, _ hub: HubSession) {
+    // A device learns of no other hub: it asks for no offers that came by a link.
+    guard peer.device == nil || id == identity.id else { return }
     // Also sends that there was none in between: offers through this hub are then void.
     if hub.takeLostRoute(to: id) { send(.route(to: id, nil, isSought: false), to: peer) }
     let remote = remoteHubs[id]

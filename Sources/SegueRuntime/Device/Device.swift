@@ -11,10 +11,12 @@ public final class Device {
   let loop: Loop
   private let directory: WatchedFolder
   let election: HubElection
+  /// The hub of an agent; nil for an app.
+  private let carried: CarriedHub?
 
   /// For an app.
   convenience init(_ folder: RuntimeFolder, on loop: Loop) throws(SegueError) {
-    self.init(try WatchedFolder(folder, on: loop, agent: nil), on: loop, isAgent: false)
+    self.init(try WatchedFolder(folder, on: loop, agent: nil), on: loop, nil, isAgent: false)
   }
 
   /// For an agent.
@@ -25,12 +27,19 @@ public final class Device {
     _ folder: RuntimeFolder, on loop: Loop, agent: AgentDescription, tookPlace: @escaping (UInt64) -> Void,
     lostFolder: @escaping () -> Void
   ) throws(SegueError) {
-    let place = AgentHubPlace(description: agent, tookPlace: tookPlace, lostFolder: lostFolder)
-    self.init(try WatchedFolder(folder, on: loop, agent: place), on: loop, isAgent: true)
+    let carried = CarriedHub()
+    let place = AgentHubPlace(
+      description: agent,
+      tookPlace: { generation, host in
+        carried.host = host
+        tookPlace(generation)
+      }, lostFolder: lostFolder)
+    self.init(try WatchedFolder(folder, on: loop, agent: place), on: loop, carried, isAgent: true)
   }
 
-  private init(_ directory: WatchedFolder, on loop: Loop, isAgent: Bool) {
+  private init(_ directory: WatchedFolder, on loop: Loop, _ carried: CarriedHub?, isAgent: Bool) {
     self.loop = loop
+    self.carried = carried
     self.directory = directory
     election = HubElection(in: directory, isAgent: isAgent)
   }
@@ -59,6 +68,21 @@ public final class Device {
   /// Whether this process carries the hub.
   public var isHub: Bool { election.isHub }
 
+  /// Links the hub that this agent carries with that of another device.
+  /// - Parameters:
+  ///   - device: whose certificate was shown on the connection.
+  ///   - make: makes the connection, which the hub then owns and closes, from its number and what to call when the
+  ///     connection is readable (true) or writable (false). Not called if this throws.
+  /// Throws INVALID_STATE if the agent carries no hub now.
+  public func addLink(
+    of device: Identifier,
+    _ make: (_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void)
+      -> any ByteConnection
+  ) throws(SegueError) {
+    guard let host = carried?.host else { throw SegueError(.invalidState, "the agent carries no hub") }
+    try host.addLink(of: device, make)
+  }
+
   func add(_ app: LiveEnvironment) { election.add(app, Clock.uptime) }
 
   /// Finds hubs for the agent's participant.
@@ -75,5 +99,11 @@ public final class Device {
   public func end() {
     directory.close()
     election.end()
+    carried?.host = nil
   }
+}
+
+/// The last hub that this agent's process has become; nil before.
+private final class CarriedHub {
+  var host: HubHost?
 }

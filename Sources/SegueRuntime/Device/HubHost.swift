@@ -14,6 +14,7 @@ final class HubHost {
   private lazy var driver = HubDriver(engine, in: self)
   private var listener: Watch?
   private var timer: LoopTimer?
+  private var hasEnded = false
 
   /// Nil if another process runs the generation.
   convenience init?(
@@ -52,6 +53,28 @@ final class HubHost {
   /// Whether its name in the folder still leads to it.
   var isNamed: Bool { socket.isNamed }
 
+  /// Adds a link with the hub of another device.
+  /// - Parameters:
+  ///   - device: whose certificate was shown on it.
+  ///   - make: makes the connection, which the hub then owns, from its number and what to call when the connection is
+  ///     readable (true) or writable (false).
+  /// Throws INVALID_STATE if this is no longer the hub, SYSTEM without random numbers.
+  func addLink(
+    of device: Identifier,
+    _ make: (_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void)
+      -> any ByteConnection
+  ) throws(SegueError) {
+    guard !hasEnded else { throw SegueError(.invalidState, "this process is no longer the hub") }
+    let secret = try Randomness.identifier()
+    let number = driver.takeNumber()
+    // `end` closes the connection before this object is released.
+    let connection = make(number) { [unowned(unsafe) self] isReadable in
+      if isReadable { self.driver.readable(number) } else { self.driver.writable(number) }
+    }
+    driver.addLink(connection, as: number, for: nil, device: device, secret: secret)
+    driver.flush()
+  }
+
   /// Writes the engine's output, as far as the sockets accept it.
   func flush() { driver.flush() }
 
@@ -64,7 +87,7 @@ final class HubHost {
 
   /// Waits until an app reads its last messages, or the driver has work.
   private func waitForReaders() {
-    let connections = driver.allConnections.map { unsafeDowncast($0, to: UnixConnection.self) }
+    let connections = driver.allConnections.compactMap { $0.pollable }
     var waiting = connections.map { pollfd(fd: $0.fd, events: $0.isWriting ? Int16(POLLOUT) : 0, revents: 0) }
     let left = driver.nextDeadline.map { max(0, $0 - Clock.uptime) } ?? 0
     poll(&waiting, nfds_t(waiting.count), Int32(clamping: left))
@@ -83,6 +106,7 @@ final class HubHost {
   }
 
   private func end(removingFiles: Bool) {
+    hasEnded = true
     listener?.close()
     timer?.close()
     driver.tearDown()

@@ -10,7 +10,7 @@ final class UnixConnection: ByteConnection {
   /// The driver's number for it.
   let number: UInt64
   private var watch: Watch?
-  private(set) var isWriting = false
+  private var isWriting = false
 
   /// Takes over the socket, unless this throws.
   init(
@@ -33,6 +33,8 @@ final class UnixConnection: ByteConnection {
     isWriting = writing
     watch?.watch(reading: reading, writing: writing)
   }
+
+  var pollable: PollableConnection? { PollableConnection(fd: fd, number: number, isWriting: isWriting) }
 
   func close() {
     guard let watch else { return }

@@ -66,7 +66,7 @@ final class WatchedFolder: HubDirectory {
   func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
     let host = try HubHost(
       generation, in: folder, on: loop, offersFrontmostOnly: offersFrontmostOnly, agent: agent?.description)
-    if host != nil { agent?.tookPlace(generation) }
+    if let host { agent?.tookPlace(generation, host) }
     return host
   }
 
@@ -98,7 +98,7 @@ extension HubHost: ElectedHub {}
 /// What the agent's process adds to the place of the hubs.
 struct AgentHubPlace {
   let description: AgentDescription
-  let tookPlace: (UInt64) -> Void
+  let tookPlace: (UInt64, HubHost) -> Void
   /// Ends the agent.
   let lostFolder: () -> Void
 }

@@ -1,0 +1,188 @@
+import SegueDevices
+import SegueModel
+import SegueTrust
+
+/// One end of a connection between two devices, from its first byte: the knock, then TLS. No I/O and no clock: its owner
+/// moves the bytes, and closes the connection when a call throws.
+public final class SecureChannel {
+  private enum Stage {
+    /// The server's challenge is to come.
+    case knocking(KnockClient)
+    /// The server's proof is to come.
+    case checking(KnockClient)
+    /// The client's answer is to come.
+    case answering(KnockServer)
+    case secured(TLSSession)
+    /// A call has thrown.
+    case failed
+  }
+
+  private var stage: Stage
+  private let context: TLSContext
+  private let role: TLSSession.Role
+  /// What has arrived of a message of the knock.
+  private var incoming: [UInt8] = []
+  /// What is to be sent of the knock.
+  private var outgoing: [UInt8] = []
+  /// Bytes that arrived before the other end was authenticated.
+  private var unauthenticated = 0
+  /// Whether the other end has proved the knock key.
+  public private(set) var hasKnocked = false
+
+  /// A connection that this device has accepted.
+  /// - Parameters:
+  ///   - epochs: whose knocks are answered, newest first.
+  ///   - nonce: 16 new random bytes.
+  public init(answering epochs: [EpochKeys], nonce: [UInt8], _ context: TLSContext) {
+    let knock = KnockServer(epochs, nonce: nonce)
+    stage = .answering(knock)
+    outgoing = knock.challenge
+    role = .server
+    self.context = context
+  }
+
+  /// A connection that this device has dialled.
+  /// - Parameters:
+  ///   - keys: of the epoch under which it knocks.
+  ///   - nonce: 16 new random bytes.
+  public init(knockingUnder keys: EpochKeys, nonce: [UInt8], _ context: TLSContext) {
+    stage = .knocking(KnockClient(keys, nonce: nonce))
+    role = .client
+    self.context = context
+  }
+
+  /// Nil before the knock is over.
+  var session: TLSSession? { if case .secured(let session) = stage { session } else { nil } }
+
+  /// The device at the other end, once it is authenticated. Nothing else that it says of itself counts.
+  public var peer: DeviceIdentity? { session?.peer }
+
+  /// Whether the other end is authenticated, and has authenticated this one: an accepted connection after TLS's
+  /// handshake, a dialled one with the first bytes that follow, since TLS tells a client of success before the server
+  /// has looked at its certificate.
+  public private(set) var isUp = false
+  /// Whether the other end has ended the connection.
+  public var isClosed: Bool { session?.isClosed ?? false }
+
+  // MARK: From the connection
+
+  /// Takes bytes that have arrived, and passes those that were said under TLS to `body`, if there are any. Throws what
+  /// is wrong with the other end; then the owner sends what `takeOutput` has, and closes.
+  public func receive(_ bytes: UnsafeRawBufferPointer, _ body: (consuming [UInt8]) -> Void) throws(SegueError) {
+    do throws(SegueError) {
+      try advance(bytes, body)
+    } catch {
+      if session == nil {
+        // Silence: whoever does not know the key learns nothing.
+        stage = .failed
+        outgoing = []
+      }
+      throw error
+    }
+  }
+
+  private func advance(_ bytes: UnsafeRawBufferPointer, _ body: (consuming [UInt8]) -> Void) throws(SegueError) {
+    var bytes = bytes
+    if peer == nil {
+      unauthenticated += bytes.count
+      guard unauthenticated <= HalfOpenTable.bytes else {
+        throw SegueError(.limitExceeded, "more than \(HalfOpenTable.bytes) bytes before the handshake was over")
+      }
+    }
+    while session == nil, !bytes.isEmpty {
+      let step = min(try expected() - incoming.count, bytes.count)
+      incoming += bytes[..<step]
+      bytes = UnsafeRawBufferPointer(rebasing: bytes[step...])
+      if incoming.count == (try expected()) { try knock() }
+    }
+    guard let session else { return }
+    try session.receive(bytes)
+    try session.advance()
+    guard session.peer != nil else { return }
+    if case .server = role { isUp = true }
+    try read(session, bytes.count, body)
+    if session.hasReceived { isUp = true }
+  }
+
+  /// Bytes of the message of the knock that is to come.
+  private func expected() throws(SegueError) -> Int {
+    switch stage {
+    case .knocking: Knock.nonceSize
+    case .checking: Knock.answerSize - Knock.nonceSize
+    case .answering: Knock.answerSize
+    case .secured: 0
+    case .failed: throw SegueError(.connectionUnavailable, "the connection has failed")
+    }
+  }
+
+  /// A whole message of the knock has arrived.
+  private func knock() throws(SegueError) {
+    let message = incoming
+    incoming = []
+    switch stage {
+    case .knocking(var client):
+      outgoing += try client.answer(message)
+      stage = .checking(client)
+    case .checking(let client):
+      try client.check(message)
+      try secure()
+    case .answering(var server):
+      outgoing += try server.answer(message)
+      try secure()
+    case .secured, .failed: break
+    }
+  }
+
+  private func secure() throws(SegueError) {
+    hasKnocked = true
+    let session = try TLSSession(role, context)
+    stage = .secured(session)
+    try session.advance()
+  }
+
+  /// Passes on all that can be decrypted.
+  private func read(
+    _ session: TLSSession, _ count: Int, _ body: (consuming [UInt8]) -> Void
+  ) throws(SegueError) {
+    // The rest of a record that had begun to arrive, and what follows.
+    var failure: SegueError?
+    let plain = [UInt8](unsafeUninitializedCapacity: count + TLSSession.recordSize) { buffer, filled in
+      do throws(SegueError) {
+        filled = try session.read(into: UnsafeMutableRawBufferPointer(buffer))
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    if !plain.isEmpty { body(plain) }
+  }
+
+  // MARK: To the connection
+
+  /// Encrypts bytes, as long as little output waits.
+  /// - Returns: how many of them; 0 before the other end is authenticated.
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Int {
+    guard let session, isUp else { return 0 }
+    return try session.write(bytes)
+  }
+
+  /// Tells the other end that nothing follows.
+  public func close() { session?.close() }
+
+  /// Whether there is something to send.
+  public var hasOutput: Bool { !outgoing.isEmpty || session.map { $0.outputCount > 0 } ?? false }
+
+  /// Moves bytes to send into `buffer`.
+  /// - Returns: how many.
+  public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    var count = min(outgoing.count, buffer.count)
+    if count > 0 {
+      buffer.copyBytes(from: outgoing[..<count])
+      outgoing.removeFirst(count)
+    }
+    if let session, count < buffer.count {
+      count += session.takeOutput(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
+    }
+    return count
+  }
+}

@@ -1,0 +1,142 @@
+import COpenSSL
+import SegueCrypto
+import SegueDevices
+import SegueModel
+import SegueTrust
+
+/// What all TLS sessions of a device share: its credentials, and the rules of device links. TLS 1.3 alone, X25519 or
+/// P-256, AES-128-GCM or ChaCha20-Poly1305, a certificate at both ends, revocations checked for the whole chain, no
+/// resumption, and the application protocol `segue/1`.
+///
+/// New revocations or a renewed certificate need a new context; sessions keep theirs.
+public final class TLSContext {
+  private static let groups = "X25519:P-256"
+  private static let suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
+
+  let functions: UnsafePointer<openssl>
+  let context: OpaquePointer
+  /// This device, by its certificate.
+  public let identity: DeviceIdentity
+  /// The name of the application protocol, with its length before it.
+  let protocolName: UnsafeMutablePointer<UInt8>
+
+  /// - Parameter applicationProtocol: another name than `segue/1` is for tests of a downgrade.
+  /// Throws INVALID_ARGUMENT if the credentials do not fit together, SYSTEM without OpenSSL 3.
+  public convenience init(
+    _ credentials: DeviceCredentials, applicationProtocol: String = "segue/1"
+  ) throws(SegueError) {
+    let functions = try OpenSSL.functions()
+    guard let context = functions.pointee.SSL_CTX_new(functions.pointee.TLS_method()) else {
+      throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(functions))")
+    }
+    let name = Array(applicationProtocol.utf8.prefix(255))
+    let protocolName = UnsafeMutablePointer<UInt8>.allocate(capacity: name.count + 1)
+    protocolName[0] = UInt8(name.count)
+    for (index, byte) in name.enumerated() { protocolName[index + 1] = byte }
+    do throws(SegueError) {
+      try Self.setRules(functions, context, protocolName)
+      let identity = try Self.setCredentials(functions, context, credentials)
+      self.init(functions, context, identity, protocolName)
+    } catch {
+      functions.pointee.SSL_CTX_free(context)
+      protocolName.deallocate()
+      throw error
+    }
+  }
+
+  private init(
+    _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ identity: DeviceIdentity,
+    _ protocolName: UnsafeMutablePointer<UInt8>
+  ) {
+    self.functions = functions
+    self.context = context
+    self.identity = identity
+    self.protocolName = protocolName
+  }
+
+  // Sessions hold their context: none uses the name afterwards.
+  deinit {
+    functions.pointee.SSL_CTX_free(context)
+    protocolName.deallocate()
+  }
+
+  private static func setRules(
+    _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ protocolName: UnsafePointer<UInt8>
+  ) throws(SegueError) {
+    guard tls_require_1_3(functions, context) == 1, tls_set_groups(functions, context, groups) == 1,
+      functions.pointee.SSL_CTX_set_ciphersuites(context, suites) == 1,
+      tls_refuse_resumption(functions, context) == 1, tls_require_certificates(functions, context) == 1,
+      tls_set_protocol(functions, context, protocolName) == 1
+    else { throw SegueError(.system, "TLS 1.3: OpenSSL says \(OpenSSL.takeError(functions))") }
+  }
+
+  private static func setCredentials(
+    _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ credentials: DeviceCredentials
+  ) throws(SegueError) -> DeviceIdentity {
+    func wrong(_ what: StaticString) -> SegueError {
+      SegueError(.invalidArgument, "\(what): OpenSSL says \(OpenSSL.takeError(functions))")
+    }
+    let f = functions.pointee
+    let certificate = decode(credentials.certificate) { f.d2i_X509(nil, $0, $1) }
+    let root = decode(credentials.root) { f.d2i_X509(nil, $0, $1) }
+    let revocations = decode(credentials.revocations) { f.d2i_X509_CRL(nil, $0, $1) }
+    let key = decode(credentials.key) { f.d2i_AutoPrivateKey(nil, $0, $1) }
+    defer {
+      f.X509_free(certificate)
+      f.X509_free(root)
+      f.X509_CRL_free(revocations)
+      f.EVP_PKEY_free(key)
+    }
+    guard let certificate else { throw wrong("the device's certificate") }
+    guard let root else { throw wrong("the account's root") }
+    guard let revocations else { throw wrong("the account's revocations") }
+    guard let key else { throw wrong("the device's key") }
+    guard f.SSL_CTX_use_certificate(context, certificate) == 1 else { throw wrong("the device's certificate") }
+    guard f.SSL_CTX_use_PrivateKey(context, key) == 1, f.SSL_CTX_check_private_key(context) == 1 else {
+      throw wrong("the device's key")
+    }
+    let store = f.SSL_CTX_get_cert_store(context)
+    guard f.X509_STORE_add_cert(store, root) == 1 else { throw wrong("the account's root") }
+    guard f.X509_STORE_add_crl(store, revocations) == 1 else { throw wrong("the account's revocations") }
+    return try identity(certificate, root, functions)
+  }
+
+  private static func decode(
+    _ bytes: [UInt8], _ body: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
+  ) -> OpaquePointer? {
+    bytes.withUnsafeBufferPointer { buffer in
+      var start = buffer.baseAddress
+      return body(&start, buffer.count)
+    }
+  }
+
+  private static func identity(
+    _ certificate: OpaquePointer, _ root: OpaquePointer, _ functions: UnsafePointer<openssl>
+  ) throws(SegueError) -> DeviceIdentity {
+    guard let account = identifier(root, functions), let device = identifier(certificate, functions) else {
+      throw SegueError(.system, "the public key of a certificate cannot be hashed")
+    }
+    let identity = DeviceIdentity(account: account, device: device)
+    guard isNamed(identity, in: certificate, functions) else {
+      throw SegueError(.invalidArgument, "the device's certificate is another's than its name says")
+    }
+    return identity
+  }
+
+  /// Returns the first 16 bytes of the SHA-256 of a certificate's public key.
+  static func identifier(_ certificate: OpaquePointer, _ functions: UnsafePointer<openssl>) -> Identifier? {
+    var hash = [UInt8](repeating: 0, count: KeyedHash.size)
+    guard tls_public_key_hash(functions, certificate, &hash) == 1 else { return nil }
+    return Identifier(bytes: hash.prefix(Identifier.size))
+  }
+
+  /// Whether a certificate's name, the only one in its subjectAltName, is that of a device.
+  static func isNamed(
+    _ identity: DeviceIdentity, in certificate: OpaquePointer, _ functions: UnsafePointer<openssl>
+  ) -> Bool {
+    let expected = Array(identity.uri.utf8)
+    var name = [CChar](repeating: 0, count: expected.count)
+    let size = tls_subject_uri(functions, certificate, &name, Int32(expected.count))
+    return size == expected.count && name.map { UInt8(bitPattern: $0) } == expected
+  }
+}

@@ -1,0 +1,177 @@
+import COpenSSL
+import SegueCrypto
+import SegueDevices
+import SegueModel
+
+/// One end of a TLS connection, on buffers in memory: its owner moves the bytes. One thread at a time.
+public final class TLSSession {
+  public enum Role: Sendable {
+    case client
+    case server
+  }
+
+  /// Bytes of the largest record's contents (RFC 8446 §5.1).
+  public static let recordSize = 16_384
+  /// Bytes of ciphertext that wait to be sent, from which on nothing is encrypted.
+  static let outputLimit = 4 * recordSize
+
+  private let context: TLSContext
+  private let role: Role
+  let session: OpaquePointer
+  private let incoming: OpaquePointer
+  private let outgoing: OpaquePointer
+  private var headers: RecordHeaders
+  /// The device at the other end, once both have shown their certificates.
+  public private(set) var peer: DeviceIdentity?
+  /// Whether application bytes have arrived. Only then does a client know that the server has accepted its certificate.
+  public private(set) var hasReceived = false
+  /// Whether the other end has ended the session.
+  public private(set) var isClosed = false
+
+  private var f: UnsafePointer<openssl> { context.functions }
+
+  /// Throws SYSTEM if OpenSSL has no memory.
+  public convenience init(_ role: Role, _ context: TLSContext) throws(SegueError) {
+    let functions = context.functions
+    var (incoming, outgoing): (OpaquePointer?, OpaquePointer?)
+    guard let session = functions.pointee.SSL_new(context.context) else {
+      throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(functions))")
+    }
+    guard tls_use_memory(functions, session, &incoming, &outgoing) == 1, let incoming, let outgoing else {
+      functions.pointee.SSL_free(session)
+      throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(functions))")
+    }
+    self.init(role, context, session, incoming, outgoing)
+    switch role {
+    case .client: functions.pointee.SSL_set_connect_state(session)
+    case .server: functions.pointee.SSL_set_accept_state(session)
+    }
+  }
+
+  private init(
+    _ role: Role, _ context: TLSContext, _ session: OpaquePointer, _ incoming: OpaquePointer, _ outgoing: OpaquePointer
+  ) {
+    self.role = role
+    self.context = context
+    self.session = session
+    self.incoming = incoming
+    self.outgoing = outgoing
+    headers = RecordHeaders(ofClient: role == .server)
+  }
+
+  /// The buffers are the session's.
+  deinit { f.pointee.SSL_free(session) }
+
+  // MARK: The handshake
+
+  /// Goes on with the handshake; a client's begins with it. Throws what is wrong with the other end, after which
+  /// only `takeOutput` may be called: it has the alert that tells the other end.
+  public func advance() throws(SegueError) {
+    guard peer == nil else { return }
+    let result = f.pointee.SSL_do_handshake(session)
+    guard result == 1 else {
+      guard f.pointee.SSL_get_error(session, result) == SSL_ERROR_WANT_READ else { throw failure() }
+      return
+    }
+    peer = try authenticated()
+  }
+
+  /// The identity of the other end. OpenSSL has checked the chain, the dates, the purposes and the revocations.
+  private func authenticated() throws(SegueError) -> DeviceIdentity {
+    var (name, size): (UnsafePointer<UInt8>?, UInt32) = (nil, 0)
+    f.pointee.SSL_get0_alpn_selected(session, &name, &size)
+    let expected = UnsafeBufferPointer(start: context.protocolName + 1, count: Int(context.protocolName[0]))
+    guard f.pointee.SSL_version(session) == TLS1_3_VERSION,
+      UnsafeBufferPointer(start: name, count: Int(size)).elementsEqual(expected)
+    else { throw SegueError(.unsupportedVersion, "the other device speaks another protocol than segue/1 over TLS 1.3") }
+    guard f.pointee.SSL_session_reused(session) == 0 else { throw SegueError(.notAllowed, "a TLS session was resumed") }
+    guard let certificate = f.pointee.SSL_get1_peer_certificate(session) else {
+      throw SegueError(.notAllowed, "the other device shows no certificate")
+    }
+    defer { f.pointee.X509_free(certificate) }
+    guard let device = TLSContext.identifier(certificate, context.functions) else {
+      throw SegueError(.system, "the public key of a certificate cannot be hashed")
+    }
+    let identity = DeviceIdentity(account: context.identity.account, device: device)
+    guard TLSContext.isNamed(identity, in: certificate, context.functions) else {
+      throw SegueError(.notAllowed, "the other device's certificate is another's than its name says")
+    }
+    guard identity != context.identity else {
+      throw SegueError(.invalidState, "the connection leads back to this device")
+    }
+    return identity
+  }
+
+  private func failure() -> SegueError {
+    let result = f.pointee.SSL_get_verify_result(session)
+    guard result == Int(X509_V_OK) else {
+      _ = OpenSSL.takeError(context.functions)
+      let reason = f.pointee.X509_verify_cert_error_string(result).map { String(cString: $0) } ?? "is not accepted"
+      let isClock = result == Int(X509_V_ERR_CERT_NOT_YET_VALID) || result == Int(X509_V_ERR_CERT_HAS_EXPIRED)
+      let hint: StaticString = isClock ? "; are the clocks of both devices right?" : ""
+      return SegueError(.notAllowed, "the other device's certificate: \(reason)\(hint)")
+    }
+    return SegueError(.connectionUnavailable, "TLS: \(OpenSSL.takeError(context.functions))")
+  }
+
+  // MARK: Bytes
+
+  /// Takes bytes from the connection. Throws MALFORMED if they are no TLS 1.3.
+  public func receive(_ bytes: UnsafeRawBufferPointer) throws(SegueError) {
+    if !hasReceived { try headers.read(bytes) }
+    guard let base = bytes.baseAddress, bytes.count > 0 else { return }
+    guard let count = Int32(exactly: bytes.count), f.pointee.BIO_write(incoming, base, count) == count else {
+      throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(context.functions))")
+    }
+  }
+
+  /// Decrypts into `buffer`, as much as there is or fits. Throws if a record was changed on its way.
+  /// - Returns: the number of bytes; 0 if no whole record has arrived, or the session is closed.
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(SegueError) -> Int {
+    guard peer != nil, !isClosed else { return 0 }
+    var filled = 0
+    while filled < buffer.count, let base = buffer.baseAddress {
+      let result = f.pointee.SSL_read(session, base + filled, Int32(clamping: buffer.count - filled))
+      if result > 0 {
+        filled += Int(result)
+        hasReceived = true
+        continue
+      }
+      switch f.pointee.SSL_get_error(session, result) {
+      case SSL_ERROR_WANT_READ: return filled
+      case SSL_ERROR_ZERO_RETURN:
+        isClosed = true
+        return filled
+      default: throw failure()
+      }
+    }
+    return filled
+  }
+
+  /// Encrypts bytes, in whole records, as long as little output waits.
+  /// - Returns: how many of them.
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Int {
+    guard peer != nil, !isClosed else { return 0 }
+    var taken = 0
+    while taken < bytes.count, outputCount < Self.outputLimit, let base = bytes.baseAddress {
+      let count = min(Self.recordSize, bytes.count - taken)
+      let result = f.pointee.SSL_write(session, base + taken, Int32(count))
+      guard result > 0 else { throw failure() }
+      taken += Int(result)
+    }
+    return taken
+  }
+
+  /// Tells the other end that nothing follows.
+  public func close() { if peer != nil { _ = f.pointee.SSL_shutdown(session) } }
+
+  /// Bytes to send.
+  public var outputCount: Int { Int(clamping: f.pointee.BIO_ctrl_pending(outgoing)) }
+
+  /// Moves bytes to send into `buffer`.
+  /// - Returns: how many.
+  public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let base = buffer.baseAddress, buffer.count > 0 else { return 0 }
+    return Int(max(0, f.pointee.BIO_read(outgoing, base, Int32(clamping: buffer.count))))
+  }
+}

@@ -1,0 +1,34 @@
+/// What a device shows to the other devices of its account, and checks theirs with. All are DER.
+public struct DeviceCredentials: Sendable {
+  /// The device's private key: PKCS#8.
+  public let key: [UInt8]
+  /// The device's certificate: X.509, signed by the root.
+  public let certificate: [UInt8]
+  /// The account's root: X.509.
+  public let root: [UInt8]
+  /// The account's revoked certificates: a CRL, signed by the root.
+  public let revocations: [UInt8]
+
+  public init(key: [UInt8], certificate: [UInt8], root: [UInt8], revocations: [UInt8]) {
+    self.key = key
+    self.certificate = certificate
+    self.root = root
+    self.revocations = revocations
+  }
+}
+
+/// The keys that derive from the secret of one epoch of an account; each has 32 bytes.
+public struct EpochKeys: Sendable {
+  /// Rises with every revocation.
+  public let epoch: UInt64
+  /// Under which devices knock.
+  public let knock: [UInt8]
+  /// Under which devices announce themselves.
+  public let beacon: [UInt8]
+
+  public init(epoch: UInt64, knock: [UInt8], beacon: [UInt8]) {
+    self.epoch = epoch
+    self.knock = knock
+    self.beacon = beacon
+  }
+}

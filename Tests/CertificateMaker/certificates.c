@@ -1,0 +1,162 @@
+#include "certificates.h"
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct certificates_account {
+  EVP_PKEY *key;
+  X509 *root;
+};
+
+static void require(int condition) {
+  if (!condition)
+    abort();
+}
+
+static void extend(X509 *certificate, X509 *issuer, int kind, const char *value) {
+  X509V3_CTX context;
+  X509V3_set_ctx(&context, issuer, certificate, NULL, NULL, 0);
+  X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, kind, value);
+  require(extension != NULL);
+  X509_add_ext(certificate, extension, -1);
+  X509_EXTENSION_free(extension);
+}
+
+static void identifier(X509 *certificate, char *text) {
+  unsigned char *encoding = NULL, hash[SHA256_DIGEST_LENGTH];
+  int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &encoding);
+  SHA256(encoding, (size_t)size, hash);
+  OPENSSL_free(encoding);
+  for (int i = 0; i < 16; i++)
+    sprintf(text + 2 * i, "%02x", hash[i]);
+}
+
+static X509 *begin(EVP_PKEY *key, long serial, long from, long to, const char *name) {
+  X509 *certificate = X509_new();
+  X509_set_version(certificate, X509_VERSION_3);
+  ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial);
+  X509_gmtime_adj(X509_getm_notBefore(certificate), from);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), to);
+  X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_UTF8, (const unsigned char *)name, -1,
+                             -1, 0);
+  X509_set_pubkey(certificate, key);
+  return certificate;
+}
+
+static void finish(X509 *certificate, X509 *issuer, EVP_PKEY *key) {
+  X509_set_issuer_name(certificate, X509_get_subject_name(issuer));
+  extend(certificate, issuer, NID_subject_key_identifier, "hash");
+  extend(certificate, issuer, NID_authority_key_identifier, "keyid:always");
+  require(X509_sign(certificate, key, NULL));
+}
+
+static struct certificates_bytes encoded(X509 *certificate) {
+  struct certificates_bytes bytes = {NULL, 0};
+  bytes.count = (size_t)i2d_X509(certificate, &bytes.start);
+  return bytes;
+}
+
+certificates_account *certificates_create(void) {
+  certificates_account *account = malloc(sizeof *account);
+  account->key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+  account->root = begin(account->key, 1, -300, 3650L * 86400, "account");
+  extend(account->root, account->root, NID_basic_constraints, "critical,CA:TRUE");
+  extend(account->root, account->root, NID_key_usage, "critical,keyCertSign,cRLSign");
+  finish(account->root, account->root, account->key);
+  return account;
+}
+
+struct certificates_bytes certificates_root(certificates_account *account) {
+  return encoded(account->root);
+}
+
+struct certificates_bytes certificates_issue(certificates_account *account, long serial, enum certificates_flaw flaw,
+                                             struct certificates_bytes *key) {
+  EVP_PKEY *own = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+  long day = 86400, from = flaw == certificates_early ? day : -30 * day,
+       to = flaw == certificates_expired ? -day : 365 * day;
+  X509 *certificate = begin(own, serial, from, to, "device");
+  char account_text[33], device_text[33], uri[100];
+  identifier(account->root, account_text);
+  identifier(certificate, device_text);
+  if (flaw == certificates_of_account)
+    account_text[5] = account_text[5] == '0' ? '1' : '0';
+  if (flaw == certificates_misnamed)
+    device_text[31] = device_text[31] == '0' ? '1' : '0';
+  sprintf(uri, "URI:segue:acct/%s/dev/%s", account_text, device_text);
+  if (flaw != certificates_unnamed)
+    extend(certificate, account->root, NID_subject_alt_name, uri);
+  extend(certificate, account->root, NID_basic_constraints,
+         flaw == certificates_may_sign ? "critical,CA:TRUE" : "critical,CA:FALSE");
+  extend(certificate, account->root, NID_key_usage,
+         flaw == certificates_may_sign ? "critical,digitalSignature,keyCertSign" : "critical,digitalSignature");
+  extend(certificate, account->root, NID_ext_key_usage,
+         flaw == certificates_no_client   ? "serverAuth"
+         : flaw == certificates_no_server ? "clientAuth"
+                                          : "clientAuth,serverAuth");
+  finish(certificate, account->root, account->key);
+  *key = (struct certificates_bytes){NULL, 0};
+  PKCS8_PRIV_KEY_INFO *info = EVP_PKEY2PKCS8(own);
+  key->count = (size_t)i2d_PKCS8_PRIV_KEY_INFO(info, &key->start);
+  struct certificates_bytes bytes = encoded(certificate);
+  PKCS8_PRIV_KEY_INFO_free(info);
+  X509_free(certificate);
+  EVP_PKEY_free(own);
+  return bytes;
+}
+
+struct certificates_bytes certificates_revoke(certificates_account *account, long number, long serial) {
+  X509_CRL *list = X509_CRL_new();
+  X509_CRL_set_version(list, X509_CRL_VERSION_2);
+  X509_CRL_set_issuer_name(list, X509_get_subject_name(account->root));
+  ASN1_TIME *time = X509_gmtime_adj(NULL, -300);
+  X509_CRL_set1_lastUpdate(list, time);
+  ASN1_INTEGER *integer = ASN1_INTEGER_new();
+  ASN1_INTEGER_set(integer, number);
+  X509_CRL_add1_ext_i2d(list, NID_crl_number, integer, 0, 0);
+  X509V3_CTX context;
+  X509V3_set_ctx(&context, account->root, NULL, NULL, list, 0);
+  X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, NID_authority_key_identifier, "keyid:always");
+  X509_CRL_add_ext(list, extension, -1);
+  X509_EXTENSION_free(extension);
+  if (serial) {
+    X509_REVOKED *revoked = X509_REVOKED_new();
+    ASN1_INTEGER_set(integer, serial);
+    X509_REVOKED_set_serialNumber(revoked, integer);
+    X509_REVOKED_set_revocationDate(revoked, time);
+    X509_CRL_add0_revoked(list, revoked);
+  }
+  X509_CRL_sort(list);
+  require(X509_CRL_sign(list, account->key, NULL));
+  struct certificates_bytes bytes = {NULL, 0};
+  bytes.count = (size_t)i2d_X509_CRL(list, &bytes.start);
+  ASN1_INTEGER_free(integer);
+  ASN1_TIME_free(time);
+  X509_CRL_free(list);
+  return bytes;
+}
+
+void certificates_free(struct certificates_bytes bytes) { OPENSSL_free(bytes.start); }
+
+void certificates_use(void *context, struct certificates_bytes certificate, struct certificates_bytes key) {
+  const unsigned char *at = certificate.start;
+  X509 *decoded = d2i_X509(NULL, &at, (long)certificate.count);
+  at = key.start;
+  EVP_PKEY *own = d2i_AutoPrivateKey(NULL, &at, (long)key.count);
+  require(SSL_CTX_use_certificate(context, decoded) == 1 && SSL_CTX_use_PrivateKey(context, own) == 1);
+  X509_free(decoded);
+  EVP_PKEY_free(own);
+}
+
+void certificates_speak_1_2(void *context) {
+  require(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1);
+  require(SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION) == 1);
+}
+
+void certificates_say_no_protocol(void *context) { SSL_CTX_set_alpn_protos(context, NULL, 0); }
+
+int certificates_is_resumable(void *session) { return SSL_SESSION_is_resumable(SSL_get0_session(session)); }

@@ -1,0 +1,96 @@
+import CertificateMaker
+import SegueDevices
+import SegueModel
+import SegueTrust
+import Testing
+
+@testable import SegueTLS
+
+/// The knock and TLS together, on bytes in memory (docs/device-links.md).
+@Suite struct ChannelTests {
+  let account = TestAccount()
+
+  private func link(_ client: TestDevice, _ server: TestDevice, revoking serial: Int = 0) throws -> TestLink {
+    let link = TestLink(from: try client.context(), to: try server.context(revoking: serial))
+    link.run()
+    return link
+  }
+
+  @Test func `two devices of an account link, and each knows the other by its certificate`() throws {
+    let (one, other) = (try account.device().context(), try account.device().context())
+    let link = TestLink(from: one, to: other)
+    link.run()
+    #expect(link.isUp, "\(link.error?.message ?? "")")
+    #expect(link.client.peer == other.identity && link.server.peer == one.identity)
+    #expect(one.identity.account == other.identity.account && one.identity.device != other.identity.device)
+  }
+
+  @Test func `bytes of any number arrive in order, whatever the pieces`() throws {
+    let link = try link(account.device(), account.device())
+    link.toServer = []
+    let sent = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    var rest = sent[...]
+    while !rest.isEmpty {
+      let taken = try Array(rest).withUnsafeBytes { try link.client.write($0) }
+      #expect(taken > 0)
+      rest = rest.dropFirst(taken)
+      var wire = output(of: link.client)[...]
+      while !wire.isEmpty {
+        let piece = wire.prefix(Int.random(in: 1...40_000))
+        #expect(feed(Array(piece), to: link.server) { link.toServer += $0 } == nil)
+        wire = wire.dropFirst(piece.count)
+      }
+    }
+    #expect(link.toServer == sent)
+  }
+
+  @Test func `a client is not up before the server has accepted it`() throws {
+    let (client, server) = (account.device(), account.device())
+    let link = TestLink(from: try client.context(), to: try server.context(revoking: client.serial))
+    link.run()
+    #expect(!link.client.isUp && !link.server.isUp && link.server.peer == nil)
+  }
+
+  @Test func `little is encrypted while nothing is sent`() throws {
+    let link = try link(account.device(), account.device())
+    let bytes = [UInt8](repeating: 1, count: 1 << 20)
+    let taken = try bytes.withUnsafeBytes { try link.client.write($0) }
+    #expect(taken < 128 * 1024 && taken > 0)
+    #expect(try bytes.withUnsafeBytes { try link.client.write($0) } == 0)
+  }
+
+  @Test func `the end is told`() throws {
+    let link = try link(account.device(), account.device())
+    link.client.close()
+    _ = link.move(from: link.client, to: link.server) { _ in }
+    #expect(link.server.isClosed)
+  }
+
+  @Test func `credentials that do not fit together are refused`() throws {
+    let (one, other) = (account.device(), account.device())
+    let mixed = DeviceCredentials(
+      key: other.key, certificate: one.certificate, root: account.root, revocations: account.revocations())
+    #expect { try TLSContext(mixed) } throws: { ($0 as? SegueError)?.message.hasPrefix("the device's key") ?? false }
+    let empty = DeviceCredentials(key: one.key, certificate: [], root: account.root, revocations: [])
+    #expect { try TLSContext(empty) } throws: {
+      ($0 as? SegueError)?.message.hasPrefix("the device's certificate") ?? false
+    }
+    #expect(throws: SegueError.self) { try account.device(certificates_misnamed).context() }
+  }
+
+  @Test func `handshake bytes name no host, and the certificate is encrypted`() throws {
+    let (client, server) = (account.device(), account.device())
+    let link = TestLink(from: try client.context(), to: try server.context())
+    var seen: [UInt8] = []
+    while !link.client.isUp {
+      let (down, up) = (output(of: link.server), output(of: link.client))
+      guard !down.isEmpty || !up.isEmpty else { break }
+      seen += down + up
+      _ = feed(down, to: link.client)
+      _ = feed(up, to: link.server)
+      if link.server.isUp { link.write([1], to: link.server) }
+    }
+    let text = String(decoding: seen, as: UTF8.self)
+    #expect(link.client.isUp && !text.contains("account") && !text.contains("segue:acct"))
+  }
+}

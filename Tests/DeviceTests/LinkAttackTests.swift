@@ -1,0 +1,169 @@
+import CertificateMaker
+import Foundation
+import SegueDevices
+import SegueModel
+import SegueTrust
+import Testing
+
+@testable import SegueTLS
+
+/// Attacks on links between devices that must fail (SECURITY.md), each beside what works without the attack.
+@Suite struct LinkAttackTests {
+  let account = TestAccount()
+  /// Bytes of the knock.
+  private static let knockBytes = 96
+
+  private func link(
+    _ client: TLSContext, _ server: TLSContext, under epoch: EpochKeys = keys(1), answering: [EpochKeys] = [keys(1)]
+  ) -> TestLink {
+    let link = TestLink(from: client, to: server, under: epoch, answering: answering)
+    link.run()
+    return link
+  }
+
+  /// All bits of the knock, and one of each byte of TLS; SEGUE_FLIPS=8: all.
+  @Test func `A10: any bit of the handshake that is turned over, in either direction, leaves no link`() throws {
+    let (client, server) = (try account.device().context(), try account.device().context())
+    let clean = link(client, server)
+    #expect(clean.isUp)
+    let isThorough = ProcessInfo.processInfo.environment["SEGUE_FLIPS"] == "8"
+    for bit in 0..<clean.moved * 8 {
+      let byte = bit / 8
+      guard byte < Self.knockBytes || bit % 8 == byte % 8 || isThorough else { continue }
+      let link = TestLink(from: client, to: server)
+      link.flip = bit
+      link.run()
+      #expect(!link.isUp, "bit \(bit % 8) of byte \(bit / 8) of \(clean.moved)")
+    }
+  }
+
+  @Test func `A12: a connection that leads back to its device is refused`() throws {
+    let (one, other) = (try account.device().context(), try account.device().context())
+    #expect(link(one, other).isUp)
+    #expect(link(one, one).error?.message == "the connection leads back to this device")
+  }
+
+  @Test(arguments: [certificates_misnamed, certificates_of_account, certificates_unnamed])
+  func `A13: a certificate that says another identity than its key is refused`(flaw: certificates_flaw) throws {
+    let (good, bad) = (account.device(), account.device(flaw))
+    // The bad one has no check of its own name.
+    let context = try TLSContext(good.credentials())
+    #expect(link(try account.device().context(), context).isUp)
+    let forged = try unchecked(bad)
+    #expect(!link(forged, context).isUp)
+    #expect(!link(context, forged).isUp)
+  }
+
+  /// A context that shows a certificate which its own device would refuse.
+  private func unchecked(_ device: TestDevice) throws -> TLSContext {
+    let context = try account.device().context()
+    var (certificate, key) = (device.certificate, device.key)
+    certificate.withUnsafeMutableBufferPointer { certificate in
+      key.withUnsafeMutableBufferPointer { key in
+        certificates_use(
+          UnsafeMutableRawPointer(context.context),
+          certificates_bytes(start: certificate.baseAddress, count: certificate.count),
+          certificates_bytes(start: key.baseAddress, count: key.count))
+      }
+    }
+    return context
+  }
+
+  @Test func `A14: another application protocol is refused`() throws {
+    let (one, other) = (account.device(), account.device())
+    #expect(link(try one.context(), try other.context()).isUp)
+    #expect(!link(try one.context(speaking: "segue/0"), try other.context()).isUp)
+    #expect(!link(try one.context(), try other.context(speaking: "segue/0")).isUp)
+    let silent = try account.device().context()
+    certificates_say_no_protocol(UnsafeMutableRawPointer(silent.context))
+    #expect(!link(silent, try other.context()).isUp)
+  }
+
+  @Test func `A14: TLS 1.2 is refused`() throws {
+    let (one, other) = (try account.device().context(), try account.device().context())
+    let old = try account.device().context()
+    certificates_speak_1_2(UnsafeMutableRawPointer(old.context))
+    #expect(link(one, other).isUp)
+    #expect(link(old, other).error != nil && link(other, old).error != nil)
+  }
+
+  @Test func `A15: a revoked device is refused at a full handshake, whichever side dials`() throws {
+    let (lost, other) = (account.device(), account.device())
+    #expect(link(try lost.context(), try other.context()).isUp)
+    let warned = try other.context(revoking: lost.serial)
+    let dialled = link(try lost.context(), warned)
+    #expect(!dialled.isUp && dialled.error?.message == "the other device's certificate: certificate revoked")
+    #expect(!link(warned, try lost.context()).isUp)
+    #expect(link(try account.device().context(), warned).isUp)
+  }
+
+  @Test func `A15: there is nothing to resume`() throws {
+    let (one, other) = (try account.device().context(), try account.device().context())
+    let link = link(one, other)
+    #expect(link.isUp)
+    for end in [link.client, link.server] {
+      let session = try #require(end.session?.session)
+      #expect(certificates_is_resumable(UnsafeMutableRawPointer(session)) == 0)
+    }
+  }
+
+  @Test func `A15: an old epoch opens the knock alone`() throws {
+    let (lost, other) = (account.device(), account.device())
+    let warned = try other.context(revoking: lost.serial)
+    let old = link(try lost.context(), warned, under: keys(1), answering: [keys(2), keys(1)])
+    #expect(old.server.hasKnocked && !old.isUp)
+    #expect(link(try account.device().context(), warned, under: keys(1), answering: [keys(2), keys(1)]).isUp)
+  }
+
+  @Test(arguments: [certificates_expired, certificates_early])
+  func `a certificate of another time is refused, with a word about clocks`(flaw: certificates_flaw) throws {
+    let link = link(try account.device(flaw).context(), try account.device().context())
+    #expect(!link.isUp && link.error?.message.hasSuffix("are the clocks of both devices right?") ?? false)
+  }
+
+  @Test func `a certificate for one role is refused in the other`() throws {
+    let good = try account.device().context()
+    #expect(!link(try account.device(certificates_no_client).context(), good).isUp)
+    #expect(!link(good, try account.device(certificates_no_server).context()).isUp)
+  }
+
+  @Test func `a device of another account is refused, though it knows the knock key`() throws {
+    let (good, foreign) = (try account.device().context(), try TestAccount().device().context())
+    #expect(!link(foreign, good).isUp && !link(good, foreign).isUp)
+  }
+
+  @Test func `A19: more than 64 KiB before the handshake is over end it`() throws {
+    let server = try account.device().context()
+    let channel = SecureChannel(answering: [keys(1)], nonce: nonce(), server)
+    var knock = KnockClient(keys(1), nonce: nonce())
+    #expect(feed(try knock.answer(output(of: channel)), to: channel) == nil)
+    // A handshake record that says it is long, again and again.
+    var error: SegueError?
+    var fed = 0
+    while error == nil, fed < 1 << 20 {
+      let record = [0x16, 3, fed == 0 ? 1 : 3, 0x40, 0] + (fed == 0 ? [1, 3, 0, 0] : []) as [UInt8]
+      let bytes = record + [UInt8](repeating: 0, count: 0x4000 - (fed == 0 ? 4 : 0))
+      error = feed(bytes, to: channel)
+      fed += bytes.count
+    }
+    #expect(error != nil && fed <= 5 * 0x4005)
+  }
+
+  @Test func `A21: a thousand probes without the account learn nothing stable`() throws {
+    let server = try account.device().context()
+    var challenges = Set<[UInt8]>()
+    for round in 0..<1_000 {
+      let channel = SecureChannel(answering: [keys(1)], nonce: nonce(), server)
+      challenges.insert(output(of: channel))
+      // Silence, noise, TLS, HTTP: the listener closes without a byte.
+      let probes: [[UInt8]] = [
+        (0..<48).map { _ in UInt8.random(in: 0...255) }, [0x16, 3, 1, 2, 0] + [UInt8](repeating: 1, count: 512),
+        Array("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8),
+      ]
+      #expect(feed(probes[round % 3], to: channel) != nil)
+      #expect(output(of: channel).isEmpty && !channel.hasKnocked)
+    }
+    #expect(challenges.count == 1_000 && challenges.allSatisfy { $0.count == 16 })
+    #expect(link(try account.device().context(), server).isUp)
+  }
+}

@@ -1,0 +1,147 @@
+import CertificateMaker
+import SegueDevices
+import SegueModel
+import SegueTLS
+import SegueTrust
+
+/// An account, and devices of it.
+final class TestAccount {
+  private let account: OpaquePointer
+  let root: [UInt8]
+  private var serial = 1
+
+  init() {
+    account = certificates_create()
+    root = Self.taken(certificates_root(account))
+  }
+
+  private static func taken(_ bytes: certificates_bytes) -> [UInt8] {
+    defer { certificates_free(bytes) }
+    return Array(UnsafeBufferPointer(start: bytes.start, count: bytes.count))
+  }
+
+  /// The list of revoked certificates.
+  func revocations(number: Int = 1, of serial: Int = 0) -> [UInt8] {
+    Self.taken(certificates_revoke(account, number, serial))
+  }
+
+  func device(_ flaw: certificates_flaw = certificates_good) -> TestDevice {
+    serial += 1
+    var key = certificates_bytes()
+    let certificate = Self.taken(certificates_issue(account, serial, flaw, &key))
+    return TestDevice(serial: serial, key: Self.taken(key), certificate: certificate, account: self)
+  }
+}
+
+struct TestDevice {
+  let serial: Int
+  let key: [UInt8]
+  let certificate: [UInt8]
+  let account: TestAccount
+
+  func credentials(revoking serial: Int = 0) -> DeviceCredentials {
+    DeviceCredentials(
+      key: key, certificate: certificate, root: account.root, revocations: account.revocations(of: serial))
+  }
+
+  func context(revoking serial: Int = 0, speaking name: String = "segue/1") throws -> TLSContext {
+    try TLSContext(credentials(revoking: serial), applicationProtocol: name)
+  }
+}
+
+func keys(_ epoch: UInt64) -> EpochKeys {
+  EpochKeys(
+    epoch: epoch, knock: [UInt8](repeating: UInt8(epoch), count: 32),
+    beacon: [UInt8](repeating: 0x80 | UInt8(epoch), count: 32))
+}
+
+/// Two ends of a connection in memory.
+final class TestLink {
+  let client: SecureChannel
+  let server: SecureChannel
+  /// What arrived at each end under TLS.
+  var (toClient, toServer): ([UInt8], [UInt8]) = ([], [])
+  private(set) var error: SegueError?
+  /// All bytes that were moved so far.
+  private(set) var moved = 0
+  /// The bit that is turned over on its way, counted over both directions.
+  var flip: Int?
+
+  init(_ client: SecureChannel, _ server: SecureChannel) {
+    self.client = client
+    self.server = server
+  }
+
+  convenience init(
+    from client: TLSContext, to server: TLSContext, under epoch: EpochKeys = keys(1),
+    answering epochs: [EpochKeys] = [keys(1)]
+  ) {
+    self.init(
+      SecureChannel(knockingUnder: epoch, nonce: nonce(), client),
+      SecureChannel(answering: epochs, nonce: nonce(), server))
+  }
+
+  /// Whether the two have greeted each other: the server speaks first, as hubs do.
+  var isUp: Bool { toClient == Array("server".utf8) && toServer == Array("client".utf8) }
+
+  /// Moves bytes until nothing does.
+  func run() {
+    var greeted = (false, false)
+    while true {
+      var progress = move(from: server, to: client) { toClient += $0 }
+      progress = move(from: client, to: server) { toServer += $0 } || progress
+      if server.isUp, !greeted.0 {
+        greeted.0 = true
+        write(Array("server".utf8), to: server)
+        progress = true
+      }
+      if client.isUp, !greeted.1 {
+        greeted.1 = true
+        write(Array("client".utf8), to: client)
+        progress = true
+      }
+      guard progress, error == nil else { return }
+    }
+  }
+
+  func write(_ bytes: [UInt8], to end: SecureChannel) {
+    do throws(SegueError) {
+      var failure: SegueError?
+      _ = bytes.withUnsafeBytes { bytes in
+        do throws(SegueError) { return try end.write(bytes) } catch { failure = error }
+        return 0
+      }
+      if let failure { throw failure }
+    } catch {
+      self.error = self.error ?? error
+    }
+  }
+
+  func move(from: SecureChannel, to: SecureChannel, _ body: (consuming [UInt8]) -> Void) -> Bool {
+    var bytes = output(of: from)
+    guard !bytes.isEmpty else { return false }
+    if let flip, flip / 8 >= moved, flip / 8 < moved + bytes.count { bytes[flip / 8 - moved] ^= 1 << UInt8(flip % 8) }
+    moved += bytes.count
+    if let error = feed(bytes, to: to, body) { self.error = self.error ?? error }
+    return true
+  }
+}
+
+func output(of channel: SecureChannel) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+    count = channel.takeOutput(into: UnsafeMutableRawBufferPointer(buffer))
+  }
+}
+
+func feed(_ bytes: [UInt8], to channel: SecureChannel, _ body: (consuming [UInt8]) -> Void = { _ in }) -> SegueError? {
+  bytes.withUnsafeBytes { bytes in
+    do throws(SegueError) {
+      try channel.receive(bytes, body)
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
+
+func nonce() -> [UInt8] { (0..<16).map { _ in UInt8.random(in: 0...255) } }
