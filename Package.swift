@@ -85,7 +85,7 @@ let package = Package(
       "SegueAgent",
       imports: [
         "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime", "SegueRouting",
-        "SegueManifests", "SegueStore",
+        "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust", "SegueDevices", "SegueTLS",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
@@ -110,6 +110,10 @@ let package = Package(
         .target(
           name: "CertificateMaker", path: "Tests/CertificateMaker",
           linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        .executableTarget(
+          name: "DeviceProbe",
+          dependencies: ["SegueAgent", "SegueModel", "SegueTransport", "SegueTrust", "CertificateMaker", "CLinux"],
+          path: "Tests/devices/DeviceProbe"),
         .testTarget(
           name: "DeviceTests",
           dependencies: ["SegueDevices", "SegueTLS", "SegueTrust", "SegueCrypto", "SegueModel", "CertificateMaker"]),

@@ -39,6 +39,7 @@
   F(SSL_version)                                                                                                       \
   F(SSL_write)                                                                                                         \
   F(TLS_method)                                                                                                        \
+  F(X509_CRL_get0_by_cert)                                                                                             \
   F(X509_STORE_add_cert)                                                                                               \
   F(X509_STORE_add_crl)                                                                                                \
   F(X509_VERIFY_PARAM_set_flags)                                                                                       \

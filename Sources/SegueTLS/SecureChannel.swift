@@ -64,6 +64,9 @@ public final class SecureChannel {
   /// Whether the other end has ended the connection.
   public var isClosed: Bool { session?.isClosed ?? false }
 
+  /// Whether the device at the other end is revoked in a newer context: such a connection ends at once (A15).
+  public func isRevoked(by newer: TLSContext) -> Bool { session?.isRevoked(by: newer) ?? false }
+
   // MARK: From the connection
 
   /// Takes bytes that have arrived, and passes those that were said under TLS to `body`, if there are any. Throws what

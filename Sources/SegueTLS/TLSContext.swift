@@ -17,6 +17,8 @@ public final class TLSContext {
   let context: OpaquePointer
   /// This device, by its certificate.
   public let identity: DeviceIdentity
+  /// The account's revoked certificates.
+  private let revocations: OpaquePointer
   /// The name of the application protocol, with its length before it.
   let protocolName: UnsafeMutablePointer<UInt8>
 
@@ -35,8 +37,8 @@ public final class TLSContext {
     for (index, byte) in name.enumerated() { protocolName[index + 1] = byte }
     do throws(SegueError) {
       try Self.setRules(functions, context, protocolName)
-      let identity = try Self.setCredentials(functions, context, credentials)
-      self.init(functions, context, identity, protocolName)
+      let (identity, revocations) = try Self.setCredentials(functions, context, credentials)
+      self.init(functions, context, identity, revocations, protocolName)
     } catch {
       functions.pointee.SSL_CTX_free(context)
       protocolName.deallocate()
@@ -46,18 +48,25 @@ public final class TLSContext {
 
   private init(
     _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ identity: DeviceIdentity,
-    _ protocolName: UnsafeMutablePointer<UInt8>
+    _ revocations: OpaquePointer, _ protocolName: UnsafeMutablePointer<UInt8>
   ) {
     self.functions = functions
     self.context = context
     self.identity = identity
+    self.revocations = revocations
     self.protocolName = protocolName
   }
 
   // Sessions hold their context: none uses the name afterwards.
   deinit {
     functions.pointee.SSL_CTX_free(context)
+    functions.pointee.X509_CRL_free(revocations)
     protocolName.deallocate()
+  }
+
+  /// Whether a certificate is among the revoked ones.
+  func isRevoked(_ certificate: OpaquePointer) -> Bool {
+    functions.pointee.X509_CRL_get0_by_cert(revocations, nil, certificate) != 0
   }
 
   private static func setRules(
@@ -72,14 +81,14 @@ public final class TLSContext {
 
   private static func setCredentials(
     _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ credentials: DeviceCredentials
-  ) throws(SegueError) -> DeviceIdentity {
+  ) throws(SegueError) -> (DeviceIdentity, revocations: OpaquePointer) {
     func wrong(_ what: StaticString) -> SegueError {
       SegueError(.invalidArgument, "\(what): OpenSSL says \(OpenSSL.takeError(functions))")
     }
     let f = functions.pointee
     let certificate = decode(credentials.certificate) { f.d2i_X509(nil, $0, $1) }
     let root = decode(credentials.root) { f.d2i_X509(nil, $0, $1) }
-    let revocations = decode(credentials.revocations) { f.d2i_X509_CRL(nil, $0, $1) }
+    var revocations = decode(credentials.revocations) { f.d2i_X509_CRL(nil, $0, $1) }
     let key = decode(credentials.key) { f.d2i_AutoPrivateKey(nil, $0, $1) }
     defer {
       f.X509_free(certificate)
@@ -89,7 +98,7 @@ public final class TLSContext {
     }
     guard let certificate else { throw wrong("the device's certificate") }
     guard let root else { throw wrong("the account's root") }
-    guard let revocations else { throw wrong("the account's revocations") }
+    guard let list = revocations else { throw wrong("the account's revocations") }
     guard let key else { throw wrong("the device's key") }
     guard f.SSL_CTX_use_certificate(context, certificate) == 1 else { throw wrong("the device's certificate") }
     guard f.SSL_CTX_use_PrivateKey(context, key) == 1, f.SSL_CTX_check_private_key(context) == 1 else {
@@ -97,8 +106,11 @@ public final class TLSContext {
     }
     let store = f.SSL_CTX_get_cert_store(context)
     guard f.X509_STORE_add_cert(store, root) == 1 else { throw wrong("the account's root") }
-    guard f.X509_STORE_add_crl(store, revocations) == 1 else { throw wrong("the account's revocations") }
-    return try identity(certificate, root, functions)
+    guard f.X509_STORE_add_crl(store, list) == 1 else { throw wrong("the account's revocations") }
+    let identity = try identity(certificate, root, functions)
+    // It is the context's now.
+    revocations = nil
+    return (identity, list)
   }
 
   private static func decode(

@@ -102,6 +102,13 @@ public final class TLSSession {
     return identity
   }
 
+  /// Whether the certificate of the other end is among the revoked ones of a newer context.
+  func isRevoked(by newer: TLSContext) -> Bool {
+    guard let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return false }
+    defer { f.pointee.X509_free(certificate) }
+    return newer.isRevoked(certificate)
+  }
+
   private func failure() -> SegueError {
     let result = f.pointee.SSL_get_verify_result(session)
     guard result == Int(X509_V_OK) else {

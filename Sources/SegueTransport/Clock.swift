@@ -12,6 +12,13 @@ public enum Clock {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
+  /// Milliseconds that the system has slept since it started.
+  public static var slept: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return uptime - Int64(time.tv_sec) * 1000 - Int64(time.tv_nsec) / 1_000_000
+  }
+
   /// Seconds since 1970.
   public static var date: Double {
     var time = timespec()

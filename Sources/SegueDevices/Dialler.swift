@@ -1,0 +1,189 @@
+import SegueModel
+
+/// Which addresses a device dials, and when. No I/O, no clock, no randomness: its owner dials what `takeDue` returns,
+/// and says how that ended. An address is dialled again after a pause that doubles, for as long as it is static or was
+/// announced lately. Addresses that lead to a linked device, or to this one, are left alone.
+public struct Dialler<Address: Equatable> {
+  /// Milliseconds between two attempts at one address, whatever happens there: a beacon that is replayed, or an
+  /// address that comes and goes, causes no more (A8).
+  public static var leastPause: Int64 { 5_000 }
+  /// Milliseconds to the second attempt, and the most between two.
+  public static var firstPause: Int64 { 1_000 }
+  public static var longestPause: Int64 { 60_000 }
+  /// Milliseconds for which an announced address is dialled after its last beacon.
+  public static var announcedTime: Int64 { 90_000 }
+  /// The most announced addresses; the one whose beacon is oldest makes room.
+  public static var announcedLimit: Int { 64 }
+  /// The most attempts at a time.
+  public static var attemptLimit: Int { 16 }
+
+  /// How an attempt ended.
+  public enum End: Sendable {
+    /// A device is linked by it now, or already was.
+    case linked(Identifier)
+    /// The address led to this device.
+    case own
+    /// The other side did not prove the knock key: it may know only an older epoch.
+    case silent
+    /// All else.
+    case failed
+  }
+
+  private struct Target {
+    let address: Address
+    let isStatic: Bool
+    /// The uptime of the last beacon.
+    var heardAt: Int64
+    /// The uptime of the next attempt; nil: none is planned.
+    var dueAt: Int64?
+    /// The uptime of the last attempt.
+    var triedAt: Int64?
+    var pause = Dialler.firstPause
+    var isTrying = false
+    /// The device that was found there last.
+    var device: Identifier?
+    /// How many epochs back the next knock goes.
+    var age = 0
+    var isOwn = false
+  }
+
+  private var targets: [Target] = []
+  /// The devices that are linked.
+  private var linked: [Identifier] = []
+  /// Those of which nothing was heard since the network has changed: their connections may be dead.
+  private var suspected: [Identifier] = []
+
+  public init() {}
+
+  public var addressCount: Int { targets.count }
+
+  /// The uptime at which `takeDue` has an address; nil for none.
+  public var nextDeadline: Int64? {
+    guard attempts < Self.attemptLimit else { return nil }
+    return targets.compactMap { mayTry($0) ? $0.dueAt : nil }.min()
+  }
+
+  private var attempts: Int { targets.count { $0.isTrying } }
+
+  private func mayTry(_ target: Target) -> Bool {
+    !target.isTrying && !target.isOwn && !(target.device.map { linked.contains($0) } ?? false)
+  }
+
+  // MARK: Addresses
+
+  /// Sets the addresses that the user has named.
+  public mutating func setStatic(_ addresses: [Address], _ uptime: Int64) {
+    targets.removeAll { target in target.isStatic && !addresses.contains { $0 == target.address } }
+    for address in addresses {
+      if let index = index(of: address) {
+        guard !targets[index].isStatic else { continue }
+        targets.remove(at: index)
+      }
+      targets.append(Target(address: address, isStatic: true, heardAt: uptime, dueAt: uptime))
+    }
+  }
+
+  /// A genuine beacon has announced an address.
+  public mutating func announced(_ address: Address, _ uptime: Int64) {
+    if let index = index(of: address) {
+      targets[index].heardAt = uptime
+      targets[index].isOwn = false
+      // Whoever announces itself can be reached: not later than is planned.
+      targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
+      return
+    }
+    let announced = targets.indices.filter { !targets[$0].isStatic && !targets[$0].isTrying }
+    if announced.count >= Self.announcedLimit,
+      let oldest = announced.min(by: { targets[$0].heardAt < targets[$1].heardAt })
+    {
+      targets.remove(at: oldest)
+    }
+    targets.append(Target(address: address, isStatic: false, heardAt: uptime, dueAt: uptime))
+  }
+
+  /// This device has another network or address, or it has woken up: dials all, also those of linked devices whose
+  /// connections may be dead without notice.
+  public mutating func networkChanged(_ uptime: Int64) {
+    suspected += linked
+    linked = []
+    for index in targets.indices {
+      targets[index].pause = Self.firstPause
+      targets[index].dueAt = uptime
+    }
+  }
+
+  private func index(of address: Address) -> Int? { targets.firstIndex { $0.address == address } }
+
+  private func soonest(_ target: Target, _ uptime: Int64) -> Int64 {
+    max(uptime, target.triedAt.map { $0 + Self.leastPause } ?? uptime)
+  }
+
+  // MARK: Attempts
+
+  /// Returns the next address to dial, and how many epochs back to knock; nil if none is due.
+  public mutating func takeDue(_ uptime: Int64) -> (address: Address, age: Int)? {
+    targets.removeAll { !$0.isStatic && !$0.isTrying && $0.heardAt + Self.announcedTime <= uptime }
+    guard attempts < Self.attemptLimit,
+      let index = targets.firstIndex(where: { mayTry($0) && $0.dueAt.map { $0 <= uptime } ?? false })
+    else { return nil }
+    targets[index].isTrying = true
+    targets[index].triedAt = uptime
+    targets[index].dueAt = nil
+    return (targets[index].address, targets[index].age)
+  }
+
+  /// An attempt has ended.
+  /// - Parameters:
+  ///   - epochs: how many this device knows.
+  ///   - random: drawn for this call.
+  public mutating func ended(_ address: Address, _ end: End, epochs: Int, _ uptime: Int64, random: UInt32) {
+    if case .linked(let device) = end { self.linked(device) }
+    guard let index = index(of: address), targets[index].isTrying else { return }
+    targets[index].isTrying = false
+    switch end {
+    case .linked(let device):
+      targets[index].device = device
+      targets[index].pause = Self.firstPause
+      targets[index].age = 0
+      return
+    case .own: targets[index].isOwn = true
+    case .silent: targets[index].age = epochs > 0 ? (targets[index].age + 1) % epochs : 0
+    case .failed: break
+    }
+    plan(index, uptime, random)
+  }
+
+  private mutating func plan(_ index: Int, _ uptime: Int64, _ random: UInt32) {
+    let pause = targets[index].pause
+    // Between half and all of it, so that two devices do not go on dialling at the same moments.
+    let jitter = pause / 2 + Int64(random) % (pause / 2 + 1)
+    targets[index].pause = min(2 * pause, Self.longestPause)
+    targets[index].dueAt = max(uptime + jitter, targets[index].isStatic ? uptime : soonest(targets[index], uptime))
+  }
+
+  // MARK: Links
+
+  /// Whether a device is linked, and its connection was not suspected of being dead since something was heard on it. A
+  /// device that finds one linked that it has dialled closes the new connection before the other end notices.
+  public func isLinked(_ device: Identifier) -> Bool { linked.contains(device) }
+
+  /// A device is linked, by whatever address.
+  public mutating func linked(_ device: Identifier) {
+    suspected.removeAll { $0 == device }
+    if !linked.contains(device) { linked.append(device) }
+  }
+
+  /// Something was heard of a linked device.
+  public mutating func heard(_ device: Identifier) { if suspected.contains(device) { linked(device) } }
+
+  /// The link with a device has ended: its addresses are dialled again.
+  public mutating func unlinked(_ device: Identifier, _ uptime: Int64, random: UInt32) {
+    linked.removeAll { $0 == device }
+    suspected.removeAll { $0 == device }
+    for index in targets.indices where targets[index].device == device && !targets[index].isTrying {
+      targets[index].pause = Self.firstPause
+      targets[index].dueAt = nil
+      plan(index, uptime, random)
+    }
+  }
+}

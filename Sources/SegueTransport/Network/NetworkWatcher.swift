@@ -1,0 +1,65 @@
+import CLinux
+import SegueModel
+
+/// An address of an interface that runs; the machine's own (127.0.0.1) is none.
+public struct NetworkInterface: Equatable, Sendable {
+  /// The system's number of the interface.
+  public let index: UInt32
+  /// Whether it reaches several devices at a time.
+  public let canMulticast: Bool
+  public let address: NetworkAddress
+
+  /// The most addresses that are looked at.
+  private static let limit = 256
+
+  /// Returns those of this device now; none if the system does not tell.
+  public static func all() -> [NetworkInterface] {
+    let found = [linux_interface](unsafeUninitializedCapacity: limit) { buffer, count in
+      count = Int(max(0, linux_interfaces(buffer.baseAddress, Int32(limit))))
+    }
+    return found.map {
+      NetworkInterface(index: $0.index, canMulticast: $0.can_multicast == 1, address: NetworkAddress($0.address))
+    }
+  }
+}
+
+/// Calls back on the loop when this device gets or loses an address, or an interface its connection.
+public final class NetworkWatcher {
+  private let fd: Int32
+  private var watch: Watch?
+  /// The addresses at the last look.
+  public private(set) var interfaces: [NetworkInterface]
+
+  /// Throws SYSTEM if the system tells no news of networks.
+  public convenience init() throws(SegueError) {
+    let fd = linux_network_events()
+    guard fd >= 0 else { throw .system("news of the network") }
+    // After the socket, so that nothing is missed.
+    self.init(Descriptors.own(fd), NetworkInterface.all())
+  }
+
+  private init(_ fd: Int32, _ interfaces: [NetworkInterface]) {
+    self.fd = fd
+    self.interfaces = interfaces
+  }
+
+  deinit { Descriptors.close(fd) }
+
+  /// Starts to watch, until `close`.
+  public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
+    // `close` is called before this object is released.
+    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
+      linux_drain(self.fd)
+      // The system also tells that lifetimes of addresses have changed.
+      let now = NetworkInterface.all()
+      guard now != self.interfaces else { return }
+      self.interfaces = now
+      body()
+    }
+  }
+
+  public func close() {
+    watch?.close()
+    watch = nil
+  }
+}

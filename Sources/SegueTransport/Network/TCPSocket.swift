@@ -1,0 +1,58 @@
+import CLinux
+import SegueModel
+
+/// TCP sockets between devices: non-blocking, close-on-exec.
+public enum TCPSocket {
+  /// Milliseconds without an acknowledgement of what was sent, after which the system gives a connection up.
+  private static let silence: Int32 = 20_000
+
+  public enum Accepted {
+    case connection(Int32, from: NetworkAddress)
+    /// No connection waits.
+    case none
+    /// The system has no descriptor left; the connection still waits.
+    case exhausted
+  }
+
+  /// Listens on all addresses of this device.
+  /// - Parameter port: 0: one that is free.
+  /// - Returns: the socket, and its port. Throws SYSTEM.
+  public static func listen(port: UInt16) throws(SegueError) -> (fd: Int32, port: UInt16) {
+    var actual = port
+    let fd = linux_listen(&actual)
+    guard fd >= 0 else { throw .system("listening on port \(Int(port))") }
+    return (Descriptors.own(fd), actual)
+  }
+
+  public static func accept(_ listener: Int32) -> Accepted {
+    while true {
+      var address = linux_address()
+      let fd = linux_accept_from(listener, &address)
+      if fd >= 0 {
+        linux_tune_connection(fd, silence)
+        return .connection(Descriptors.own(fd), from: NetworkAddress(address))
+      }
+      switch linux_errno() {
+      case EAGAIN: return .none
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+      // A connection that ended while it waited (accept(2)).
+      default: continue
+      }
+    }
+  }
+
+  /// Begins to connect. The socket is writable once that has ended (`failure`). Throws SYSTEM.
+  public static func dial(_ address: NetworkAddress) throws(SegueError) -> Int32 {
+    var system = address.system
+    let fd = linux_dial(&system)
+    guard fd >= 0 else { throw .system("dialling \(address.text)") }
+    linux_tune_connection(fd, silence)
+    return Descriptors.own(fd)
+  }
+
+  /// Returns why connecting has failed; nil if it has not.
+  public static func failure(_ fd: Int32, dialling address: NetworkAddress) -> SegueError? {
+    let number = linux_socket_error(fd)
+    return number == 0 ? nil : .system("dialling \(address.text)", number)
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import SegueModel
+import Testing
+
+@testable import SegueDevices
+
+/// The number of forged beacons of a test.
+let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap { Int($0) } ?? 20_000
+
+/// Whom a device dials, and when.
+@Suite struct DiallerTests {
+  private let one = Identifier(high: 1, low: 1)
+  private let other = Identifier(high: 2, low: 2)
+
+  private func due(_ dialler: inout Dialler<String>, _ uptime: Int64) -> String? { dialler.takeDue(uptime)?.address }
+
+  @Test func `a static address is dialled at once, and again after pauses that double, with jitter`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a"], 0)
+    var (at, former): (Int64, Int64) = (0, 500)
+    for attempt in 0..<10 {
+      #expect(dialler.nextDeadline == at)
+      #expect(due(&dialler, at - 1) == nil)
+      #expect(due(&dialler, at) == "a")
+      #expect(dialler.nextDeadline == nil && due(&dialler, at + 1_000_000) == nil)
+      dialler.ended("a", .failed, epochs: 1, at, random: UInt32(attempt) &* 77_777)
+      let pause = (dialler.nextDeadline ?? 0) - at
+      #expect(pause >= former && pause <= 2 * former)
+      at += pause
+      former = min(2 * former, Dialler<String>.longestPause / 2)
+    }
+  }
+
+  @Test func `no address is dialled that leads to a linked device, until its link ends`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a", "b"], 0)
+    #expect(due(&dialler, 0) == "a")
+    #expect(due(&dialler, 0) == "b")
+    dialler.ended("a", .linked(one), epochs: 1, 10, random: 0)
+    dialler.ended("b", .linked(one), epochs: 1, 20, random: 0)
+    #expect(dialler.isLinked(one) && dialler.nextDeadline == nil)
+    dialler.unlinked(one, 50_000, random: 0)
+    #expect(!dialler.isLinked(one) && dialler.nextDeadline == 50_500)
+    #expect(due(&dialler, 50_500) == "a")
+  }
+
+  @Test func `a link that the other device has dialled counts, too`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a"], 0)
+    _ = due(&dialler, 0)
+    dialler.ended("a", .linked(one), epochs: 1, 0, random: 0)
+    dialler.unlinked(one, 1_000, random: 0)
+    dialler.linked(one)
+    #expect(dialler.nextDeadline == nil)
+  }
+
+  @Test func `an address of this device is left alone`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a"], 0)
+    _ = due(&dialler, 0)
+    dialler.ended("a", .own, epochs: 1, 0, random: 0)
+    #expect(dialler.nextDeadline == nil)
+  }
+
+  @Test func `who does not answer a knock is asked under an older epoch, in turn`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a"], 0)
+    var ages: [Int] = []
+    for _ in 0..<4 {
+      let at = dialler.nextDeadline ?? 0
+      ages.append(dialler.takeDue(at)?.age ?? -1)
+      dialler.ended("a", .silent, epochs: 3, at, random: 0)
+    }
+    #expect(ages == [0, 1, 2, 0])
+  }
+
+  @Test func `A8: beacons without end cause one attempt in 5 seconds at an address, and bounded memory`() {
+    var dialler = Dialler<String>()
+    var attempts: [Int64] = []
+    for at in stride(from: Int64(0), through: 60_000, by: 10) {
+      dialler.announced("a", at)
+      guard due(&dialler, at) == "a" else { continue }
+      attempts.append(at)
+      dialler.ended("a", .failed, epochs: 1, at, random: 0)
+    }
+    #expect(attempts == stride(from: 0, through: 60_000, by: 5_000).map { $0 })
+    for number in 0..<10_000 { dialler.announced("\(number)", 60_000) }
+    #expect(dialler.addressCount <= Dialler<String>.announcedLimit)
+  }
+
+  @Test func `an address that is not announced again is given up`() {
+    var dialler = Dialler<String>()
+    dialler.announced("a", 0)
+    _ = due(&dialler, 0)
+    dialler.ended("a", .failed, epochs: 1, 0, random: 0)
+    #expect(due(&dialler, Dialler<String>.announcedTime) == nil && dialler.addressCount == 0)
+  }
+
+  @Test func `waking up, or another network, dials all at once, also what seems linked`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a", "b"], 0)
+    _ = due(&dialler, 0)
+    dialler.ended("a", .linked(one), epochs: 1, 0, random: 0)
+    _ = due(&dialler, 0)
+    for _ in 0..<8 {
+      dialler.ended("b", .failed, epochs: 1, 0, random: 0)
+      _ = due(&dialler, dialler.nextDeadline ?? 0)
+    }
+    dialler.ended("b", .failed, epochs: 1, 100_000, random: 0)
+    dialler.networkChanged(100_001)
+    #expect(!dialler.isLinked(one) && due(&dialler, 100_001) == "a" && due(&dialler, 100_001) == "b")
+  }
+
+  @Test func `a link on which something is heard after a change is none that is suspected`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a"], 0)
+    _ = due(&dialler, 0)
+    dialler.ended("a", .linked(one), epochs: 1, 0, random: 0)
+    dialler.networkChanged(10)
+    dialler.heard(one)
+    dialler.heard(other)
+    #expect(dialler.isLinked(one) && !dialler.isLinked(other) && dialler.nextDeadline == nil)
+  }
+
+  @Test func `at most 16 attempts are under way`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic((0..<40).map { "\($0)" }, 0)
+    var count = 0
+    while due(&dialler, 0) != nil { count += 1 }
+    #expect(count == 16 && dialler.nextDeadline == nil)
+    dialler.ended("3", .failed, epochs: 1, 0, random: 0)
+    #expect(due(&dialler, 0) == "16")
+  }
+
+  @Test func `two devices that dial each other keep the same one of two connections`() {
+    for (low, high) in [(one, other)] {
+      // Whichever comes up first at either end.
+      let kept = { (own: Identifier, peer: Identifier, isDialledFirst: Bool) -> Bool in
+        let replaces = LinkChoice.replaces(
+          own: own, peer: peer, isDialled: !isDialledFirst, wasDialled: isDialledFirst, age: 100)
+        return replaces ? !isDialledFirst : isDialledFirst
+      }
+      for first in [true, false] { #expect(kept(low, high, first) && !kept(high, low, first)) }
+    }
+  }
+
+  @Test func `a connection that is made later replaces one that must be dead`() {
+    for (isDialled, wasDialled) in [(true, false), (false, true), (true, true), (false, false)] {
+      let replaces = LinkChoice.replaces(
+        own: one, peer: other, isDialled: isDialled, wasDialled: wasDialled, age: LinkChoice.sameTime)
+      #expect(replaces)
+    }
+  }
+}
