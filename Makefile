@@ -27,8 +27,8 @@ LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/expo
 EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
        -Xswiftc -warnings-as-errors
 
-# The library's one dependency first; libsqlite3-dev, libexpat1-dev and libssl-dev are for the agent, the rest for tests,
-# benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
+# The library's one dependency first; libsqlite3-dev, libexpat1-dev and libssl-dev are for the agent, the rest for
+# tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
             libsqlite3-dev libexpat1-dev libssl-dev libcbor-dev libjansson-dev lua5.4 luajit python3-gi python3-venv \
             tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick

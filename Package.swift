@@ -59,7 +59,7 @@ let package = Package(
     module("SegueStore", imports: ["SegueModel", "SegueEngine", "CLinux", "CSQLite"], links: ["sqlite3"]),
     // Devices, never linked into the library. OpenSSL is loaded by its users, not linked.
     module("SegueCrypto", imports: ["SegueModel", "COpenSSL"]),
-    module("SegueTrust", imports: ["SegueModel", "SegueCrypto", "COpenSSL"]),
+    module("SegueTrust", imports: ["SegueModel"]),
     module("SegueDevices", imports: ["SegueModel", "SegueCrypto", "SegueTrust"]),
     module("SegueTLS", imports: ["SegueModel", "SegueCrypto", "SegueTrust", "SegueDevices", "COpenSSL"]),
     module(

@@ -1,5 +1,5 @@
-// The functions of OpenSSL 3.0 that are called, each in the list of who calls it. A function that several need is in the
-// first list. The compiler takes their types from OpenSSL's own headers.
+// The functions of OpenSSL 3.0 that are called, each in the list of who calls it. A function that several need is in
+// the first list. The compiler takes their types from OpenSSL's own headers.
 #pragma once
 #include <openssl/bio.h>
 #include <openssl/core_names.h>

@@ -19,12 +19,15 @@ static inline int tls_refuse_resumption(const struct openssl *_Nonnull f, SSL_CT
   f->SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   return f->SSL_CTX_set_num_tickets(context, 0) == 1;
 }
-/** Has both ends show a certificate, and checks it against revocations of the whole chain; 1 or 0. */
+/** Has both ends show a certificate, and checks it strictly; 1 or 0. */
 static inline int tls_require_certificates(const struct openssl *_Nonnull f, SSL_CTX *_Nonnull context) {
   f->SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-  return f->X509_VERIFY_PARAM_set_flags(f->SSL_CTX_get0_param(context),
-                                        X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL | X509_V_FLAG_X509_STRICT) ==
-         1;
+  return f->X509_VERIFY_PARAM_set_flags(f->SSL_CTX_get0_param(context), X509_V_FLAG_X509_STRICT) == 1;
+}
+/** Checks certificates against revocations of the whole chain; 1 or 0. */
+static inline int tls_check_revocations(const struct openssl *_Nonnull f, SSL_CTX *_Nonnull context) {
+  unsigned long flags = X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL;
+  return f->X509_VERIFY_PARAM_set_flags(f->SSL_CTX_get0_param(context), flags) == 1;
 }
 /** Chooses the one protocol of `wanted`, a name with its length before it, or ends the handshake. */
 static inline int tls_choose_protocol(SSL *_Nonnull session, const unsigned char *_Nonnull *_Nonnull chosen,

@@ -54,13 +54,16 @@ public final class BeaconCodec {
   /// Those before this place in `order` are forgotten.
   private var forgotten = 0
 
-  /// - Parameter epochs: whose beacons are recognised, newest first; the first is announced under. 16 at most.
+  /// - Parameters:
+  ///   - epochs: whose beacons are recognised, newest first; the first is announced under. 16 at most.
+  ///   - former: what it has seen was seen.
   /// Throws SYSTEM without OpenSSL 3, INVALID_ARGUMENT without an epoch.
-  public convenience init(_ epochs: [EpochKeys]) throws(SegueError) {
+  public convenience init(_ epochs: [EpochKeys], after former: BeaconCodec? = nil) throws(SegueError) {
     guard !epochs.isEmpty else { throw SegueError(.invalidArgument, "a beacon needs an epoch") }
     var keys: [(epoch: UInt64, key: KeyedHash)] = []
     for epoch in epochs.prefix(Knock.epochs) { keys.append((epoch.epoch, try KeyedHash(key: epoch.beacon))) }
     self.init(keys: keys)
+    if let former { (seen, order, forgotten) = (former.seen, former.order, former.forgotten) }
   }
 
   private init(keys: [(epoch: UInt64, key: KeyedHash)]) { self.keys = keys }

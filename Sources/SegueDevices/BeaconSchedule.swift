@@ -1,5 +1,5 @@
-/// When a device sends its beacon: at once when something has changed, then every 10 to 30 seconds, and not at all while
-/// every device of the account that it knows is linked.
+/// When a device sends its beacon: at once when something has changed, then every 10 to 30 seconds, and not at all
+/// while every device of the account that it knows is linked.
 public struct BeaconSchedule {
   /// Milliseconds between two beacons; the time is drawn anew for each.
   public static let pause: ClosedRange<Int64> = 10_000...30_000

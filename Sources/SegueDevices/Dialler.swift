@@ -65,6 +65,11 @@ public struct Dialler<Address: Equatable> {
 
   private var attempts: Int { targets.count { $0.isTrying } }
 
+  /// Whether a link there may have to be made anew, although no beacon is sent while there is one.
+  private func leadsToLinked(_ target: Target) -> Bool {
+    target.device.map { linked.contains($0) || suspected.contains($0) } ?? false
+  }
+
   private func mayTry(_ target: Target) -> Bool {
     !target.isTrying && !target.isOwn && !(target.device.map { linked.contains($0) } ?? false)
   }
@@ -122,7 +127,9 @@ public struct Dialler<Address: Equatable> {
 
   /// Returns the next address to dial, and how many epochs back to knock; nil if none is due.
   public mutating func takeDue(_ uptime: Int64) -> (address: Address, age: Int)? {
-    targets.removeAll { !$0.isStatic && !$0.isTrying && $0.heardAt + Self.announcedTime <= uptime }
+    targets = targets.filter {
+      $0.isStatic || $0.isTrying || leadsToLinked($0) || $0.heardAt + Self.announcedTime > uptime
+    }
     guard attempts < Self.attemptLimit,
       let index = targets.firstIndex(where: { mayTry($0) && $0.dueAt.map { $0 <= uptime } ?? false })
     else { return nil }
@@ -182,6 +189,7 @@ public struct Dialler<Address: Equatable> {
     suspected.removeAll { $0 == device }
     for index in targets.indices where targets[index].device == device && !targets[index].isTrying {
       targets[index].pause = Self.firstPause
+      targets[index].heardAt = max(targets[index].heardAt, uptime)
       targets[index].dueAt = nil
       plan(index, uptime, random)
     }

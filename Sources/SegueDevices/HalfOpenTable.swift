@@ -1,3 +1,5 @@
+import SegueModel
+
 /// The connections that have not shown yet that a device of the account is at their other end: at most 64, each for at
 /// most 5 seconds, so that a flood neither exhausts this device nor shuts a genuine device out (A19).
 public struct HalfOpenTable {
@@ -40,13 +42,18 @@ public struct HalfOpenTable {
   }
 
   private mutating func removeOne() -> UInt64? {
-    let open = entries.contains { !$0.hasKnocked } ? entries.indices.filter { !entries[$0].hasKnocked } : nil
-    var best: (index: Int, size: Int)?
-    for index in open ?? Array(entries.indices) {
-      let size = entries.count { $0.source == entries[index].source }
-      if size > best?.size ?? 0 { best = (index, size) }
+    let sparesKnocked = entries.contains { !$0.hasKnocked }
+    var sources: [(source: [UInt8], oldest: Int, count: Int)] = []
+    for (index, entry) in entries.enumerated() where !(sparesKnocked && entry.hasKnocked) {
+      if let known = sources.firstIndex(where: { $0.source == entry.source }) {
+        sources[known].count += 1
+      } else {
+        sources.append((entry.source, index, 1))
+      }
     }
-    return best.map { entries.remove(at: $0.index).number }
+    guard var most = sources.first else { return nil }
+    for source in sources where source.count > most.count { most = source }
+    return entries.remove(at: most.oldest).number
   }
 
   /// The other end has proved the knock key.

@@ -2,8 +2,8 @@ import SegueDevices
 import SegueModel
 import SegueTrust
 
-/// One end of a connection between two devices, from its first byte: the knock, then TLS. No I/O and no clock: its owner
-/// moves the bytes, and closes the connection when a call throws.
+/// One end of a connection between two devices, from its first byte: the knock, then TLS. No I/O and no clock: the
+/// owner moves the bytes, and closes the connection when a call throws.
 public final class SecureChannel {
   private enum Stage {
     /// The server's challenge is to come.

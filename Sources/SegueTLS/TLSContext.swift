@@ -75,6 +75,7 @@ public final class TLSContext {
     guard tls_require_1_3(functions, context) == 1, tls_set_groups(functions, context, groups) == 1,
       functions.pointee.SSL_CTX_set_ciphersuites(context, suites) == 1,
       tls_refuse_resumption(functions, context) == 1, tls_require_certificates(functions, context) == 1,
+      tls_check_revocations(functions, context) == 1,
       tls_set_protocol(functions, context, protocolName) == 1
     else { throw SegueError(.system, "TLS 1.3: OpenSSL says \(OpenSSL.takeError(functions))") }
   }

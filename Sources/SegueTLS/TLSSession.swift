@@ -2,6 +2,7 @@ import COpenSSL
 import SegueCrypto
 import SegueDevices
 import SegueModel
+import SegueTrust
 
 /// One end of a TLS connection, on buffers in memory: its owner moves the bytes. One thread at a time.
 public final class TLSSession {

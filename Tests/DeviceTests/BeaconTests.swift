@@ -43,6 +43,14 @@ import Testing
     #expect(reader.read(sender.make(port: 7, nonce: nonce(), at: date), at: date) == 7)
   }
 
+  @Test func `A7: a beacon that was heard before the account has changed counts no more after`() throws {
+    let reader = try codec(1)
+    let beacon = try codec(1).make(port: 7, nonce: nonce(), at: date)
+    #expect(reader.read(beacon, at: date) == 7)
+    #expect(try BeaconCodec([keys(2), keys(1)], after: reader).read(beacon, at: date) == nil)
+    #expect(try BeaconCodec([keys(2), keys(1)]).read(beacon, at: date) == 7)
+  }
+
   @Test func `A12: a device ignores its own beacon`() throws {
     let (sender, other) = (try codec(1), try codec(1))
     let beacon = sender.make(port: 7, nonce: nonce(), at: date)

@@ -111,6 +111,19 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     #expect(!dialler.isLinked(one) && due(&dialler, 100_001) == "a" && due(&dialler, 100_001) == "b")
   }
 
+  @Test func `an address that was announced is kept while it leads to a link, and dialled when the network changes`() {
+    var dialler = Dialler<String>()
+    dialler.announced("a", 0)
+    _ = due(&dialler, 0)
+    dialler.ended("a", .linked(one), epochs: 1, 0, random: 0)
+    #expect(due(&dialler, 3_600_000) == nil && dialler.addressCount == 1)
+    dialler.networkChanged(3_600_001)
+    #expect(due(&dialler, 3_600_001) == "a")
+    dialler.ended("a", .failed, epochs: 1, 3_600_001, random: 0)
+    dialler.unlinked(one, 3_700_000, random: 0)
+    #expect(due(&dialler, 3_705_000) == "a")
+  }
+
   @Test func `a link on which something is heard after a change is none that is suspected`() {
     var dialler = Dialler<String>()
     dialler.setStatic(["a"], 0)

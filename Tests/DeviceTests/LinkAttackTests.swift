@@ -97,6 +97,14 @@ import Testing
     #expect(link(try account.device().context(), warned).isUp)
   }
 
+  @Test func `A15: an open connection is known to be a revoked device's as soon as it was revoked`() throws {
+    let (lost, other) = (account.device(), account.device())
+    let link = link(try lost.context(), try other.context())
+    #expect(link.isUp)
+    #expect(link.server.isRevoked(by: try other.context(revoking: lost.serial)))
+    #expect(!link.server.isRevoked(by: try other.context(revoking: other.serial)))
+  }
+
   @Test func `A15: there is nothing to resume`() throws {
     let (one, other) = (try account.device().context(), try account.device().context())
     let link = link(one, other)
@@ -141,7 +149,7 @@ import Testing
     var error: SegueError?
     var fed = 0
     while error == nil, fed < 1 << 20 {
-      let record = [0x16, 3, fed == 0 ? 1 : 3, 0x40, 0] + (fed == 0 ? [1, 3, 0, 0] : []) as [UInt8]
+      let record = [0x16, 3, fed == 0 ? 1 : 3, 0x40, 0] + (fed == 0 ? [1, 1, 0xFF, 0xFF] : []) as [UInt8]
       let bytes = record + [UInt8](repeating: 0, count: 0x4000 - (fed == 0 ? 4 : 0))
       error = feed(bytes, to: channel)
       fed += bytes.count

@@ -124,12 +124,13 @@ final class RawPeer: WorldParticipant {
 
   /// The same, which has not said what it knows.
   convenience init(
-    hubIn world: World, as id: Identifier, for request: LinkRequest? = nil, saysWho: Bool = true
+    hubIn world: World, as id: Identifier, for request: LinkRequest? = nil, device: Identifier? = nil,
+    saysWho: Bool = true
   ) throws {
     let (hub, process) = (try #require(world.device.hub), world.process("raw hub"))
     let number = hub.takeNumber()
     let connection = Connection(.app(process), .hub(hub, number))
-    hub.join(connection, end: 1, as: number, for: request)
+    hub.join(connection, end: 1, as: number, for: request, device: device)
     self.init(connection, of: process, in: world)
     if saysWho {
       try say(
@@ -215,9 +216,10 @@ extension World {
   }
 
   /// Links with the raw hub of another device, which has said how it is reached.
-  func linkHub() throws -> (peer: RawPeer, id: Identifier) {
+  /// - Parameter device: whose certificate was shown; nil for the link of an app.
+  func linkHub(device: Identifier? = nil) throws -> (peer: RawPeer, id: Identifier) {
     let id = identifier()
-    let peer = try RawPeer(hubIn: self, as: id)
+    let peer = try RawPeer(hubIn: self, as: id, device: device)
     try peer.resume()
     try peer.say(.route(to: id, Route([id], sequence: 1), isSought: false))
     return (peer, id)

@@ -13,8 +13,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = ROOT / "Tests" / "mutants" / "written.toml"
 EQUIVALENT = ROOT / "Tests" / "mutants" / "equivalent.toml"
-MODULES = ("SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueRouting", "SegueManifests", "SegueStore")
-DRAWN = MODULES[:5]  # from which a script draws; those of the store are written
+MODULES = (
+    "SegueModel",
+    "SegueWire",
+    "SegueEngine",
+    "SegueDriver",
+    "SegueRouting",
+    "SegueManifests",
+    "SegueStore",
+    "SegueCrypto",
+    "SegueTrust",
+    "SegueDevices",
+    "SegueTLS",
+)
+DRAWN = MODULES[:5]  # from which a script draws; those of the store and of devices are written
 
 
 @dataclass

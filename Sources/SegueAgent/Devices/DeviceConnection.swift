@@ -5,6 +5,7 @@ import SegueModel
 import SegueRuntime
 import SegueTLS
 import SegueTransport
+import SegueTrust
 import SegueWire
 
 /// A TCP connection to another device: dialled or accepted, then the knock and TLS, then a link of the hub. For the

@@ -19,7 +19,9 @@ final class DeviceDiscovery {
 
   private init(_ codec: BeaconCodec) { self.codec = codec }
 
-  func renew(_ epochs: [EpochKeys]) throws(SegueError) { codec = try BeaconCodec(epochs) }
+  func renew(_ epochs: [EpochKeys]) throws(SegueError) {
+    codec = try BeaconCodec(epochs, after: codec)
+  }
 
   /// - Parameters:
   ///   - port: of this device's listener.

@@ -1,4 +1,5 @@
 import SegueDevices
+import SegueDriver
 import SegueModel
 import SegueRuntime
 import SegueTLS
@@ -113,12 +114,12 @@ public final class DeviceLinks {
 
   /// Sets the other devices of the account: this one announces itself until all of them are linked.
   public func setDevices(_ devices: [Identifier]) {
-    announcing.known = devices
+    announcing.known = devices.filter { $0 != identity.device }
     act()
   }
 
-  /// Takes a renewed certificate, new revocations or a new epoch. Connections of revoked devices, and those that are not
-  /// up, end at once. If this throws, all is as before.
+  /// Takes a renewed certificate, new revocations or a new epoch. Connections of revoked devices, and those that are
+  /// not up, end at once. If this throws, all is as before.
   public func renew(_ credentials: DeviceCredentials, _ epochs: [EpochKeys]) throws(SegueError) {
     let context = try TLSContext(credentials)
     try announcing.renew(epochs)
@@ -140,8 +141,8 @@ public final class DeviceLinks {
       acceptsAt = nil
       listener?.watch.watch(reading: true, writing: false)
     }
-    let late = pending.filter { $0.deadline <= uptime }
-    for connection in late {
+    let late = halfOpen.takeOverdue(uptime)
+    for connection in pending where late.contains(connection.number) || connection.deadline <= uptime {
       failed(connection, SegueError(.remoteApplicationTimedOut, "no link within \(HalfOpenTable.time) ms"))
     }
     act()
@@ -157,12 +158,13 @@ public final class DeviceLinks {
       networkChanged()
     }
     while let (address, age) = dialler.takeDue(uptime) { dial(address, age, uptime) }
-    announcing.announce(linked: devices, uptime)
+    let sure = linked.filter { !$0.isSuspected }.compactMap { $0.peer?.device }
+    announcing.announce(linked: sure, uptime)
     var next = uptime + Self.sleepCheck
-    for deadline in [dialler.nextDeadline, announcing.nextDeadline, acceptsAt] {
+    for deadline in [dialler.nextDeadline, announcing.nextDeadline, halfOpen.nextDeadline, acceptsAt] {
       if let deadline { next = min(next, deadline) }
     }
-    for connection in pending { next = min(next, connection.deadline) }
+    for connection in pending where connection.isDialled { next = min(next, connection.deadline) }
     timer.set(next)
   }
 

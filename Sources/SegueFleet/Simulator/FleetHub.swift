@@ -72,12 +72,17 @@ final class FleetHub {
 
   func takeNumber() -> HubEngine.PeerNumber { driver.takeNumber() }
 
-  /// - Parameter request: of the app that has asked for the link.
-  func join(_ connection: Connection, end: Int, as number: HubEngine.PeerNumber, for request: LinkRequest?) {
+  /// - Parameters:
+  ///   - request: of the app that has asked for the link.
+  ///   - device: whose certificate was shown on it; nil for a link that an app has made.
+  func join(
+    _ connection: Connection, end: Int, as number: HubEngine.PeerNumber, for request: LinkRequest?,
+    device: Identifier? = nil
+  ) {
     let end = ConnectionEnd(connection, end, in: fleet)
     guard !isClosing else { return end.close() }
     step {
-      driver.addLink(end, as: number, for: request, secret: fleet.drawIdentifier())
+      driver.addLink(end, as: number, for: request, device: device, secret: fleet.drawIdentifier())
       driver.flush()
     }
   }
