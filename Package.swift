@@ -56,10 +56,12 @@ let package = Package(
     module("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
     module("SegueRouting", imports: ["SegueModel"]),
     module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"], links: ["expat"]),
-    module("SegueStore", imports: ["SegueModel", "SegueEngine", "CLinux", "CSQLite"], links: ["sqlite3"]),
+    module("SegueTrust", imports: ["SegueModel"]),
+    module(
+      "SegueStore", imports: ["SegueModel", "SegueEngine", "SegueTrust", "CLinux", "CSQLite"], links: ["sqlite3"]),
     // Devices, never linked into the library. OpenSSL is loaded by its users, not linked.
     module("SegueCrypto", imports: ["SegueModel", "COpenSSL"]),
-    module("SegueTrust", imports: ["SegueModel"]),
+    module("SegueCertificates", imports: ["SegueModel", "SegueTrust", "SegueCrypto", "COpenSSL"]),
     module("SegueDevices", imports: ["SegueModel", "SegueCrypto", "SegueTrust"]),
     module("SegueTLS", imports: ["SegueModel", "SegueCrypto", "SegueTrust", "SegueDevices", "COpenSSL"]),
     module(
@@ -101,6 +103,7 @@ let package = Package(
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "ManifestTests", dependencies: ["SegueManifests", "SegueRouting"]),
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
+        .testTarget(name: "TrustTests", dependencies: ["SegueTrust", "SegueCertificates", "SegueStore"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet", "SegueStore"]),
         .testTarget(
           name: "StoreTests", dependencies: ["SegueStore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],

@@ -89,7 +89,9 @@ extension StateFolder {
       }
       return Text.isSame(known, machine.text) ? nil : refusal("or this one has got a new machine id")
     }
-    if has(Inbox.fileName) { return machine == nil ? nil : refusal("or its file 'machine' was lost") }
+    if has(Inbox.fileName) || has(AccountFile.name) {
+      return machine == nil ? nil : refusal("or its file 'machine' was lost")
+    }
     if let machine { try store(machine.text, as: Self.machineFile) }
     return nil
   }
@@ -98,12 +100,13 @@ extension StateFolder {
     SegueError(
       .invalidState,
       """
-      state folder \(path): belongs to another machine, \(otherwise): its inbox is not used, lest two machines deliver \
-      the same; rejoin to set that inbox aside and begin a new one
+      state folder \(path): belongs to another machine, \(otherwise): its inbox and its account are not used, lest two \
+      machines deliver the same and pass for one device; rejoin to set both aside and begin anew
       """)
   }
 
-  /// Makes the folder this machine's. The inbox that came with it is set aside, never delivered from here.
+  /// Makes the folder this machine's. The inbox that came with it is set aside, never delivered from here; so is the
+  /// file of the account: this machine is another device, which has to be invited.
   /// - Returns: the new name of that inbox; nil if there was none.
   /// Throws INVALID_STATE if the folder is not refused.
   @discardableResult
@@ -111,6 +114,8 @@ extension StateFolder {
     guard refusal != nil else {
       throw SegueError(.invalidState, "state folder \(path): belongs to this machine already")
     }
+    // First: an inbox that is left makes the folder refused again, an account would be used.
+    if has(AccountFile.name) { _ = try setAside(AccountFile.name, as: "foreign") }
     let aside = has(Inbox.fileName) ? try setAside(Inbox.fileName, as: "foreign") : nil
     remove(Self.secretFile)
     if let machine { try store(machine.text, as: Self.machineFile) } else { remove(Self.machineFile) }
@@ -149,18 +154,24 @@ extension StateFolder {
     return FileBytes.text(of: file, atMost: limit) ?? ""
   }
 
-  /// Writes the file whole or not at all, durably.
   private func store(_ text: String, as name: String) throws(SegueError) {
+    try store(Array((text + "\n").utf8), as: name)
+  }
+
+  /// Writes the file whole or not at all, durably, for the user alone.
+  func store(_ bytes: [UInt8], as name: String) throws(SegueError) {
     let temporary = name + ".new"
     // What an earlier death has left, or something that cannot be written.
     remove(temporary)
     let file = linux_openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .refused("\(path)/\(temporary)") }
-    let text = Array((text + "\n").utf8)
-    let isWritten = text.withUnsafeBytes { FileBytes.write(file, $0) } && fsync(file) == 0
+    let isWritten = bytes.withUnsafeBytes { FileBytes.write(file, $0) } && fsync(file) == 0
     let number = linux_errno()
     _ = close(file)
-    guard isWritten else { throw .refused("\(path)/\(temporary)", number) }
+    guard isWritten else {
+      remove(temporary)
+      throw .refused("\(path)/\(temporary)", number)
+    }
     guard renameat(fd, temporary, fd, name) == 0 else { throw .refused("\(path)/\(name)") }
     try synchronise()
   }

@@ -1,0 +1,59 @@
+import CLinux
+import SegueModel
+import SegueTrust
+
+/// The file `account` of the state folder: keys and certificates of this device, and what its account agrees on.
+public final class AccountFile: AccountStorage {
+  static let name = "account"
+
+  private let folder: StateFolder
+
+  public init(in folder: StateFolder) { self.folder = folder }
+
+  private var path: String { folder.path + "/" + Self.name }
+
+  public func load() throws(SegueError) -> [UInt8]? {
+    let file = linux_openat(folder.fd, Self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+    if file < 0 {
+      switch linux_errno() {
+      case ENOENT: return nil
+      case ELOOP: throw SegueError(.unsafeFolder, "\(path): is a symbolic link; move it away")
+      default: throw .refused(DiagnosticText(of: path))
+      }
+    }
+    defer { _ = close(file) }
+    if let refusal = folder.refusal { throw refusal }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw .refused(DiagnosticText(of: path)) }
+    guard linux_is_file(&status) != 0 else {
+      throw SegueError(.unsafeFolder, "\(path): is no regular file; move it away")
+    }
+    guard status.st_uid == geteuid() else { throw SegueError(.unsafeFolder, "\(path): belongs to another user") }
+    guard status.st_mode & 0o7777 == 0o600 else {
+      throw SegueError(
+        .unsafeFolder,
+        "\(path): its mode is not 0600, so others may have read its keys; if nobody has, chmod 600 it, else leave")
+    }
+    guard status.st_nlink == 1 else { throw SegueError(.unsafeFolder, "\(path): has another name somewhere else") }
+    var bytes = [UInt8](repeating: 0, count: Limits.accountFile + 1)
+    let count = bytes.withUnsafeMutableBytes { FileBytes.read(file, at: 0, into: $0) }
+    guard count >= 0 else { throw .refused(DiagnosticText(of: path)) }
+    guard count <= Limits.accountFile else { throw SegueError(.malformed, "\(path): is too large") }
+    bytes.removeLast(bytes.count - count)
+    return bytes
+  }
+
+  public func store(_ file: [UInt8]) throws(SegueError) {
+    if let refusal = folder.refusal { throw refusal }
+    try folder.store(file, as: Self.name)
+  }
+
+  public func erase() throws(SegueError) {
+    guard unlinkat(folder.fd, Self.name, 0) == 0 || linux_errno() == ENOENT else {
+      throw .refused(DiagnosticText(of: path))
+    }
+    try folder.synchronise()
+  }
+
+  public func setAside() throws(SegueError) -> String { try folder.setAside(Self.name, as: "damaged") }
+}

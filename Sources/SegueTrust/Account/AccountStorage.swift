@@ -1,0 +1,15 @@
+import SegueModel
+
+/// Where the file of an account is kept.
+public protocol AccountStorage: AnyObject {
+  /// The file; nil if there is none. Throws UNSAFE_FOLDER if another user could read it, INVALID_STATE if it belongs
+  /// to another machine, SYSTEM.
+  func load() throws(SegueError) -> [UInt8]?
+  /// Replaces the file, whole or not at all, and returns when it is on the disk. Throws SYSTEM.
+  func store(_ file: [UInt8]) throws(SegueError)
+  /// Removes the file durably. Throws SYSTEM.
+  func erase() throws(SegueError)
+  /// Renames a file that cannot be used, so that nothing is lost.
+  /// - Returns: the new name.
+  func setAside() throws(SegueError) -> String
+}

@@ -1,0 +1,243 @@
+import SegueModel
+
+/// A device in its account: what is on the disk, and what follows from it. Each function that changes something gives
+/// back the record that is to be stored first.
+struct Membership: Sendable {
+  let record: AccountRecord
+  let identity: DeviceIdentity
+  let accountName: String
+  /// Of this device, and of the account.
+  let certificate: CertificateFields
+  let rootPublicKey: [UInt8]
+
+  init(_ record: AccountRecord, _ cryptography: any Cryptography) throws(SegueError) {
+    self.record = record
+    certificate = try cryptography.readCertificate(record.certificate)
+    identity = try DeviceIdentity(of: certificate)
+    let root = try cryptography.readRoot(record.root)
+    accountName = ShownName.clean(root.name)
+    rootPublicKey = root.publicKey
+  }
+
+  var roster: Roster { record.roster.roster }
+  var isManager: Bool { record.rootKey != nil }
+  var isRevoked: Bool { record.roster.isRevoked(certificate.serial) }
+  /// The name of this device.
+  var deviceName: String { roster[identity.device]?.name ?? "unnamed" }
+  var managerName: String { roster[roster.manager]?.name ?? "another device" }
+
+  /// The key of the account. Throws NOT_ALLOWED at any device but the manager.
+  func rootKey(to what: StaticString) throws(SegueError) -> [UInt8] {
+    guard let key = record.rootKey else {
+      throw SegueError(
+        .notAllowed,
+        """
+        only the manager of the account can \(what): that is \(managerName) (\(roster.manager.fingerprint)); the \
+        recovery file makes this device the manager
+        """)
+    }
+    return key
+  }
+
+  // MARK: - A new account
+
+  static func create(
+    name: String, deviceName: String, platform: String, at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> AccountRecord {
+    let rootKey = try cryptography.makeKey()
+    let rootPublicKey = try cryptography.publicKey(of: rootKey)
+    let from = max(0, date - Limits.clockTolerance)
+    let root = try cryptography.makeRoot(
+      CertificateFields(
+        name: ShownName.clean(name), uri: "", publicKey: rootPublicKey, serial: try serial(cryptography), from: from,
+        until: Instant.lastSecond), key: rootKey)
+    let key = try cryptography.makeKey()
+    let identity = DeviceIdentity(
+      account: try DeviceIdentity.id(ofKey: rootPublicKey),
+      device: try DeviceIdentity.id(ofKey: try cryptography.publicKey(of: key)))
+    let (certificate, issued) = try issue(
+      to: identity, publicKey: try cryptography.publicKey(of: key), at: date, root: root, rootKey: rootKey,
+      cryptography)
+    var device = RosterDevice(
+      id: identity.device, name: deviceName, platform: platform, joined: date, certificates: [issued])
+    device.isConfirmed = true
+    let epoch = Epoch(number: UInt64(max(1, date)), date: date, secret: try cryptography.random(32))
+    guard let epochs = Epochs([epoch]) else { throw SegueError(.system, "account: no epoch") }
+    let roster = Roster(account: identity.account, manager: identity.device, devices: [device], epochs: epochs)
+    let signed = try SignedRoster.sign(roster, revoked: [], at: date, root: root, rootKey: rootKey, cryptography)
+    return AccountRecord(key: key, certificate: certificate, root: root, rootKey: rootKey, roster: signed)
+  }
+
+  private static func serial(_ cryptography: any Cryptography) throws(SegueError) -> [UInt8] {
+    var serial = try cryptography.random(16)
+    // Positive, and not shorter than it is.
+    serial[0] = serial[0] & 0x3f | 0x40
+    return serial
+  }
+
+  private static func issue(
+    to identity: DeviceIdentity, publicKey: [UInt8], at date: Int64, root: [UInt8], rootKey: [UInt8],
+    _ cryptography: any Cryptography
+  ) throws(SegueError) -> (certificate: [UInt8], issued: IssuedCertificate) {
+    let fields = CertificateFields(
+      name: HexText.text(identity.device.bytes), uri: identity.uri, publicKey: publicKey,
+      serial: try serial(cryptography), from: max(0, date - Limits.clockTolerance),
+      until: min(Instant.lastSecond, date + Limits.certificateLife))
+    let certificate = try cryptography.makeCertificate(fields, root: root, rootKey: rootKey)
+    return (certificate, IssuedCertificate(serial: fields.serial, until: fields.until))
+  }
+
+  // MARK: - What the manager does
+
+  /// Signs a changed roster.
+  private func signed(
+    _ roster: Roster, revoked: [[UInt8]]? = nil, at date: Int64, to what: StaticString, _ cryptography: any Cryptography
+  ) throws(SegueError) -> AccountRecord {
+    var changed = record
+    changed.roster = try SignedRoster.sign(
+      roster, revoked: revoked ?? record.roster.revoked, at: date, root: record.root, rootKey: try rootKey(to: what),
+      cryptography)
+    return changed
+  }
+
+  /// Admits a device.
+  func admitting(
+    publicKey: [UInt8], name: String, platform: String, at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> (record: AccountRecord, certificate: [UInt8]) {
+    let device = try DeviceIdentity.id(ofKey: publicKey)
+    guard roster.devices.count < Limits.devices else {
+      throw SegueError(.limitExceeded, "account: has \(Limits.devices) devices already; revoke one")
+    }
+    guard roster[device] == nil else {
+      throw SegueError(.notAllowed, "account: this device is in it already")
+    }
+    let (certificate, issued) = try Self.issue(
+      to: DeviceIdentity(account: identity.account, device: device), publicKey: publicKey, at: date, root: record.root,
+      rootKey: try rootKey(to: "admit a device"), cryptography)
+    var roster = roster
+    roster.devices.append(
+      RosterDevice(id: device, name: name, platform: platform, joined: date, certificates: [issued]))
+    return (try signed(roster, at: date, to: "admit a device", cryptography), certificate)
+  }
+
+  /// Notes that a device has stored what it needs; nil if that is known.
+  func confirming(
+    _ device: Identifier, at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> AccountRecord? {
+    guard let index = roster.devices.firstIndex(where: { $0.id == device }), !roster.devices[index].isConfirmed else {
+      return nil
+    }
+    var roster = roster
+    roster.devices[index].isConfirmed = true
+    return try signed(roster, at: date, to: "confirm a device", cryptography)
+  }
+
+  func renaming(
+    _ device: Identifier, _ name: String, at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> AccountRecord {
+    guard let index = roster.devices.firstIndex(where: { $0.id == device }) else { throw Self.unknown }
+    var roster = roster
+    roster.devices[index].name = ShownName.clean(name)
+    return try signed(roster, at: date, to: "rename a device", cryptography)
+  }
+
+  /// Revokes all certificates of a device, and begins an epoch that it does not know.
+  func revoking(
+    _ device: Identifier, at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> AccountRecord {
+    _ = try rootKey(to: "revoke a device")
+    guard let revoked = roster[device] else { throw Self.unknown }
+    guard device != identity.device else {
+      throw SegueError(.invalidArgument, "account: the manager does not revoke itself; leave the account instead")
+    }
+    var roster = roster
+    roster.devices.removeAll { $0.id == device }
+    try roster.epochs.begin(try cryptography.random(32), at: date)
+    return try signed(
+      roster, revoked: record.roster.revoked + revoked.certificates.map { $0.serial }, at: date, to: "revoke a device",
+      cryptography)
+  }
+
+  /// Makes another certificate for a device that is in the account.
+  /// - Parameter publicKey: from the certificate that it has shown, which was checked.
+  func renewing(
+    publicKey: [UInt8], at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> (record: AccountRecord, certificate: [UInt8]) {
+    let device = try DeviceIdentity.id(ofKey: publicKey)
+    guard let index = roster.devices.firstIndex(where: { $0.id == device }) else { throw Self.unknown }
+    var roster = roster
+    var certificates = roster.devices[index].certificates
+    if let last = certificates.last, device != identity.device {
+      let made = last.until - Limits.certificateLife
+      guard date - made >= Limits.renewalInterval else {
+        throw SegueError(.busy, "account: the certificate was renewed within a day; ask again tomorrow")
+      }
+    }
+    if certificates.count >= Limits.certificatesPerDevice {
+      guard let old = certificates.firstIndex(where: { $0.until < date }) else {
+        throw SegueError(
+          .limitExceeded, "account: a device has \(Limits.certificatesPerDevice) certificates; revoke it")
+      }
+      certificates.remove(at: old)
+    }
+    let (certificate, issued) = try Self.issue(
+      to: DeviceIdentity(account: identity.account, device: device), publicKey: publicKey, at: date, root: record.root,
+      rootKey: try rootKey(to: "renew a certificate"), cryptography)
+    roster.devices[index].certificates = certificates + [issued]
+    roster.devices[index].isConfirmed = true
+    return (try signed(roster, at: date, to: "renew a certificate", cryptography), certificate)
+  }
+
+  static var unknown: SegueError { SegueError(.notFound, "account: it has no such device") }
+
+  // MARK: - Certificates of this device
+
+  /// Whether it is time for another certificate: half of its time is over, or it begins later than now.
+  func isRenewalDue(at date: Int64) -> Bool {
+    date < certificate.from || date >= certificate.from + (certificate.until - certificate.from) / 2
+  }
+
+  /// Takes a renewed certificate. Throws unless it is this device's, later than the one there is, and good now.
+  func taking(
+    certificate renewed: [UInt8], at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> AccountRecord {
+    guard renewed.count <= Limits.certificateBytes else {
+      throw SegueError(.malformed, "account: a renewed certificate is too large")
+    }
+    let fields = try cryptography.readCertificate(renewed)
+    guard fields.publicKey.elementsEqual(certificate.publicKey), try DeviceIdentity(of: fields) == identity else {
+      throw SegueError(.notAllowed, "account: a renewed certificate is for another device")
+    }
+    guard fields.until > certificate.until || date < certificate.from else {
+      throw SegueError(.notAllowed, "account: a renewed certificate ends no later than the one there is")
+    }
+    let problem = try cryptography.problem(
+      of: renewed, root: record.root, revocations: roster.revocations, at: date)
+    if let problem { throw ClockAdvice.problem(problem, of: fields, at: date, isManager: isManager) }
+    var changed = record
+    changed.certificate = renewed
+    return changed
+  }
+
+  // MARK: - Becoming the manager
+
+  /// Makes this device the manager.
+  /// - Parameter rootKey: from the recovery file. Throws NOT_ALLOWED if it belongs to another account.
+  func managing(
+    with rootKey: [UInt8], at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> AccountRecord {
+    guard try cryptography.publicKey(of: rootKey).elementsEqual(rootPublicKey) else {
+      throw SegueError(.notAllowed, "account: the recovery file is that of another account")
+    }
+    guard !isRevoked else {
+      throw SegueError(.notAllowed, "account: this device was removed from it, so it cannot become the manager")
+    }
+    var roster = roster
+    roster.manager = identity.device
+    var changed = record
+    changed.rootKey = rootKey
+    changed.roster = try SignedRoster.sign(
+      roster, revoked: record.roster.revoked, at: date, root: record.root, rootKey: rootKey, cryptography)
+    return changed
+  }
+}

@@ -1,0 +1,89 @@
+import SegueModel
+
+/// The invites of this device that can still be used. They are in memory only: when the agent ends, all are void.
+struct InviteBook {
+  private struct Entry {
+    let invite: Invite
+    let isAutomatic: Bool
+    /// Uptime, in milliseconds.
+    let until: Int64
+  }
+
+  private var entries: [Entry] = []
+  private var tries = TryLimiter()
+
+  /// Throws LIMIT_EXCEEDED.
+  mutating func add(_ invite: Invite, isAutomatic: Bool, at now: Instant) throws(SegueError) {
+    expire(at: now)
+    guard entries.count < Limits.invites else {
+      throw SegueError(.limitExceeded, "invite: \(Limits.invites) invites are open; wait ten minutes, or cancel them")
+    }
+    entries.append(Entry(invite: invite, isAutomatic: isAutomatic, until: now.uptime + Limits.inviteLife))
+  }
+
+  /// Whether a connection from there may try now. Wrong tries only wait: if they used the invite up, anybody in the
+  /// network could void it.
+  mutating func mayTry(from source: [UInt8], at now: Instant) -> Bool { tries.take(source, at: now.uptime) }
+
+  /// The invite with this identity of its key; nil if there is none.
+  mutating func invite(for keyIdentity: [UInt8], at now: Instant) -> Invite? {
+    expire(at: now)
+    return entries.first { isSameSecret($0.invite.keyIdentity, keyIdentity) }?.invite
+  }
+
+  /// Voids an invite.
+  /// - Returns: whether its device joins without being asked for; nil if it was void before.
+  mutating func burn(_ invite: Invite, at now: Instant) -> Bool? {
+    expire(at: now)
+    guard let index = entries.firstIndex(where: { isSameSecret($0.invite.token, invite.token) }) else { return nil }
+    return entries.remove(at: index).isAutomatic
+  }
+
+  mutating func burnAll() { entries = [] }
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  /// When the next invite ends by itself; nil without invites.
+  var deadline: Int64? { entries.map { $0.until }.min() }
+
+  mutating func expire(at now: Instant) { entries.removeAll { $0.until <= now.uptime } }
+}
+
+/// Rations tries, by where they come from, so that one source slows down nobody else.
+struct TryLimiter {
+  private struct Source {
+    let name: [UInt8]
+    /// In thousandths of a try.
+    var left: Int64
+    var last: Int64
+  }
+
+  private var sources: [Source] = []
+  private var all = Source(name: [], left: 1000 * Int64(Limits.joinTriesOfAll), last: 0)
+
+  /// Takes a try, if one is left.
+  mutating func take(_ name: [UInt8], at uptime: Int64) -> Bool {
+    let known = sources.firstIndex { $0.name == name }
+    var source = known.map { sources.remove(at: $0) } ?? Source(name: name, left: Self.full, last: uptime)
+    Self.refill(&source, Self.full, 1, uptime)
+    Self.refill(&all, 1000 * Int64(Limits.joinTriesOfAll), Int64(Limits.joinTriesOfAll), uptime)
+    let isAllowed = source.left >= 1000 && all.left >= 1000
+    if isAllowed {
+      source.left -= 1000
+      all.left -= 1000
+    }
+    // The most recent last; the oldest is forgotten, and starts anew.
+    sources.append(source)
+    if sources.count > Limits.joinSources { sources.removeFirst() }
+    return isAllowed
+  }
+
+  private static var full: Int64 { 1000 * Int64(Limits.joinTries) }
+
+  /// - Parameter rate: tries a second.
+  private static func refill(_ source: inout Source, _ full: Int64, _ rate: Int64, _ uptime: Int64) {
+    let waited = min(max(0, uptime - source.last), 3_600_000)
+    source.left = min(full, source.left + waited * rate)
+    source.last = uptime
+  }
+}

@@ -1,0 +1,55 @@
+import SegueModel
+
+/// The limits of accounts and devices (docs/trust.md).
+extension Limits {
+  /// Devices of an account.
+  public static let devices = 64
+  /// Certificates of one device that have not expired.
+  public static let certificatesPerDevice = 8
+  /// Certificates in a list of revocations.
+  public static let revocations = 512
+  /// Epochs that are kept, and so answered.
+  public static let epochs = 16
+  /// Seconds for which the secret of a former epoch is answered.
+  public static let epochLife: Int64 = 366 * 86_400
+  /// Seconds for which a certificate of a device is valid.
+  public static let certificateLife: Int64 = 365 * 86_400
+  /// Seconds by which two clocks may differ; certificates begin that much in the past.
+  public static let clockTolerance: Int64 = 86_400
+  /// Seconds between two certificates for one device.
+  public static let renewalInterval: Int64 = 86_400
+  /// Milliseconds for which an invite can be used.
+  public static let inviteLife: Int64 = 600_000
+  /// Invites that can be used at a time.
+  public static let invites = 8
+  /// Addresses in an invite.
+  public static let inviteAddresses = 8
+  /// Bytes of the text of an invite.
+  public static let inviteText = 2_048
+  /// Tries to join that one address may make at once, and then one each second; addresses that are remembered; tries
+  /// of all addresses together.
+  public static let joinTries = 5
+  public static let joinSources = 64
+  public static let joinTriesOfAll = 50
+  /// Milliseconds for the other device's next message while it joins, and for the user to compare the digits.
+  public static let joinStep: Int64 = 30_000
+  public static let joinApproval: Int64 = 300_000
+  /// Bytes of a message, and of all messages that the other device sends, while it joins.
+  public static let joinBytes = 64 * 1024
+  /// Bytes of a roster, revocations included.
+  public static let rosterBytes = 60 * 1024
+  /// Characters of the name of an account, and of a device.
+  public static let deviceName = 64
+  /// Bytes of the name of a device's system.
+  public static let platform = 32
+  /// Bytes of a certificate, a key or a request, in DER.
+  public static let certificateBytes = 4 * 1024
+  /// Bytes of the recovery file, and of its passphrase; characters that the passphrase has at least.
+  public static let recoveryFile = 8 * 1024
+  public static let passphrase = 1_024
+  public static let shortestPassphrase = 12
+  /// Bytes of the file of an account.
+  public static let accountFile = 128 * 1024
+  /// The largest number of a roster and of its revocations.
+  static let rosterNumber: UInt64 = 1 << 62
+}

@@ -1,0 +1,51 @@
+import SegueModel
+
+/// What the owner of an `AccountService` has to do, in this order. What an event speaks of is on the disk already.
+public enum AccountEvent: Sendable {
+  /// This device was revoked, or is in another account or none: all links end.
+  case membershipChanged
+  /// A device was revoked: its links end, its offers are forgotten.
+  case cut(Identifier)
+  /// Certificate or revocations have changed: new connections use `credentials`, and open ones whose peer is no longer
+  /// `accepted` end.
+  case credentialsChanged
+  /// Knocks and beacons use `epochKeys`.
+  case epochChanged
+  /// The list of devices has changed.
+  case devicesChanged
+  /// A message for one linked device; for all of them, but one.
+  case send(to: Identifier, [UInt8])
+  case sendToAll(except: Identifier?, [UInt8])
+  /// Something that the user should know.
+  case notice(SegueError)
+  /// Connections that join, by their number: bytes to send; what to ask the user; what to show; the end, after which
+  /// the connection is closed.
+  case joinSend(UInt64, [UInt8])
+  case joinAsks(UInt64, JoinQuestion)
+  case joinShows(UInt64, JoinQuestion)
+  case joinEnded(UInt64, SegueError?)
+}
+
+/// Whether this device is in an account.
+public enum AccountStatus: Sendable {
+  case none
+  case member
+  /// There is a file of an account that cannot be used, or this device was revoked: why, and what to do.
+  case unusable(SegueError)
+}
+
+/// A device of the account, for people.
+public struct DeviceDescription: Sendable {
+  public let id: Identifier
+  public let name: String
+  public let platform: String
+  /// To be shown if another device has nearly the same name; nil otherwise.
+  public let fingerprint: String?
+  public let isThisDevice: Bool
+  public let isManager: Bool
+  /// False: it was admitted, and has not been seen since.
+  public let isConfirmed: Bool
+  /// Seconds since 1970: when it joined, and when its certificate ends.
+  public let joined: Int64
+  public let certificateEnds: Int64
+}

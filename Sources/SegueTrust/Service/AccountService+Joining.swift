@@ -1,0 +1,218 @@
+import SegueModel
+
+/// A connection on which another device joins.
+struct InviterSession {
+  let number: UInt64
+  var machine: JoinInviter
+  /// Whether the invite says that nobody is asked. Nil until the first message, which voids the invite.
+  var isAutomatic: Bool?
+}
+
+extension AccountService {
+  // MARK: - Inviting
+
+  /// Makes an invite, which one device can use within ten minutes.
+  /// - Parameter addresses: where this device can be reached, as text; `port`: where it listens.
+  /// - Parameter isAutomatic: admits the device that comes with it without asking, where nobody could be asked.
+  /// Throws NOT_ALLOWED at any device but the manager, INVALID_ARGUMENT, LIMIT_EXCEEDED.
+  public func invite(
+    addresses: [String], port: UInt16, isAutomatic: Bool = false, at now: Instant
+  ) throws(SegueError) -> Invite {
+    let membership = try membership()
+    _ = try membership.rootKey(to: "invite")
+    if let advice = advice(at: now) { throw advice }
+    let invite = try Invite(
+      account: membership.identity.account, fingerprint: SecureHash.sha256(membership.record.root),
+      accountName: membership.accountName, token: try cryptography.random(Invite.tokenSize), addresses: addresses,
+      port: port)
+    try invites.add(invite, isAutomatic: isAutomatic, at: now)
+    return invite
+  }
+
+  public func cancelInvites() { invites.burnAll() }
+
+  /// Whether there is an invite that a connection could use: without one, none is accepted.
+  public func hasInvites(at now: Instant) -> Bool {
+    invites.expire(at: now)
+    return !invites.isEmpty
+  }
+
+  /// Whether a connection from there may try to join now.
+  /// - Parameter source: the address.
+  public func mayTry(from source: [UInt8], at now: Instant) -> Bool { invites.mayTry(from: source, at: now) }
+
+  /// The invite for the key that a TLS client names; nil if there is none, or no longer.
+  public func invite(forKey identity: [UInt8], at now: Instant) -> Invite? {
+    invites.invite(for: identity, at: now)
+  }
+
+  /// Begins a connection whose TLS handshake is done.
+  /// - Parameter exporter: 32 bytes of TLS (`Invite.exporterLabel`).
+  /// - Returns: its number.
+  public func beginInviting(_ invite: Invite, exporter: [UInt8], at now: Instant) throws(SegueError) -> UInt64 {
+    let membership = try membership()
+    guard inviters.count < 2 * Limits.invites else { throw SegueError(.busy, "join: too many connections join now") }
+    let number = nextNumber()
+    let machine = try JoinInviter(
+      invite: invite, exporter: exporter, deviceName: membership.deviceName, at: now, cryptography)
+    inviters.append(InviterSession(number: number, machine: machine, isAutomatic: nil))
+    return number
+  }
+
+  // MARK: - Joining
+
+  /// Begins to join, on a connection whose TLS handshake is done; the user has consented to the account.
+  /// Throws INVALID_STATE if this device is in an account, or joins one already.
+  /// - Returns: its number, and what to send.
+  public func beginJoining(
+    _ invite: Invite, exporter: [UInt8], deviceName: String, platform: String, at now: Instant
+  ) throws(SegueError) -> (number: UInt64, events: [AccountEvent]) {
+    try checkMayJoin()
+    let number = nextNumber()
+    let machine = try JoinGuest(
+      invite: invite, exporter: exporter, deviceName: deviceName, platform: platform, at: now, cryptography)
+    guest = (number, machine)
+    return (number, handle(machine.start, number, at: now))
+  }
+
+  /// To be asked before anything is dialled.
+  public func checkMayJoin() throws(SegueError) {
+    try requireNoAccount(to: "join another")
+    guard guest == nil else { throw SegueError(.busy, "join: this device is joining already") }
+  }
+
+  // MARK: - Both
+
+  /// Handles bytes of a connection that joins.
+  public func receive(_ bytes: [UInt8], onJoin number: UInt64, at now: Instant) -> [AccountEvent] {
+    if guest?.number == number, var machine = guest?.machine {
+      let outputs = machine.receive(bytes, at: now, cryptography)
+      guest = (number, machine)
+      return handle(outputs, number, at: now)
+    }
+    guard let index = inviters.firstIndex(where: { $0.number == number }), !bytes.isEmpty else { return [] }
+    if inviters[index].isAutomatic == nil {
+      guard let isAutomatic = invites.burn(inviters[index].machine.invite, at: now) else {
+        return endAll(of: inviters[index].machine.invite, at: now)
+      }
+      inviters[index].isAutomatic = isAutomatic
+    }
+    let outputs = inviters[index].machine.receive(bytes, at: now, cryptography)
+    return handle(outputs, number, at: now)
+  }
+
+  /// Two connections have spoken with the key of one invite: somebody else has it, or it is over.
+  private func endAll(of invite: Invite, at now: Instant) -> [AccountEvent] {
+    let error = SegueError(
+      .notAllowed,
+      """
+      join: the invite is used up, or was used twice: somebody else may have it; make a new one, and pass it on in private
+      """)
+    var events: [AccountEvent] = []
+    for session in inviters where session.machine.invite.token == invite.token {
+      guard let index = inviters.firstIndex(where: { $0.number == session.number }) else { continue }
+      // Who was admitted before stays.
+      events += handle(inviters[index].machine.end(error), session.number, at: now)
+    }
+    return events
+  }
+
+  /// The connection has closed.
+  public func closed(join number: UInt64, at now: Instant) -> [AccountEvent] {
+    if guest?.number == number, var machine = guest?.machine {
+      return handle(machine.closed(), number, at: now)
+    }
+    guard let index = inviters.firstIndex(where: { $0.number == number }) else { return [] }
+    guard inviters[index].isAutomatic != nil else {
+      // One of several that the other device has dialled: it uses one, and drops the others.
+      inviters.remove(at: index)
+      return []
+    }
+    return handle(inviters[index].machine.closed(), number, at: now)
+  }
+
+  /// The user has compared the digits, and admits the device. Stored before it is answered.
+  public func approve(_ number: UInt64, at now: Instant) throws(SegueError) -> [AccountEvent] {
+    guard let index = inviters.firstIndex(where: { $0.number == number }),
+      let hello = inviters[index].machine.approved
+    else { throw SegueError(.notFound, "join: nothing waits to be approved under that number") }
+    do throws(SegueError) {
+      let membership = try membership()
+      let (record, certificate) = try membership.admitting(
+        publicKey: hello.publicKey, name: hello.name, platform: hello.platform, at: now.seconds, cryptography)
+      let events = try commit(record)
+      let outputs = try inviters[index].machine.answer(
+        device: try DeviceIdentity.id(ofKey: hello.publicKey), root: record.root, certificate: certificate,
+        roster: record.roster, at: now)
+      return events + handle(outputs, number, at: now)
+    } catch {
+      return handle(inviters[index].machine.end(error), number, at: now)
+    }
+  }
+
+  /// The user does not admit the device, or at the joining device does not go on.
+  public func decline(_ number: UInt64, at now: Instant) -> [AccountEvent] {
+    let error = SegueError(.declined, "join: the user declined")
+    if guest?.number == number, var machine = guest?.machine {
+      return handle(machine.end(error), number, at: now)
+    }
+    guard let index = inviters.firstIndex(where: { $0.number == number }) else { return [] }
+    return handle(inviters[index].machine.end(error), number, at: now)
+  }
+
+  /// Ends joins that took too long.
+  func tickJoins(at now: Instant) -> [AccountEvent] {
+    var events: [AccountEvent] = []
+    if let number = guest?.number, var machine = guest?.machine {
+      events += handle(machine.tick(at: now), number, at: now)
+    }
+    for session in inviters {
+      guard let index = inviters.firstIndex(where: { $0.number == session.number }) else { continue }
+      events += handle(inviters[index].machine.tick(at: now), session.number, at: now)
+    }
+    return events
+  }
+
+  private func handle(_ outputs: [JoinOutput], _ number: UInt64, at now: Instant) -> [AccountEvent] {
+    var events: [AccountEvent] = []
+    for output in outputs {
+      switch output {
+      case .send(let bytes): events.append(.joinSend(number, bytes))
+      case .show(let question): events.append(.joinShows(number, question))
+      case .ask(let question):
+        events.append(.joinAsks(number, question))
+        guard inviters.first(where: { $0.number == number })?.isAutomatic == true else { continue }
+        do throws(SegueError) { events += try approve(number, at: now) } catch { events.append(.notice(error)) }
+      case .store(let record): events += store(record, number, at: now)
+      case .confirmed(let device):
+        do throws(SegueError) {
+          let record = try membership().confirming(device, at: now.seconds, cryptography)
+          if let record { events += try commit(record) }
+        } catch { events.append(.notice(error)) }
+      case .rejected(let device):
+        // Its certificate is on the way to somebody who says that it was not stored.
+        do throws(SegueError) { events += try revoke(device, at: now) } catch { events.append(.notice(error)) }
+      case .ended(let error):
+        if guest?.number == number { guest = nil }
+        inviters.removeAll { $0.number == number }
+        events.append(.joinEnded(number, error))
+      }
+    }
+    return events
+  }
+
+  /// Stores what makes this device one of the account, and says so to the inviting one.
+  private func store(_ record: AccountRecord, _ number: UInt64, at now: Instant) -> [AccountEvent] {
+    guard var machine = guest?.machine else { return [] }
+    var events: [AccountEvent] = []
+    do throws(SegueError) {
+      try requireNoAccount(to: "join another")
+      try keep(record)
+      events = [.membershipChanged, .credentialsChanged, .epochChanged, .devicesChanged]
+      return events + handle(try machine.stored(cryptography), number, at: now)
+    } catch {
+      // Joined all the same if it is stored: the other device learns that from the first link.
+      return events + handle(machine.end(error), number, at: now)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import SegueModel
+
+/// What users ask for.
+extension AccountService {
+  /// Makes an account, with this device as its manager. Throws INVALID_STATE if there is one already.
+  /// - Parameter name: of the account, as other devices will show it when they join.
+  public func create(
+    name: String, deviceName: String, platform: String, at now: Instant
+  ) throws(SegueError) -> [AccountEvent] {
+    try requireNoAccount(to: "create another")
+    try Text.check(name, "account name", atMost: Limits.identifier)
+    try Text.check(deviceName, "device name", atMost: Limits.identifier)
+    try keep(
+      try Membership.create(
+        name: name, deviceName: deviceName, platform: platform, at: now.seconds, cryptography))
+    return [.membershipChanged, .credentialsChanged, .epochChanged, .devicesChanged]
+  }
+
+  /// Removes a device, at once and for good: it has to be invited to come back. Throws NOT_FOUND, NOT_ALLOWED at any
+  /// device but the manager.
+  public func revoke(_ device: Identifier, at now: Instant) throws(SegueError) -> [AccountEvent] {
+    try commit(try membership().revoking(device, at: now.seconds, cryptography))
+  }
+
+  /// Renames a device. Any device may ask that for itself; the manager does it.
+  /// - Parameter device: nil for this one.
+  public func rename(
+    _ device: Identifier? = nil, _ name: String, at now: Instant
+  ) throws(SegueError) -> [AccountEvent] {
+    let membership = try membership()
+    try Text.check(name, "device name", atMost: Limits.identifier)
+    let device = device ?? membership.identity.device
+    guard !membership.isManager, device == membership.identity.device else {
+      return try commit(try membership.renaming(device, name, at: now.seconds, cryptography))
+    }
+    return [.send(to: membership.roster.manager, try TrustMessage.rename(ShownName.clean(name)).encoding())]
+  }
+
+  /// Leaves the account: this device forgets its keys. The manager is told if it is linked; otherwise the user should
+  /// revoke this device there.
+  /// - Parameter isAbandoning: the manager leaves although others stay. Throws INVALID_STATE without it.
+  /// - Returns: after the events, the name of a file that was set aside because it cannot be read; else nil.
+  public func leave(isAbandoning: Bool = false) throws(SegueError) -> (events: [AccountEvent], aside: String?) {
+    switch state {
+    case .none: throw SegueError(.notFound, "account: this device is in none")
+    case .unusable:
+      let aside = try storage.setAside()
+      forget()
+      return ([.membershipChanged], aside)
+    case .member(let membership):
+      let others = membership.roster.devices.count - 1
+      guard !membership.isManager || others <= 0 || isAbandoning else {
+        throw SegueError(
+          .invalidState,
+          """
+          account: this device is its manager, and \(others) others stay: make one of them the manager first, with the \
+          recovery file
+          """)
+      }
+      let isTold = !membership.isManager && !membership.isRevoked
+      let farewell = isTold ? try TrustMessage.leave.encoding() : nil
+      try storage.erase()
+      forget()
+      return ((farewell.map { [.send(to: membership.roster.manager, $0)] } ?? []) + [.membershipChanged], nil)
+    }
+  }
+
+  private func forget() {
+    state = .none
+    invites.burnAll()
+    inviters = []
+    guest = nil
+  }
+
+  // MARK: - The key of the account
+
+  /// The recovery file: the key of the account under a passphrase, as PEM (PKCS#8). It makes any device of the account
+  /// the manager. Throws NOT_ALLOWED at any device but the manager, INVALID_ARGUMENT for a short passphrase.
+  public func recoveryFile(passphrase: String) throws(SegueError) -> [UInt8] {
+    let membership = try membership()
+    let key = try membership.rootKey(to: "make a recovery file")
+    try check(passphrase)
+    return try cryptography.seal(key, passphrase: Array(passphrase.utf8))
+  }
+
+  /// Makes this device the manager of its account; the former one stops being it when it hears of that.
+  /// Throws NOT_ALLOWED for a wrong passphrase or the file of another account, MALFORMED.
+  public func recover(_ file: [UInt8], passphrase: String, at now: Instant) throws(SegueError) -> [AccountEvent] {
+    let membership = try membership()
+    guard !file.isEmpty, file.count <= Limits.recoveryFile else {
+      throw SegueError(.malformed, "recovery file: has \(file.count) bytes, so it is none")
+    }
+    guard passphrase.utf8.count <= Limits.passphrase else {
+      throw SegueError(.notAllowed, "recovery file: the passphrase is wrong")
+    }
+    let key = try cryptography.open(file, passphrase: Array(passphrase.utf8))
+    return try commit(try membership.managing(with: key, at: now.seconds, cryptography))
+  }
+
+  private func check(_ passphrase: String) throws(SegueError) {
+    try Text.check(passphrase, "passphrase", atMost: Limits.passphrase)
+    guard passphrase.unicodeScalars.count >= Limits.shortestPassphrase else {
+      throw SegueError(
+        .invalidArgument,
+        "passphrase: has fewer than \(Limits.shortestPassphrase) characters; whoever finds the file can try many")
+    }
+  }
+
+  // MARK: - Time
+
+  /// When `tick` has something to do, by uptime in milliseconds; at most a day from now, since clocks change.
+  public func deadline(at now: Instant) -> Int64 {
+    var deadline = now.uptime + 86_400_000
+    if let next = invites.deadline { deadline = min(deadline, next) }
+    for session in inviters { deadline = min(deadline, session.machine.deadline) }
+    if let guest { deadline = min(deadline, guest.machine.deadline) }
+    return deadline
+  }
+
+  /// Ends what took too long, and renews the manager's own certificate.
+  public func tick(at now: Instant) -> [AccountEvent] {
+    invites.expire(at: now)
+    var events = tickJoins(at: now)
+    guard case .member(let membership) = state, membership.isManager, membership.isRenewalDue(at: now.seconds) else {
+      return events
+    }
+    do throws(SegueError) {
+      var (record, certificate) = try membership.renewing(
+        publicKey: membership.certificate.publicKey, at: now.seconds, cryptography)
+      record.certificate = certificate
+      events += try commit(record)
+    } catch { events.append(.notice(error)) }
+    return events
+  }
+}

@@ -1,0 +1,205 @@
+import SegueModel
+
+/// The account of this device: what the agent's control socket calls, and what its links ask. No thread, no clock, no
+/// I/O of its own; it is used by one thread at a time.
+///
+/// Each change is stored before it counts, by one write. So after the end of the process at any moment there is either
+/// the state before the change or the one after it.
+public final class AccountService {
+  enum State {
+    case none
+    case member(Membership)
+    case unusable(SegueError)
+  }
+
+  let storage: any AccountStorage
+  let cryptography: any Cryptography
+  var state: State
+  var invites = InviteBook()
+  /// Connections of devices that join this account, and the one on which this device joins one.
+  var inviters: [InviterSession] = []
+  var guest: (number: UInt64, machine: JoinGuest)?
+  private var lastNumber: UInt64 = 0
+  /// When each device last asked for something that is stored.
+  var requests = RequestLimiter()
+
+  /// Reads what is stored. A file that cannot be used is no reason not to start: `status` says what to do.
+  public init(storage: any AccountStorage, cryptography: any Cryptography) {
+    self.storage = storage
+    self.cryptography = cryptography
+    state = Self.load(storage, cryptography)
+  }
+
+  private static func load(_ storage: any AccountStorage, _ cryptography: any Cryptography) -> State {
+    do throws(SegueError) {
+      guard let file = try storage.load() else { return .none }
+      return .member(try Membership(try AccountRecord(file, cryptography), cryptography))
+    } catch {
+      let remedy: StaticString =
+        error.status == .malformed
+        ? "; restore it from a backup, or leave the account (the file is kept) and join again" : ""
+      return .unusable(SegueError(error.status, "\(error.message)\(remedy)"))
+    }
+  }
+
+  // MARK: - What there is
+
+  public var status: AccountStatus {
+    switch state {
+    case .none: .none
+    case .unusable(let error): .unusable(error)
+    case .member(let membership):
+      if membership.isRevoked {
+        .unusable(ClockAdvice.problem(.revoked, of: membership.certificate, at: 0, isManager: false))
+      } else {
+        .member
+      }
+    }
+  }
+
+  /// Throws NOT_FOUND without an account, or why it cannot be used.
+  func membership() throws(SegueError) -> Membership {
+    switch state {
+    case .none:
+      throw SegueError(.notFound, "account: this device is in none; create one, or join one with an invite")
+    case .unusable(let error): throw error
+    case .member(let membership): return membership
+    }
+  }
+
+  public var accountName: String? { try? membership().accountName }
+  public var identity: DeviceIdentity? { try? membership().identity }
+  public var isManager: Bool { (try? membership().isManager) ?? false }
+
+  /// The devices, in the order in which they joined.
+  public func devices() throws(SegueError) -> [DeviceDescription] {
+    let membership = try membership()
+    return membership.roster.devices.map { device in
+      DeviceDescription(
+        id: device.id, name: device.name, platform: device.platform,
+        fingerprint: membership.roster.hasTwin(device) ? device.id.fingerprint : nil,
+        isThisDevice: device.id == membership.identity.device, isManager: device.id == membership.roster.manager,
+        isConfirmed: device.isConfirmed, joined: device.joined,
+        certificateEnds: device.certificates.map { $0.until }.max() ?? 0)
+    }
+  }
+
+  /// What is wrong with the certificate of this device by its clock, and what to do; nil if nothing is.
+  public func advice(at now: Instant) -> SegueError? {
+    do throws(SegueError) {
+      let membership = try membership()
+      let problem = try cryptography.problem(
+        of: membership.record.certificate, root: membership.record.root, revocations: membership.roster.revocations,
+        at: now.seconds)
+      return problem.map {
+        ClockAdvice.problem($0, of: membership.certificate, at: now.seconds, isManager: membership.isManager)
+      }
+    } catch { return error.status == .notFound ? nil : error }
+  }
+
+  // MARK: - For links
+
+  /// What links show and check. Throws NOT_FOUND without an account, NOT_ALLOWED if this device was revoked or its
+  /// certificate is not valid now, with what to do.
+  public func credentials(at now: Instant) throws(SegueError) -> DeviceCredentials {
+    let record = try membership().record
+    if let advice = advice(at: now) { throw advice }
+    return DeviceCredentials(
+      key: record.key, certificate: record.certificate, root: record.root,
+      revocations: record.roster.roster.revocations)
+  }
+
+  /// The keys of the epochs whose knocks and beacons are answered, the current one first. The own knocks and beacons
+  /// use that one alone.
+  public func epochKeys(at now: Instant) throws(SegueError) -> [EpochKeys] {
+    let membership = try membership()
+    guard !membership.isRevoked else { return [] }
+    return membership.roster.epochs.answered(at: now.seconds).map { $0.keys }
+  }
+
+  /// Whose certificate this is. Throws NOT_ALLOWED if it is not of this account, not valid now or revoked, with a
+  /// message that tells clocks that differ from the rest.
+  public func accepted(_ certificate: [UInt8], at now: Instant) throws(SegueError) -> DeviceIdentity {
+    let membership = try membership()
+    let fields = try cryptography.readCertificate(certificate)
+    let identity = try DeviceIdentity(of: fields)
+    guard identity.account == membership.identity.account else {
+      throw SegueError(.notAllowed, "a certificate is of another account")
+    }
+    let problem = try cryptography.problem(
+      of: certificate, root: membership.record.root, revocations: membership.roster.revocations, at: now.seconds)
+    guard let problem else { return identity }
+    let name = membership.roster[identity.device]?.name ?? "a device"
+    let here = ClockAdvice.text(now.seconds)
+    throw switch problem {
+    case .notYetValid:
+      SegueError(
+        .notAllowed,
+        """
+        the certificate of \(name) begins at \(ClockAdvice.text(fields.from)), and here it is \(here) (UTC): one of \
+        the two clocks is wrong
+        """)
+    case .expired:
+      SegueError(
+        .notAllowed,
+        """
+        the certificate of \(name) ended at \(ClockAdvice.text(fields.until)), and here it is \(here) (UTC): if the \
+        clocks are right, it has to join again
+        """)
+    case .revoked: SegueError(.notAllowed, "\(name) was removed from the account")
+    case .notTrusted: SegueError(.notAllowed, "a certificate is of another account, whatever it says")
+    }
+  }
+
+  // MARK: - Changes
+
+  /// Stores a record, and then uses it.
+  func keep(_ record: AccountRecord) throws(SegueError) {
+    let membership = try Membership(record, cryptography)
+    let file = try record.encoding()
+    guard file.count <= Limits.accountFile else {
+      throw SegueError(.limitExceeded, "account: its file would have \(file.count) bytes")
+    }
+    try storage.store(file)
+    state = .member(membership)
+  }
+
+  /// Stores a record with another roster, and says what follows from it.
+  /// - Parameter source: the device that the roster came from, and that need not be told; nil if it is new.
+  func commit(_ record: AccountRecord, from source: Identifier? = nil) throws(SegueError) -> [AccountEvent] {
+    let former = try membership()
+    try keep(record)
+    let membership = try membership()
+    guard !membership.isRevoked else { return [.membershipChanged] }
+    var events: [AccountEvent] = []
+    for device in former.roster.devices where membership.roster[device.id] == nil { events.append(.cut(device.id)) }
+    events.append(.credentialsChanged)
+    if former.roster.epochs.current.number != membership.roster.epochs.current.number { events.append(.epochChanged) }
+    events.append(.devicesChanged)
+    let roster = membership.record.roster
+    let message = TrustMessage.roster(encoding: roster.encoding, signature: roster.signature)
+    events.append(.sendToAll(except: source, try message.encoding()))
+    return events
+  }
+
+  /// A number for a connection that joins.
+  func nextNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// Throws INVALID_STATE unless this device is in no account.
+  func requireNoAccount(to what: StaticString) throws(SegueError) {
+    switch state {
+    case .none: return
+    case .member(let membership):
+      throw SegueError(
+        .invalidState,
+        "account: this device is in the account \"\(membership.accountName)\"; leave it first to \(what)")
+    case .unusable(let error):
+      throw SegueError(
+        .invalidState,
+        "account: there is one that cannot be used (\(error.message)); leave it first to \(what)")
+    }
+  }
+}

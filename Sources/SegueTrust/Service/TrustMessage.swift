@@ -1,0 +1,72 @@
+import SegueModel
+
+/// What devices of one account tell each other about it, over links on which both have shown their certificates
+/// (docs/trust.md). Each is an array that begins with its number, in deterministic CBOR.
+enum TrustMessage: Sendable {
+  /// The first one of both sides: the number of the roster, and the date by the own clock.
+  case numbers(roster: UInt64, date: Int64)
+  /// A roster, which the manager has signed; any device may carry it.
+  case roster(encoding: [UInt8], signature: [UInt8])
+  /// To the manager: asks for another certificate, for the key of the link's.
+  case renew
+  /// From the manager: the certificate.
+  case certificate([UInt8])
+  /// To the manager: another name.
+  case rename(String)
+  /// To the manager: this device leaves.
+  case leave
+  /// From the manager: why it does not do what was asked.
+  case refusal(status: Status, reason: String)
+
+  func encoding() throws(SegueError) -> [UInt8] {
+    try ValueWriter.array { writer throws(SegueError) in
+      switch self {
+      case .numbers(let roster, let date):
+        try writer.put(UInt64(1))
+        try writer.put(roster)
+        try writer.put(date: date)
+      case .roster(let encoding, let signature):
+        try writer.put(UInt64(2))
+        try writer.put(data: encoding)
+        try writer.put(data: signature)
+      case .renew: try writer.put(UInt64(3))
+      case .certificate(let certificate):
+        try writer.put(UInt64(4))
+        try writer.put(data: certificate)
+      case .rename(let name):
+        try writer.put(UInt64(5))
+        try writer.put(name)
+      case .leave: try writer.put(UInt64(6))
+      case .refusal(let status, let reason):
+        try writer.put(UInt64(7))
+        try writer.put(UInt64(status.rawValue))
+        try writer.put(reason)
+      }
+    }
+  }
+
+  /// Throws MALFORMED, UNSUPPORTED_VERSION for a message of a later version, which can be skipped.
+  init(_ encoding: [UInt8]) throws(SegueError) {
+    var fields = try Fields(encoding, "account message", atMost: Limits.joinBytes)
+    switch try fields.unsigned("number") {
+    case 1:
+      self = .numbers(
+        roster: try fields.unsigned("roster", atMost: Limits.rosterNumber), date: try fields.date("date"))
+    case 2:
+      self = .roster(
+        encoding: try fields.data("roster", atMost: Limits.rosterBytes),
+        signature: try fields.data("signature", count: 64))
+    case 3: self = .renew
+    case 4: self = .certificate(try fields.data("certificate", atMost: Limits.certificateBytes))
+    case 5: self = .rename(try fields.name("name"))
+    case 6: self = .leave
+    case 7:
+      let number = try fields.unsigned("status", atMost: UInt64(Int32.max))
+      let reason = try fields.text("reason", atMost: Limits.title)
+      let status = Status(rawValue: Int32(number)) ?? .declined
+      self = .refusal(status: status == .ok ? .declined : status, reason: reason)
+    case let number:
+      throw SegueError(.unsupportedVersion, "account message: number \(number) is unknown")
+    }
+  }
+}
