@@ -103,7 +103,7 @@ final class MemoryStorage: AccountStorage {
 final class Device {
   let name: String
   let cryptography: any Cryptography
-  unowned let world: World
+  let world: World
   var storage: MemoryStorage
   var service: AccountService
   var events: [AccountEvent] = []
@@ -171,6 +171,7 @@ final class Device {
       let events = to.service.receive(message, from: shown, at: world.now)
       to.events += events
       for event in events {
+        guard !to.storage.isDead else { break }
         switch event {
         case .send(let target, let message) where target == (try? from.id): queue.append((to, message))
         case .sendToAll(let except, let message) where except != (try? from.id): queue.append((to, message))
@@ -263,6 +264,8 @@ final class JoinConnection {
   private func handle(_ events: [AccountEvent], ofGuest: Bool) {
     (ofGuest ? guest : inviter).events += events
     for event in events {
+      // A process that has died sends nothing, not even that it failed.
+      guard !(ofGuest ? guest : inviter).storage.isDead else { break }
       switch event {
       case .joinSend(_, let bytes): queue.append((!ofGuest, bytes))
       case .joinShows(_, let question): shown = question

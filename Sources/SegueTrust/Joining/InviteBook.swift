@@ -4,6 +4,8 @@ import SegueModel
 struct InviteBook {
   private struct Entry {
     let invite: Invite
+    /// What a TLS client names; derived once, since anybody may ask.
+    let keyIdentity: [UInt8]
     let isAutomatic: Bool
     /// Uptime, in milliseconds.
     let until: Int64
@@ -18,7 +20,10 @@ struct InviteBook {
     guard entries.count < Limits.invites else {
       throw SegueError(.limitExceeded, "invite: \(Limits.invites) invites are open; wait ten minutes, or cancel them")
     }
-    entries.append(Entry(invite: invite, isAutomatic: isAutomatic, until: now.uptime + Limits.inviteLife))
+    entries.append(
+      Entry(
+        invite: invite, keyIdentity: invite.keyIdentity, isAutomatic: isAutomatic,
+        until: now.uptime + Limits.inviteLife))
   }
 
   /// Whether a connection from there may try now. Wrong tries only wait: if they used the invite up, anybody in the
@@ -28,7 +33,7 @@ struct InviteBook {
   /// The invite with this identity of its key; nil if there is none.
   mutating func invite(for keyIdentity: [UInt8], at now: Instant) -> Invite? {
     expire(at: now)
-    return entries.first { isSameSecret($0.invite.keyIdentity, keyIdentity) }?.invite
+    return entries.first { isSameSecret($0.keyIdentity, keyIdentity) }?.invite
   }
 
   /// Voids an invite.

@@ -211,7 +211,9 @@ extension AccountService {
       events = [.membershipChanged, .credentialsChanged, .epochChanged, .devicesChanged]
       return events + handle(try machine.stored(cryptography), number, at: now)
     } catch {
-      // Joined all the same if it is stored: the other device learns that from the first link.
+      // The other device is told that this one did not join: what may be on the disk all the same must not say
+      // otherwise. If it was stored, only the signature failed, and the first link confirms it.
+      if events.isEmpty { try? storage.erase() }
       return events + handle(machine.end(error), number, at: now)
     }
   }

@@ -1,0 +1,261 @@
+import SegueModel
+import Testing
+
+@testable import SegueTrust
+
+/// Renaming, leaving, recovery, and what linked devices tell each other.
+@Suite struct ChangeTests {
+  private let passphrase = "correct horse battery"
+
+  @Test func `a device renames itself through the manager, and the manager renames any`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone", "desk")
+    let (manager, phone) = (devices[0], devices[1])
+    let events = try phone.service.rename(nil, "Ada's\u{202e} phone", at: world.now)
+    guard case .send(let to, let message) = try #require(events.first) else { return }
+    #expect(try to == manager.id)
+    phone.send(message, to: manager)
+    #expect(try manager.names() == ["laptop", "Ada's phone", "desk"])
+    #expect(try phone.names() == ["laptop", "Ada's phone", "desk"])
+    _ = try manager.service.rename(try devices[2].id, "server", at: world.now)
+    manager.link(devices[2])
+    #expect(try devices[2].names() == ["laptop", "Ada's phone", "server"])
+    #expect(thrown { try phone.service.rename(try devices[2].id, "x", at: world.now) }?.status == .notAllowed)
+    #expect(thrown { try phone.service.rename(nil, "", at: world.now) }?.status == .invalidArgument)
+    #expect(
+      thrown { try manager.service.rename(Identifier(high: 9, low: 9), "x", at: world.now) }?.status == .notFound)
+  }
+
+  @Test func `a roster reaches devices through any other one, and only a newer one counts`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone", "desk")
+    let (manager, phone, desk) = (devices[0], devices[1], devices[2])
+    let old = try manager.member.record.roster
+    _ = try manager.service.rename(nil, "big laptop", at: world.now)
+    manager.link(phone)
+    phone.link(desk)
+    #expect(try desk.names()[0] == "big laptop")
+    let known = try desk.number
+    for roster in [old, try desk.member.record.roster] {
+      phone.send(try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding(), to: desk)
+      #expect(try desk.number == known)
+    }
+    // A link between two that know the same is quiet.
+    #expect(phone.link(desk) == 2)
+  }
+
+  @Test(arguments: Primitives.allCases)
+  func `a roster that the account has not signed, or of another account, is refused (A15)`(
+    _ primitives: Primitives
+  ) throws {
+    let world = World(primitives)
+    let devices = try world.account("laptop", "phone", "desk")
+    let phone = devices[1]
+    let other = try world.account("laptop", "x")[0]
+    _ = try other.service.rename(nil, "evil", at: Instant(uptime: 0, date: world.now.date + 9_999))
+    let foreign = try other.member.record.roster
+    let own = try devices[2].member
+    // Signed with the key of a device, which is not that of the account.
+    var forged = own.roster
+    forged.number += 1
+    let encoding = try forged.encoding()
+    let signature = try devices[2].cryptography.sign(Roster.signed(encoding), with: own.record.key)
+    let number = try phone.number
+    for (encoding, signature) in [
+      (foreign.encoding, foreign.signature), (encoding, signature), (encoding, own.record.roster.signature),
+      (own.record.roster.encoding, [UInt8](repeating: 0, count: 64)),
+    ] {
+      devices[2].send(try TrustMessage.roster(encoding: encoding, signature: signature).encoding(), to: phone)
+      #expect(try phone.number == number)
+      #expect(phone.notices().last?.contains("not signed with the key of this account") == true)
+    }
+  }
+
+  @Test func `nothing that a revoked device says counts, nor its certificate (A15)`() throws {
+    let world = World(.openSSL)
+    let devices = try world.account("laptop", "phone", "desk")
+    let (manager, phone, desk) = (devices[0], devices[1], devices[2])
+    let certificate = try phone.certificate
+    let message = try TrustMessage.rename("still here").encoding()
+    // Positive control.
+    #expect(manager.service.receive(message, from: certificate, at: world.now).contains { $0.label == "devicesChanged" })
+    world.wait(seconds: 10)
+    _ = try manager.service.revoke(try phone.id, at: world.now)
+    manager.link(desk)
+    for (device, message) in [
+      (manager, message), (manager, try TrustMessage.renew.encoding()),
+      (desk, try TrustMessage.numbers(roster: 1, date: world.now.seconds).encoding()),
+      (desk, try { () throws -> [UInt8] in
+        let roster = try phone.member.record.roster
+        return try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding()
+      }()),
+    ] {
+      let events = device.service.receive(message, from: certificate, at: world.now)
+      #expect(events.map { $0.label } == ["cut", "notice"])
+    }
+    // It never gets the new epoch from them: nothing is sent.
+    #expect(try phone.service.epochKeys(at: world.now)[0].epoch != manager.service.epochKeys(at: world.now)[0].epoch)
+    // It may hear of it all the same (from the roster that another one passes on), and says what to do then.
+    let roster = try manager.member.record.roster
+    manager.send(try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding(), to: phone)
+    guard case .unusable(let error) = phone.service.status else {
+      Issue.record("still a member")
+      return
+    }
+    #expect(error.message.contains("removed from the account"))
+    #expect(thrown { try phone.service.credentials(at: world.now) }?.status == .notAllowed)
+    #expect(try phone.service.epochKeys(at: world.now).isEmpty)
+    _ = try phone.service.leave()
+    try phone.service.checkMayJoin()
+  }
+
+  @Test func `a device that leaves forgets its keys, and the manager revokes it`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone", "desk")
+    let (manager, phone) = (devices[0], devices[1])
+    let certificate = try phone.certificate
+    let (events, aside) = try phone.service.leave()
+    #expect(aside == nil && phone.storage.file == nil && phone.service.identity == nil)
+    guard case .send(_, let message) = try #require(events.first) else { return }
+    _ = manager.service.receive(message, from: certificate, at: world.now)
+    #expect(try manager.names() == ["laptop", "desk"])
+    #expect(thrown { try manager.service.accepted(certificate, at: world.now) } != nil)
+    let error = thrown { try manager.service.leave() }
+    #expect(error?.status == .invalidState && error?.message.contains("recovery file") == true)
+    _ = try manager.service.leave(isAbandoning: true)
+    #expect(thrown { try manager.service.leave() }?.status == .notFound)
+  }
+
+  @Test(arguments: Primitives.allCases)
+  func `the recovery file makes another device the manager, and the former one stops`(
+    _ primitives: Primitives
+  ) throws {
+    let world = World(primitives)
+    let devices = try world.account("laptop", "phone", "desk")
+    let (manager, phone, desk) = (devices[0], devices[1], devices[2])
+    #expect(thrown { try manager.service.recoveryFile(passphrase: "too short") }?.message.contains("12") == true)
+    #expect(thrown { try phone.service.recoveryFile(passphrase: self.passphrase) }?.status == .notAllowed)
+    let file = try manager.service.recoveryFile(passphrase: passphrase)
+    #expect(thrown { try phone.service.recover(file, passphrase: "wrong horse battery", at: world.now) } != nil)
+    #expect(!phone.service.isManager)
+    _ = try phone.service.recover(file, passphrase: passphrase, at: world.now)
+    #expect(phone.service.isManager)
+    phone.link(manager)
+    #expect(try !manager.service.isManager && manager.member.record.rootKey == nil)
+    #expect(thrown { try manager.service.revoke(try desk.id, at: world.now) }?.message.contains("phone") == true)
+    _ = try phone.service.revoke(try manager.id, at: world.now)
+    phone.link(desk)
+    #expect(try desk.names() == ["phone", "desk"])
+    #expect(try desk.service.devices().filter { $0.isManager }.map { $0.name } == ["phone"])
+    // Of another account, or damaged, or none.
+    let other = try world.account("other")[0]
+    #expect(thrown { try other.service.recover(file, passphrase: self.passphrase, at: world.now) }?.status == .notAllowed)
+    for damaged in [[], Array("junk".utf8), Array(file.dropLast(40)), [UInt8](repeating: 65, count: 10_000)] {
+      #expect(thrown { try desk.service.recover(damaged, passphrase: self.passphrase, at: world.now) } != nil)
+    }
+    #expect(!desk.service.isManager)
+  }
+
+  @Test func `no revocation is lost when a device becomes the manager that has slept through it`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone", "desk", "lost")
+    let (manager, phone, desk, lost) = (devices[0], devices[1], devices[2], devices[3])
+    let file = try manager.service.recoveryFile(passphrase: passphrase)
+    let certificate = try lost.certificate
+    world.wait(days: 1)
+    _ = try manager.service.revoke(try lost.id, at: world.now)
+    let tablet = try world.device("tablet")
+    try tablet.join(manager)
+    manager.link(desk)
+    #expect(thrown { try desk.service.accepted(certificate, at: world.now) } != nil)
+    // The phone knows neither, and takes over; its numbers are higher.
+    world.wait(days: 1)
+    _ = try phone.service.recover(file, passphrase: passphrase, at: world.now)
+    #expect(try phone.number > desk.number)
+    _ = try phone.service.accepted(certificate, at: world.now)
+    phone.link(desk)
+    for device in [phone, desk] {
+      #expect(thrown { try device.service.accepted(certificate, at: world.now) }?.message.contains("removed") == true)
+      #expect(try device.names() == ["laptop", "phone", "desk", "tablet"])
+    }
+    #expect(try phone.number == desk.number)
+    // The former manager hears of it, gives up the key, and agrees.
+    phone.link(manager)
+    #expect(!manager.service.isManager && phone.service.isManager)
+    #expect(try manager.number == phone.number)
+    #expect(try Set([phone, desk, manager].map { try $0.service.epochKeys(at: world.now)[0].epoch }).count == 1)
+  }
+
+  @Test func `a manager that was restored from a backup takes up what it had signed since`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone", "lost")
+    let (manager, phone) = (devices[0], devices[1])
+    let backup = manager.storage.file
+    let certificate = try devices[2].certificate
+    world.wait(days: 1)
+    _ = try manager.service.revoke(try devices[2].id, at: world.now)
+    manager.link(phone)
+    manager.storage.file = backup
+    manager.restart()
+    #expect(try manager.names() == ["laptop", "phone", "lost"])
+    phone.link(manager)
+    #expect(try manager.names() == ["laptop", "phone"])
+    #expect(thrown { try manager.service.accepted(certificate, at: world.now) } != nil)
+    #expect(try manager.number == phone.number)
+  }
+
+  @Test func `an account has 64 devices, and says so`() throws {
+    let world = World(.openSSL)
+    let manager = try world.account("laptop")[0]
+    var member = try manager.member
+    for number in 1..<Limits.devices {
+      let key = try manager.cryptography.publicKey(of: try manager.cryptography.makeKey())
+      let (record, _) = try member.admitting(
+        publicKey: key, name: "device \(number)", platform: "linux", at: world.now.seconds, manager.cryptography)
+      member = try Membership(record, manager.cryptography)
+    }
+    try manager.service.keep(member.record)
+    let error = thrown { try world.device("one more").join(manager) }
+    #expect(error?.message.contains("64 devices") == true)
+    #expect(try manager.member.record.roster.encoding.count < Limits.rosterBytes)
+    #expect(try manager.member.record.encoding().count < Limits.accountFile)
+  }
+
+  @Test func `clocks that differ are reported over links, certificates by date with what to do`() throws {
+    let world = World(.openSSL)
+    let devices = try world.account("laptop", "phone")
+    let (manager, phone) = (devices[0], devices[1])
+    let behind = Instant(uptime: 0, date: world.now.date - 366 * 86_400)
+    _ = manager.service.receive(try phone.service.greeting(at: behind), from: try phone.certificate, at: world.now)
+    manager.events += manager.service.receive(
+      try phone.service.greeting(at: behind), from: try phone.certificate, at: world.now)
+    #expect(manager.notices().last?.contains("clocks differ by 366 days") == true)
+    #expect(phone.service.advice(at: world.now) == nil)
+    let early = try #require(phone.service.advice(at: behind))
+    #expect(early.message.contains("the clock is wrong; set it") && early.message.contains("2025-11-22"))
+    #expect(thrown { try phone.service.credentials(at: behind) } == early)
+    let ahead = Instant(uptime: 0, date: world.now.date + 366 * 86_400)
+    let late = try #require(phone.service.advice(at: ahead))
+    #expect(late.message.contains("ended at 2027-11-23") && late.message.contains("join again with an invite"))
+    #expect(
+      thrown { try manager.service.accepted(try phone.certificate, at: ahead) }?.message.contains("has to join again")
+        == true)
+    #expect(
+      thrown { try manager.service.accepted(try phone.certificate, at: behind) }?.message.contains("clocks is wrong")
+        == true)
+    // The manager renews its own one, however long it slept.
+    _ = manager.service.tick(at: ahead)
+    #expect(manager.service.advice(at: ahead) == nil)
+    // And again when the clock is set right.
+    _ = manager.service.tick(at: world.now)
+    #expect(manager.service.advice(at: world.now) == nil)
+  }
+
+  @Test func `dates are written as people read them`() {
+    #expect(ClockAdvice.text(0) == "1970-01-01 00:00")
+    #expect(ClockAdvice.text(951_782_400) == "2000-02-29 00:00")
+    #expect(ClockAdvice.text(1_795_392_000 + 15_300) == "2026-11-23 04:15")
+    #expect(ClockAdvice.text(.max) == "9999-12-31 23:59")
+    #expect(Instant(uptime: 0, date: .nan).seconds == 0 && Instant(uptime: 0, date: .infinity).seconds > 0)
+  }
+}
