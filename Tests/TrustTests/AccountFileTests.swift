@@ -57,7 +57,7 @@ import Testing
     #expect(folder.names() == ["lock", "machine"])
   }
 
-  @Test func `another mode, owner, kind or name of the file is refused`() throws {
+  @Test func `another mode, owner, kind or name of the file is refused (R10.8)`() throws {
     try create()
     let state = try folder.open()
     for mode: mode_t in [0o644, 0o640, 0o604, 0o660, 0o4600] {
@@ -94,7 +94,7 @@ import Testing
     #expect(folder.names() == ["account", "lock", "machine"])
   }
 
-  @Test func `a copy on another machine is not used before the user rejoins, and is kept then`() throws {
+  @Test func `a copy on another machine is not used before the user rejoins, and is kept then (R10.8)`() throws {
     try create()
     let elsewhere = String(repeating: "f", count: 32)
     do {

@@ -6,7 +6,7 @@ import Testing
 /// Accounts, devices, certificates, epochs and revocations: the rules, with OpenSSL and with the stand-in.
 @Suite struct AccountTests {
   @Test(arguments: Primitives.allCases)
-  func `ids follow from keys, and a certificate names the device that has its key`(_ primitives: Primitives) throws {
+  func `ids follow from keys, and a certificate names the device that has its key (R10.4)`(_ primitives: Primitives) throws {
     let world = World(primitives)
     let laptop = try world.account("laptop")[0]
     let member = try laptop.member
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: Primitives.allCases)
-  func `numbers are max(last + 1, Unix time) and never go down`(_ primitives: Primitives) throws {
+  func `numbers are max(last + 1, Unix time) and never go down (R10.6)`(_ primitives: Primitives) throws {
     let world = World(primitives)
     let devices = try world.account("laptop", "phone", "desk")
     let manager = devices[0]
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: Primitives.allCases)
-  func `revoking cuts the device, begins an epoch and refuses its certificates everywhere (A15)`(
+  func `revoking cuts the device, begins an epoch and refuses its certificates everywhere (R10.6, A15)`(
     _ primitives: Primitives
   ) throws {
     let world = World(primitives)
@@ -93,7 +93,7 @@ import Testing
     #expect(thrown { try desk.service.revoke(try manager.id, at: world.now) }?.message.contains("laptop") == true)
   }
 
-  @Test func `all certificates of a device are revoked, renewed ones and the first`() throws {
+  @Test func `all certificates of a device are revoked, renewed ones and the first (R10.6)`() throws {
     let world = World(.openSSL)
     let devices = try world.account("laptop", "phone")
     let first = try devices[1].certificate
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: Primitives.allCases)
-  func `a certificate is renewed by the manager when half of its time is left`(_ primitives: Primitives) throws {
+  func `a certificate is renewed by the manager when half of its time is left (R10.7)`(_ primitives: Primitives) throws {
     let world = World(primitives)
     let devices = try world.account("laptop", "phone")
     let (manager, phone) = (devices[0], devices[1])
@@ -131,7 +131,7 @@ import Testing
     #expect(manager.service.tick(at: world.now).isEmpty)
   }
 
-  @Test func `a renewal whose answer was lost can be asked for again, not at once, and not without end`() throws {
+  @Test func `a renewal whose answer was lost can be asked for again, not at once, and not without end (R10.7)`() throws {
     let world = World()
     let devices = try world.account("laptop", "phone")
     let (manager, phone) = (devices[0], devices[1])
@@ -197,7 +197,7 @@ import Testing
     #expect(try devices[2].service.epochKeys(at: world.now).map { $0.knock } == [keys[1].knock])
   }
 
-  @Test func `a device that slept through revocations is let in, and learns the new epoch`() throws {
+  @Test func `a device that slept through revocations is let in, and learns the new epoch (R10.6)`() throws {
     let world = World()
     let devices = try world.account("laptop", "phone", "desk", "old")
     world.wait(days: 100)

@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `nothing that a revoked device says counts, nor its certificate (A15)`() throws {
+  @Test func `nothing that a revoked device says counts, nor its certificate (R10.6, A15)`() throws {
     let world = World(.openSSL)
     let devices = try world.account("laptop", "phone", "desk")
     let (manager, phone, desk) = (devices[0], devices[1], devices[2])
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: Primitives.allCases)
-  func `the recovery file makes another device the manager, and the former one stops`(
+  func `the recovery file makes another device the manager, and the former one stops (R10.6)`(
     _ primitives: Primitives
   ) throws {
     let world = World(primitives)
@@ -156,7 +156,7 @@ import Testing
     #expect(!desk.service.isManager)
   }
 
-  @Test func `no revocation is lost when a device becomes the manager that has slept through it`() throws {
+  @Test func `no revocation is lost when a device becomes the manager that has slept through it (R10.6)`() throws {
     let world = World()
     let devices = try world.account("laptop", "phone", "desk", "lost")
     let (manager, phone, desk, lost) = (devices[0], devices[1], devices[2], devices[3])
@@ -221,7 +221,7 @@ import Testing
     #expect(try manager.member.record.encoding().count < Limits.accountFile)
   }
 
-  @Test func `clocks that differ are reported over links, certificates by date with what to do`() throws {
+  @Test func `clocks that differ are reported over links, certificates by date with what to do (R10.7)`() throws {
     let world = World(.openSSL)
     let devices = try world.account("laptop", "phone")
     let (manager, phone) = (devices[0], devices[1])

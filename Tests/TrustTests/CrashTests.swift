@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: Failure.all)
-  func joining(_ failure: Failure) throws {
+  func `joining (R10.8)`(_ failure: Failure) throws {
     let world = World()
     let manager = try world.account("laptop")[0]
     let phone = try world.device("phone")
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: Failure.all)
-  func renewing(_ failure: Failure) throws {
+  func `renewing (R10.8)`(_ failure: Failure) throws {
     let world = World()
     let devices = try world.account("laptop", "phone")
     world.wait(days: 200)
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: Failure.all)
-  func revoking(_ failure: Failure) throws {
+  func `revoking (R10.8)`(_ failure: Failure) throws {
     let world = World()
     let devices = try world.account("laptop", "phone", "lost")
     let (manager, phone, lost) = (devices[0], devices[1], try devices[2].id)
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: Failure.all)
-  func `becoming the manager`(_ failure: Failure) throws {
+  func `becoming the manager (R10.8)`(_ failure: Failure) throws {
     let world = World()
     let devices = try world.account("laptop", "phone")
     let file = try devices[0].service.recoveryFile(passphrase: "correct horse battery")
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: [MemoryStorage.Fault.full, .diesBefore, .diesAfter])
-  func `creating and leaving`(_ fault: MemoryStorage.Fault) throws {
+  func `creating and leaving (R10.8)`(_ fault: MemoryStorage.Fault) throws {
     let world = World()
     let device = try world.device("laptop")
     (device.storage.faultIn, device.storage.fault) = (0, fault)

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: Primitives.allCases)
-  func `a damaged file is not used, is kept, and says what to do`(_ primitives: Primitives) throws {
+  func `a damaged file is not used, is kept, and says what to do (R10.8)`(_ primitives: Primitives) throws {
     let world = World(primitives)
     let manager = try world.account("laptop", "phone")[0]
     let file = try #require(manager.storage.file)
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: Primitives.allCases)
-  func `a file whose digest is right is checked all the same, part by part`(_ primitives: Primitives) throws {
+  func `a file whose digest is right is checked all the same, part by part (R10.8)`(_ primitives: Primitives) throws {
     let world = World(primitives)
     let devices = try world.account("laptop", "phone")
     let (own, other) = (try devices[0].member.record, try devices[1].member.record)

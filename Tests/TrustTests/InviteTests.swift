@@ -85,7 +85,7 @@ import Testing
     ("a\u{300}\u{301}\u{302}\u{303}b", "a\u{300}\u{301}b"), ("\u{301}x", "x"), ("a  \u{a0} b", "a b"),
     ("tag\u{e0041}\u{e0042}", "tag"), ("日本語のノート", "日本語のノート"), ("line\u{2028}break", "line break"),
   ])
-  func `names that are made to deceive are shown as what they are`(_ name: String, _ shown: String) {
+  func `names that are made to deceive are shown as what they are (R10.4)`(_ name: String, _ shown: String) {
     #expect(Array(ShownName.clean(name).utf8) == Array(shown.utf8))
     #expect(Array(ShownName.clean(shown).utf8) == Array(shown.utf8))
   }
@@ -95,7 +95,7 @@ import Testing
     #expect(ShownName.clean(String(repeating: "a ", count: 500)).unicodeScalars.count <= 64)
   }
 
-  @Test func `devices whose names look the same show fingerprints, and others none`() throws {
+  @Test func `devices whose names look the same show fingerprints, and others none (R10.4)`() throws {
     let world = World()
     let manager = try world.account("laptop", "Phone", "desk", "phone ", "LAP-TOP")[0]
     let devices = try manager.service.devices()

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: Primitives.allCases)
-  func `two devices compare eight digits, and are one account then`(_ primitives: Primitives) throws {
+  func `two devices compare eight digits, and are one account then (R10.5)`(_ primitives: Primitives) throws {
     let world = World(primitives)
     let manager = try world.account("laptop")[0]
     let phone = try world.device("phone")
@@ -95,7 +95,7 @@ import Testing
     #expect(seen.count == 200 && firsts.count == 10)
   }
 
-  @Test func `an invite is used once, even if its device did not get in (A16)`() throws {
+  @Test func `an invite is used once, even if its device did not get in (R10.5, A16)`() throws {
     let world = World()
     let manager = try world.account("laptop")[0]
     for how in ["declined", "closed", "garbage", "late"] {
@@ -195,7 +195,7 @@ import Testing
     #expect(all == Limits.joinTriesOfAll)
   }
 
-  @Test func `a device in an account joins no other before it has left`() throws {
+  @Test func `a device in an account joins no other before it has left (R10.5)`() throws {
     let world = World()
     let manager = try world.account("laptop")[0]
     let phone = try World().account("phone")[0]
@@ -250,6 +250,22 @@ import Testing
     #expect(try other.member.record.roster.revoked.count == 1)
   }
 
+  @Test(arguments: [true, false])
+  func `fingerprint and key of an invite are compared, each by itself (A11)`(_ isFingerprint: Bool) throws {
+    let world = World()
+    let manager = try world.account("laptop")[0]
+    let made = try invite(manager)
+    let changed = try Invite(
+      account: isFingerprint ? made.account : Identifier(high: 6, low: 6),
+      fingerprint: isFingerprint ? [UInt8](repeating: 6, count: 32) : made.fingerprint, accountName: "Home",
+      token: made.token, addresses: ["192.0.2.6"], port: 1)
+    let phone = try world.device("phone")
+    let connection = try JoinConnection(manager, phone, changed)
+    connection.run()
+    #expect(connection.guestEnd?.message.contains("not that of the invite") == true)
+    #expect(phone.storage.changes == 0 && phone.service.identity == nil)
+  }
+
   @Test func `an invite that names another account than it has is refused (A16)`() throws {
     let world = World()
     let manager = try world.account("laptop")[0]
@@ -263,7 +279,7 @@ import Testing
     #expect(connection.guestEnd?.message.contains("another account than the invite") == true)
   }
 
-  @Test func `clocks that differ by a year end it with a message that says so`() throws {
+  @Test func `clocks that differ by a year end it with a message that says so (R10.7)`() throws {
     for days in [-366.0, 366] {
       let world = World()
       let manager = try world.account("laptop")[0]

@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = ROOT / "Tests" / "mutants" / "written.toml"
 EQUIVALENT = ROOT / "Tests" / "mutants" / "equivalent.toml"
+# Each after those that it imports.
 MODULES = (
     "SegueModel",
     "SegueWire",
@@ -20,13 +21,14 @@ MODULES = (
     "SegueDriver",
     "SegueRouting",
     "SegueManifests",
+    "SegueTrust",
     "SegueStore",
     "SegueCrypto",
-    "SegueTrust",
+    "SegueCertificates",
     "SegueDevices",
     "SegueTLS",
 )
-DRAWN = MODULES[:5]  # from which a script draws; those of the store and of devices are written
+DRAWN = MODULES[:5]  # from which a script draws; those of the others are written
 
 
 @dataclass

@@ -27,7 +27,7 @@ struct Fields {
     self.what = what
   }
 
-  private mutating func next(_ name: StaticString, _ expected: StaticString) throws(SegueError) -> Value {
+  private mutating func next(_ name: StaticString) throws(SegueError) -> Value {
     guard taken < elements.count else { throw SegueError(.malformed, "\(what): \(name) is missing") }
     taken += 1
     return elements[taken - 1]
@@ -40,7 +40,7 @@ struct Fields {
   mutating func unsigned(
     _ name: StaticString, atMost limit: UInt64 = UInt64(Int64.max)
   ) throws(SegueError) -> UInt64 {
-    guard let number = try next(name, "a number").uint64, number <= limit else {
+    guard let number = try next(name).uint64, number <= limit else {
       throw wrong(name, "an unsigned number within its bound")
     }
     return number
@@ -52,12 +52,12 @@ struct Fields {
   }
 
   mutating func bool(_ name: StaticString) throws(SegueError) -> Bool {
-    guard let bool = try next(name, "a bool").bool else { throw wrong(name, "a bool") }
+    guard let bool = try next(name).bool else { throw wrong(name, "a bool") }
     return bool
   }
 
   mutating func id(_ name: StaticString) throws(SegueError) -> Identifier {
-    guard let id = try next(name, "an identifier").uuid else { throw wrong(name, "an identifier of 16 bytes") }
+    guard let id = try next(name).uuid else { throw wrong(name, "an identifier of 16 bytes") }
     return id
   }
 
@@ -68,7 +68,7 @@ struct Fields {
   }
 
   mutating func data(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [UInt8] {
-    guard let data = try next(name, "data").data, data.count <= limit else {
+    guard let data = try next(name).data, data.count <= limit else {
       throw wrong(name, "data within its bound")
     }
     return data
@@ -86,14 +86,14 @@ struct Fields {
   }
 
   mutating func text(_ name: StaticString, atMost limit: Int) throws(SegueError) -> String {
-    guard let text = try next(name, "text").string, text.utf8.count <= limit else {
+    guard let text = try next(name).string, text.utf8.count <= limit else {
       throw wrong(name, "text within its bound")
     }
     return text
   }
 
   mutating func list(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [Value] {
-    guard let list = try next(name, "an array").elements, list.count <= limit else {
+    guard let list = try next(name).elements, list.count <= limit else {
       throw wrong(name, "an array within its bound")
     }
     return list
