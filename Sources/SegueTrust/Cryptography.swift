@@ -73,7 +73,7 @@ public struct CertificateFields: Sendable {
 public struct RevocationFields: Sendable {
   /// Rises with each list.
   public let number: UInt64
-  /// When the list was made.
+  /// From when on the list counts. The number says which one is the last.
   public let date: Int64
   /// Serial numbers.
   public let revoked: [[UInt8]]

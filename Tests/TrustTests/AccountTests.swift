@@ -6,7 +6,9 @@ import Testing
 /// Accounts, devices, certificates, epochs and revocations: the rules, with OpenSSL and with the stand-in.
 @Suite struct AccountTests {
   @Test(arguments: Primitives.allCases)
-  func `ids follow from keys, and a certificate names the device that has its key (R10.4)`(_ primitives: Primitives) throws {
+  func `ids follow from keys, and a certificate names the device that has its key (R10.4)`(_ primitives: Primitives)
+    throws
+  {
     let world = World(primitives)
     let laptop = try world.account("laptop")[0]
     let member = try laptop.member
@@ -32,9 +34,10 @@ import Testing
     let lying = try devices[0].cryptography.makeCertificate(
       CertificateFields(
         name: "x", uri: manager.identity.uri, publicKey: phone.certificate.publicKey,
-        serial: [0x40] + [UInt8](repeating: 1, count: 15), from: world.now.seconds - 10, until: world.now.seconds + 999),
+        serial: [UInt8](repeating: 0x41, count: 16), from: world.now.seconds - 10, until: world.now.seconds + 999),
       root: manager.record.root, rootKey: try #require(manager.record.rootKey))
-    #expect(thrown { try devices[0].service.accepted(lying, at: world.now) }?.message.contains("another device") == true)
+    #expect(
+      thrown { try devices[0].service.accepted(lying, at: world.now) }?.message.contains("another device") == true)
     #expect(try devices[0].service.accepted(try devices[1].certificate, at: world.now) == phone.identity)
   }
 
@@ -104,12 +107,14 @@ import Testing
     _ = try devices[0].service.accepted(first, at: world.now)
     _ = try devices[0].service.revoke(try devices[1].id, at: world.now)
     for certificate in [first, second] {
-      #expect(thrown { try devices[0].service.accepted(certificate, at: world.now) }?.message.contains("removed") == true)
+      #expect(
+        thrown { try devices[0].service.accepted(certificate, at: world.now) }?.message.contains("removed") == true)
     }
   }
 
   @Test(arguments: Primitives.allCases)
-  func `a certificate is renewed by the manager when half of its time is left (R10.7)`(_ primitives: Primitives) throws {
+  func `a certificate is renewed by the manager when half of its time is left (R10.7)`(_ primitives: Primitives) throws
+  {
     let world = World(primitives)
     let devices = try world.account("laptop", "phone")
     let (manager, phone) = (devices[0], devices[1])
@@ -131,7 +136,8 @@ import Testing
     #expect(manager.service.tick(at: world.now).isEmpty)
   }
 
-  @Test func `a renewal whose answer was lost can be asked for again, not at once, and not without end (R10.7)`() throws {
+  @Test func `a renewal whose answer was lost can be asked for again, not at once, and not without end (R10.7)`() throws
+  {
     let world = World()
     let devices = try world.account("laptop", "phone")
     let (manager, phone) = (devices[0], devices[1])
@@ -153,6 +159,47 @@ import Testing
     world.wait(days: 1.1)
     #expect(ask()?.contains("8 certificates") == true)
     #expect(try manager.member.roster[phone.id]?.certificates.count == Limits.certificatesPerDevice)
+  }
+
+  @Test func `a certificate that was renewed under a wrong clock is made again (R10.7)`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone")
+    let (manager, phone) = (devices[0], devices[1])
+    world.wait(days: 200)
+    let ahead = Instant(uptime: world.now.uptime, date: world.now.date + 100 * 86_400)
+    let renew = try TrustMessage.renew.encoding()
+    let events = manager.service.receive(renew, from: try phone.certificate, at: ahead)
+    let first = try phone.certificate
+    for case .send(_, let message) in events {
+      _ = phone.service.receive(message, from: try manager.certificate, at: world.now)
+    }
+    #expect(try phone.certificate == first)
+    world.wait(seconds: 10)
+    #expect(manager.link(phone) > 2)
+    #expect(try phone.certificate != first && !phone.member.isRenewalDue(at: world.now.seconds))
+  }
+
+  @Test(arguments: Primitives.allCases)
+  func `a manager whose clock is a year ahead shuts nobody out (R10.7)`(_ primitives: Primitives) throws {
+    let world = World(primitives)
+    let devices = try world.account("laptop", "phone", "lost")
+    let (manager, phone) = (devices[0], devices[1])
+    let certificate = try devices[2].certificate
+    let ahead = Instant(uptime: world.now.uptime, date: world.now.date + 366 * 86_400)
+    _ = manager.service.tick(at: ahead)
+    _ = try manager.service.revoke(try devices[2].id, at: ahead)
+    // The clock is set right.
+    _ = manager.service.tick(at: world.now)
+    manager.link(phone)
+    #expect(thrown { try phone.service.accepted(certificate, at: world.now) }?.message.contains("removed") == true)
+    #expect(try phone.service.accepted(try manager.certificate, at: world.now) == manager.member.identity)
+    #expect(try manager.service.accepted(try phone.certificate, at: world.now) == phone.member.identity)
+    // Numbers go on from there.
+    let last = try manager.number
+    #expect(last > UInt64(world.now.seconds) + 365 * 86_400)
+    _ = try manager.service.rename(nil, "laptop again", at: world.now)
+    manager.link(phone)
+    #expect(try phone.number == last + 1)
   }
 
   @Test func `a renewed certificate for another device, or of another root, is not taken`() throws {
@@ -214,7 +261,8 @@ import Testing
 
   @Test func `HKDF is that of RFC 5869`() {
     let key = KeyDerivation.key(
-      from: [UInt8](repeating: 0x0b, count: 22), salt: (0...12).map { UInt8($0) }, info: (0xf0...0xf9).map { UInt8($0) },
+      from: [UInt8](repeating: 0x0b, count: 22), salt: (0...12).map { UInt8($0) },
+      info: (0xf0...0xf9).map { UInt8($0) },
       count: 42)
     #expect(
       HexText.text(key)

@@ -78,17 +78,21 @@ import Testing
     let certificate = try phone.certificate
     let message = try TrustMessage.rename("still here").encoding()
     // Positive control.
-    #expect(manager.service.receive(message, from: certificate, at: world.now).contains { $0.label == "devicesChanged" })
+    #expect(
+      manager.service.receive(message, from: certificate, at: world.now).contains { $0.label == "devicesChanged" })
     world.wait(seconds: 10)
     _ = try manager.service.revoke(try phone.id, at: world.now)
     manager.link(desk)
     for (device, message) in [
       (manager, message), (manager, try TrustMessage.renew.encoding()),
       (desk, try TrustMessage.numbers(roster: 1, date: world.now.seconds).encoding()),
-      (desk, try { () throws -> [UInt8] in
-        let roster = try phone.member.record.roster
-        return try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding()
-      }()),
+      (
+        desk,
+        try { () throws -> [UInt8] in
+          let roster = try phone.member.record.roster
+          return try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding()
+        }()
+      ),
     ] {
       let events = device.service.receive(message, from: certificate, at: world.now)
       #expect(events.map { $0.label } == ["cut", "notice"])
@@ -149,7 +153,8 @@ import Testing
     #expect(try desk.service.devices().filter { $0.isManager }.map { $0.name } == ["phone"])
     // Of another account, or damaged, or none.
     let other = try world.account("other")[0]
-    #expect(thrown { try other.service.recover(file, passphrase: self.passphrase, at: world.now) }?.status == .notAllowed)
+    #expect(
+      thrown { try other.service.recover(file, passphrase: self.passphrase, at: world.now) }?.status == .notAllowed)
     for damaged in [[], Array("junk".utf8), Array(file.dropLast(40)), [UInt8](repeating: 65, count: 10_000)] {
       #expect(thrown { try desk.service.recover(damaged, passphrase: self.passphrase, at: world.now) } != nil)
     }

@@ -61,15 +61,17 @@ import Testing
     #expect(try isRefused { $0.certificate = foreign.certificate })
     #expect(try isRefused { $0.rootKey = other.key })
     #expect(try isRefused { $0.roster = foreign.roster })
-    #expect(try isRefused { record in
-      record = AccountRecord(
-        key: other.key, certificate: record.certificate, root: record.root, rootKey: record.rootKey,
-        roster: record.roster)
-    })
-    #expect(try isRefused { record in
-      record = AccountRecord(
-        key: record.key, certificate: record.certificate, root: foreign.root, rootKey: nil, roster: record.roster)
-    })
+    #expect(
+      try isRefused { record in
+        record = AccountRecord(
+          key: other.key, certificate: record.certificate, root: record.root, rootKey: record.rootKey,
+          roster: record.roster)
+      })
+    #expect(
+      try isRefused { record in
+        record = AccountRecord(
+          key: record.key, certificate: record.certificate, root: foreign.root, rootKey: nil, roster: record.roster)
+      })
   }
 
   @Test func `a file of a later version is left alone, and asks for an update`() throws {

@@ -47,7 +47,8 @@ import Testing
     #expect(thrown { try Invite("segue:join?" + others.joined(separator: "&")) }?.status == .invalidURL)
     let wrong = key == "n" ? "%ff" : key == "p" ? "65536" : "zz"
     #expect(
-      thrown { try Invite("segue:join?" + (others + ["\(key)=\(wrong)"]).joined(separator: "&")) }?.status == .invalidURL)
+      thrown { try Invite("segue:join?" + (others + ["\(key)=\(wrong)"]).joined(separator: "&")) }?.status
+        == .invalidURL)
   }
 
   @Test func `an invite of a later version asks for an update, and a long one is not read`() throws {

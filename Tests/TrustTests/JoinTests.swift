@@ -216,6 +216,45 @@ import Testing
     #expect(thrown { try self.invite(try world.device("none")) }?.status == .notFound)
   }
 
+  @Test func `an account that was created while this device joined stays`() throws {
+    let world = World()
+    let manager = try world.account("laptop")[0]
+    let phone = try world.device("phone")
+    let connection = try JoinConnection(manager, phone, try invite(manager))
+    connection.approves = false
+    connection.run()
+    _ = try phone.service.create(name: "Own", deviceName: "phone", platform: "", at: world.now)
+    try connection.approve()
+    connection.run()
+    #expect(connection.guestEnd?.message.contains("leave it first") == true)
+    #expect(phone.service.accountName == "Own" && phone.storage.file != nil)
+    // What the manager had certified is revoked again.
+    #expect(try manager.names() == ["laptop"])
+  }
+
+  @Test func `a manager that leaves ends the joins that are under way`() throws {
+    let world = World()
+    let manager = try world.account("laptop")[0]
+    let connection = try JoinConnection(manager, try world.device("phone"), try invite(manager))
+    connection.approves = false
+    connection.run()
+    let events = try manager.service.leave().events
+    #expect(events.map { $0.label } == ["joinEnded", "membershipChanged"])
+    #expect(thrown { try connection.approve() }?.status == .notFound)
+  }
+
+  @Test(arguments: [String(repeating: "é", count: 70), String(repeating: "🦀", count: 63), "a/CN=b, OU=\"x\"\\"])
+  func `any name of an account joins as it is shown`(_ name: String) throws {
+    let world = World(.openSSL)
+    let manager = try world.device("laptop")
+    _ = try manager.service.create(name: name, deviceName: name, platform: "linux", at: world.now)
+    #expect(manager.service.accountName == ShownName.clean(name))
+    let phone = try world.device("phone")
+    try phone.join(manager)
+    #expect(phone.service.accountName == ShownName.clean(name))
+    #expect(try phone.names() == [ShownName.clean(name), "phone"])
+  }
+
   @Test func `a headless invite admits its device without asking, and no other does`() throws {
     let world = World()
     let manager = try world.account("laptop")[0]
@@ -308,7 +347,8 @@ import Testing
     }
     // A device's own first message, sent back.
     let guest = try JoinGuest(
-      invite: try invite(try world.account("laptop")[0]), exporter: [], deviceName: "phone", platform: "", at: world.now,
+      invite: try invite(try world.account("laptop")[0]), exporter: [], deviceName: "phone", platform: "",
+      at: world.now,
       StandInCryptography(seed: 9))
     var machine = guest
     guard case .send(let hello) = try #require(guest.start.first) else { return }

@@ -111,9 +111,10 @@ struct SignedRoster: Sendable {
     }
     var roster = roster
     roster.number = max(try roster.number.next(), UInt64(max(0, date)))
-    // Clocks differ: a list from the future would count for nothing.
+    // Where it is earlier than the date of the list, TLS refuses every certificate: a manager whose clock is ahead must
+    // not shut all devices out. The number says which list is the last.
     let fields = RevocationFields(
-      number: roster.number, date: max(0, date - Limits.clockTolerance), revoked: revoked)
+      number: roster.number, date: try cryptography.readRoot(root).from, revoked: revoked)
     roster.revocations = try cryptography.makeRevocations(fields, root: root, rootKey: rootKey)
     let encoding = try roster.encoding()
     let signature = try cryptography.sign(Roster.signed(encoding), with: rootKey)

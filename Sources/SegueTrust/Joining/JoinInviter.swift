@@ -145,6 +145,6 @@ struct JoinInviter: Sendable {
 
   mutating func tick(at now: Instant) -> [JoinOutput] {
     guard !hasEnded, now.uptime >= deadline else { return [] }
-    return end(SegueError(.remoteApplicationTimedOut, "join: it took too long; make a new invite"))
+    return end(SegueError(.remoteApplicationTimedOut, "join: it took too long"))
   }
 }

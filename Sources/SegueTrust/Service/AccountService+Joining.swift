@@ -106,7 +106,7 @@ extension AccountService {
     let error = SegueError(
       .notAllowed,
       """
-      join: the invite is used up, or was used twice: somebody else may have it; make a new one, and pass it on in private
+      join: the invite is used up, or was used twice: somebody else may have it; make a new one, and pass it on safely
       """)
     var events: [AccountEvent] = []
     for session in inviters where session.machine.invite.token == invite.token {
@@ -206,7 +206,10 @@ extension AccountService {
     guard var machine = guest?.machine else { return [] }
     var events: [AccountEvent] = []
     do throws(SegueError) {
+      // The user has created an account meanwhile.
       try requireNoAccount(to: "join another")
+    } catch { return handle(machine.end(error), number, at: now) }
+    do throws(SegueError) {
       try keep(record)
       events = [.membershipChanged, .credentialsChanged, .epochChanged, .devicesChanged]
       return events + handle(try machine.stored(cryptography), number, at: now)

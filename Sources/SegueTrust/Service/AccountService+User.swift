@@ -45,8 +45,7 @@ extension AccountService {
     case .none: throw SegueError(.notFound, "account: this device is in none")
     case .unusable:
       let aside = try storage.setAside()
-      forget()
-      return ([.membershipChanged], aside)
+      return (forget(), aside)
     case .member(let membership):
       let others = membership.roster.devices.count - 1
       guard !membership.isManager || others <= 0 || isAbandoning else {
@@ -60,16 +59,18 @@ extension AccountService {
       let isTold = !membership.isManager && !membership.isRevoked
       let farewell = isTold ? try TrustMessage.leave.encoding() : nil
       try storage.erase()
-      forget()
-      return ((farewell.map { [.send(to: membership.roster.manager, $0)] } ?? []) + [.membershipChanged], nil)
+      return ((farewell.map { [.send(to: membership.roster.manager, $0)] } ?? []) + forget(), nil)
     }
   }
 
-  private func forget() {
+  /// Devices that join now do not get in.
+  private func forget() -> [AccountEvent] {
+    let error = SegueError(.cancelled, "join: the inviting device has left the account")
+    let ends = inviters.map { AccountEvent.joinEnded($0.number, error) }
     state = .none
     invites.burnAll()
     inviters = []
-    guest = nil
+    return ends + [.membershipChanged]
   }
 
   // MARK: - The key of the account
