@@ -40,8 +40,10 @@ import Testing
       phone.send(try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding(), to: desk)
       #expect(try desk.number == known)
     }
-    // A link between two that know the same is quiet.
+    // A link between two that know the same is quiet, and a message of a later version is skipped.
     #expect(phone.link(desk) == 2)
+    let later = try ValueWriter.array { (writer) throws(SegueError) in try writer.put(UInt64(99)) }
+    #expect(desk.service.receive(later, from: try phone.certificate, at: world.now).isEmpty)
   }
 
   @Test(arguments: Primitives.allCases)

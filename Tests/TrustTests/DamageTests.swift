@@ -180,11 +180,11 @@ import Testing
     let lying: [UInt8] = [0x9b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]
     for bytes in [deep, wide, lying, [], [0x80], [0xa0], [0x82, 0x02, 0x9f]] {
       #expect(thrown { try JoinMessage(bytes) } != nil)
-      #expect(thrown { try TrustMessage(bytes) } != nil)
+      #expect(thrown { try TrustMessage.known(bytes) } != nil)
       #expect(thrown { try Roster(bytes) } != nil)
     }
     // Numbers, dates and lists at the end of what they can be.
     let numbers = try TrustMessage.numbers(roster: Limits.rosterNumber, date: .max)
-    #expect(thrown { try TrustMessage(try numbers.encoding()) }?.status == .malformed)
+    #expect(thrown { try TrustMessage.known(try numbers.encoding()) }?.status == .malformed)
   }
 }

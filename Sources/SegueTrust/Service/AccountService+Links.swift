@@ -20,7 +20,9 @@ extension AccountService {
       return [.cut(identity.device), .notice(error)]
     }
     do throws(SegueError) {
-      return try receive(try TrustMessage(message), from: peer, certificate, at: now)
+      // One of a later version is skipped.
+      guard let message = try TrustMessage.known(message) else { return [] }
+      return try receive(message, from: peer, certificate, at: now)
     } catch {
       return [.notice(error)]
     }

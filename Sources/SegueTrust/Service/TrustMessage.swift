@@ -45,28 +45,27 @@ enum TrustMessage: Sendable {
     }
   }
 
-  /// Throws MALFORMED, UNSUPPORTED_VERSION for a message of a later version, which can be skipped.
-  init(_ encoding: [UInt8]) throws(SegueError) {
+  /// Reads a message; nil for one of a later version. Throws MALFORMED.
+  static func known(_ encoding: [UInt8]) throws(SegueError) -> TrustMessage? {
     var fields = try Fields(encoding, "account message", atMost: Limits.joinBytes)
     switch try fields.unsigned("number") {
     case 1:
-      self = .numbers(
+      return .numbers(
         roster: try fields.unsigned("roster", atMost: Limits.rosterNumber), date: try fields.date("date"))
     case 2:
-      self = .roster(
+      return .roster(
         encoding: try fields.data("roster", atMost: Limits.rosterBytes),
         signature: try fields.data("signature", count: 64))
-    case 3: self = .renew
-    case 4: self = .certificate(try fields.data("certificate", atMost: Limits.certificateBytes))
-    case 5: self = .rename(try fields.name("name"))
-    case 6: self = .leave
+    case 3: return .renew
+    case 4: return .certificate(try fields.data("certificate", atMost: Limits.certificateBytes))
+    case 5: return .rename(try fields.name("name"))
+    case 6: return .leave
     case 7:
       let number = try fields.unsigned("status", atMost: UInt64(Int32.max))
       let reason = try fields.text("reason", atMost: Limits.title)
       let status = Status(rawValue: Int32(number)) ?? .declined
-      self = .refusal(status: status == .ok ? .declined : status, reason: reason)
-    case let number:
-      throw SegueError(.unsupportedVersion, "account message: number \(number) is unknown")
+      return .refusal(status: status == .ok ? .declined : status, reason: reason)
+    default: return nil
     }
   }
 }
