@@ -17,7 +17,7 @@ struct WorkQuota {
   static let readCost = 8
 
   /// Never iterated.
-  private var paidAt: [Account: Int64] = [:]
+  private var paidAt: [Account: Int64] = .init()
   /// Accounts without a connection that have not paid yet, oldest first.
   private var departed: [Account] = []
 

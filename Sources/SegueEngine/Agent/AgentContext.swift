@@ -20,7 +20,7 @@ final class AgentContext {
 
   /// The Team IDs of the offers that the agent sees.
   final class Teams {
-    private var byActivity: [Identifier: String] = [:]
+    private var byActivity: [Identifier: String] = .init()
 
     subscript(activity: Identifier) -> String? {
       get { byActivity[activity] }

@@ -60,7 +60,7 @@ final class ActivityGrants {
 
   /// The account with the most; of equals the one with the oldest.
   private var greediest: Identifier? {
-    var counts: [Identifier: Int] = [:]
+    var counts: [Identifier: Int] = .init()
     for grant in grants { counts[grant.account, default: 0] += 1 }
     return grants.max { counts[$0.account, default: 0] < counts[$1.account, default: 0] }?.account
   }

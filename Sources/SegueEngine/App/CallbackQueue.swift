@@ -23,7 +23,7 @@ public struct CallbackQueue<Other> {
   private var first = 0
   public private(set) var count = 0
   /// The positions of the last event of each offer, and of those of the connection.
-  private var offerPlaces: [Identifier: Int] = [:]
+  private var offerPlaces: [Identifier: Int] = .init()
   private var connectionPlaces: [Int] = []
   private var receiptBytes = 0
 

@@ -54,7 +54,7 @@ public struct OfferList {
   private let bytesLimit: Int
   private(set) var bytes = 0
   /// For look-ups; the order is in `order`.
-  private var entries: [Identifier: Entry] = [:]
+  private var entries: [Identifier: Entry] = .init()
   /// Frontmost last, since the front changes most.
   private var order = SortedArray<Place>()
   /// Ordered by expiration; the first to expire is last.

@@ -59,7 +59,7 @@ final class Saves: AppFeature {
   private let responders: Responders
   private var saves: [Save] = []
   private var nextNumber: UInt64 = 1
-  private var snapshots: [Identifier: Snapshot] = [:]
+  private var snapshots: [Identifier: Snapshot] = .init()
   /// Results for continuations, until `takePulled`.
   private var pulled: [PulledState] = []
   /// What was saved and can be searched, until `takeSearchable`.

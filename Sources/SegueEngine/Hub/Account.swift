@@ -39,7 +39,7 @@ public struct Account: Hashable, Sendable {
 
 /// How much of something each account uses. Never iterated.
 public final class AccountTally {
-  private var counts: [Account: Int] = [:]
+  private var counts: [Account: Int] = .init()
   /// Of all accounts.
   public private(set) var total = 0
 

@@ -106,7 +106,7 @@ final class ContinuationTable {
   /// The routes of an app, and of a hub.
   static let appLimit = 256
   static let hubLimit = 1_024
-  private var routes: [Identifier: ContinuationRoute] = [:]
+  private var routes: [Identifier: ContinuationRoute] = .init()
   private var attempts = UnorderedList<ContinuationRoute>()
   /// Routes with a held message, in order of arrival.
   private var held: [ContinuationRoute] = []

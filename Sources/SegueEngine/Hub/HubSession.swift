@@ -17,12 +17,12 @@ final class HubSession {
   /// Whether a ping was sent since then.
   private(set) var isAsked = false
   /// Hubs whose offers it follows through this one. Never iterated.
-  private var followed: Set<Identifier> = []
+  private var followed: Set<Identifier> = .init()
   /// Lists that it has requested before the previous list of the same hub was sent completely.
   private var relisted: [(hub: Identifier, list: UInt64)] = []
   /// Hubs to which it was sent a route, including unsent news that there was none for a while. Never iterated.
-  private var toldRoutes: Set<Identifier> = []
-  private var lostRoutes: Set<Identifier> = []
+  private var toldRoutes: Set<Identifier> = .init()
+  private var lostRoutes: Set<Identifier> = .init()
   /// Routes through it.
   private var routes = UnorderedList<HubRoute>()
   /// Bytes of the routes and offers that came through it, and through all.
@@ -70,7 +70,7 @@ final class HubSession {
   }
 
   func unfollowAll() {
-    followed = []
+    followed = .init()
     relisted = []
   }
 
@@ -102,8 +102,8 @@ final class HubSession {
   func takeLostRoute(to id: Identifier) -> Bool { lostRoutes.remove(id) != nil }
 
   func forgetWhatWasTold() {
-    toldRoutes = []
-    lostRoutes = []
+    toldRoutes = .init()
+    lostRoutes = .init()
   }
 
   // MARK: Routes through it

@@ -59,8 +59,8 @@ final class Topic {
 /// The offered activities, and the apps that see them. All changes of offers happen here, so that they can be checked
 /// one by one.
 final class OfferDirectory {
-  private var activities: [Identifier: KnownActivity] = [:]
-  private var topics: [TopicKey: Topic] = [:]
+  private var activities: [Identifier: KnownActivity] = .init()
+  private var topics: [TopicKey: Topic] = .init()
   /// Peers that see everything.
   private(set) var choosers: [Peer] = []
   private var lastSequence: UInt64 = 0

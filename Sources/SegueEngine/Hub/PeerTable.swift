@@ -5,8 +5,8 @@ final class PeerTable {
   /// The most connections without hello (A19).
   static let unidentifiedLimit = 64
 
-  private var byNumber: [HubEngine.PeerNumber: Peer] = [:]
-  private var byApp: [Identifier: Peer] = [:]
+  private var byNumber: [HubEngine.PeerNumber: Peer] = .init()
+  private var byApp: [Identifier: Peer] = .init()
   private var appList = UnorderedList<Peer>()
   private var hubList = UnorderedList<Peer>()
   /// Unidentified peers, oldest first.

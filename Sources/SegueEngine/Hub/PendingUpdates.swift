@@ -36,7 +36,7 @@ final class PendingUpdates {
   private var order: [OfferUpdate] = []
   private var start = 0
   /// The entries of `order` from `start` on, if there were more than a few since it was empty.
-  private var members: Set<OfferUpdate> = []
+  private var members: Set<OfferUpdate> = .init()
 
   /// Whether to send `ready` once nothing is pending.
   private(set) var isReadyDue = false
@@ -68,7 +68,7 @@ final class PendingUpdates {
   func removeAll() {
     order = []
     start = 0
-    members = []
+    members = .init()
   }
 
   /// Replaces all of them.

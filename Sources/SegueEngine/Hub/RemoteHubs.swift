@@ -2,7 +2,7 @@ import SegueModel
 
 /// Hubs of other devices that have offers, linked with this one or not.
 final class RemoteHubs {
-  private var byID: [Identifier: RemoteHub] = [:]
+  private var byID: [Identifier: RemoteHub] = .init()
   private var list = UnorderedList<RemoteHub>()
   private var former = FormerRoutes()
   /// The bytes kept for linked hubs.

@@ -34,7 +34,7 @@ struct ObligationTracker {
   /// The continuation of the last was_continued: its receipt is next.
   private var moved: Identifier?
   /// Offers that the app knows. Never iterated.
-  private var offers: Set<Identifier> = []
+  private var offers: Set<Identifier> = .init()
   /// The uptime at which a stopped process continued: deadlines of the stopped time start from then.
   var resumedAt: Int64 = 0
 

@@ -28,7 +28,7 @@ public final class Fleet {
   public var linksAll = true
   public private(set) var devices: [FleetDevice] = []
   /// Devices by name, as bytes. Never iterated.
-  private var named: [[UInt8]: FleetDevice] = [:]
+  private var named: [[UInt8]: FleetDevice] = .init()
   public internal(set) var log = Trace()
   /// The first violated invariant, or nil.
   public private(set) var violation: String?

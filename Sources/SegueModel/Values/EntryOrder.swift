@@ -74,13 +74,32 @@ enum EntryOrder {
     ByteOrder.compare(base + left.start, left.keyEnd &- left.start, base + right.start, right.keyEnd &- right.start)
   }
 
-  /// Sorts entries by their keys; equal ones keep the order of their offsets.
+  /// Sorts entries by their keys; equal ones keep the order of their offsets. A heapsort: whatever the order was, it
+  /// takes n log n comparisons; the standard library's sort would be another 5 KB of code.
   @inline(never)
   static func sort(_ base: UnsafeRawPointer, _ entries: UnsafeMutableBufferPointer<Entry>) {
-    var entries = entries
-    entries.sort { left, right in
+    func isBefore(_ left: Entry, _ right: Entry) -> Bool {
       let order = compare(base, left, right)
       return order == 0 ? left.start < right.start : order < 0
+    }
+    var (start, end) = (entries.count / 2, entries.count)
+    while end > 1 {
+      if start > 0 {
+        start &-= 1
+      } else {
+        end &-= 1
+        entries.swapAt(0, end)
+      }
+      // Invariant: below each entry from `start` on, but for the one at `root`, none comes after it.
+      var root = start
+      while true {
+        var child = 2 &* root &+ 1
+        guard child < end else { break }
+        if child &+ 1 < end, isBefore(entries[child], entries[child &+ 1]) { child &+= 1 }
+        guard isBefore(entries[root], entries[child]) else { break }
+        entries.swapAt(root, child)
+        root = child
+      }
     }
   }
 

@@ -2,7 +2,7 @@ import SegueModel
 
 /// The activities of an app that can be offered, the one that is, and who answers for them. Guarded by the app's lock.
 struct ActivityTable {
-  private var activities: [Identifier: LiveActivity] = [:]
+  private var activities: [Identifier: LiveActivity] = .init()
   private var current: LiveActivity?
   /// Of those that have none of their own (R3.12).
   var delegate: ActivityDelegate?
@@ -25,7 +25,7 @@ struct ActivityTable {
   /// - Returns: all that there were.
   mutating func removeAll() -> [LiveActivity] {
     defer {
-      activities = [:]
+      activities = .init()
       current = nil
     }
     return Array(activities.values)

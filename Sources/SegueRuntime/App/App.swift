@@ -34,7 +34,7 @@ public final class App: Handled {
   var due = CallbackQueue<HostTask>()
   var pending = PendingOperations()
   /// Streams whose local end the host may still have: App+Streams.swift.
-  var streams: [Identifier: LiveStream] = [:]
+  var streams: [Identifier: LiveStream] = .init()
   /// Attachments that the app fetches: App+Attachments.swift.
   var downloads: [AttachmentDownload] = []
   let wakeUp = WakeUp()
@@ -214,7 +214,7 @@ public final class App: Handled {
     let undelivered = due
     let formerDocuments = documents
     pending = PendingOperations()
-    streams = [:]
+    streams = .init()
     due = CallbackQueue<HostTask>()
     downloads = []
     documents = []
