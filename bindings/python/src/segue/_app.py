@@ -521,10 +521,11 @@ class App(Dispatcher, AppCallbacks):
                 self._run_later(result, lambda answer, error: continuation._complete_with(activity, answer, error))
                 return _REPLY_LATER
         except BaseException as error:
+            continuation._end(None, error)
+            self._failed(error)
             with suppress(Error):  # it has ended otherwise
                 continuation._fail(error)
-            continuation._end(None, error)
-            raise
+            return _REPLY_NO
         if result is False and self._opens(activity, continuation):
             return _REPLY_NO
         continuation._end(activity)
