@@ -194,8 +194,8 @@ public final class DeviceLinks {
   }
 
   private func admit(_ fd: Int32, _ address: NetworkAddress, _ uptime: Int64) {
+    guard let nonce = try? Randomness.identifier().bytes else { return Descriptors.close(fd) }
     do throws(SegueError) {
-      let nonce = try Randomness.identifier().bytes
       let channel = SecureChannel(answering: epochs, nonce: nonce, context)
       let connection = try add(fd, address, isDialled: false, channel, uptime)
       let former = halfOpen.add(connection.number, from: address.bytes, uptime)

@@ -90,14 +90,14 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
 
   // MARK: The thread
 
-  private func run() {
+  private final func run() {
     let error = fetch()
     sink.close()
     finished(error)
   }
 
   /// - Returns: the error, or nil.
-  private func fetch() -> SegueError? {
+  private final func fetch() -> SegueError? {
     var brokenAt = Clock.uptime
     var pause = Self.pause.first
     while true {
@@ -121,9 +121,9 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     }
   }
 
-  private var whyStopped: SegueError? { lock.withLock { stopped } }
+  private final var whyStopped: SegueError? { lock.withLock { stopped } }
 
-  private func wait(_ milliseconds: Int32) {
+  private final func wait(_ milliseconds: Int32) {
     var descriptor = pollfd(fd: sink.wakeUp, events: Int16(POLLIN), revents: 0)
     poll(&descriptor, 1, milliseconds)
     Descriptors.reset(sink.wakeUp)
@@ -131,7 +131,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
 
   /// Asks for the rest, and receives it. Throws CONNECTION_UNAVAILABLE or REMOTE_APPLICATION_TIMED_OUT if the
   /// connection breaks.
-  private func attempt(timeout: Int64) throws(SegueError) {
+  private final func attempt(timeout: Int64) throws(SegueError) {
     let (near, far) = try StreamSocket.pair()
     lock.withLock {
       socket = near.fd
@@ -156,7 +156,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
   }
 
-  private func receive(_ reader: AttachmentReader) throws(SegueError) {
+  private final func receive(_ reader: AttachmentReader) throws(SegueError) {
     // Two buffers, since one is hashed while the other is filled; and one for other bytes.
     let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Self.pieceSize + 64, alignment: 16)
     let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[(2 * Self.pieceSize)...])
@@ -207,7 +207,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
   }
 
   /// - Returns: the file that came with it; nil if there is none that can be copied.
-  private func readHead(
+  private final func readHead(
     _ reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
   ) throws(SegueError) -> HandedFile? {
     let head = UnsafeMutableRawBufferPointer(rebasing: buffer[..<AttachmentFormat.headSize])
@@ -221,12 +221,12 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     return handed
   }
 
-  private func takeBytes() throws(SegueError) {
+  private final func takeBytes() throws(SegueError) {
     try sink.takeBytes()
     sink.startThread()
   }
 
-  private func copy(
+  private final func copy(
     _ source: HandedFile, changedAt time: (seconds: Int64, nanoseconds: UInt32)
   ) throws(SegueError) -> Bool {
     try sink.copy(source, changedAt: time) { (copied) throws(SegueError) in
@@ -235,12 +235,12 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     }
   }
 
-  private func finish() throws(SegueError) {
+  private final func finish() throws(SegueError) {
     if let why = whyStopped { throw why }
     try sink.finish()
   }
 
-  private func take(
+  private final func take(
     _ bytes: UnsafeRawBufferPointer, _ reader: AttachmentReader
   ) throws(SegueError) {
     sink.hash(bytes)
@@ -258,7 +258,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
   }
 
   /// Reports progress. The whole is reported with the end, once it is verified.
-  private func report(_ count: UInt64) {
+  private final func report(_ count: UInt64) {
     guard shouldReport(count, at: Clock.uptime) else { return }
     received(count)
   }
@@ -272,7 +272,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
 
   /// Reads that many bytes to the start of the buffer. Throws CONNECTION_UNAVAILABLE if the stream has ended, or is
   /// silent.
-  private func read(
+  private final func read(
     _ count: Int, from reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
   ) throws(SegueError) -> UnsafeRawBufferPointer {
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
