@@ -60,7 +60,7 @@ def test_an_app_that_breaks_gets_it_again(editor, folder, entries):
                 raise ValueError("not for others")
 
             said = await asyncio.to_thread(inbox.output, folder, "continue", "--app", "com.example.viewer", status=1)
-            assert said[-1] == "com.example.viewer: unknown: ValueError; the activity waits for the app"
+            assert said[0] == "com.example.viewer: unknown: ValueError; the activity waits for the app"
 
     began = time.monotonic()
     asyncio.run(story())
