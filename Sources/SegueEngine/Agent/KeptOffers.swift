@@ -187,7 +187,8 @@ final class KeptOffers: AppFeature {
   /// The user withdraws it.
   /// - Returns: false if there is none, or its app is open: that one offers it, and would leave it again.
   func withdraw(_ activity: Identifier, _ now: Instant) -> Bool {
-    guard let index = index(of: activity), !deliveries.identities.contains(where: { $0.id == kept[index].record.app.id })
+    guard let index = index(of: activity),
+      !deliveries.identities.contains(where: { $0.id == kept[index].record.app.id })
     else { return false }
     remove(at: index, now)
     return true

@@ -123,8 +123,8 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       switch continuations[index].subject {
       case .offer(let offer):
         let from = ContinuedFrom(
-            continuation: id, wireName: continuations[index].continuation.id, offer: offer, isStale: isStale,
-            isRedelivered: continuations[index].isRedelivered ?? false, documentURL: continuations[index].documentURL)
+          continuation: id, wireName: continuations[index].continuation.id, offer: offer, isStale: isStale,
+          isRedelivered: continuations[index].isRedelivered ?? false, documentURL: continuations[index].documentURL)
         return .continue(activity, from)
       case .own(let id, _): return .resumedBack(ResumedState(id, activity, isStale: isStale))
       }
