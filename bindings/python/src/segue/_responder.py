@@ -91,8 +91,8 @@ class ResponderMixin:
     def update_user_activity_state(self, activity: Activity) -> Any:
         """Override it to add what the object shows to `activity.user_info`, which is empty when a save begins (R4.2).
         Only responders that have the activity (`user_activity`) are asked: give it to a view, too, whose state it is to
-        contain. The main responder comes last, and wins a shared key. If it raises, the save has failed, and `user_info` is as
-        before. May be `async def` under asyncio."""
+        contain. The main responder comes last, and wins a shared key. If it raises, the save has failed, and
+        `user_info` is as before. May be `async def` under asyncio."""
 
     def restore_user_activity_state(self, activity: Activity) -> Any:
         """Override it to restore the object from a continued activity; False: not restored. `Continuation.restore`

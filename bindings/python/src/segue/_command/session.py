@@ -107,7 +107,8 @@ async def first(app: App, options: argparse.Namespace) -> Offer:
                 return offer
         raise Error("the app was closed")
 
-    return found() or await asyncio.wait_for(come(), options.wait)
+    offer = found()
+    return offer if offer is not None else await asyncio.wait_for(come(), options.wait)
 
 
 def only(entries: Iterable[_T], prefix: str, identifier_of: Callable[[_T], object], verb: str) -> _T:
