@@ -115,7 +115,7 @@ def test_the_user_forgets_what_an_app_has_saved(agent, start, output, titles):
     titles(2)
     assert output("search", "--forget", "--app", "com.example.other") == ["forgotten: 1"]
     assert titles(1) == ["Of editor"]
-    assert "takes no words" in output("search", "--forget", "editor", status=1)[-1]
+    assert "takes no words" in output("search", "--forget", "editor", status=2)[-1]
     assert output("search", "--forget") == ["forgotten: 1"]
     assert titles(0) == []
 
