@@ -189,7 +189,8 @@ static inline int linux_multicast_socket(const struct linux_address *group) {
     linux_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     linux_set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 1);
     linux_set_option(fd, IPPROTO_IPV6, 29 /* IPV6_MULTICAST_ALL */, 0);
-    // A link-local address would bind it to one interface.
+    // A link-local address would bind it to one interface. So each datagram has to say where it was sent.
+    linux_set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
     ((struct sockaddr_in6 *)&storage)->sin6_addr = in6addr_any;
   }
   if (bind(fd, (struct sockaddr *)&storage, size) == 0)
@@ -225,12 +226,29 @@ static inline int linux_send_to_group(int socket, const struct linux_address *gr
   socklen_t length = linux_to_system(&target, &storage);
   return sendto(socket, bytes, size, MSG_DONTWAIT, (struct sockaddr *)&storage, length) < 0 ? -1 : 0;
 }
-/** Receives a datagram and who sent it; its length, or -1. */
-static inline ssize_t linux_receive_from(int socket, void *bytes, size_t size, struct linux_address *address) {
+/** Receives a datagram and who sent it; its length, 0 for one that was not sent to the group, or -1. */
+static inline ssize_t linux_receive_from(int socket, const struct linux_address *group, void *bytes, size_t size,
+                                         struct linux_address *address) {
   struct sockaddr_storage storage;
-  socklen_t length = sizeof storage;
-  ssize_t count = recvfrom(socket, bytes, size, MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&storage, &length);
-  if (count >= 0)
-    *address = linux_from_system((struct sockaddr *)&storage);
-  return count;
+  // An in6_pktinfo (RFC 3542): an address, and the number of an interface.
+  union {
+    struct cmsghdr head;
+    char space[CMSG_SPACE(20)];
+  } control;
+  struct iovec piece = {bytes, size};
+  struct msghdr message = {.msg_name = &storage,
+                           .msg_namelen = sizeof storage,
+                           .msg_iov = &piece,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = sizeof control};
+  ssize_t count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_TRUNC);
+  if (count < 0)
+    return -1;
+  *address = linux_from_system((struct sockaddr *)&storage);
+  if (linux_is_v4(group))
+    return count; // The socket is bound to the group.
+  struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+  int says = head && head->cmsg_level == IPPROTO_IPV6 && head->cmsg_type == IPV6_PKTINFO;
+  return says && memcmp(CMSG_DATA(head), group->bytes, 16) == 0 ? count : 0;
 }

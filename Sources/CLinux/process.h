@@ -1,4 +1,5 @@
 // What the agent needs of the system: processes, confinement, and what systemd passes. No logic, as in shim.h.
+#include <malloc.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -24,6 +25,10 @@ static inline int linux_message_pair(int *ends) { return socketpair(AF_UNIX, SOC
 static inline ssize_t linux_receive_message(int socket, void *bytes, size_t size, int waits) {
   return recv(socket, bytes, size, MSG_TRUNC | (waits ? 0 : MSG_DONTWAIT));
 }
+/** Has blocks of so many bytes and more given back to the system as soon as they are freed. */
+static inline void linux_give_back_blocks(int size) { mallopt(M_MMAP_THRESHOLD, size); }
+/** Gives all memory that was freed back to the system. */
+static inline void linux_trim_memory(void) { malloc_trim(0); }
 /** Sets the default action of all signals, and blocks none. */
 static inline void linux_reset_signals(void) {
   sigset_t none;
@@ -100,6 +105,9 @@ static inline int linux_notify(const char *name, const char *text) {
 static inline ssize_t linux_send_message(int socket, const void *bytes, size_t size, int waits) {
   return send(socket, bytes, size, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
 }
+/** Keeps this process's memory out of core dumps, and from being traced by processes without rights; 0 or -1. Programs
+ * that it executes are as before. */
+static inline int linux_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 /** The name that process lists show, at most 15 bytes. */
 static inline int linux_name_process(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 /** Moves a descriptor to 3, and closes all others above standard error; returns the new one. */

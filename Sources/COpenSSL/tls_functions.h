@@ -8,25 +8,37 @@
   F(BIO_read)                                                                                                          \
   F(BIO_s_mem)                                                                                                         \
   F(BIO_write)                                                                                                         \
+  F(SSL_CIPHER_find)                                                                                                   \
   F(SSL_CTX_check_private_key)                                                                                         \
   F(SSL_CTX_clear_options)                                                                                             \
   F(SSL_CTX_ctrl)                                                                                                      \
   F(SSL_CTX_free)                                                                                                      \
   F(SSL_CTX_get0_param)                                                                                                \
   F(SSL_CTX_get_cert_store)                                                                                            \
+  F(SSL_CTX_get_ex_data)                                                                                               \
   F(SSL_CTX_new)                                                                                                       \
   F(SSL_CTX_set_alpn_protos)                                                                                           \
   F(SSL_CTX_set_alpn_select_cb)                                                                                        \
   F(SSL_CTX_set_ciphersuites)                                                                                          \
+  F(SSL_CTX_set_ex_data)                                                                                               \
   F(SSL_CTX_set_num_tickets)                                                                                           \
   F(SSL_CTX_set_options)                                                                                               \
+  F(SSL_CTX_set_psk_find_session_callback)                                                                             \
+  F(SSL_CTX_set_psk_use_session_callback)                                                                              \
   F(SSL_CTX_set_verify)                                                                                                \
   F(SSL_CTX_use_PrivateKey)                                                                                            \
   F(SSL_CTX_use_certificate)                                                                                           \
+  F(SSL_SESSION_free)                                                                                                  \
+  F(SSL_SESSION_new)                                                                                                   \
+  F(SSL_SESSION_set1_master_key)                                                                                       \
+  F(SSL_SESSION_set_cipher)                                                                                            \
+  F(SSL_SESSION_set_protocol_version)                                                                                  \
   F(SSL_do_handshake)                                                                                                  \
+  F(SSL_export_keying_material)                                                                                        \
   F(SSL_free)                                                                                                          \
   F(SSL_get0_alpn_selected)                                                                                            \
   F(SSL_get1_peer_certificate)                                                                                         \
+  F(SSL_get_SSL_CTX)                                                                                                   \
   F(SSL_get_error)                                                                                                     \
   F(SSL_get_verify_result)                                                                                             \
   F(SSL_new)                                                                                                           \

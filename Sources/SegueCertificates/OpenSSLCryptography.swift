@@ -126,7 +126,8 @@ public final class OpenSSLCryptography: Cryptography {
         let memory = f.pointee.BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count))
       else { return nil }
       defer { _ = f.pointee.BIO_free(memory) }
-      return f.pointee.PEM_read_bio_PKCS8(memory, nil, nil, nil)
+      // Without a callback OpenSSL asks at the terminal for the passphrase of an old form of encryption.
+      return f.pointee.PEM_read_bio_PKCS8(memory, nil, { _, _, _, _ in -1 }, nil)
     }
     guard let file else { throw malformed("a recovery file") }
     defer { f.pointee.X509_SIG_free(file) }

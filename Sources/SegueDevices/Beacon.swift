@@ -24,8 +24,10 @@ public enum Beacon {
     return Int64((date / Double(slotTime)).rounded(.down))
   }
 
-  fileprivate static func hiding(_ key: KeyedHash, _ nonce: ArraySlice<UInt8>) -> [UInt8] {
-    Array(key.code(of: Array("segue port".utf8) + nonce).prefix(2))
+  /// Hides a port, or shows it again; nil if OpenSSL has no memory.
+  fileprivate static func hiding(_ port: UInt16, _ key: KeyedHash, _ nonce: ArraySlice<UInt8>) -> UInt16? {
+    let code = key.code(of: Array("segue port".utf8) + nonce)
+    return code.count < 2 ? nil : port ^ (UInt16(code[0]) << 8 | UInt16(code[1]))
   }
 
   fileprivate static func code(
@@ -41,10 +43,13 @@ public enum Beacon {
   }
 }
 
-/// Makes and recognises beacons. What is not genuine changes nothing in it.
+/// Makes and recognises beacons. What is not genuine changes nothing in it, but counts.
 public final class BeaconCodec {
   /// The most genuine beacons that are remembered to recognise a replay. The oldest make room.
   static let remembered = 8_192
+  /// Datagrams of one second that are compared with former epochs, too, each of which costs three codes more. A flood
+  /// of junk delays devices that have slept, and nobody else.
+  static let formerReads = 128
 
   private let keys: [(epoch: UInt64, key: KeyedHash)]
   /// Nonces of genuine beacons that were received or sent, with their slots. Never iterated.
@@ -53,6 +58,8 @@ public final class BeaconCodec {
   private var order: [Identifier] = []
   /// Those before this place in `order` are forgotten.
   private var forgotten = 0
+  /// The last second in which a datagram came, and how many did.
+  private var (second, reads) = (0.0, 0)
 
   /// - Parameters:
   ///   - epochs: whose beacons are recognised, newest first; the first is announced under. 16 at most.
@@ -68,39 +75,62 @@ public final class BeaconCodec {
 
   private init(keys: [(epoch: UInt64, key: KeyedHash)]) { self.keys = keys }
 
-  /// Returns a beacon of 34 bytes.
+  /// The number of epochs whose beacons are recognised; the number of the current one.
+  var epochs: Int { keys.count }
+  var current: UInt64 { keys[0].epoch }
+
+  /// Returns a beacon of 34 bytes; none if OpenSSL has no memory.
   /// - Parameters:
   ///   - port: of this device's listener.
   ///   - nonce: 16 new random bytes.
   ///   - date: seconds since 1970.
-  public func make(port: UInt16, nonce: [UInt8], at date: Double) -> [UInt8] {
-    let key = keys[0].key
-    let hiding = Beacon.hiding(key, nonce[...])
-    let hidden = [UInt8(port >> 8) ^ hiding[0], UInt8(port & 0xFF) ^ hiding[1]]
+  ///   - age: how many epochs back it is made; less than `epochs`.
+  public func make(port: UInt16, nonce: [UInt8], at date: Double, age: Int = 0) -> [UInt8] {
+    guard keys.indices.contains(age) else { return [] }
+    let key = keys[age].key
+    guard let port = Beacon.hiding(port, key, nonce[...]) else { return [] }
+    let hidden = [UInt8(port >> 8), UInt8(port & 0xFF)]
     let slot = Beacon.slot(at: date)
     // What comes back is this device's own.
     if let name = Identifier(bytes: nonce) { remember(name, slot) }
-    return nonce + hidden + Beacon.code(key, nonce[...], slot, hidden[...])
+    let beacon = nonce + hidden + Beacon.code(key, nonce[...], slot, hidden[...])
+    return beacon.count == Beacon.size ? beacon : []
   }
 
-  /// Returns the port of the device that sent a beacon; nil if it is not genuine, not of this time, or was seen before.
+  /// What a beacon says.
+  public struct News: Equatable, Sendable {
+    /// Of the listener of the device that has sent it.
+    public let port: UInt16
+    /// Whether it was made under a former epoch.
+    public let isFormer: Bool
+  }
+
+  /// Reads a beacon; nil if it is not genuine, not of this time, or was seen before.
   /// - Parameter date: seconds since 1970.
-  public func read(_ bytes: [UInt8], at date: Double) -> UInt16? {
+  public func read(_ bytes: [UInt8], at date: Double) -> News? {
     guard bytes.count == Beacon.size, let name = Identifier(bytes: bytes[..<Beacon.nonceSize]) else { return nil }
     let nonce = bytes[..<Beacon.nonceSize]
     let hidden = bytes[Beacon.nonceSize..<Beacon.nonceSize + 2]
     let now = Beacon.slot(at: date)
-    for (_, key) in keys {
+    for (epoch, key) in keys.prefix(countsRead(at: date) ? keys.count : 1) {
       for slot in [now, now - 1, now + 1] {
         let code = Beacon.code(key, nonce, slot, hidden)
         guard KeyedHash.isSame(code[...], bytes[(Beacon.nonceSize + 2)...]) else { continue }
         guard seen[name] == nil else { return nil }
         remember(name, now)
-        let hiding = Beacon.hiding(key, nonce)
-        return UInt16(hidden[hidden.startIndex] ^ hiding[0]) << 8 | UInt16(hidden[hidden.startIndex + 1] ^ hiding[1])
+        let hiddenPort = UInt16(hidden[hidden.startIndex]) << 8 | UInt16(hidden[hidden.startIndex + 1])
+        guard let port = Beacon.hiding(hiddenPort, key, nonce) else { return nil }
+        return News(port: port, isFormer: epoch != keys[0].epoch)
       }
     }
     return nil
+  }
+
+  /// Whether a datagram is one of the first of its second.
+  private func countsRead(at date: Double) -> Bool {
+    if date.rounded(.down) != second { (second, reads) = (date.rounded(.down), 0) }
+    reads = min(reads + 1, Self.formerReads + 1)
+    return reads <= Self.formerReads
   }
 
   /// The number of beacons that are remembered.

@@ -2,7 +2,8 @@ import SegueModel
 
 /// Which addresses a device dials, and when. No I/O, no clock, no randomness: its owner dials what `takeDue` returns,
 /// and says how that ended. An address is dialled again after a pause that doubles, for as long as it is static or was
-/// announced lately. Addresses that lead to a linked device, or to this one, are left alone.
+/// announced lately. Addresses that lead to a linked device, or to this one, are left alone for a while: where a
+/// connection leads is not up to the device that was there last.
 public struct Dialler<Address: Equatable> {
   /// Milliseconds between two attempts at one address, whatever happens there: a beacon that is replayed, or an
   /// address that comes and goes, causes no more (A8).
@@ -14,8 +15,15 @@ public struct Dialler<Address: Equatable> {
   public static var announcedTime: Int64 { 90_000 }
   /// The most announced addresses; the one whose beacon is oldest makes room.
   public static var announcedLimit: Int { 64 }
-  /// The most attempts at a time.
+  /// The same for addresses that were announced under a former epoch, which a revoked device knows, too; the most that
+  /// one machine announces, by its ports.
+  public static var formerLimit: Int { 16 }
+  public static var sourceLimit: Int { 8 }
+  /// The most attempts at a time, and of those at addresses that were announced under a former epoch.
   public static var attemptLimit: Int { 16 }
+  public static var formerAttemptLimit: Int { 4 }
+  /// Milliseconds until a static address is looked at again that has led to a linked device, or to this one.
+  public static var recheckPause: Int64 { 300_000 }
 
   /// How an attempt ended.
   public enum End: Sendable {
@@ -32,6 +40,10 @@ public struct Dialler<Address: Equatable> {
   private struct Target {
     let address: Address
     let isStatic: Bool
+    /// The machine that has announced it; empty for static ones.
+    var source: [UInt8] = []
+    /// Whether it was announced under a former epoch.
+    var isFormer = false
     /// The uptime of the last beacon.
     var heardAt: Int64
     /// The uptime of the next attempt; nil: none is planned.
@@ -44,7 +56,6 @@ public struct Dialler<Address: Equatable> {
     var device: Identifier?
     /// How many epochs back the next knock goes.
     var age = 0
-    var isOwn = false
   }
 
   private var targets: [Target] = []
@@ -58,30 +69,39 @@ public struct Dialler<Address: Equatable> {
   public var addressCount: Int { targets.count }
 
   /// The uptime at which `takeDue` has an address; nil for none.
-  public var nextDeadline: Int64? {
-    guard attempts < Self.attemptLimit else { return nil }
-    return targets.compactMap { mayTry($0) ? $0.dueAt : nil }.min()
-  }
-
-  private var attempts: Int { targets.count { $0.isTrying } }
+  public var nextDeadline: Int64? { targets.compactMap { mayTry($0) ? due($0) : nil }.min() }
 
   /// Whether a link there may have to be made anew, although no beacon is sent while there is one.
   private func leadsToLinked(_ target: Target) -> Bool {
     target.device.map { linked.contains($0) || suspected.contains($0) } ?? false
   }
 
+  /// Whether an attempt at it would be one too many now.
   private func mayTry(_ target: Target) -> Bool {
-    !target.isTrying && !target.isOwn && !(target.device.map { linked.contains($0) } ?? false)
+    let attempts = targets.count { $0.isTrying }
+    let former = targets.count { $0.isTrying && $0.isFormer }
+    return attempts < Self.attemptLimit && !(target.isFormer && former >= Self.formerAttemptLimit)
+  }
+
+  /// When it is to be dialled; nil if it is not.
+  private func due(_ target: Target) -> Int64? {
+    guard !target.isTrying, let dueAt = target.dueAt else { return nil }
+    guard target.device.map({ linked.contains($0) }) ?? false else { return dueAt }
+    return target.isStatic ? max(dueAt, (target.triedAt ?? dueAt) + Self.recheckPause) : nil
   }
 
   // MARK: Addresses
 
-  /// Sets the addresses that the user has named.
+  /// Sets the addresses that the user has named. What was known of where they lead is forgotten.
   public mutating func setStatic(_ addresses: [Address], _ uptime: Int64) {
     targets.removeAll { target in target.isStatic && !addresses.contains { $0 == target.address } }
     for address in addresses {
       if let index = index(of: address) {
-        guard !targets[index].isStatic else { continue }
+        guard !targets[index].isStatic else {
+          targets[index].device = nil
+          targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
+          continue
+        }
         targets.remove(at: index)
       }
       targets.append(Target(address: address, isStatic: true, heardAt: uptime, dueAt: uptime))
@@ -89,21 +109,30 @@ public struct Dialler<Address: Equatable> {
   }
 
   /// A genuine beacon has announced an address.
-  public mutating func announced(_ address: Address, _ uptime: Int64) {
+  /// - Parameters:
+  ///   - source: the machine that it came from.
+  ///   - isFormer: whether the beacon was made under a former epoch: by a device that has slept, or a revoked one.
+  public mutating func announced(_ address: Address, from source: [UInt8], isFormer: Bool = false, _ uptime: Int64) {
     if let index = index(of: address) {
       targets[index].heardAt = uptime
-      targets[index].isOwn = false
+      if !isFormer { targets[index].isFormer = false }
       // Whoever announces itself can be reached: not later than is planned.
       targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
       return
     }
-    let announced = targets.indices.filter { !targets[$0].isStatic && !targets[$0].isTrying }
-    if announced.count >= Self.announcedLimit,
-      let oldest = announced.min(by: { targets[$0].heardAt < targets[$1].heardAt })
-    {
-      targets.remove(at: oldest)
-    }
-    targets.append(Target(address: address, isStatic: false, heardAt: uptime, dueAt: uptime))
+    makeRoom(atMost: Self.sourceLimit) { $0.isFormer == isFormer && $0.source == source }
+    makeRoom(atMost: isFormer ? Self.formerLimit : Self.announcedLimit) { $0.isFormer == isFormer }
+    targets.append(
+      Target(
+        address: address, isStatic: false, source: source, isFormer: isFormer, heardAt: uptime, dueAt: uptime))
+  }
+
+  /// Forgets the announced address that was heard of longest ago, if there are too many of a kind.
+  private mutating func makeRoom(atMost limit: Int, _ isKind: (Target) -> Bool) {
+    let kind = targets.indices.filter { !targets[$0].isStatic && isKind(targets[$0]) }
+    guard kind.count >= limit else { return }
+    let oldest = kind.filter { !targets[$0].isTrying }.min { targets[$0].heardAt < targets[$1].heardAt }
+    if let oldest { targets.remove(at: oldest) }
   }
 
   /// This device has another network or address, or it has woken up: dials all, also those of linked devices whose
@@ -130,9 +159,8 @@ public struct Dialler<Address: Equatable> {
     targets = targets.filter {
       $0.isStatic || $0.isTrying || leadsToLinked($0) || $0.heardAt + Self.announcedTime > uptime
     }
-    guard attempts < Self.attemptLimit,
-      let index = targets.firstIndex(where: { mayTry($0) && $0.dueAt.map { $0 <= uptime } ?? false })
-    else { return nil }
+    let ready = targets.indices.filter { mayTry(targets[$0]) && due(targets[$0]).map { $0 <= uptime } ?? false }
+    guard let index = ready.first(where: { !targets[$0].isFormer }) ?? ready.first else { return nil }
     targets[index].isTrying = true
     targets[index].triedAt = uptime
     targets[index].dueAt = nil
@@ -152,12 +180,17 @@ public struct Dialler<Address: Equatable> {
       targets[index].device = device
       targets[index].pause = Self.firstPause
       targets[index].age = 0
-      return
-    case .own: targets[index].isOwn = true
+      return look(index, uptime)
+    case .own: return look(index, uptime)
     case .silent: targets[index].age = epochs > 0 ? (targets[index].age + 1) % epochs : 0
     case .failed: break
     }
     plan(index, uptime, random)
+  }
+
+  /// Plans a look at where a static address leads then; one that was announced will be announced again.
+  private mutating func look(_ index: Int, _ uptime: Int64) {
+    targets[index].dueAt = targets[index].isStatic ? uptime + Self.recheckPause : nil
   }
 
   private mutating func plan(_ index: Int, _ uptime: Int64, _ random: UInt32) {

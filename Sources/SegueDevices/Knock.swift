@@ -40,15 +40,20 @@ public enum Knock {
 /// The listening side of a knock: reads exactly one answer.
 public struct KnockServer {
   private let epochs: [EpochKeys]
+  private let invites: [Invite]
   private let nonce: [UInt8]
   /// The epoch whose key the client has, once it has proved that.
   public private(set) var epoch: UInt64?
+  /// The invite whose key the client has instead, once it has proved that.
+  public private(set) var invite: Invite?
 
   /// - Parameters:
   ///   - epochs: whose keys are answered, newest first; those beyond 16 are not.
+  ///   - invites: whose keys are answered, too: those that can be used.
   ///   - nonce: 16 new random bytes.
-  public init(_ epochs: [EpochKeys], nonce: [UInt8]) {
+  public init(_ epochs: [EpochKeys], invites: [Invite] = [], nonce: [UInt8]) {
     self.epochs = Array(epochs.prefix(Knock.epochs))
+    self.invites = invites
     self.nonce = nonce
   }
 
@@ -58,16 +63,25 @@ public struct KnockServer {
   /// Takes the 48 bytes of the client, and returns the 32 with which the server answers. Throws if no epoch's key
   /// proves them.
   public mutating func answer(_ message: [UInt8]) throws(SegueError) -> [UInt8] {
-    guard message.count == Knock.answerSize, epoch == nil else { throw Knock.wrong }
+    guard message.count == Knock.answerSize, epoch == nil, invite == nil else { throw Knock.wrong }
     let client = Array(message[..<Knock.nonceSize])
     guard client != nonce else { throw Knock.wrong }
-    for keys in epochs {
-      let expected = try Knock.proof(.client, of: keys.knock, nonce, client)
-      guard KeyedHash.isSame(message[Knock.nonceSize...], expected[...]) else { continue }
+    for keys in epochs where try proves(message, keys, client) {
       epoch = keys.epoch
       return try Knock.proof(.server, of: keys.knock, nonce, client)
     }
+    for invite in invites {
+      let keys = invite.knockKeys
+      guard try proves(message, keys, client) else { continue }
+      self.invite = invite
+      return try Knock.proof(.server, of: keys.knock, nonce, client)
+    }
     throw Knock.wrong
+  }
+
+  private func proves(_ message: [UInt8], _ keys: EpochKeys, _ client: [UInt8]) throws(SegueError) -> Bool {
+    let expected = try Knock.proof(.client, of: keys.knock, nonce, client)
+    return KeyedHash.isSame(message[Knock.nonceSize...], expected[...])
   }
 }
 

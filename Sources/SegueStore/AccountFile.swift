@@ -5,6 +5,8 @@ import SegueTrust
 /// The file `account` of the state folder: keys and certificates of this device, and what its account agrees on.
 public final class AccountFile: AccountStorage {
   static let name = "account"
+  /// The copies that are kept: all of them, since one may have the only key of an account.
+  static let copies = Int.max
 
   private let folder: StateFolder
 
@@ -49,11 +51,17 @@ public final class AccountFile: AccountStorage {
   }
 
   public func erase() throws(SegueError) {
-    guard unlinkat(folder.fd, Self.name, 0) == 0 || linux_errno() == ENOENT else {
-      throw .refused(DiagnosticText(of: path))
+    // What an interrupted write has left has keys, too.
+    for name in [Self.name, Self.name + StateFolder.unfinished] {
+      guard unlinkat(folder.fd, name, 0) == 0 || linux_errno() == ENOENT else {
+        throw .refused(DiagnosticText(of: path))
+      }
     }
     try folder.synchronise()
   }
 
-  public func setAside() throws(SegueError) -> String { try folder.setAside(Self.name, as: "damaged") }
+  public func setAside() throws(SegueError) -> [String] {
+    if folder.refusal != nil { return try folder.rejoin() }
+    return folder.has(Self.name) ? [try folder.setAside(Self.name, as: "damaged", atMost: Self.copies)] : []
+  }
 }

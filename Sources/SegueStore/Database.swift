@@ -50,7 +50,7 @@ final class Database {
     _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Void
   ) throws(SegueError) {
     let statement = try prepared(text, cells)
-    defer { sqlite3_reset(statement) }
+    defer { Self.end(statement) }
     while true {
       switch sqlite3_step(statement) {
       case SQLITE_ROW: try body(Row(statement: statement, database: self))
@@ -65,7 +65,7 @@ final class Database {
     _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Result
   ) throws(SegueError) -> Result? {
     let statement = try prepared(text, cells)
-    defer { sqlite3_reset(statement) }
+    defer { Self.end(statement) }
     switch sqlite3_step(statement) {
     case SQLITE_ROW: return try body(Row(statement: statement, database: self))
     case SQLITE_DONE: return nil
@@ -113,8 +113,13 @@ final class Database {
   func giveBack() {
     guard !isInTransaction else { return }
     let unused = try? first("PRAGMA freelist_count") { row throws(SegueError) in try row.integer(0) }
-    if let unused, unused > 256 { _ = result(of: "PRAGMA incremental_vacuum") }
+    guard let unused, unused > 256, result(of: "PRAGMA incremental_vacuum") == SQLITE_OK else { return }
+    // The file is shortened when the log is in it, and the log has become as long as what is given back.
+    emptyLog()
   }
+
+  /// Overwrites what the log has of former contents, and shortens it; if that fails, the next commits do it.
+  func emptyLog() { _ = result(of: "PRAGMA wal_checkpoint(TRUNCATE)") }
 
   /// The number of the row that was inserted last.
   var lastRow: Int64 { sqlite3_last_insert_rowid(connection) }
@@ -125,6 +130,12 @@ final class Database {
     let code = sqlite3_prepare_v2(connection, Self.pointer(text), Int32(text.utf8CodeUnitCount), &statement, nil)
     sqlite3_finalize(statement)
     return code == SQLITE_OK
+  }
+
+  /// Ends a statement, and frees what was bound to it: a document.
+  private static func end(_ statement: OpaquePointer) {
+    sqlite3_reset(statement)
+    sqlite3_clear_bindings(statement)
   }
 
   private func prepared(_ text: StaticString, _ cells: [Cell]) throws(SegueError) -> OpaquePointer {

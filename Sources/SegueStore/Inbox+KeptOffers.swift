@@ -15,6 +15,7 @@ extension Inbox {
     let latest = now + life
     let expiry = offer.description.expirationDate.map { min($0, latest) } ?? latest
     guard expiry > now else { throw SegueError(.invalidState, "activity: has expired") }
+    defer { database.giveBack() }
     try database.transaction { () throws(SegueError) in
       _ = try remove(offer.description.id)
       let payload = try store(document, attachments)
@@ -38,14 +39,16 @@ extension Inbox {
   /// - Returns: false if there is none.
   @discardableResult
   public func withdraw(_ activity: Identifier) throws(SegueError) -> Bool {
-    try database.transaction { () throws(SegueError) in try remove(activity) }
+    defer { database.giveBack() }
+    return try database.transaction { () throws(SegueError) in try remove(activity) }
   }
 
   /// Forgets the kept offers of an app: it makes another activity current.
   /// - Returns: their activities.
   @discardableResult
   public func withdrawOffers(ofApp bundle: String) throws(SegueError) -> [Identifier] {
-    try database.transaction { () throws(SegueError) in try removeOffers(ofApp: bundle) }
+    defer { database.giveBack() }
+    return try database.transaction { () throws(SegueError) in try removeOffers(ofApp: bundle) }
   }
 
   /// Within a transaction.

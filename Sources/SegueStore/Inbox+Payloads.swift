@@ -5,7 +5,7 @@ import SegueModel
 extension Inbox {
   /// Bytes of one part of an attachment.
   private static let part = 256 * 1024
-  /// The share of an inbox that the entries of one app may use at most.
+  /// The share of an inbox that the entries for one app, and those that one account has asked for, may use at most.
   private static let share = 4
   /// Bytes of a document: a value of the largest size, and the other properties.
   private static let document = Limits.value + 64 * 1024
@@ -112,21 +112,37 @@ extension Inbox {
     return Int64(document.count) + Int64(stored)
   }
 
-  /// Throws LIMIT_EXCEEDED if what waits for an app would be more than a quarter of an inbox.
-  func checkShare(of app: String, for size: Int64) throws(SegueError) {
-    let used = try database.first(
+  /// Throws LIMIT_EXCEEDED if what waits for its app, or what waits of those that its account has asked for, would be
+  /// more than a quarter of an inbox.
+  func checkShares(of entry: IncomingEntry, for size: Int64) throws(SegueError) {
+    try checkShare(
       """
       SELECT count(*), total(payloads.size) FROM entries JOIN payloads ON payloads.number = entries.payload
       WHERE app = ?1 AND state < 2
-      """, [.text(app)]
-    ) { row throws(SegueError) in (try row.count(0), Int64(exactly: try row.real(1)) ?? -1) }
+      """, .text(entry.app), "for \(entry.app)", size)
+    guard let account = entry.account else { return }
+    try checkShare(
+      """
+      SELECT count(*), total(payloads.size) FROM askers JOIN entries USING (continuation)
+        JOIN payloads ON payloads.number = entries.payload
+      WHERE account = ?1 AND state < 2
+      """, Cell(account), "that this process has asked for", size)
+  }
+
+  /// - Parameter whose: for people.
+  private func checkShare(
+    _ query: StaticString, _ key: Cell, _ whose: DiagnosticText, _ size: Int64
+  ) throws(SegueError) {
+    let used = try database.first(query, [key]) {
+      row throws(SegueError) in (try row.count(0), Int64(exactly: try row.real(1)) ?? -1)
+    }
     guard let used, used.0 < Limits.inboxEntries / Self.share else {
       throw SegueError(
-        .limitExceeded, "inbox: \(Limits.inboxEntries / Self.share) entries wait for \(app), which is the most")
+        .limitExceeded, "inbox: \(Limits.inboxEntries / Self.share) entries wait \(whose), which is the most")
     }
     guard 0...Limits.inboxBytes ~= used.1 else { throw database.damaged("payloads have \(used.1) bytes") }
     guard used.1 <= room / Int64(Self.share) - size else {
-      throw SegueError(.limitExceeded, "inbox: more than \(room / Int64(Self.share)) bytes would wait for \(app)")
+      throw SegueError(.limitExceeded, "inbox: more than \(room / Int64(Self.share)) bytes would wait \(whose)")
     }
   }
 

@@ -96,8 +96,16 @@ extension Inbox {
         process BLOB NOT NULL CHECK (length(process) = 16)
       ) STRICT;
       """,
+      """
+      CREATE TABLE askers (
+        continuation BLOB PRIMARY KEY NOT NULL REFERENCES entries (continuation) ON DELETE CASCADE,
+        account BLOB NOT NULL CHECK (length(account) = 16)
+      ) STRICT;
+      CREATE INDEX askers_of_account ON askers (account);
+      """,
     ],
     probes: [
+      "SELECT continuation, account FROM askers",
       "SELECT continuation, process FROM sent",
       "SELECT number, size, document FROM payloads", "SELECT number, payload, name, size, is_here FROM attachments",
       "SELECT number, attachment, content FROM parts", "SELECT type, app FROM choices", "SELECT app, used FROM uses",

@@ -48,8 +48,8 @@ public final class Inbox: @unchecked Sendable {
   // MARK: Entries
 
   /// Stores an entry, in one commit.
-  /// Throws LIMIT_EXCEEDED if the attachments, the inbox, or what waits for that app, have too many bytes, and
-  /// INVALID_STATE if it has expired.
+  /// Throws LIMIT_EXCEEDED if the attachments, the inbox, what waits for that app, or what that account has asked for,
+  /// have too many bytes, and INVALID_STATE if it has expired.
   public func put(_ entry: IncomingEntry, at now: Double) throws(SegueError) -> Placement {
     try Text.check(entry.app, "app", atMost: Limits.identifier)
     try Self.check(entry.offer)
@@ -62,7 +62,7 @@ public final class Inbox: @unchecked Sendable {
       if let known { return known < Self.ended ? .known : .ended }
       guard expiry > now else { throw SegueError(.invalidState, "activity: has expired") }
       let payload = try store(entry.document, entry.attachments) { size throws(SegueError) in
-        try checkShare(of: entry.app, for: size)
+        try checkShares(of: entry, for: size)
       }
       try database.run(
         """
@@ -73,6 +73,9 @@ public final class Inbox: @unchecked Sendable {
         """,
         [id, .text(entry.app), Cell(entry.isStale), .integer(payload), .real(now), .real(expiry)]
           + Self.cells(of: entry.offer))
+      if let account = entry.account {
+        try database.run("INSERT INTO askers (continuation, account) VALUES (?1, ?2)", [id, Cell(account)])
+      }
       return .stored
     }
   }

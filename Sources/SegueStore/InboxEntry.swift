@@ -42,10 +42,12 @@ public struct IncomingEntry: Sendable {
   /// An activity document (docs/protocol.md), in the form that travels.
   public let document: [UInt8]
   public let attachments: [AttachmentContent]
+  /// Whose share of the inbox it takes, beside that of its app: of who has asked for it; nil: nobody's.
+  public let account: Identifier?
 
   public init(
     continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8],
-    attachments: [AttachmentContent] = []
+    attachments: [AttachmentContent] = [], account: Identifier? = nil
   ) {
     self.continuation = continuation
     self.app = app
@@ -53,6 +55,7 @@ public struct IncomingEntry: Sendable {
     self.isStale = isStale
     self.document = document
     self.attachments = attachments
+    self.account = account
   }
 }
 

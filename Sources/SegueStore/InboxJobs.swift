@@ -56,7 +56,7 @@ public enum InboxJobs {
       let error = failure { () throws(SegueError) in
         try holder.perform { inbox throws(SegueError) in _ = try inbox.withdraw(id) }
       }
-      return error.map { .refused($0) }
+      return .withdrawn(id, error)
     }
   }
 
@@ -71,7 +71,8 @@ public enum InboxJobs {
     case .decide(let receipt): .decided(receipt.continuation, .failure(error))
     case .loadKept: .loadedKept(.failure(error))
     case .keep(let record): .kept(record.activity, error)
-    case .sent, .end, .confirm, .withdraw: .refused(error)
+    case .withdraw(let id): .withdrawn(id, error)
+    case .sent, .end, .confirm: .refused(error)
     }
   }
 
@@ -107,7 +108,7 @@ public enum InboxJobs {
         attachments: record.attachments.map { attachment in
           let source = withContent ? attachment.source.map { holder.content(of: $0) } : nil
           return AttachmentContent(name: attachment.name, size: attachment.size, source: source ?? .origin)
-        })
+        }, account: record.account)
     }
     try holder.perform { inbox throws(SegueError) in
       let now = holder.date

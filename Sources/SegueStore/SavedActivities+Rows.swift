@@ -29,26 +29,32 @@ extension SavedActivities {
       ) STRICT;
       CREATE VIRTUAL TABLE words USING fts5 (title, keywords, text, content = 'saved', content_rowid = 'number',
         tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3');
+      """,
       """
+      ALTER TABLE saved ADD COLUMN app_name TEXT NOT NULL DEFAULT '';
+      ALTER TABLE saved ADD COLUMN account BLOB;
+      CREATE INDEX saved_by_account ON saved (account, number, size) WHERE account IS NOT NULL;
+      """,
     ],
     probes: [
-      newest, matching, named, "SELECT number, document FROM documents", "SELECT title, keywords, text FROM saved",
+      newest, matching, named, "SELECT number, document FROM documents",
+      "SELECT title, keywords, text, account FROM saved",
     ])
 
   static let newest: StaticString = """
-    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires, team FROM saved
+    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires, team, app_name FROM saved
     WHERE expires > ?1 AND (?2 IS NULL OR app = ?2) AND number < ?4 ORDER BY number DESC LIMIT ?3
     """
 
   static let matching: StaticString = """
-    SELECT saved.number, app, activity, persistent, type, shown, webpage, saved, expires, team
+    SELECT saved.number, app, activity, persistent, type, shown, webpage, saved, expires, team, app_name
     FROM words JOIN saved ON saved.number = words.rowid
     WHERE words MATCH ?5 AND words.rowid < ?4 AND expires > ?1 AND (?2 IS NULL OR app = ?2)
     ORDER BY words.rowid DESC LIMIT ?3
     """
 
   static let named: StaticString = """
-    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires, team FROM saved
+    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires, team, app_name FROM saved
     WHERE app = ?2 AND expires > ?1 AND (persistent = ?3 OR ?3 IS NULL AND persistent IS NULL AND activity = ?4)
     """
 }

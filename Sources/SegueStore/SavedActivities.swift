@@ -70,13 +70,15 @@ public final class SavedActivities: @unchecked Sendable {
       try database.run(
         """
         INSERT INTO saved
-          (app, activity, persistent, type, shown, webpage, saved, expires, size, title, keywords, text, team)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+          (app, activity, persistent, type, shown, webpage, saved, expires, size, title, keywords, text, team,
+          account, app_name)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
         """,
         [
           .text(activity.app), Cell(activity.activity), Cell(activity.persistentIdentifier), .text(activity.type),
           Cell(activity.title), Cell(activity.webpageURL), .real(now), .real(expiry), .integer(Int64(size)),
-          .text(title), .text(keywords), .text(text), .text(activity.team),
+          .text(title), .text(keywords), .text(text), .text(activity.team), activity.account.map { Cell($0) } ?? .null,
+          .text(activity.appName),
         ])
       let new = Cell.integer(database.lastRow)
       try database.run(
@@ -85,10 +87,29 @@ public final class SavedActivities: @unchecked Sendable {
       try database.run("INSERT INTO documents (number, document) VALUES (?1, ?2)", [new, .blob(activity.document)])
       total.count += 1
       total.bytes += Int64(size)
+      if let account = activity.account { try makeRoom(inShareOf: Cell(account), &total) }
       while total.count > 1, total.count > bound.count || total.bytes > bound.bytes {
         guard let oldest = try number("SELECT min(number) FROM saved", []) else { break }
         try remove(oldest, &total)
       }
+    }
+  }
+
+  /// The share of all that one process may save, under whatever names.
+  private static let share: Int64 = 4
+
+  /// What one process has saved takes at most its share, or is one: its oldest make room.
+  private func makeRoom(inShareOf account: Cell, _ total: inout Total) throws(SegueError) {
+    let most = Total(count: bound.count / Self.share, bytes: bound.bytes / Self.share)
+    while total.count > most.count || total.bytes > most.bytes {
+      let own = try database.first(
+        "SELECT count(*), total(size), min(number) FROM saved WHERE account = ?1", [account]
+      ) { row throws(SegueError) in
+        let total = Total(count: try row.integer(0), bytes: Int64(exactly: try row.real(1)) ?? 0)
+        return (total: total, oldest: try row.integer(2))
+      }
+      guard let own, own.total.count > 1, own.total.count > most.count || own.total.bytes > most.bytes else { return }
+      try remove(own.oldest, &total)
     }
   }
 
@@ -97,6 +118,7 @@ public final class SavedActivities: @unchecked Sendable {
 
   private static func check(_ activity: SavedActivity) throws(SegueError) {
     try Text.check(activity.app, "app", atMost: Limits.identifier)
+    try Text.check(Optional(activity.appName), "app name", atMost: Limits.identifier)
     try Text.check(Optional(activity.team), "team", atMost: Limits.identifier)
     try Text.check(activity.type, "type", atMost: Limits.type)
     try Text.check(activity.title, "title", atMost: Limits.title)
@@ -154,7 +176,8 @@ public final class SavedActivities: @unchecked Sendable {
 
   private static func result(_ row: Row) throws(SegueError) -> SearchResult {
     SearchResult(
-      app: try row.text(1, atMost: Limits.identifier), team: try row.text(9, atMost: Limits.identifier),
+      app: try row.text(1, atMost: Limits.identifier), appName: try row.text(10, atMost: Limits.identifier),
+      team: try row.text(9, atMost: Limits.identifier),
       activity: try row.identifier(2),
       persistentIdentifier: try row.optionalText(3, atMost: Limits.identifier),
       type: try row.text(4, atMost: Limits.type), title: try row.optionalText(5, atMost: Limits.title),
@@ -180,7 +203,8 @@ public final class SavedActivities: @unchecked Sendable {
   /// - Returns: how many there were.
   @discardableResult
   public func delete(_ persistentIdentifiers: [String], of app: String) throws(SegueError) -> Int {
-    try change { total throws(SegueError) in
+    defer { database.giveBack() }
+    return try change { total throws(SegueError) in
       var count = 0
       for identifier in persistentIdentifiers {
         let found = try number(
@@ -204,12 +228,10 @@ public final class SavedActivities: @unchecked Sendable {
       if count > 0 { try database.run("INSERT INTO words (words) VALUES ('optimize')") }
       return count
     }
-    emptyLog()
+    database.giveBack()
+    database.emptyLog()
     return count
   }
-
-  /// Overwrites what the log has of former contents; if that fails, the next commits do it.
-  private func emptyLog() { _ = database.result(of: "PRAGMA wal_checkpoint(TRUNCATE)") }
 
   /// Deletes everything; nothing of it is left in the file.
   /// - Returns: how many there were.
@@ -223,7 +245,8 @@ public final class SavedActivities: @unchecked Sendable {
       total = Total()
       return Int(clamping: count)
     }
-    emptyLog()
+    database.giveBack()
+    database.emptyLog()
     return count
   }
 
@@ -231,9 +254,11 @@ public final class SavedActivities: @unchecked Sendable {
   /// - Returns: how many there were.
   @discardableResult
   public func expire(at now: Double) throws(SegueError) -> Int {
-    try change { total throws(SegueError) in
+    let count = try change { total throws(SegueError) in
       try removeAll("SELECT number FROM saved WHERE expires <= ?1", [.real(now)], &total)
     }
+    database.giveBack()
+    return count
   }
 
   /// The earliest date at which `expire` has something to do; nil if nothing is saved.

@@ -4,6 +4,8 @@ import SegueModel
 public struct SavedActivity: Sendable {
   /// The bundle identifier of its app.
   public let app: String
+  /// What the app calls itself.
+  public let appName: String
   /// Its Team ID.
   public let team: String
   public let activity: Identifier
@@ -21,13 +23,18 @@ public struct SavedActivity: Sendable {
   public let expirationDate: Double?
   /// Kept off every index (R10.2).
   public let isPrivate: Bool
+  /// The process of its app, which has a share of the room; nil: it is not counted.
+  public let account: Identifier?
 
   public init(
-    app: String, team: String, activity: Identifier, persistentIdentifier: String?, type: String, title: String?,
+    app: String, appName: String = "", team: String, activity: Identifier, persistentIdentifier: String?, type: String,
+    title: String?,
     keywords: [String] = [], searchableText: String = "", webpageURL: String? = nil, document: [UInt8],
-    expirationDate: Double? = nil, isPrivate: Bool = false
+    expirationDate: Double? = nil, isPrivate: Bool = false,
+    account: Identifier? = nil
   ) {
     self.app = app
+    self.appName = appName
     self.team = team
     self.activity = activity
     self.persistentIdentifier = persistentIdentifier
@@ -39,12 +46,15 @@ public struct SavedActivity: Sendable {
     self.document = document
     self.expirationDate = expirationDate
     self.isPrivate = isPrivate
+    self.account = account
   }
 }
 
 /// A saved activity that was found, without its document (`SavedActivities.document`).
 public struct SearchResult: Sendable {
   public let app: String
+  /// What the app has called itself; empty if that is not known.
+  public let appName: String
   public let team: String
   public let activity: Identifier
   public let persistentIdentifier: String?

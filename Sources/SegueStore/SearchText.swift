@@ -4,12 +4,18 @@ import SegueModel
 ///
 /// The tokenizer takes Chinese, Japanese and Korean, which have no blanks between words, as one word to the next mark.
 /// So each such character is stored as a word, and asked for as one; several of them are asked for as a phrase.
+///
+/// The tokenizer removes accents and folds case, one character into one. What is left apart is folded here: ß is ss,
+/// and vowel points and elongation, which Arabic and Hebrew have or have not, are left out.
 enum SearchText {
-  /// The text with blanks around each character that is a word by itself.
+  /// The text, folded, with blanks around each character that is a word by itself.
   static func spaced(_ text: String) -> String {
     var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      if isWord(scalar.value) {
+    for scalar in text.unicodeScalars where !isPoint(scalar.value) {
+      if scalar.value == 0xdf || scalar.value == 0x1e9e {
+        result.append("s")
+        result.append("s")
+      } else if isWord(scalar.value) {
         result.append(" ")
         result.append(scalar)
         result.append(" ")
@@ -21,7 +27,8 @@ enum SearchText {
     return String(result)
   }
 
-  /// What to ask FTS5 for all words of a query; nil if there are none. A word that ends in `*` is a prefix.
+  /// What to ask FTS5 for all words of a query; nil if nothing is asked for. A word that ends in `*` is a prefix. Of
+  /// marks and symbols alone nothing is found; beside words they count for nothing.
   /// Throws LIMIT_EXCEEDED beyond `Limits.query` bytes or `Limits.queryWords` words.
   static func expression(_ query: String) throws(SegueError) -> String? {
     guard query.utf8.count <= Limits.query else {
@@ -29,19 +36,24 @@ enum SearchText {
     }
     var words: [String] = []
     var word = String.UnicodeScalarView()
-    for scalar in query.unicodeScalars {
-      if isBlank(scalar.value) {
-        if let phrase = phrase(word) { words.append(phrase) }
-        word = String.UnicodeScalarView()
-      } else {
-        word.append(scalar)
+    var hasMarks = false
+    func end() {
+      if let phrase = phrase(word) {
+        words.append(phrase)
+      } else if word.contains(where: { $0 != "*" }) {
+        hasMarks = true
       }
+      word = String.UnicodeScalarView()
     }
-    if let phrase = phrase(word) { words.append(phrase) }
+    for scalar in query.unicodeScalars {
+      if isBlank(scalar.value) { end() } else { word.append(scalar) }
+    }
+    end()
     guard words.count <= Limits.queryWords else {
       throw SegueError(.limitExceeded, "query: \(words.count) words, at most \(Limits.queryWords) are allowed")
     }
-    return words.isEmpty ? nil : words.joined(separator: " ")
+    if words.isEmpty { return hasMarks ? "\"\"" : nil }
+    return words.joined(separator: " ")
   }
 
   /// A word as a string of FTS5 (its manual, section 3.1); nil if nothing is in it that the index could have.
@@ -61,6 +73,16 @@ enum SearchText {
   private static func isWordLike(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x80...: true
+    default: false
+    }
+  }
+
+  /// Points and signs of Hebrew and Arabic, which the tokenizer takes for the end of a word; and elongation.
+  private static func isPoint(_ scalar: UInt32) -> Bool {
+    switch scalar {
+    case 0x591...0x5bd, 0x5bf, 0x5c1...0x5c2, 0x5c4...0x5c5, 0x5c7, 0x610...0x61a, 0x640, 0x64b...0x65f, 0x670,
+      0x6d6...0x6dc, 0x6df...0x6e4, 0x6e7...0x6e8, 0x6ea...0x6ed:
+      true
     default: false
     }
   }

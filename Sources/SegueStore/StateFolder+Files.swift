@@ -48,11 +48,12 @@ extension StateFolder {
     guard fsync(fd) == 0 || linux_errno() == EINVAL else { throw .refused("state folder \(path)") }
   }
 
-  /// Renames a database and what belongs to it to a name that says why. Of five such copies the last is replaced.
+  /// Renames a database and what belongs to it to a name that says why.
+  /// - Parameter limit: of as many such copies the last is replaced.
   /// - Returns: the new name.
-  func setAside(_ name: String, as reason: String) throws(SegueError) -> String {
+  func setAside(_ name: String, as reason: String, atMost limit: Int = 5) throws(SegueError) -> String {
     var number = 1
-    while number < 5, has("\(name).\(reason)-\(number)") { number += 1 }
+    while number < limit, has("\(name).\(reason)-\(number)") { number += 1 }
     let aside = "\(name).\(reason)-\(number)"
     // The database first: what is left of one without it is set aside when the next one is opened.
     for part in ["", "-wal", "-journal"] {
@@ -80,6 +81,14 @@ extension StateFolder {
 
   private static let machineFile = "machine"
 
+  /// Why inbox and account of this folder must not be used here, and what to do; nil if they may be. The folder, or its
+  /// backup, comes from another machine, which may deliver the same entries. For any thread: only the files say whether
+  /// `rejoin` has been called since.
+  public var refusal: SegueError? {
+    guard firstRefusal != nil else { return nil }
+    do throws(SegueError) { return try compareMachines() } catch { return error }
+  }
+
   /// Writes the machine's identity into a new folder.
   /// - Returns: why the inbox must not be used; nil if the folder belongs to this machine.
   func compareMachines() throws(SegueError) -> SegueError? {
@@ -101,25 +110,27 @@ extension StateFolder {
       .invalidState,
       """
       state folder \(path): belongs to another machine, \(otherwise): its inbox and its account are not used, lest two \
-      machines deliver the same and pass for one device; rejoin to set both aside and begin anew
+      machines deliver the same and pass for one device; `segue account leave` sets both aside, to begin anew
       """)
   }
 
   /// Makes the folder this machine's. The inbox that came with it is set aside, never delivered from here; so is the
   /// file of the account: this machine is another device, which has to be invited.
-  /// - Returns: the new name of that inbox; nil if there was none.
+  /// - Returns: the new names of what was set aside.
   /// Throws INVALID_STATE if the folder is not refused.
-  @discardableResult
-  public func rejoin() throws(SegueError) -> String? {
+  public func rejoin() throws(SegueError) -> [String] {
     guard refusal != nil else {
       throw SegueError(.invalidState, "state folder \(path): belongs to this machine already")
     }
     // First: an inbox that is left makes the folder refused again, an account would be used.
-    if has(AccountFile.name) { _ = try setAside(AccountFile.name, as: "foreign") }
-    let aside = has(Inbox.fileName) ? try setAside(Inbox.fileName, as: "foreign") : nil
+    var aside: [String] = []
+    if has(AccountFile.name) {
+      aside.append(try setAside(AccountFile.name, as: "foreign", atMost: AccountFile.copies))
+    }
+    if has(Inbox.fileName) { aside.append(try setAside(Inbox.fileName, as: "foreign")) }
     remove(Self.secretFile)
+    // Last: from then on the folder may be used.
     if let machine { try store(machine.text, as: Self.machineFile) } else { remove(Self.machineFile) }
-    refusal = nil
     return aside
   }
 
@@ -158,9 +169,12 @@ extension StateFolder {
     try store(Array((text + "\n").utf8), as: name)
   }
 
+  /// The ending of the name of a file that is not written whole yet.
+  static let unfinished = ".new"
+
   /// Writes the file whole or not at all, durably, for the user alone.
   func store(_ bytes: [UInt8], as name: String) throws(SegueError) {
-    let temporary = name + ".new"
+    let temporary = name + Self.unfinished
     // What an earlier death has left, or something that cannot be written.
     remove(temporary)
     let file = linux_openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

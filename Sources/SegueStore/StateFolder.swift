@@ -12,9 +12,8 @@ public final class StateFolder: @unchecked Sendable {
   let fd: Int32
   private let lock: Int32
   let machine: MachineIdentity?
-  /// Why the inbox of this folder must not be used here, and what to do; nil if it may be. The folder, or its
-  /// backup, comes from another machine, which may deliver the same entries.
-  public internal(set) var refusal: SegueError?
+  /// Why the folder was refused when it was opened. Only `open` sets it.
+  var firstRefusal: SegueError?
 
   /// Opens the folder and locks it for this process, until the object goes; creates it if necessary.
   /// - Parameter path: absolute; nil for that of the environment (`defaultPath`).
@@ -39,7 +38,7 @@ public final class StateFolder: @unchecked Sendable {
       _ = close(fd)
       throw error
     }
-    folder.refusal = try folder.compareMachines()
+    folder.firstRefusal = try folder.compareMachines()
     return folder
   }
 

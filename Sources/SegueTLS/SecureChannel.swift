@@ -8,8 +8,8 @@ public final class SecureChannel {
   private enum Stage {
     /// The server's challenge is to come.
     case knocking(KnockClient)
-    /// The server's proof is to come.
-    case checking(KnockClient)
+    /// The server's proof is to come. TLS has begun already, but for a connection on which this device joins.
+    case checking(KnockClient, TLSSession?)
     /// The client's answer is to come.
     case answering(KnockServer)
     case secured(TLSSession)
@@ -18,6 +18,7 @@ public final class SecureChannel {
   }
 
   private var stage: Stage
+  /// For links; of an accepted connection on which a device joins there is another one.
   private let context: TLSContext
   private let role: TLSSession.Role
   /// What has arrived of a message of the knock.
@@ -28,15 +29,19 @@ public final class SecureChannel {
   private var unauthenticated = 0
   /// Whether the other end has proved the knock key.
   public private(set) var hasKnocked = false
+  /// The nonce of the end that listens: 16 bytes, new for each connection. Nil before it has arrived.
+  public private(set) var challenge: [UInt8]?
 
   /// A connection that this device has accepted.
   /// - Parameters:
   ///   - epochs: whose knocks are answered, newest first.
+  ///   - invites: with whose keys devices may knock to join.
   ///   - nonce: 16 new random bytes.
-  public init(answering epochs: [EpochKeys], nonce: [UInt8], _ context: TLSContext) {
-    let knock = KnockServer(epochs, nonce: nonce)
+  public init(answering epochs: [EpochKeys], invites: [Invite] = [], nonce: [UInt8], _ context: TLSContext) {
+    let knock = KnockServer(epochs, invites: invites, nonce: nonce)
     stage = .answering(knock)
     outgoing = knock.challenge
+    challenge = knock.challenge
     role = .server
     self.context = context
   }
@@ -51,18 +56,49 @@ public final class SecureChannel {
     self.context = context
   }
 
+  /// A connection that this device has dialled to join an account with an invite.
+  /// - Parameter nonce: 16 new random bytes.
+  /// Throws SYSTEM without OpenSSL 3.
+  public convenience init(joiningWith invite: Invite, nonce: [UInt8]) throws(SegueError) {
+    self.init(invite, nonce, try TLSContext(joiningWith: invite))
+  }
+
+  private init(_ invite: Invite, _ nonce: [UInt8], _ context: TLSContext) {
+    stage = .knocking(KnockClient(invite.knockKeys, nonce: nonce))
+    role = .client
+    self.context = context
+    self.invite = invite
+  }
+
+  /// The invite with which a device joins over this connection, once its key is proved; nil for a link.
+  public private(set) var invite: Invite?
+
   /// Nil before the knock is over.
   var session: TLSSession? { if case .secured(let session) = stage { session } else { nil } }
 
   /// The device at the other end, once it is authenticated. Nothing else that it says of itself counts.
   public var peer: DeviceIdentity? { session?.peer }
 
+  /// The certificate of the other end, in DER, once it is authenticated.
+  public var peerCertificate: [UInt8]? { session?.peerCertificate }
+
+  /// Exports 32 bytes of TLS, which is up. Throws SYSTEM.
+  public func exporter(_ label: StaticString) throws(SegueError) -> [UInt8] {
+    guard let session else { throw SegueError(.invalidState, "TLS is not up") }
+    return try session.exporter(label)
+  }
+
+  /// Whether the other end is authenticated: what is written from now on is for it alone.
+  public var isAuthenticated: Bool { session?.isAuthenticated ?? false }
   /// Whether the other end is authenticated, and has authenticated this one: an accepted connection after TLS's
   /// handshake, a dialled one with the first bytes that follow, since TLS tells a client of success before the server
   /// has looked at its certificate.
   public private(set) var isUp = false
   /// Whether the other end has ended the connection.
   public var isClosed: Bool { session?.isClosed ?? false }
+
+  /// Whether the other end, which is authenticated, has refused the certificate of this one as revoked.
+  public var isCalledRevoked: Bool { session?.isCalledRevoked ?? false }
 
   /// Whether the device at the other end is revoked in a newer context: such a connection ends at once (A15).
   public func isRevoked(by newer: TLSContext) -> Bool { session?.isRevoked(by: newer) ?? false }
@@ -86,7 +122,7 @@ public final class SecureChannel {
 
   private func advance(_ bytes: UnsafeRawBufferPointer, _ body: (consuming [UInt8]) -> Void) throws(SegueError) {
     var bytes = bytes
-    if peer == nil {
+    if session.map({ !$0.isAuthenticated }) ?? true {
       unauthenticated += bytes.count
       guard unauthenticated <= HalfOpenTable.bytes else {
         throw SegueError(.limitExceeded, "more than \(HalfOpenTable.bytes) bytes before the handshake was over")
@@ -101,8 +137,9 @@ public final class SecureChannel {
     guard let session else { return }
     try session.receive(bytes)
     try session.advance()
-    guard session.peer != nil else { return }
-    if case .server = role { isUp = true }
+    guard session.isAuthenticated else { return }
+    // Who has answered with the key of the invite has accepted it.
+    if case .server = role { isUp = true } else if invite != nil { isUp = true }
     try read(session, bytes.count, body)
     if session.hasReceived { isUp = true }
   }
@@ -125,20 +162,37 @@ public final class SecureChannel {
     switch stage {
     case .knocking(var client):
       outgoing += try client.answer(message)
-      stage = .checking(client)
-    case .checking(let client):
+      challenge = message
+      stage = .checking(client, invite == nil ? try greet() : nil)
+    case .checking(let client, let session):
       try client.check(message)
-      try secure()
+      try secure(session)
     case .answering(var server):
       outgoing += try server.answer(message)
+      invite = server.invite
       try secure()
     case .secured, .failed: break
     }
   }
 
-  private func secure() throws(SegueError) {
-    hasKnocked = true
+  /// Begins TLS behind the knock, for which it does not wait: so a link needs one round trip less. The client's first
+  /// message says nothing of who the client is (docs/device-links.md).
+  private func greet() throws(SegueError) -> TLSSession {
     let session = try TLSSession(role, context)
+    try session.advance()
+    let hello = [UInt8](unsafeUninitializedCapacity: session.outputCount) { buffer, count in
+      count = session.takeOutput(into: UnsafeMutableRawBufferPointer(buffer))
+    }
+    outgoing += hello
+    return session
+  }
+
+  /// - Parameter begun: TLS, if it has begun.
+  private func secure(_ begun: TLSSession? = nil) throws(SegueError) {
+    hasKnocked = true
+    let joining: TLSContext? =
+      if let invite, case .server = role { try TLSContext(joiningWith: invite) } else { nil }
+    let session = if let begun { begun } else { try TLSSession(role, joining ?? context) }
     stage = .secured(session)
     try session.advance()
   }
@@ -165,7 +219,7 @@ public final class SecureChannel {
   /// Encrypts bytes, as long as little output waits.
   /// - Returns: how many of them; 0 before the other end is authenticated.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Int {
-    guard let session, isUp else { return 0 }
+    guard let session else { return 0 }
     return try session.write(bytes)
   }
 

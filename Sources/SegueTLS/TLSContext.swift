@@ -4,9 +4,10 @@ import SegueDevices
 import SegueModel
 import SegueTrust
 
-/// What all TLS sessions of a device share: its credentials, and the rules of device links. TLS 1.3 alone, X25519 or
-/// P-256, AES-128-GCM or ChaCha20-Poly1305, a certificate at both ends, revocations checked for the whole chain, no
-/// resumption, and the application protocol `segue/1`.
+/// What TLS sessions share: the rules of links and of joining. TLS 1.3 alone, X25519 or P-256, AES-128-GCM or
+/// ChaCha20-Poly1305, no resumption. For links a certificate at both ends, revocations checked for the whole chain, and
+/// the application protocol `segue/1`; for joining the pre-shared key of an invite alone (RFC 9257), and
+/// `segue-join/1`.
 ///
 /// New revocations or a renewed certificate need a new context; sessions keep theirs.
 public final class TLSContext {
@@ -15,10 +16,14 @@ public final class TLSContext {
 
   let functions: UnsafePointer<openssl>
   let context: OpaquePointer
-  /// This device, by its certificate.
-  public let identity: DeviceIdentity
-  /// The account's revoked certificates.
-  private let revocations: OpaquePointer
+  /// This device, by its certificate; nil for joining.
+  public let identity: DeviceIdentity?
+  /// The account's revoked certificates; nil for joining.
+  private let revocations: OpaquePointer?
+  /// The devices of the account; nil for joining.
+  private let members: AccountMembers?
+  /// For joining: the identity of the key, and the key; nil for links.
+  private let sharedKey: SharedKey?
   /// The name of the application protocol, with its length before it.
   let protocolName: UnsafeMutablePointer<UInt8>
 
@@ -31,14 +36,14 @@ public final class TLSContext {
     guard let context = functions.pointee.SSL_CTX_new(functions.pointee.TLS_method()) else {
       throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(functions))")
     }
-    let name = Array(applicationProtocol.utf8.prefix(255))
-    let protocolName = UnsafeMutablePointer<UInt8>.allocate(capacity: name.count + 1)
-    protocolName[0] = UInt8(name.count)
-    for (index, byte) in name.enumerated() { protocolName[index + 1] = byte }
+    let protocolName = Self.encoded(applicationProtocol)
     do throws(SegueError) {
       try Self.setRules(functions, context, protocolName)
+      guard tls_require_certificates(functions, context) == 1, tls_check_revocations(functions, context) == 1 else {
+        throw SegueError(.system, "TLS 1.3: OpenSSL says \(OpenSSL.takeError(functions))")
+      }
       let (identity, revocations) = try Self.setCredentials(functions, context, credentials)
-      self.init(functions, context, identity, revocations, protocolName)
+      self.init(functions, context, identity, revocations, credentials.members, nil, protocolName)
     } catch {
       functions.pointee.SSL_CTX_free(context)
       protocolName.deallocate()
@@ -46,14 +51,45 @@ public final class TLSContext {
     }
   }
 
+  /// For connections on which a device joins with an invite. Throws SYSTEM without OpenSSL 3.
+  public convenience init(joiningWith invite: Invite) throws(SegueError) {
+    let functions = try OpenSSL.functions()
+    guard let context = functions.pointee.SSL_CTX_new(functions.pointee.TLS_method()) else {
+      throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(functions))")
+    }
+    let protocolName = Self.encoded(String(joining: "\(Invite.applicationProtocol)"))
+    do throws(SegueError) {
+      try Self.setRules(functions, context, protocolName)
+      let key = SharedKey(identity: invite.keyIdentity, key: invite.sharedKey)
+      try key.use(functions, context)
+      self.init(functions, context, nil, nil, nil, key, protocolName)
+    } catch {
+      functions.pointee.SSL_CTX_free(context)
+      protocolName.deallocate()
+      throw error
+    }
+  }
+
+  /// The name of a protocol with its length before it.
+  private static func encoded(_ applicationProtocol: String) -> UnsafeMutablePointer<UInt8> {
+    let name = Array(applicationProtocol.utf8.prefix(255))
+    let encoded = UnsafeMutablePointer<UInt8>.allocate(capacity: name.count + 1)
+    encoded[0] = UInt8(name.count)
+    for (index, byte) in name.enumerated() { encoded[index + 1] = byte }
+    return encoded
+  }
+
   private init(
-    _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ identity: DeviceIdentity,
-    _ revocations: OpaquePointer, _ protocolName: UnsafeMutablePointer<UInt8>
+    _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ identity: DeviceIdentity?,
+    _ revocations: OpaquePointer?, _ members: AccountMembers?, _ sharedKey: SharedKey?,
+    _ protocolName: UnsafeMutablePointer<UInt8>
   ) {
     self.functions = functions
     self.context = context
     self.identity = identity
     self.revocations = revocations
+    self.members = members
+    self.sharedKey = sharedKey
     self.protocolName = protocolName
   }
 
@@ -64,9 +100,22 @@ public final class TLSContext {
     protocolName.deallocate()
   }
 
-  /// Whether a certificate is among the revoked ones.
-  func isRevoked(_ certificate: OpaquePointer) -> Bool {
-    functions.pointee.X509_CRL_get0_by_cert(revocations, nil, certificate) != 0
+  /// Whether a device belongs to the account no more: its certificate is among the revoked ones, or the list of
+  /// devices does not have it.
+  func isRevoked(_ device: Identifier, _ certificate: OpaquePointer) -> Bool {
+    guard let revocations, let members else { return false }
+    return functions.pointee.X509_CRL_get0_by_cert(revocations, nil, certificate) != 0
+      || !members.has(device, from: start(of: certificate))
+  }
+
+  /// The date at which a certificate begins, in seconds since 1970; 0 if it cannot be read.
+  private func start(of certificate: OpaquePointer) -> Int64 {
+    let f = functions.pointee
+    guard let epoch = f.ASN1_TIME_set(nil, 0) else { return 0 }
+    defer { f.ASN1_TIME_free(epoch) }
+    var (days, seconds): (Int32, Int32) = (0, 0)
+    guard f.ASN1_TIME_diff(&days, &seconds, epoch, f.X509_get0_notBefore(certificate)) == 1 else { return 0 }
+    return Int64(days) * 86_400 + Int64(seconds)
   }
 
   private static func setRules(
@@ -74,8 +123,7 @@ public final class TLSContext {
   ) throws(SegueError) {
     guard tls_require_1_3(functions, context) == 1, tls_set_groups(functions, context, groups) == 1,
       functions.pointee.SSL_CTX_set_ciphersuites(context, suites) == 1,
-      tls_refuse_resumption(functions, context) == 1, tls_require_certificates(functions, context) == 1,
-      tls_check_revocations(functions, context) == 1,
+      tls_refuse_resumption(functions, context) == 1,
       tls_set_protocol(functions, context, protocolName) == 1
     else { throw SegueError(.system, "TLS 1.3: OpenSSL says \(OpenSSL.takeError(functions))") }
   }

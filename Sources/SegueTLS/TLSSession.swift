@@ -22,12 +22,18 @@ public final class TLSSession {
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
   private var headers: RecordHeaders
-  /// The device at the other end, once both have shown their certificates.
+  /// The device at the other end, once both have shown their certificates; nil while joining.
   public private(set) var peer: DeviceIdentity?
+  /// Whether the handshake is over, and the other end is the one that it has to be.
+  public private(set) var isAuthenticated = false
   /// Whether application bytes have arrived. Only then does a client know that the server has accepted its certificate.
   public private(set) var hasReceived = false
   /// Whether the other end has ended the session.
   public private(set) var isClosed = false
+  /// Whether OpenSSL has said that the session is broken.
+  /// Whether the other end, which is authenticated, has refused the certificate of this one as revoked.
+  private(set) var isCalledRevoked = false
+  private var hasFailed = false
 
   private var f: UnsafePointer<openssl> { context.functions }
 
@@ -68,23 +74,33 @@ public final class TLSSession {
   /// Goes on with the handshake; a client's begins with it. Throws what is wrong with the other end, after which
   /// only `takeOutput` may be called: it has the alert that tells the other end.
   public func advance() throws(SegueError) {
-    guard peer == nil else { return }
-    let result = f.pointee.SSL_do_handshake(session)
+    guard !isAuthenticated else { return }
+    let result = call { f.pointee.SSL_do_handshake(session) }
     guard result == 1 else {
       guard f.pointee.SSL_get_error(session, result) == SSL_ERROR_WANT_READ else { throw failure() }
       return
     }
-    peer = try authenticated()
+    try checkProtocol()
+    if let own = context.identity {
+      peer = try authenticated(own)
+    } else if f.pointee.SSL_session_reused(session) == 0 {
+      // OpenSSL calls a key that was used a session that was resumed.
+      throw SegueError(.notAllowed, "a device joins without the key of an invite")
+    }
+    isAuthenticated = true
   }
 
-  /// The identity of the other end. OpenSSL has checked the chain, the dates, the purposes and the revocations.
-  private func authenticated() throws(SegueError) -> DeviceIdentity {
+  private func checkProtocol() throws(SegueError) {
     var (name, size): (UnsafePointer<UInt8>?, UInt32) = (nil, 0)
     f.pointee.SSL_get0_alpn_selected(session, &name, &size)
     let expected = UnsafeBufferPointer(start: context.protocolName + 1, count: Int(context.protocolName[0]))
     guard f.pointee.SSL_version(session) == TLS1_3_VERSION,
       UnsafeBufferPointer(start: name, count: Int(size)).elementsEqual(expected)
     else { throw SegueError(.unsupportedVersion, "the other device speaks another protocol than segue/1 over TLS 1.3") }
+  }
+
+  /// The identity of the other end. OpenSSL has checked the chain, the dates, the purposes and the revocations.
+  private func authenticated(_ own: DeviceIdentity) throws(SegueError) -> DeviceIdentity {
     guard f.pointee.SSL_session_reused(session) == 0 else { throw SegueError(.notAllowed, "a TLS session was resumed") }
     guard let certificate = f.pointee.SSL_get1_peer_certificate(session) else {
       throw SegueError(.notAllowed, "the other device shows no certificate")
@@ -93,24 +109,61 @@ public final class TLSSession {
     guard let device = TLSContext.identifier(certificate, context.functions) else {
       throw SegueError(.system, "the public key of a certificate cannot be hashed")
     }
-    let identity = DeviceIdentity(account: context.identity.account, device: device)
+    let identity = DeviceIdentity(account: own.account, device: device)
     guard TLSContext.isNamed(identity, in: certificate, context.functions) else {
       throw SegueError(.notAllowed, "the other device's certificate is another's than its name says")
     }
-    guard identity != context.identity else {
+    guard identity != own else {
       throw SegueError(.invalidState, "the connection leads back to this device")
+    }
+    guard !context.isRevoked(device, certificate) else {
+      throw SegueError(.notAllowed, "the other device was removed from the account, or is not in its list of devices")
     }
     return identity
   }
 
-  /// Whether the certificate of the other end is among the revoked ones of a newer context.
+  /// Whether the device at the other end belongs to the account no more in a newer context.
   func isRevoked(by newer: TLSContext) -> Bool {
-    guard let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return false }
+    guard let peer, let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return false }
     defer { f.pointee.X509_free(certificate) }
-    return newer.isRevoked(certificate)
+    return newer.isRevoked(peer.device, certificate)
+  }
+
+  /// The certificate of the other end, in DER; nil while joining.
+  var peerCertificate: [UInt8]? {
+    guard peer != nil, let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return nil }
+    defer { f.pointee.X509_free(certificate) }
+    var encoding: UnsafeMutablePointer<UInt8>?
+    let size = f.pointee.i2d_X509(certificate, &encoding)
+    guard size > 0, let encoding else { return nil }
+    defer { f.pointee.CRYPTO_free(encoding, "", 0) }
+    return Array(UnsafeBufferPointer(start: encoding, count: Int(size)))
+  }
+
+  /// Exports 32 bytes that both ends have alone (RFC 8446 §7.5), without a context. Throws SYSTEM.
+  func exporter(_ label: StaticString) throws(SegueError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: 32)
+    let isDone = label.withUTF8Buffer { label in
+      label.withMemoryRebound(to: CChar.self) { label in
+        f.pointee.SSL_export_keying_material(
+          session, &bytes, bytes.count, label.baseAddress, label.count, nil, 0, 0) == 1
+      }
+    }
+    guard isAuthenticated, isDone else {
+      throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(context.functions))")
+    }
+    return bytes
+  }
+
+  /// Calls OpenSSL for this session. SSL_get_error(3) reads the errors of the thread: what the call for another session
+  /// has left there must not count for this one.
+  private func call(_ body: () -> Int32) -> Int32 {
+    f.pointee.ERR_clear_error()
+    return body()
   }
 
   private func failure() -> SegueError {
+    hasFailed = true
     let result = f.pointee.SSL_get_verify_result(session)
     guard result == Int(X509_V_OK) else {
       _ = OpenSSL.takeError(context.functions)
@@ -119,6 +172,9 @@ public final class TLSSession {
       let hint: StaticString = isClock ? "; are the clocks of both devices right?" : ""
       return SegueError(.notAllowed, "the other device's certificate: \(reason)\(hint)")
     }
+    // An alert proves nothing before the other end is authenticated.
+    let code = f.pointee.ERR_peek_last_error()
+    if peer != nil, code & 0x7f_ffff == UInt(SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED) { isCalledRevoked = true }
     return SegueError(.connectionUnavailable, "TLS: \(OpenSSL.takeError(context.functions))")
   }
 
@@ -136,10 +192,10 @@ public final class TLSSession {
   /// Decrypts into `buffer`, as much as there is or fits. Throws if a record was changed on its way.
   /// - Returns: the number of bytes; 0 if no whole record has arrived, or the session is closed.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(SegueError) -> Int {
-    guard peer != nil, !isClosed else { return 0 }
+    guard isAuthenticated, !isClosed else { return 0 }
     var filled = 0
     while filled < buffer.count, let base = buffer.baseAddress {
-      let result = f.pointee.SSL_read(session, base + filled, Int32(clamping: buffer.count - filled))
+      let result = call { f.pointee.SSL_read(session, base + filled, Int32(clamping: buffer.count - filled)) }
       if result > 0 {
         filled += Int(result)
         hasReceived = true
@@ -159,11 +215,11 @@ public final class TLSSession {
   /// Encrypts bytes, in whole records, as long as little output waits.
   /// - Returns: how many of them.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Int {
-    guard peer != nil, !isClosed else { return 0 }
+    guard isAuthenticated, !isClosed else { return 0 }
     var taken = 0
     while taken < bytes.count, outputCount < Self.outputLimit, let base = bytes.baseAddress {
       let count = min(Self.recordSize, bytes.count - taken)
-      let result = f.pointee.SSL_write(session, base + taken, Int32(count))
+      let result = call { f.pointee.SSL_write(session, base + taken, Int32(count)) }
       guard result > 0 else { throw failure() }
       taken += Int(result)
     }
@@ -171,7 +227,10 @@ public final class TLSSession {
   }
 
   /// Tells the other end that nothing follows.
-  public func close() { if peer != nil { _ = f.pointee.SSL_shutdown(session) } }
+  public func close() {
+    // A broken session must not be shut down (SSL_shutdown(3)).
+    if isAuthenticated, !hasFailed { _ = call { f.pointee.SSL_shutdown(session) } }
+  }
 
   /// Bytes to send.
   public var outputCount: Int { Int(clamping: f.pointee.BIO_ctrl_pending(outgoing)) }

@@ -9,7 +9,8 @@ public enum AgentSocket {
   /// Connects without waiting. Throws CONNECTION_UNAVAILABLE if no agent runs, BUSY if too many others connect.
   public static func connect(beside runtime: String) throws(SegueError) -> Int32 {
     let path = folder(beside: runtime)
-    let folder = linux_openat(AT_FDCWD, path, linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+    let flags = linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    let folder = linux_openat(AT_FDCWD, Text.terminated(path), flags, 0)
     guard folder >= 0 else { throw nobody }
     defer { _ = close(folder) }
     var status = stat()

@@ -1,4 +1,5 @@
 import CLinux
+import SegueModel
 
 /// The name of this device for people.
 public enum DeviceName {
@@ -8,7 +9,7 @@ public enum DeviceName {
       guard gethostname(buffer.baseAddress!.assumingMemoryBound(to: CChar.self), 255) == 0 else { return "this device" }
       buffer[255] = 0
       let name = buffer.prefix { $0 != 0 && $0 != UInt8(ascii: ".") }
-      let text = String(decoding: name, as: UTF8.self)
+      let text = Text.decoded(UnsafeRawBufferPointer(rebasing: name))
       return text.utf8.isEmpty ? "this device" : text
     }
   }

@@ -6,8 +6,8 @@ public enum Environment {
   /// The value of a variable; nil if it is missing, empty, or set by another user than the one with whose rights the
   /// program runs (setuid).
   public static func path(_ name: String) -> String? {
-    guard let value = secure_getenv(name) else { return nil }
-    let text = String(cString: value)
+    guard let value = secure_getenv(Text.terminated(name)) else { return nil }
+    let text = Text.decoded(cString: value)
     return text.utf8.isEmpty ? nil : text
   }
 }

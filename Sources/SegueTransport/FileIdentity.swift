@@ -1,4 +1,5 @@
 import CLinux
+import SegueModel
 
 /// The identity of a file, independent of its name: device and inode.
 struct FileIdentity: Equatable {
@@ -15,7 +16,7 @@ struct FileIdentity: Equatable {
   /// The file of this name, without following a link; nil if there is none.
   init?(at path: String, in folder: Int32 = AT_FDCWD) {
     var status = stat()
-    guard fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    guard fstatat(folder, Text.terminated(path), &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
     self.init(status)
   }
 

@@ -103,6 +103,6 @@ public final class HubSocket {
   }
 
   private static func openReserve() -> Int32 {
-    Descriptors.own(linux_openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0))
+    Descriptors.own(linux_openat(AT_FDCWD, Text.terminated("/dev/null"), O_RDONLY | O_CLOEXEC, 0))
   }
 }

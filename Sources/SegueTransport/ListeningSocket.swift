@@ -10,10 +10,11 @@ public enum ListeningSocket {
   public static func make(_ name: String, in folder: Int32, _ path: String) throws(SegueError) -> Int32 {
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("socket") }
-    let temporary = String(joining: "\(name).\(getpid())")
+    let temporaryName = String(joining: "\(name).\(getpid())")
+    let temporary = Text.terminated(temporaryName)
     unlinkat(folder, temporary, 0)
-    guard linux_bind(socket, address(temporary, in: folder)) == 0, fchmodat(folder, temporary, 0o600, 0) == 0,
-      listen(socket, 4096) == 0, renameat(folder, temporary, folder, name) == 0
+    guard linux_bind(socket, address(temporaryName, in: folder)) == 0, fchmodat(folder, temporary, 0o600, 0) == 0,
+      listen(socket, 4096) == 0, renameat(folder, temporary, folder, Text.terminated(name)) == 0
     else {
       let number = linux_errno()
       _ = close(socket)
@@ -24,7 +25,7 @@ public enum ListeningSocket {
   }
 
   /// A short name for a file in a folder, however long the folder's own is: a socket's address has 108 bytes.
-  static func address(_ name: String, in folder: Int32) -> String {
-    String(joining: "\(Descriptors.path(of: folder))/\(name)")
+  static func address(_ name: String, in folder: Int32) -> [CChar] {
+    Text.terminated(String(joining: "\(Descriptors.path(of: folder))/\(name)"))
   }
 }

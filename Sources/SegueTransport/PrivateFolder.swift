@@ -11,7 +11,7 @@ public enum PrivateFolder {
   /// Throws UNSAFE_FOLDER unless it is a folder of this user with mode 0700.
   public static func open(_ path: String, _ what: StaticString) throws(SegueError) -> Int32 {
     try make(path, what)
-    let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+    let fd = linux_openat(AT_FDCWD, Text.terminated(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
     guard fd >= 0 else {
       if [ELOOP, ENOTDIR].contains(linux_errno()) {
         throw SegueError(.unsafeFolder, "\(what) \(path): is a symbolic link, or no folder")
@@ -32,7 +32,7 @@ public enum PrivateFolder {
   }
 
   private static func make(_ path: String, _ what: StaticString) throws(SegueError) {
-    if mkdir(path, 0o700) == 0 { return giveAccess(path) }
+    if mkdir(Text.terminated(path), 0o700) == 0 { return giveAccess(path) }
     switch linux_errno() {
     case EEXIST: return
     case ENOENT: throw SegueError(.system, "\(what) \(path): the folder that it should be in does not exist")
@@ -42,10 +42,11 @@ public enum PrivateFolder {
 
   /// The umask may forbid access to the new folder. If this fails, opening it reports that.
   private static func giveAccess(_ path: String) {
-    let fd = linux_openat(AT_FDCWD, path, linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+    let flags = linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    let fd = linux_openat(AT_FDCWD, Text.terminated(path), flags, 0)
     guard fd >= 0 else { return }
     var status = stat()
-    if fstat(fd, &status) == 0, problem(status) == nil { chmod(Descriptors.path(of: fd), 0o700) }
+    if fstat(fd, &status) == 0, problem(status) == nil { chmod(Text.terminated(Descriptors.path(of: fd)), 0o700) }
     _ = close(fd)
   }
 

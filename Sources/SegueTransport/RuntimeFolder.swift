@@ -20,7 +20,7 @@ public final class RuntimeFolder {
   /// Throws UNSAFE_FOLDER unless it is a folder of this user that no other user may enter.
   public convenience init(_ path: String?) throws(SegueError) {
     let path = if let path { path } else { try RuntimeFolder.defaultPath() }
-    guard path.utf8.first == UInt8(ascii: "/") else {
+    guard Text.withBytes(path, { $0.first == UInt8(ascii: "/") }) else {
       throw SegueError(.invalidArgument, "runtime folder \(path): must be an absolute path")
     }
     let fd = try PrivateFolder.open(path, "runtime folder")
@@ -67,7 +67,7 @@ public final class RuntimeFolder {
   /// Watches the folder with an inotify descriptor. False if the system refuses.
   func addWatch(_ inotify: Int32) -> Bool {
     let events = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MOVE_SELF | IN_DELETE_SELF
-    return inotify_add_watch(inotify, Descriptors.path(of: fd), UInt32(events)) >= 0
+    return inotify_add_watch(inotify, Text.terminated(Descriptors.path(of: fd)), UInt32(events)) >= 0
   }
 
   // MARK: Generations
@@ -105,10 +105,11 @@ public final class RuntimeFolder {
 
   private func openLock(_ name: String) throws(SegueError) -> Int32 {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
-    var lock = linux_openat(fd, name, flags, Self.fileMode)
+    let file = Text.terminated(name)
+    var lock = linux_openat(fd, file, flags, Self.fileMode)
     // Created just now by a process with an unusual umask, or one that has ended since.
-    if lock < 0, linux_errno() == EACCES, fchmodat(fd, name, Self.fileMode, 0) == 0 {
-      lock = linux_openat(fd, name, flags, Self.fileMode)
+    if lock < 0, linux_errno() == EACCES, fchmodat(fd, file, Self.fileMode, 0) == 0 {
+      lock = linux_openat(fd, file, flags, Self.fileMode)
     }
     guard lock >= 0 else { throw .system("\(path)/\(name)") }
     // Whatever the umask.
@@ -121,7 +122,7 @@ public final class RuntimeFolder {
   /// Milliseconds since the last heartbeat of a generation's hub; nil if there is no such hub. From any thread.
   public func heartbeatAge(_ generation: UInt64) -> Int64? {
     var status = stat()
-    guard fstatat(fd, Self.lockName(generation), &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    guard fstatat(fd, Text.terminated(Self.lockName(generation)), &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
     let beat = Int64(status.st_mtim.tv_sec) &* 1000 &+ Int64(status.st_mtim.tv_nsec / 1_000_000)
     let age = Clock.uptime &- beat
     // From an earlier start of the system, or a file with a date.
@@ -176,7 +177,9 @@ public final class RuntimeFolder {
   private func connect(_ socket: Int32, _ name: String) throws(SegueError) -> Visit {
     var result = linux_connect(socket, address(name))
     // Created by a process with an unusual umask.
-    if result != 0, linux_errno() == EACCES, isClosedToUs(name), fchmodat(fd, name, Self.fileMode, 0) == 0 {
+    if result != 0, linux_errno() == EACCES, isClosedToUs(name),
+      fchmodat(fd, Text.terminated(name), Self.fileMode, 0) == 0
+    {
       result = linux_connect(socket, address(name))
     }
     if result != 0 {
@@ -202,7 +205,7 @@ public final class RuntimeFolder {
   /// Its mode forbids connecting.
   private func isClosedToUs(_ name: String) -> Bool {
     var status = stat()
-    guard fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+    guard fstatat(fd, Text.terminated(name), &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
     return status.st_mode & Self.fileMode != Self.fileMode
   }
 
@@ -214,7 +217,7 @@ public final class RuntimeFolder {
       let number = RuntimeFolder.generation(of: name) ?? RuntimeFolder.generation(ofLock: name)
       if let number, number < generation || including && number == generation { old.append(name) }
     }
-    for name in old { unlinkat(fd, name, 0) }
+    for name in old { remove(name) }
   }
 
   /// The highest possible generation.
@@ -224,11 +227,14 @@ public final class RuntimeFolder {
   /// it notices that its name is gone.
   public func removeLastGeneration() throws(SegueError) {
     let name = Self.socketName(Self.lastGeneration)
-    unlinkat(fd, Self.lockName(Self.lastGeneration), 0)
-    guard unlinkat(fd, name, 0) == 0 || linux_errno() == ENOENT else { throw .system("\(path)/\(name)") }
+    remove(Self.lockName(Self.lastGeneration))
+    guard remove(name) == 0 || linux_errno() == ENOENT else { throw .system("\(path)/\(name)") }
   }
 
-  private func address(_ name: String) -> String { ListeningSocket.address(name, in: fd) }
+  @discardableResult
+  private func remove(_ name: String) -> Int32 { unlinkat(fd, Text.terminated(name), 0) }
+
+  private func address(_ name: String) -> [CChar] { ListeningSocket.address(name, in: fd) }
 
   @inline(never)
   private static func socketName(_ generation: UInt64) -> String { String(joining: "hub.\(generation)") }
@@ -246,7 +252,7 @@ public final class RuntimeFolder {
       linux_set_errno(0)
       guard let entry = readdir(entries) else { break }
       withUnsafePointer(to: &entry.pointee.d_name) { name in
-        name.withMemoryRebound(to: CChar.self, capacity: 256) { body(String(cString: $0)) }
+        name.withMemoryRebound(to: CChar.self, capacity: 256) { body(Text.decoded(cString: $0)) }
       }
     }
     return linux_errno() == 0 ? nil : .system("listing \(path)")
@@ -287,7 +293,9 @@ public final class RuntimeFolder {
     // The usual XDG_RUNTIME_DIR, for programs without the variable, such as those that cron and ssh start.
     let ofUser = String(joining: "/run/user/\(geteuid())")
     var status = stat()
-    if lstat(ofUser, &status) == 0, PrivateFolder.problem(status) == nil { return String(joining: "\(ofUser)/segue") }
+    if lstat(Text.terminated(ofUser), &status) == 0, PrivateFolder.problem(status) == nil {
+      return String(joining: "\(ofUser)/segue")
+    }
     return String(joining: "\(Environment.path("TMPDIR") ?? "/tmp")/segue-\(geteuid())")
   }
 }

@@ -4,6 +4,6 @@ import SegueModel
 extension SegueError {
   /// The error for something that the system refused, with the cause.
   public static func system(_ what: DiagnosticText, _ number: Int32 = linux_errno()) -> SegueError {
-    SegueError(.system, "\(what): \(String(cString: strerror(number)))")
+    SegueError(.system, "\(what): \(Text.decoded(cString: strerror(number)))")
   }
 }

@@ -1,4 +1,4 @@
-/// What a device shows to the other devices of its account, and checks theirs with. All are DER.
+/// What a device shows to the other devices of its account, and checks theirs with. Bytes are DER.
 public struct DeviceCredentials: Sendable {
   /// The device's private key: PKCS#8.
   public let key: [UInt8]
@@ -8,12 +8,17 @@ public struct DeviceCredentials: Sendable {
   public let root: [UInt8]
   /// The account's revoked certificates: a CRL, signed by the root.
   public let revocations: [UInt8]
+  /// The devices of the account.
+  public let members: AccountMembers
 
-  public init(key: [UInt8], certificate: [UInt8], root: [UInt8], revocations: [UInt8]) {
+  public init(
+    key: [UInt8], certificate: [UInt8], root: [UInt8], revocations: [UInt8], members: AccountMembers
+  ) {
     self.key = key
     self.certificate = certificate
     self.root = root
     self.revocations = revocations
+    self.members = members
   }
 }
 

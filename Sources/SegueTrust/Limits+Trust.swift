@@ -4,10 +4,11 @@ import SegueModel
 extension Limits {
   /// Devices of an account.
   public static let devices = 64
-  /// Certificates of one device that have not expired.
-  public static let certificatesPerDevice = 8
-  /// Certificates in a list of revocations.
-  public static let revocations = 512
+  /// Certificates of one device that are remembered.
+  public static let certificatesPerDevice = 4
+  /// Devices that were revoked which are remembered; certificates in a list of revocations.
+  public static let removedDevices = 256
+  public static let revocations = 384
   /// Epochs that are kept, and so answered.
   public static let epochs = 16
   /// Seconds for which the secret of a former epoch is answered.
@@ -18,12 +19,15 @@ extension Limits {
   public static let clockTolerance: Int64 = 86_400
   /// Seconds between two certificates for one device.
   public static let renewalInterval: Int64 = 86_400
+  /// The most milliseconds of uptime until certificates are compared with the date again.
+  public static let dateCheck: Int64 = 300_000
   /// Milliseconds for which an invite can be used.
   public static let inviteLife: Int64 = 600_000
   /// Invites that can be used at a time.
   public static let invites = 8
-  /// Addresses in an invite.
+  /// Addresses in an invite, and connections with its key that have not said anything: a device may dial all of them.
   public static let inviteAddresses = 8
+  public static let connectionsPerInvite = 8
   /// Bytes of the text of an invite.
   public static let inviteText = 2_048
   /// Tries to join that one address may make at once, and then one each second; addresses that are remembered; tries
@@ -31,6 +35,8 @@ extension Limits {
   public static let joinTries = 5
   public static let joinSources = 64
   public static let joinTriesOfAll = 50
+  /// Notices and rosters that one linked device causes at once, and then one each second.
+  public static let answers = 16
   /// Milliseconds for the other device's next message while it joins, and for the user to compare the digits.
   public static let joinStep: Int64 = 30_000
   public static let joinApproval: Int64 = 300_000

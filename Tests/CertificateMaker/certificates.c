@@ -1,4 +1,5 @@
 #include "certificates.h"
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
@@ -160,3 +161,5 @@ void certificates_speak_1_2(void *context) {
 void certificates_say_no_protocol(void *context) { SSL_CTX_set_alpn_protos(context, NULL, 0); }
 
 int certificates_is_resumable(void *session) { return SSL_SESSION_is_resumable(SSL_get0_session(session)); }
+
+void certificates_leave_error(void) { ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR); }

@@ -22,7 +22,13 @@ import Testing
     link.run()
     #expect(link.isUp, "\(link.error?.message ?? "")")
     #expect(link.client.peer == other.identity && link.server.peer == one.identity)
-    #expect(one.identity.account == other.identity.account && one.identity.device != other.identity.device)
+    #expect(one.identity?.account == other.identity?.account && one.identity?.device != other.identity?.device)
+  }
+
+  @Test func `both ends know the listener's nonce, by which a device recognises its own listener`() throws {
+    let (one, other) = (try link(account.device(), account.device()), try link(account.device(), account.device()))
+    #expect(one.client.challenge?.count == 16 && one.client.challenge == one.server.challenge)
+    #expect(one.client.challenge != other.client.challenge)
   }
 
   @Test func `bytes of any number arrive in order, whatever the pieces`() throws {
@@ -51,6 +57,28 @@ import Testing
     #expect(!link.client.isUp && !link.server.isUp && link.server.peer == nil)
   }
 
+  @Test func `what a dialler says arrives with its certificate, two round trips after its knock`() throws {
+    let link = TestLink(from: try account.device().context(), to: try account.device().context())
+    var heard: [UInt8] = []
+    #expect(link.move(from: link.server, to: link.client) { _ in }, "the challenge")
+    #expect(link.move(from: link.client, to: link.server) { _ in }, "the knock, and TLS behind it")
+    #expect(!link.client.isAuthenticated && link.server.hasKnocked)
+    #expect(link.move(from: link.server, to: link.client) { _ in }, "the proof, and the server's certificate")
+    #expect(link.client.isAuthenticated && !link.client.isUp && !link.server.isUp)
+    link.write([7], to: link.client)
+    #expect(link.move(from: link.client, to: link.server) { heard += $0 })
+    #expect(link.server.isUp && heard == [7] && !link.client.isUp)
+  }
+
+  @Test func `A21: what follows a wrong knock is not read, and nothing is said`() throws {
+    let context = try account.device().context()
+    let link = TestLink(from: context, to: try account.device().context(), under: keys(2), answering: [keys(1)])
+    link.run()
+    #expect(link.error?.status == .connectionUnavailable && !link.server.hasKnocked && !link.server.hasOutput)
+    link.write([7], to: link.client)
+    #expect(output(of: link.client).isEmpty, "nothing is said to who has proved nothing")
+  }
+
   @Test func `little is encrypted while nothing is sent`() throws {
     let link = try link(account.device(), account.device())
     let bytes = [UInt8](repeating: 1, count: 1 << 20)
@@ -69,9 +97,11 @@ import Testing
   @Test func `credentials that do not fit together are refused`() throws {
     let (one, other) = (account.device(), account.device())
     let mixed = DeviceCredentials(
-      key: other.key, certificate: one.certificate, root: account.root, revocations: account.revocations())
+      key: other.key, certificate: one.certificate, root: account.root, revocations: account.revocations(),
+      members: account.members)
     #expect { try TLSContext(mixed) } throws: { ($0 as? SegueError)?.message.hasPrefix("the device's key") ?? false }
-    let empty = DeviceCredentials(key: one.key, certificate: [], root: account.root, revocations: [])
+    let empty = DeviceCredentials(
+      key: one.key, certificate: [], root: account.root, revocations: [], members: account.members)
     #expect { try TLSContext(empty) } throws: {
       ($0 as? SegueError)?.message.hasPrefix("the device's certificate") ?? false
     }

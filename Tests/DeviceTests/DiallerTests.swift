@@ -38,7 +38,7 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     #expect(due(&dialler, 0) == "b")
     dialler.ended("a", .linked(one), epochs: 1, 10, random: 0)
     dialler.ended("b", .linked(one), epochs: 1, 20, random: 0)
-    #expect(dialler.isLinked(one) && dialler.nextDeadline == nil)
+    #expect(dialler.isLinked(one) && dialler.nextDeadline == Dialler<String>.recheckPause + 10)
     dialler.unlinked(one, 50_000, random: 0)
     #expect(!dialler.isLinked(one) && dialler.nextDeadline == 50_500)
     #expect(due(&dialler, 50_500) == "a")
@@ -51,15 +51,60 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     dialler.ended("a", .linked(one), epochs: 1, 0, random: 0)
     dialler.unlinked(one, 1_000, random: 0)
     dialler.linked(one)
-    #expect(dialler.nextDeadline == nil)
+    #expect(dialler.nextDeadline == Dialler<String>.recheckPause)
   }
 
-  @Test func `an address of this device is left alone`() {
+  @Test func `an address that led to this device, or to a linked one, is looked at again later`() {
+    for end in [Dialler<String>.End.own, .linked(one)] {
+      var dialler = Dialler<String>()
+      dialler.setStatic(["a"], 0)
+      dialler.announced("b", from: [1], 0)
+      #expect(due(&dialler, 0) == "a" && due(&dialler, 0) == "b")
+      for address in ["a", "b"] { dialler.ended(address, end, epochs: 1, 0, random: 0) }
+      // Somebody may have led the connection there.
+      let later = Dialler<String>.recheckPause
+      #expect(due(&dialler, later - 1) == nil && due(&dialler, later) == "a" && due(&dialler, later) == nil)
+      // A new network, or the user, says that it may be another one now.
+      dialler.ended("a", end, epochs: 1, later, random: 0)
+      dialler.setStatic(["a"], later + 1)
+      #expect(due(&dialler, later + Dialler<String>.leastPause) == "a")
+      dialler.ended("a", end, epochs: 1, later + 10_000, random: 0)
+      dialler.networkChanged(later + 10_001)
+      #expect(due(&dialler, later + 10_001) == "a")
+    }
+  }
+
+  @Test func `addresses under a former epoch take no room and no attempt from those under the current one (A8)`() {
     var dialler = Dialler<String>()
-    dialler.setStatic(["a"], 0)
-    _ = due(&dialler, 0)
-    dialler.ended("a", .own, epochs: 1, 0, random: 0)
-    #expect(dialler.nextDeadline == nil)
+    var attempts = 0
+    for number in 0..<1_000 {
+      dialler.announced("x\(number)", from: [UInt8(number & 255)], isFormer: true, Int64(number))
+      if due(&dialler, Int64(number)) != nil { attempts += 1 }
+    }
+    #expect(attempts == Dialler<String>.formerAttemptLimit)
+    #expect(dialler.addressCount <= Dialler<String>.formerLimit)
+    for number in 0..<12 { dialler.announced("a\(number)", from: [UInt8(number)], 2_000) }
+    var dialled: [String] = []
+    while let address = due(&dialler, 2_000) { dialled.append(address) }
+    #expect(dialled == (0..<12).map { "a\($0)" })
+    var one = Dialler<String>()
+    one.announced("x", from: [1], isFormer: true, 0)
+    one.announced("a", from: [2], 0)
+    #expect(due(&one, 0) == "a" && due(&one, 0) == "x")
+    // A device that has slept is dialled, too, once nothing else is due.
+    dialler.ended("x0", .failed, epochs: 1, 2_000, random: 0)
+    #expect(due(&dialler, 2_000)?.hasPrefix("x") == true)
+  }
+
+  @Test func `one machine announces eight addresses at most, in each kind`() {
+    var dialler = Dialler<String>()
+    for number in 0..<100 {
+      dialler.announced("a\(number)", from: [1], Int64(number))
+      dialler.announced("x\(number)", from: [1], isFormer: true, Int64(number))
+    }
+    #expect(dialler.addressCount == 2 * Dialler<String>.sourceLimit)
+    dialler.announced("b", from: [2], 1_000)
+    #expect(dialler.addressCount == 2 * Dialler<String>.sourceLimit + 1)
   }
 
   @Test func `who does not answer a knock is asked under an older epoch, in turn`() {
@@ -78,19 +123,21 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     var dialler = Dialler<String>()
     var attempts: [Int64] = []
     for at in stride(from: Int64(0), through: 60_000, by: 10) {
-      dialler.announced("a", at)
+      dialler.announced("a", from: [1], at)
       guard due(&dialler, at) == "a" else { continue }
       attempts.append(at)
       dialler.ended("a", .failed, epochs: 1, at, random: 0)
     }
     #expect(attempts == stride(from: 0, through: 60_000, by: 5_000).map { $0 })
-    for number in 0..<10_000 { dialler.announced("\(number)", 60_000) }
+    for number in 0..<10_000 {
+      dialler.announced("\(number)", from: [UInt8(number & 255), UInt8(number >> 8)], 60_000)
+    }
     #expect(dialler.addressCount <= Dialler<String>.announcedLimit)
   }
 
   @Test func `an address that is not announced again is given up`() {
     var dialler = Dialler<String>()
-    dialler.announced("a", 0)
+    dialler.announced("a", from: [1], 0)
     _ = due(&dialler, 0)
     dialler.ended("a", .failed, epochs: 1, 0, random: 0)
     #expect(due(&dialler, Dialler<String>.announcedTime) == nil && dialler.addressCount == 0)
@@ -113,7 +160,7 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
 
   @Test func `an address that was announced is kept while it leads to a link, and dialled when the network changes`() {
     var dialler = Dialler<String>()
-    dialler.announced("a", 0)
+    dialler.announced("a", from: [1], 0)
     _ = due(&dialler, 0)
     dialler.ended("a", .linked(one), epochs: 1, 0, random: 0)
     #expect(due(&dialler, 3_600_000) == nil && dialler.addressCount == 1)
@@ -132,7 +179,7 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     dialler.networkChanged(10)
     dialler.heard(one)
     dialler.heard(other)
-    #expect(dialler.isLinked(one) && !dialler.isLinked(other) && dialler.nextDeadline == nil)
+    #expect(dialler.isLinked(one) && !dialler.isLinked(other) && due(&dialler, 10) == nil)
   }
 
   @Test func `at most 16 attempts are under way`() {
@@ -143,6 +190,30 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     #expect(count == 16 && dialler.nextDeadline == nil)
     dialler.ended("3", .failed, epochs: 1, 0, random: 0)
     #expect(due(&dialler, 0) == "16")
+  }
+
+  @Test func `two machines that are one device take a link from each other six times, and no more while they try`() {
+    var replacements = LinkReplacements()
+    for at in stride(from: Int64(0), to: 6_000, by: 1_000) {
+      let may = replacements.take(one, at)
+      #expect(may)
+    }
+    var at: Int64 = 6_000
+    for _ in 0..<20 {
+      let (may, other) = (replacements.take(one, at), replacements.take(Identifier(high: 9, low: UInt64(at)), at))
+      #expect(!may && other)
+      at += LinkReplacements.time - 1_000
+    }
+    let again = replacements.take(one, at - LinkReplacements.time + 1_000 + LinkReplacements.rest)
+    #expect(again)
+  }
+
+  @Test func `a device that comes back now and then takes its link each time`() {
+    var replacements = LinkReplacements()
+    for at in stride(from: Int64(0), to: 3_600_000, by: 10_000) {
+      let may = replacements.take(one, at)
+      #expect(may)
+    }
   }
 
   @Test func `two devices that dial each other keep the same one of two connections`() {

@@ -105,6 +105,45 @@ import Testing
     #expect(!link.server.isRevoked(by: try other.context(revoking: other.serial)))
   }
 
+  @Test func `A15: a device that is listed no more is refused, though none of its certificates is known to be revoked`()
+    throws
+  {
+    let (lost, other) = (account.device(), account.device())
+    let (lostID, otherID) = (try #require(try lost.context().identity?.device), try other.context().identity?.device)
+    let link = link(try lost.context(), try other.context())
+    #expect(link.isUp)
+    // Removed; not listed, and older than the list.
+    account.members = AccountMembers(listed: [], removed: [lostID], number: 0)
+    let removing = try other.context()
+    account.members = AccountMembers(listed: [try #require(otherID)], removed: [], number: .max)
+    let unlisting = try other.context()
+    for warned in [removing, unlisting] {
+      #expect(link.server.isRevoked(by: warned))
+      let refused = self.link(try lost.context(), warned)
+      #expect(!refused.isUp && refused.error?.message.contains("list of devices") == true)
+      #expect(!self.link(warned, try lost.context()).isUp)
+    }
+    account.members = AccountMembers(listed: [lostID, try #require(otherID)], removed: [], number: .max)
+    let control = try other.context()
+    #expect(try !link.server.isRevoked(by: control) && self.link(lost.context(), control).isUp)
+  }
+
+  @Test func `one bad record ends one link, and no other that has nothing to read`() throws {
+    let (one, other) = (try account.device().context(), try account.device().context())
+    let (bad, good) = (link(one, other), link(other, one))
+    let junk = [0x17, 3, 3, 0, 32] + [UInt8](repeating: 7, count: 32)
+    #expect(bad.isUp && good.isUp && feed(junk, to: bad.server) != nil)
+    bad.server.close()
+    // Half of a record: nothing can be read yet.
+    good.write([1, 2, 3], to: good.client)
+    let record = output(of: good.client)
+    certificates_leave_error()
+    #expect(feed(Array(record[..<4]), to: good.server) == nil)
+    bad.server.close()
+    var read: [UInt8] = []
+    #expect(feed(Array(record[4...]), to: good.server) { read += $0 } == nil && read == [1, 2, 3])
+  }
+
   @Test func `A15: there is nothing to resume`() throws {
     let (one, other) = (try account.device().context(), try account.device().context())
     let link = link(one, other)

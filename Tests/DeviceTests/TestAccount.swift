@@ -25,6 +25,9 @@ final class TestAccount {
     Self.taken(certificates_revoke(account, number, serial))
   }
 
+  /// A list of devices that is older than every certificate: each is taken for one that was admitted since.
+  var members = AccountMembers(listed: [], removed: [], number: 0)
+
   func device(_ flaw: certificates_flaw = certificates_good) -> TestDevice {
     serial += 1
     var key = certificates_bytes()
@@ -41,7 +44,8 @@ struct TestDevice {
 
   func credentials(revoking serial: Int = 0) -> DeviceCredentials {
     DeviceCredentials(
-      key: key, certificate: certificate, root: account.root, revocations: account.revocations(of: serial))
+      key: key, certificate: certificate, root: account.root, revocations: account.revocations(of: serial),
+      members: account.members)
   }
 
   func context(revoking serial: Int = 0, speaking name: String = "segue/1") throws -> TLSContext {

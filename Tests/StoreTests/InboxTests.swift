@@ -181,6 +181,20 @@ import Testing
     #expect(thrown { try inbox.copy(entry.payload.attachments[0], to: fileno(copy)) }?.status == .notFound)
   }
 
+  @Test func `a kept offer that goes gives its space back (R2.5)`() throws {
+    let inbox = try open()
+    let large = [UInt8](repeating: 1, count: 4 << 20)
+    for way in 0..<3 {
+      for number in 1...3 { try inbox.keep(.sample(3 * number), team: "T", document: large, at: now) }
+      switch way {
+      case 0: for number in 1...3 { try inbox.withdraw(Identifier(3 * number)) }
+      case 1: try inbox.withdrawOffers(ofApp: "com.example.editor0")
+      default: for number in 1...3 { try inbox.keep(.sample(3 * number), team: "T", document: [1], at: now) }
+      }
+      #expect(try folder.data("inbox.db").count < 1_500_000 && folder.data("inbox.db-wal").count < 1_500_000)
+    }
+  }
+
   @Test func `an inbox is bounded, and says so (R3.8)`() throws {
     let inbox = try Inbox.open(in: folder.open(), room: 200_000)
     let large = [UInt8](repeating: 1, count: 40_000)
@@ -317,6 +331,39 @@ import Testing
     _ = try inbox.put(.sample(999, to: "other", document: [1]), at: now)
     try inbox.acknowledge(Identifier(3), at: now)
     _ = try inbox.put(.sample(1_000, document: [1]), at: now)
+  }
+
+  @Test func `what one process has asked for takes a quarter of an inbox, whatever apps it is for (R3.8)`() throws {
+    let inbox = try Inbox.open(in: folder.open(), room: 200_000)
+    let large = [UInt8](repeating: 1, count: 40_000)
+    func put(_ number: Int, _ document: [UInt8] = [1], by account: Int?) throws {
+      // Each app has two of them.
+      _ = try inbox.put(.sample(number, to: "app\(number / 2)", document: document, account: account), at: now)
+    }
+    try put(1, large, by: 7)
+    let error = try #require(thrown { try put(2, large, by: 7) })
+    #expect(error.status == .limitExceeded && error.message.contains("50000 bytes would wait that this process has"))
+    try put(2, large, by: 8)
+    for number in 3..<3 + Limits.inboxEntries / 4 - 1 { try put(number, by: 7) }
+    let full = try #require(thrown { try put(999, by: 7) })
+    #expect(full.status == .limitExceeded && full.message.contains("250 entries wait that this process has asked for"))
+    try put(999, by: 8)
+    try put(1_000, by: nil)
+    try inbox.acknowledge(Identifier(3), at: now)
+    try put(1_001, by: 7)
+  }
+
+  @Test func `a restart forgets nothing of what a process has asked for (R3.8)`() throws {
+    do {
+      let inbox = try open()
+      try inbox.atOnce { () throws(SegueError) in
+        for number in 0..<Limits.inboxEntries / 4 {
+          _ = try inbox.put(.sample(number, to: "app\(number)", document: [1], account: 7), at: now)
+        }
+      }
+    }
+    let inbox = try open()
+    #expect(thrown { try inbox.put(.sample(999, account: 7), at: now) }?.status == .limitExceeded)
   }
 
   @Test func `text that is too long to be read again is not stored`() throws {

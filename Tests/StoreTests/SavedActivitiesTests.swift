@@ -24,20 +24,28 @@ import Testing
     ("title:budget", []), ("bud\"get", []), ("budget OR", []), ("(budget", ["Budget 2024", "the budget"]),
     ("^budget", ["Budget 2024", "the budget"]),
     ("NEAR(the budget)", []), ("a\u{0}b", []), ("😀", []), ("budget …", ["Budget 2024", "the budget"]),
-    ("* budget", ["Budget 2024", "the budget"]),
+    ("* budget", ["Budget 2024", "the budget"]), ("- budget", ["Budget 2024", "the budget"]),
+    ("strasse", ["STRASSE 1"]), ("straße", ["STRASSE 1"]), ("hauptstrasse", ["Hauptstraße"]),
+    ("hauptstraße", ["Hauptstraße"]), ("HAUPTSTRASSE", ["Hauptstraße"]),
+    ("strass*", ["STRASSE 1"]), ("كتاب", ["كِتَابٌ", "كـتـاب"]), ("كِتَاب", ["كِتَابٌ", "كـتـاب"]),
+    ("שלום", ["שָׁלוֹם"]),
   ])
   func `a query finds words, prefixes and characters, and nothing in it is an operator (R8.1)`(
     query: String, titles: [String]
   ) throws {
     let saved = try saved(["the budget", "Über-Maß", "日本語のノート", "한국어 notes", "Budget 2024"])
+    for (number, title) in ["שָׁלוֹם", "كـتـاب", "كِتَابٌ", "STRASSE 1", "Hauptstraße"].enumerated() {
+      try saved.save(.sample(10 + number, title: title), at: now)
+    }
     #expect(try saved.search(query, at: now).compactMap(\.title) == titles)
   }
 
-  @Test func `marks alone ask for nothing, and all is found, newest first (R8.1)`() throws {
+  @Test func `without words all is found, newest first; of marks and symbols alone nothing (R8.1)`() throws {
     let saved = try saved(["one", "two", "three"])
-    for query in ["", " ", "\"", "- * !"] {
+    for query in ["", " ", "*", " * "] {
       #expect(try saved.search(query, at: now).compactMap(\.title) == ["three", "two", "one"])
     }
+    for query in ["\"", "- !", "😀", "→", "«»", "- * !"] { #expect(try saved.search(query, at: now).isEmpty) }
     #expect(try saved.search("", at: now, limit: 2).count == 2)
     #expect(try saved.search("", at: now, limit: -1).isEmpty)
     #expect(try saved.search("", at: now, limit: .max).count == 3)
@@ -151,6 +159,55 @@ import Testing
     #expect(saved.count == 2)
   }
 
+  @Test func `what one process has saved takes a quarter of the room, and its oldest go (R8.1)`() throws {
+    let saved = try SavedActivities.open(in: folder.open(), bound: .init(count: 40, bytes: 80_000))
+    for number in 0..<3 { try saved.save(.sample(number, title: "others"), at: now) }
+    for number in 10..<60 { try saved.save(.sample(number, title: "flood", by: Identifier(7)), at: now) }
+    #expect(try saved.search("others", at: now).count == 3)
+    let left = try saved.search("flood", at: now).map(\.persistentIdentifier)
+    #expect(left.count == 10 && left.first == "name59")
+    let large = [UInt8](repeating: 1, count: 15_000)
+    for number in 60..<64 {
+      try saved.save(.sample(number, title: "large", document: large, by: Identifier(8)), at: now)
+    }
+    #expect(try saved.search("large", at: now).map(\.persistentIdentifier) == ["name63"])
+    #expect(try saved.search("others", at: now).count == 3)
+  }
+
+  @Test func `what is deleted or has expired gives its space back`() throws {
+    let saved = try SavedActivities.open(in: folder.open())
+    let large = [UInt8](repeating: 1, count: 4 << 20)
+    for way in 0..<3 {
+      for number in 0..<2 {
+        try saved.save(.sample(number, title: "large", document: large, expires: now + 5), at: now)
+      }
+      switch way {
+      case 0: try saved.delete(["name0", "name1"], of: "com.example")
+      case 1: try saved.deleteAll(of: "com.example")
+      default: try saved.expire(at: now + 10)
+      }
+      #expect(try folder.data("search.db").count < 1_500_000 && folder.data("search.db-wal").count < 1_500_000)
+    }
+  }
+
+  @Test func `a file of the first version is read, and written on`() throws {
+    let state = try folder.open()
+    do {
+      let opened = try Database.open(
+        SavedActivities.fileName, in: state, Schema(steps: [SavedActivities.schema.steps[0]], probes: []), .normal)
+      try opened.database.runAll(
+        """
+        INSERT INTO saved (app, team, activity, persistent, type, shown, saved, expires, size, title, keywords, text)
+        VALUES ('com.example.old', 'T', zeroblob(16), 'old', 't', 'Old', 1, 9e9, 600, 'old', '', '');
+        INSERT INTO words (rowid, title, keywords, text) SELECT number, title, keywords, text FROM saved;
+        """)
+    }
+    let saved = try SavedActivities.open(in: state)
+    try saved.save(.sample(1, title: "new", appName: "Notes"), at: now)
+    let found = try saved.search("", at: now)
+    #expect(saved.notice == nil && found.map(\.title) == ["new", "Old"] && found.map(\.appName) == ["Notes", ""])
+  }
+
   @Test func `text and queries have limits, with errors that name them`() throws {
     let saved = try SavedActivities.open(in: folder.open())
     let long = String(repeating: "x", count: Limits.searchableText)
@@ -169,12 +226,14 @@ import Testing
 extension SavedActivity {
   static func sample(
     _ number: Int, app: String = "com.example", title: String?, keywords: [String] = [], text: String = "",
-    document: [UInt8]? = nil, expires: Double? = nil, isPrivate: Bool = false
+    document: [UInt8]? = nil, expires: Double? = nil, isPrivate: Bool = false, by account: Identifier? = nil,
+    appName: String = ""
   ) -> SavedActivity {
     SavedActivity(
-      app: app, team: "T", activity: Identifier(number), persistentIdentifier: "name\(number)",
+      app: app, appName: appName, team: "T", activity: Identifier(number), persistentIdentifier: "name\(number)",
       type: "com.example.edit", title: title, keywords: keywords, searchableText: text,
       webpageURL: "https://example.com/\(number)",
-      document: document ?? [UInt8(truncatingIfNeeded: number)], expirationDate: expires, isPrivate: isPrivate)
+      document: document ?? [UInt8(truncatingIfNeeded: number)], expirationDate: expires, isPrivate: isPrivate,
+      account: account)
   }
 }

@@ -45,13 +45,13 @@ import Testing
     for machine in [other, nil] {
       let state = try folder.open(on: machine)
       let refusal = try #require(state.refusal)
-      #expect(refusal.message.contains("another machine") && refusal.message.contains("rejoin"))
+      #expect(refusal.message.contains("another machine") && refusal.message.contains("leave"))
       #expect(thrown { try Inbox.open(in: state) } == refusal)
       #expect(try SavedActivities.open(in: state).count == 0)
     }
     do {
       let state = try folder.open(on: other)
-      #expect(try state.rejoin() == "inbox.db.foreign-1")
+      #expect(try state.rejoin() == ["inbox.db.foreign-1"])
       #expect(thrown { try state.rejoin() }?.status == .invalidState)
       #expect(try Inbox.open(in: state).entries().isEmpty)
     }

@@ -52,11 +52,12 @@ extension Offer {
 extension IncomingEntry {
   static func sample(
     _ number: Int, to app: String = "com.example.a", expires: Double? = nil, document: [UInt8]? = nil,
-    attachments: [AttachmentContent] = []
+    attachments: [AttachmentContent] = [], account: Int? = nil
   ) -> IncomingEntry {
     IncomingEntry(
       continuation: Identifier(number), app: app, offer: .sample(number, expires: expires), isStale: number % 2 == 1,
-      document: document ?? Array("document \(number)".utf8), attachments: attachments)
+      document: document ?? Array("document \(number)".utf8), attachments: attachments,
+      account: account.map { Identifier(1_000_000 + $0) })
   }
 }
 

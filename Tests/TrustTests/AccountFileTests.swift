@@ -95,22 +95,24 @@ import Testing
     #expect(folder.names() == ["account", "lock", "machine"])
   }
 
-  @Test func `a copy on another machine is not used before the user rejoins, and is kept then (R10.8)`() throws {
+  @Test func `a copy on another machine is not used before the user leaves, and is kept then (R10.8)`() throws {
     try create()
     let elsewhere = String(repeating: "f", count: 32)
     do {
       let state = try folder.open(machine: elsewhere)
       let error = try #require(try refusal(state))
-      #expect(error.message.contains("another machine") && error.message.contains("rejoin"))
+      #expect(error.message.contains("another machine") && error.message.contains("account leave"))
       let service = try service(state)
       #expect(thrown { try service.credentials(at: self.world.now) } == error)
       #expect(
         thrown { try service.create(name: "x", deviceName: "y", platform: "", at: self.world.now) }?.status
           == .invalidState)
-      _ = try state.rejoin()
-      #expect(try self.service(state).identity == nil)
+      // Joining is refused before anything is dialled.
+      #expect(thrown { try service.checkMayJoin() }?.message.contains("leave") == true)
+      #expect(try service.leave().aside == ["account.foreign-1"])
       #expect(folder.names() == ["account.foreign-1", "lock", "machine"])
-      _ = try self.service(state).create(name: "New", deviceName: "y", platform: "", at: world.now)
+      #expect(thrown { try service.leave() }?.status == .notFound)
+      _ = try service.create(name: "New", deviceName: "y", platform: "", at: world.now)
     }
     #expect(try service(try folder.open(machine: elsewhere)).accountName == "New")
     // Whose identity was lost is refused, too.
@@ -118,12 +120,51 @@ import Testing
     #expect(try refusal(try folder.open(machine: elsewhere)) != nil)
   }
 
+  @Test(arguments: [false, true])
+  func `a folder of another machine without an account is this one's with the first (R10.8)`(_ joins: Bool) throws {
+    _ = try folder.open()
+    try Data("inbox".utf8).write(to: URL(fileURLWithPath: folder.path + "/state/inbox.db"))
+    let state = try folder.open(machine: String(repeating: "f", count: 32))
+    #expect(state.refusal != nil)
+    let device = Device("laptop", try world.cryptography(), world)
+    device.service = AccountService(storage: AccountFile(in: state), cryptography: device.cryptography)
+    if joins {
+      let manager = try world.account("desk")[0]
+      let invite = try manager.service.invite(addresses: ["192.0.2.1"], port: 4711, at: world.now)
+      let connection = try JoinConnection(manager, device, invite)
+      connection.run()
+      #expect(connection.guestEnd == nil && connection.hasGuestEnded)
+    } else {
+      device.events = try device.service.create(name: "New", deviceName: "y", platform: "", at: world.now)
+    }
+    #expect(device.notices().contains { $0.contains("inbox.db.foreign-1") })
+    #expect(state.refusal == nil)
+    #expect(folder.names() == ["account", "inbox.db.foreign-1", "lock", "machine"])
+  }
+
+  @Test func `every file that is set aside is kept, and none that was not written whole`() throws {
+    for number in 1...7 {
+      try create()
+      let damaged = Data("segue account\n\(number)".utf8)
+      try damaged.write(to: URL(fileURLWithPath: folder.file))
+      #expect(try service(try folder.open()).leave().aside == ["account.damaged-\(number)"])
+    }
+    for number in 1...7 {
+      let kept = try Data(contentsOf: URL(fileURLWithPath: folder.file + ".damaged-\(number)"))
+      #expect(kept == Data("segue account\n\(number)".utf8))
+    }
+    try create()
+    try Data("half".utf8).write(to: URL(fileURLWithPath: folder.file + ".new"))
+    _ = try service(try folder.open()).leave()
+    #expect(folder.names().filter { !$0.contains("damaged") } == ["lock", "machine"])
+  }
+
   @Test func `a damaged file is set aside when the user leaves`() throws {
     try create()
     let damaged = Data("segue account\n".utf8) + Data(count: 500)
     try damaged.write(to: URL(fileURLWithPath: folder.file))
     let service = try service(try folder.open())
-    #expect(try service.leave().aside == "account.damaged-1")
+    #expect(try service.leave().aside == ["account.damaged-1"])
     #expect(folder.names() == ["account.damaged-1", "lock", "machine"])
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file + ".damaged-1")) == damaged)
   }

@@ -87,7 +87,12 @@ import Testing
     manager.link(desk)
     for (device, message) in [
       (manager, message), (manager, try TrustMessage.renew.encoding()),
-      (desk, try TrustMessage.numbers(roster: 1, date: world.now.seconds).encoding()),
+      (
+        desk,
+        try TrustMessage.numbers(
+          term: 1, roster: 1, digest: [UInt8](repeating: 0, count: 32), date: world.now.seconds
+        ).encoding()
+      ),
       (
         desk,
         try { () throws -> [UInt8] in
@@ -121,7 +126,7 @@ import Testing
     let (manager, phone) = (devices[0], devices[1])
     let certificate = try phone.certificate
     let (events, aside) = try phone.service.leave()
-    #expect(aside == nil && phone.storage.file == nil && phone.service.identity == nil)
+    #expect(aside.isEmpty && phone.storage.file == nil && phone.service.identity == nil)
     guard case .send(_, let message) = try #require(events.first) else { return }
     _ = manager.service.receive(message, from: certificate, at: world.now)
     #expect(try manager.names() == ["laptop", "desk"])
@@ -130,6 +135,30 @@ import Testing
     #expect(error?.status == .invalidState && error?.message.contains("recovery file") == true)
     _ = try manager.service.leave(isAbandoning: true)
     #expect(thrown { try manager.service.leave() }?.status == .notFound)
+  }
+
+  @Test func `a manager that is replaced admits nobody any more, with invites that it made before neither`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone")
+    let (manager, phone) = (devices[0], devices[1])
+    let file = try manager.service.recoveryFile(passphrase: passphrase)
+    func invite() throws -> Invite {
+      try manager.service.invite(addresses: ["192.0.2.1"], port: 4711, at: world.now)
+    }
+    _ = try invite()
+    let joining = try JoinConnection(manager, try world.device("desk"), try invite())
+    joining.approves = false
+    joining.run()
+    #expect(joining.asked != nil && manager.service.hasInvites(at: world.now))
+    _ = try phone.service.recover(file, passphrase: passphrase, at: world.now)
+    phone.link(manager)
+    #expect(!manager.service.hasInvites(at: world.now) && !manager.service.isManager)
+    let ends = manager.events.compactMap { if case .joinEnded(_, let error) = $0 { error } else { nil } }
+    #expect(ends.map { $0.status } == [.notAllowed])
+    // The other device is told.
+    #expect(manager.events.contains { if case .joinSend = $0 { true } else { false } })
+    #expect(thrown { try joining.approve() }?.status == .notFound)
+    #expect(manager.notices().contains { $0.contains("its invites are void") })
   }
 
   @Test(arguments: Primitives.allCases)
@@ -264,5 +293,43 @@ import Testing
     #expect(ClockAdvice.text(1_795_392_000 + 15_300) == "2026-11-23 04:15")
     #expect(ClockAdvice.text(.max) == "9999-12-31 23:59")
     #expect(Instant(uptime: 0, date: .nan).seconds == 0 && Instant(uptime: 0, date: .infinity).seconds > 0)
+  }
+
+  @Test func `a manager that has slept until its certificate ended renews it within minutes of being awake (R10.7)`()
+    throws
+  {
+    let world = World()
+    let manager = try world.account("laptop")[0]
+    let before = manager.service.snapshot(at: world.now)
+    // While it sleeps its uptime stands still.
+    world.now.date += 400 * 86_400
+    #expect(throws: SegueError.self) { try manager.service.credentials(at: world.now) }
+    let due = try #require(before.nextTick(after: world.now.uptime))
+    #expect(due <= world.now.uptime + 300_000)
+    world.now.uptime = due
+    _ = manager.service.tick(at: world.now)
+    _ = try manager.service.credentials(at: world.now)
+  }
+
+  @Test func `a certificate that is not valid is looked at every 30 seconds, the clock may be set`() throws {
+    let world = World()
+    let phone = try world.account("laptop", "phone")[1]
+    world.now.date += 400 * 86_400
+    let snapshot = phone.service.snapshot(at: world.now)
+    #expect(snapshot.advice != nil && snapshot.credentials == nil && snapshot.epochs.isEmpty)
+    #expect(snapshot.nextTick(after: world.now.uptime) == world.now.uptime + 30_000)
+    #expect(AccountSnapshot().nextTick(after: 0) == nil)
+  }
+
+  @Test func `a revocation by a clock that was behind does not end the former epoch (R10.6)`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone", "lost")
+    world.now.date -= 500 * 86_400
+    _ = try devices[0].service.revoke(try devices[2].id, at: world.now)
+    world.now.date += 500 * 86_400
+    _ = devices[0].service.tick(at: world.now)
+    // By it the phone, which has not heard of that, finds the laptop.
+    let known = try devices[1].service.epochKeys(at: world.now)[0].knock
+    #expect(try devices[0].service.epochKeys(at: world.now).contains { $0.knock == known })
   }
 }

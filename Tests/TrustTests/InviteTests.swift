@@ -11,13 +11,20 @@ import Testing
       token: (0..<32).map { UInt8($0) }, addresses: ["192.0.2.1", "2001:db8::1"], port: 4711)
   }
 
+  /// The link with another part before its end, which says that all of it is there.
+  private func adding(_ part: String, to text: String) -> String { checked(text.dropLast(11) + part) }
+
+  private func checked(_ text: some StringProtocol) -> String {
+    text + String(decoding: Invite.end(of: Array(text.utf8)), as: UTF8.self)
+  }
+
   @Test func `a link says all of an invite, and nothing else`() throws {
     let invite = try sample()
     let text = invite.text
     #expect(
       text == "segue:join?v=1&a=00000000000000010000000000000002&f=" + String(repeating: "03", count: 32)
         + "&t=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f&p=4711&h=192.0.2.1&h=2001:db8::1"
-        + "&n=Ada%e2%80%99s%20%26%20Bob%e2%80%99s%20100%20%25")
+        + "&n=Ada%e2%80%99s%20%26%20Bob%e2%80%99s%20100%20%25&c=15b5ea87")
     let read = try Invite(text)
     #expect(read.text == text && read.accountName == invite.accountName && read.addresses == invite.addresses)
     #expect(read.keyIdentity == invite.keyIdentity && read.sharedKey == invite.sharedKey)
@@ -25,7 +32,28 @@ import Testing
     #expect(invite.keyIdentity.count == 16 && invite.sharedKey.count == 32)
     #expect(Array(invite.sharedKey.prefix(16)) != invite.keyIdentity)
     // Keys of later versions are skipped.
-    #expect(try Invite(text + "&zz=1&x=2&later").text == text)
+    #expect(try Invite(adding("&zz=1&x=2&later", to: text)).text == text)
+    // So are blanks and line breaks of mail programs, and the case of what begins each link.
+    let broken = "  SEGUE:Join?" + text.dropFirst("segue:join?".count).split(separator: "&").joined(separator: "\r\n &")
+    #expect(try Invite(broken + "\n").text == text)
+  }
+
+  @Test func `a link that was cut or mistyped anywhere is refused before anything is dialled`() throws {
+    let text = try sample(name: "Home").text
+    for length in 0..<text.utf8.count {
+      let error = try #require(thrown { try Invite(String(text.utf8.prefix(length))!) })
+      #expect(error.status == .invalidURL)
+    }
+    let inShell = String(text.prefix { $0 != "&" })
+    #expect(thrown { try Invite(inShell) }?.message.contains("between quotes") == true)
+    let start = "segue:join?v=1&".utf8.count
+    for place in start..<text.utf8.count {
+      var bytes = Array(text.utf8)
+      bytes[place] = bytes[place] == UInt8(ascii: "0") ? UInt8(ascii: "1") : UInt8(ascii: "0")
+      #expect(thrown { try Invite(String(decoding: bytes, as: UTF8.self)) }?.status == .invalidURL, "\(place)")
+    }
+    let mistyped = text.replacing("t=000102", with: "t=000103")
+    #expect(thrown { try Invite(mistyped) }?.message.contains("copy it again") == true)
   }
 
   @Test(arguments: [
@@ -34,20 +62,55 @@ import Testing
     ("&h=fe80::1%25eth0", "neither"), ("&h=127.0.0.1/../x", "neither"),
   ])
   func `what is no invite says what is wrong`(_ text: String, _ expected: String) throws {
-    let whole = text.hasPrefix("&") ? try sample().text + text : text
+    let whole = text.hasPrefix("&") ? adding(text, to: try sample().text) : text
     let error = try #require(thrown { try Invite(whole) })
     #expect(error.status == .invalidURL && error.message.contains(expected))
+  }
+
+  @Test func `an invite has addresses of one machine only, written in one way (A16)`() throws {
+    let text = try sample().text
+    for host in [
+      "0.0.0.0", "::", "224.0.0.1", "255.255.255.255", "ff02::1", "....", "1.2", "a:b", ":::::", "010.0.0.1",
+      "1.2.3.256",
+      "::ffff:224.0.0.1", "1::2::3", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7::8:9", "12345::", ":1", "1:", "1.2.3.4::",
+    ] {
+      #expect(thrown { try Invite(adding("&h=" + host, to: text)) }?.message.contains("one machine") == true, "\(host)")
+    }
+    for host in [
+      "10.0.0.1", "fe80::1", "2001:db8::", "::1", "1:2:3:4:5:6:7:8", "::ffff:192.0.2.1", "64:ff9b::192.0.2.33",
+    ] {
+      #expect(try Invite(adding("&h=" + host, to: text)).addresses.last == host)
+    }
+  }
+
+  @Test func `a part of an invite that is wrong is not replaced by another one`() throws {
+    let text = try sample().text
+    for key in ["v", "a", "f", "t", "p", "n"] {
+      let broken = text.replacing("segue:join?", with: "segue:join?\(key)=%zz&")
+      #expect(thrown { try Invite(broken) }?.message.contains("twice") == true)
+    }
+  }
+
+  @Test(arguments: [
+    ("Home", "\u{41d}\u{43e}\u{43c}\u{435}"), ("caf\u{e9}", "cafe\u{301}"), ("ÉCOLE", "éCOLE"),
+    ("Phone", "Ph\u{3bf}ne"),
+    ("AI", "Al"), ("Phone 1", "Phone I"), ("desk", "\u{ff24}esk"), ("Łaptop", "laptop"), ("\u{420}C", "PC"),
+  ])
+  func `letters that look the same make names look the same (R10.4)`(_ one: String, _ other: String) {
+    #expect(ShownName.isAlike(one, other) && !ShownName.isAlike(one, other + "x"))
+    #expect(!ShownName.isAlike("日本", "中国") && !ShownName.isAlike("Ж", "Щ"))
   }
 
   @Test(arguments: ["v", "a", "f", "t", "p", "h", "n"])
   func `each part of an invite is needed, and checked`(_ key: String) throws {
     let parts = try sample().text.split(separator: "?")[1].split(separator: "&").map { String($0) }
-    let others = parts.filter { !$0.hasPrefix(key + "=") }
-    #expect(others.count < parts.count)
-    #expect(thrown { try Invite("segue:join?" + others.joined(separator: "&")) }?.status == .invalidURL)
+    let others = parts.filter { !$0.hasPrefix(key + "=") && !$0.hasPrefix("c=") }
+    #expect(others.count < parts.count - 1)
+    let missing = try #require(thrown { try Invite(checked("segue:join?" + others.joined(separator: "&"))) })
+    #expect(missing.status == .invalidURL && !missing.message.contains("its end"))
     let wrong = key == "n" ? "%ff" : key == "p" ? "65536" : "zz"
     #expect(
-      thrown { try Invite("segue:join?" + (others + ["\(key)=\(wrong)"]).joined(separator: "&")) }?.status
+      thrown { try Invite(checked("segue:join?" + (others + ["\(key)=\(wrong)"]).joined(separator: "&"))) }?.status
         == .invalidURL)
   }
 
@@ -56,11 +119,12 @@ import Testing
     let later = "segue:join?v=2" + text.dropFirst("segue:join?v=1".count)
     #expect(thrown { try Invite(later) }?.status == .unsupportedVersion)
     #expect(thrown { try Invite(text + "&x=" + String(repeating: "y", count: 2_048)) }?.status == .invalidURL)
-    #expect(thrown { try Invite(text + String(repeating: "&h=192.0.2.1", count: 8)) }?.status == .invalidURL)
+    let many = adding(String(repeating: "&h=192.0.2.1", count: 8), to: text)
+    #expect(thrown { try Invite(many) }?.message.contains("1 to 8") == true)
   }
 
   @Test func `random damage of a link never traps, and gives another token at most`() throws {
-    let bytes = Array(try sample().text.utf8)
+    let bytes = Array(try sample().text.utf8.dropLast(11))
     var draws = Draws(state: 7)
     for _ in 0..<2_000 {
       var changed = bytes
@@ -72,7 +136,7 @@ import Testing
         default: changed.insert(UInt8(draws.next(below: 256)), at: place)
         }
       }
-      if let invite = try? Invite(String(decoding: changed, as: UTF8.self)) {
+      if let invite = try? Invite(checked(String(decoding: changed, as: UTF8.self))) {
         #expect(invite.addresses.count <= Limits.inviteAddresses && invite.port > 0)
         #expect(invite.accountName.unicodeScalars.count <= Limits.deviceName)
         _ = try Invite(invite.text)

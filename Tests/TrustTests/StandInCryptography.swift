@@ -4,11 +4,11 @@ import SegueModel
 
 /// Primitives without cryptography, for simulations: exact where rules are decided, and a thousand times as fast.
 ///
-/// A signature is a digest that its maker has put into a set, which all devices of one simulation share: so nobody can
-/// forge one, and anybody can check one. Everything random comes from a seed.
+/// A signature is a digest that its maker has put into a table, which all devices of one simulation share: so nobody
+/// can forge one, and anybody can check one. Everything random comes from a seed.
 final class StandInCryptography: Cryptography {
-  /// What was signed, by all devices of one simulation.
-  final class Signatures { var made: Set<[UInt8]> = [] }
+  /// The signatures that were made, by all devices of one simulation: of a public key and a message. Never iterated.
+  final class Signatures { var made: [[UInt8]: [UInt8]] = [:] }
 
   private static let keyHead: [UInt8] = [
     0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
@@ -16,6 +16,8 @@ final class StandInCryptography: Cryptography {
   private let signatures: Signatures
   private var seed: UInt64
   private var drawn: UInt64 = 0
+  /// Certificates that were verified.
+  private(set) var verifications = 0
 
   init(_ signatures: Signatures = Signatures(), seed: UInt64) {
     self.signatures = signatures
@@ -41,18 +43,16 @@ final class StandInCryptography: Cryptography {
   }
 
   func sign(_ message: [UInt8], with key: [UInt8]) throws(SegueError) -> [UInt8] {
-    let signature = Self.signature(of: message, by: try publicKey(of: key))
-    signatures.made.insert(signature)
+    let signed = try publicKey(of: key) + message
+    if let made = signatures.made[signed] { return made }
+    let digest = SecureHash.sha256(signed)
+    let signature = digest + SecureHash.sha256(digest)
+    signatures.made[signed] = signature
     return signature
   }
 
   func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
-    signature == Self.signature(of: message, by: publicKey) && signatures.made.contains(signature)
-  }
-
-  private static func signature(of message: [UInt8], by publicKey: [UInt8]) -> [UInt8] {
-    let digest = SecureHash.hmacSHA256(message, key: publicKey)
-    return digest + SecureHash.sha256(digest)
+    signatures.made[publicKey + message] == signature
   }
 
   func seal(_ key: [UInt8], passphrase: [UInt8]) throws(SegueError) -> [UInt8] {
@@ -161,6 +161,7 @@ final class StandInCryptography: Cryptography {
   func problem(
     of certificate: [UInt8], root: [UInt8], revocations: [UInt8], at date: Int64
   ) throws(SegueError) -> CertificateProblem? {
+    verifications += 1
     let (signer, body) = try unseal(2, certificate)
     let fields = try fields(body)
     guard signer == (try readRoot(root).publicKey) else { return .notTrusted }

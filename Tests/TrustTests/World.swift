@@ -78,12 +78,13 @@ final class MemoryStorage: AccountStorage {
 
   func erase() throws(SegueError) { try change { file = nil } }
 
-  func setAside() throws(SegueError) -> String {
+  func setAside() throws(SegueError) -> [String] {
+    guard let file else { return [] }
     try change {
-      aside.append(file ?? [])
-      file = nil
+      aside.append(file)
+      self.file = nil
     }
-    return "account.damaged-1"
+    return ["account.damaged-1"]
   }
 
   private func change(_ body: () -> Void) throws(SegueError) {
@@ -268,7 +269,7 @@ final class JoinConnection {
       guard !(ofGuest ? guest : inviter).storage.isDead else { break }
       switch event {
       case .joinSend(_, let bytes): queue.append((!ofGuest, bytes))
-      case .joinShows(_, let question): shown = question
+      case .joinShows(_, let question) where ofGuest: shown = question
       case .joinAsks(_, let question):
         asked = question
         if approves { try? approve() }

@@ -44,7 +44,7 @@ enum LocalFiles {
 
   /// The words of a file of procfs, with their position in the line; none if it cannot be read, or is too long.
   private static func read(_ path: String, _ body: (_ place: Int, _ word: UnsafeRawBufferPointer) -> Void) {
-    let fd = Descriptors.own(linux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0))
+    let fd = Descriptors.own(linux_openat(AT_FDCWD, Text.terminated(path), O_RDONLY | O_CLOEXEC, 0))
     guard fd >= 0 else { return }
     defer { Descriptors.close(fd) }
     let text = UnsafeMutableRawBufferPointer.allocate(byteCount: listLimit, alignment: 16)

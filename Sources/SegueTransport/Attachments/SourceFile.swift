@@ -17,7 +17,7 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
   public static func at(path: String) throws(SegueError) -> SourceFile {
     guard !Text.has(path, 0) else { throw SegueError(.invalidArgument, "path: has a NUL in it") }
     // Opening a pipe would block until there is a writer.
-    let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
+    let fd = linux_openat(AT_FDCWD, Text.terminated(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard fd >= 0 else { throw .system("path") }
     return try open(own: Descriptors.own(fd))
   }
@@ -78,7 +78,8 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
   /// Reopens the file for reading only, whatever descriptor the host gave; the caller closes it.
   /// - Returns: nil if that is impossible.
   public func openedAgain() -> Int32? {
-    let again = Descriptors.own(linux_openat(AT_FDCWD, Descriptors.path(of: fd), O_RDONLY | O_CLOEXEC | O_NOCTTY, 0))
+    let path = Text.terminated(Descriptors.path(of: fd))
+    let again = Descriptors.own(linux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0))
     guard again >= 0 else { return nil }
     var (status, other) = (stat(), stat())
     guard fstat(fd, &status) == 0, fstat(again, &other) == 0, status.st_dev == other.st_dev,

@@ -22,7 +22,7 @@ public final class TargetFile: @unchecked Sendable {
 
   /// Throws INVALID_ARGUMENT if the path is a folder, SYSTEM if its folder cannot be used.
   public convenience init(path: String) throws(SegueError) {
-    var parent = Array(path.utf8CString)
+    var parent = Text.terminated(path)
     let start = (parent.lastIndex(of: 0x2f) ?? -1) + 1
     let name = Array(parent[start...])
     // A dot, and 16 letters.
@@ -46,7 +46,7 @@ public final class TargetFile: @unchecked Sendable {
   /// - Parameter folder: where it is; on the disk of what it is for.
   /// Throws SYSTEM.
   public static func unnamed(in folder: String) throws(SegueError) -> TargetFile {
-    let file = try TargetFile(path: folder + "/-")
+    let file = try TargetFile(path: String(joining: "\(folder)/-"))
     let own = Descriptors.own(linux_duplicate(file.folder))
     guard own >= 0 else { throw .system("path: its folder") }
     return TargetFile(own, [0], file.hiddenName)
@@ -65,7 +65,7 @@ public final class TargetFile: @unchecked Sendable {
 
   /// Throws SYSTEM.
   public func begin() throws(SegueError) {
-    fd = Descriptors.own(linux_openat(folder, ".", O_WRONLY | linux_o_tmpfile() | O_CLOEXEC, 0o666))
+    fd = Descriptors.own(linux_openat(folder, [0x2e, 0], O_WRONLY | linux_o_tmpfile() | O_CLOEXEC, 0o666))
     if fd < 0 {
       fd = Descriptors.own(linux_openat(folder, hiddenName, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666))
       isHidden = fd >= 0

@@ -119,7 +119,7 @@ public enum ContainerFolder {
     case ENOENT: SegueError(.notThereYet, "url: \(what) is not there yet")
     case EXDEV: SegueError(.notAllowed, "url: \(what) is outside of the container")
     case EACCES, EPERM, EROFS, ELOOP, ENOTDIR, EISDIR, ENXIO, ENODEV, ENAMETOOLONG, ETXTBSY, EOVERFLOW, EINVAL:
-      SegueError(.notAllowed, "url: \(what) cannot be opened: \(String(cString: strerror(number)))")
+      SegueError(.notAllowed, "url: \(what) cannot be opened: \(Text.decoded(cString: strerror(number)))")
     default: .system("url: \(what)", number)
     }
   }

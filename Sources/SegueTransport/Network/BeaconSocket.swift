@@ -42,16 +42,17 @@ public final class BeaconSocket {
   public func start(on loop: Loop, _ body: @escaping ([UInt8], NetworkAddress) -> Void) throws(SegueError) {
     // `close` is called before this object is released.
     watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
+      var group = self.group
       for _ in 0..<Self.readsInTurn {
         var address = linux_address()
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: Self.size) { buffer, filled in
-          count = linux_receive_from(self.fd, buffer.baseAddress, Self.size, &address)
+          count = linux_receive_from(self.fd, &group, buffer.baseAddress, Self.size, &address)
           filled = max(0, min(count, Self.size))
         }
         guard count >= 0 else { return }
-        // A longer one was cut: its length says that it is none of ours.
-        if count <= Self.size { body(bytes, NetworkAddress(address)) }
+        // A longer one was cut: its length says that it is none of ours. An empty one was perhaps sent elsewhere.
+        if count > 0, count <= Self.size { body(bytes, NetworkAddress(address)) }
       }
     }
   }

@@ -11,6 +11,10 @@ public struct NetworkAddress: Equatable, Sendable {
   public var bytes: [UInt8] { withUnsafeBytes(of: system.bytes) { Array($0) } }
   public var port: UInt16 { system.port }
 
+  /// The machine, as far as its address shows it: the address of IPv4, the first 64 bits of IPv6, of which one machine
+  /// has as many addresses as it likes (RFC 4291 §2.5.4).
+  public var source: [UInt8] { isIPv4 ? bytes : Array(bytes.prefix(8)) }
+
   /// The same address with another port.
   public func with(port: UInt16) -> NetworkAddress {
     var other = system
@@ -33,20 +37,62 @@ public struct NetworkAddress: Equatable, Sendable {
     }
     let port = String(decoding: bytes[(colon + 1)...], as: UTF8.self)
     var address = linux_address()
-    guard let number = UInt16(port), number > 0,
+    // inet_aton(3) reads "1", "127.1" and "010.0.0.1", too, all as something else than what people mean.
+    let isIPv4 = !host.contains(UInt8(ascii: ":"))
+    guard let number = UInt16(port), String(number) == port, number > 0, !isIPv4 || isDotted(host),
       linux_numeric_address(String(decoding: host, as: UTF8.self), &address) == 1
     else { throw wrong }
     address.port = number
-    return NetworkAddress(address)
+    let read = NetworkAddress(address)
+    guard read.isOfMachine else {
+      throw SegueError(.invalidArgument, "\(text): is no address of one machine")
+    }
+    return read
+  }
+
+  /// Whether a text is four numbers, none with a zero before it.
+  private static func isDotted(_ host: ArraySlice<UInt8>) -> Bool {
+    let parts = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return parts.count == 4
+      && parts.allSatisfy { part in
+        let text = String(decoding: part, as: UTF8.self)
+        return UInt8(text).map { String($0) == text } ?? false
+      }
+  }
+
+  /// Not none (0.0.0.0, ::), and not one of many (multicast, 255.255.255.255).
+  private var isOfMachine: Bool {
+    let bytes = bytes
+    if isIPv4 { return bytes[12] != 0 && bytes[12] < 224 }
+    return bytes[0] != 0xff && bytes.contains { $0 != 0 }
+  }
+
+  /// Reads an address without a port, and adds one. Throws INVALID_ARGUMENT.
+  public static func read(host: String, port: UInt16) throws(SegueError) -> NetworkAddress {
+    let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+    return try read(isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)")
   }
 
   /// The same, for people.
-  public var text: String {
+  public var text: String { isIPv4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
+
+  /// The address without the port.
+  public var host: String {
     var system = system
     var digits = [CChar](repeating: 0, count: 128)
     linux_address_text(&system, &digits, 128)
-    let host = digits.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-    return linux_is_v4(&system) == 1 ? "\(host):\(port)" : "[\(host)]:\(port)"
+    return digits.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+  }
+
+  private var isIPv4: Bool {
+    var system = system
+    return linux_is_v4(&system) == 1
+  }
+
+  /// Whether it means something on one network alone (169.254.0.0/16, fe80::/10).
+  public var isLinkLocal: Bool {
+    let bytes = bytes
+    return isIPv4 ? bytes[12] == 169 && bytes[13] == 254 : bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
   }
 
   public static func == (left: NetworkAddress, right: NetworkAddress) -> Bool {

@@ -10,7 +10,7 @@ public enum TCPSocket {
     case connection(Int32, from: NetworkAddress)
     /// No connection waits.
     case none
-    /// The system has no descriptor left; the connection still waits.
+    /// The system has no descriptor left, or does not say why it gives none; the connection may still wait.
     case exhausted
   }
 
@@ -34,9 +34,10 @@ public enum TCPSocket {
       }
       switch linux_errno() {
       case EAGAIN: return .none
-      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
       // A connection that ended while it waited (accept(2)).
-      default: continue
+      case EINTR, ECONNABORTED, EPROTO: continue
+      // Trying again at once might go on for ever.
+      default: return .exhausted
       }
     }
   }

@@ -9,7 +9,8 @@ public protocol AccountStorage: AnyObject {
   func store(_ file: [UInt8]) throws(SegueError)
   /// Removes the file durably. Throws SYSTEM.
   func erase() throws(SegueError)
-  /// Renames a file that cannot be used, so that nothing is lost.
-  /// - Returns: the new name.
-  func setAside() throws(SegueError) -> String
+  /// Renames what cannot be used, so that nothing is lost: a file that cannot be read, and all that came from another
+  /// machine. A file can be stored then.
+  /// - Returns: the new names; none if all can be used.
+  func setAside() throws(SegueError) -> [String]
 }

@@ -30,10 +30,11 @@ struct Epochs: Sendable {
 
   var current: Epoch { all[all.count - 1] }
 
-  /// Adds the next one, and forgets the oldest beyond `Limits.epochs`.
+  /// Adds the next one, and forgets the oldest beyond `Limits.epochs`. It does not begin before the former one,
+  /// whatever a clock says: that one is answered for `Limits.epochLife` from then on.
   mutating func begin(_ secret: [UInt8], at date: Int64) throws(SegueError) {
     let number = max(try current.number.next(), UInt64(max(0, date)))
-    all.append(Epoch(number: number, date: date, secret: secret))
+    all.append(Epoch(number: number, date: max(date, current.date), secret: secret))
     all.removeFirst(max(0, all.count - Limits.epochs))
   }
 

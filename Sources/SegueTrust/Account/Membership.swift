@@ -9,6 +9,8 @@ struct Membership: Sendable {
   /// Of this device, and of the account.
   let certificate: CertificateFields
   let rootPublicKey: [UInt8]
+  /// When the certificate of the account ends.
+  let rootEnd: Int64
 
   init(_ record: AccountRecord, _ cryptography: any Cryptography) throws(SegueError) {
     self.record = record
@@ -17,11 +19,13 @@ struct Membership: Sendable {
     let root = try cryptography.readRoot(record.root)
     accountName = ShownName.clean(root.name)
     rootPublicKey = root.publicKey
+    rootEnd = root.until
   }
 
   var roster: Roster { record.roster.roster }
   var isManager: Bool { record.rootKey != nil }
-  var isRevoked: Bool { record.roster.isRevoked(certificate.serial) }
+  /// Its roster has no device that it has not listed before, so this one was removed.
+  var isRevoked: Bool { roster[identity.device] == nil }
   /// The name of this device.
   var deviceName: String { roster[identity.device]?.name ?? "unnamed" }
   var managerName: String { roster[roster.manager]?.name ?? "another device" }
@@ -46,10 +50,10 @@ struct Membership: Sendable {
   ) throws(SegueError) -> AccountRecord {
     let rootKey = try cryptography.makeKey()
     let rootPublicKey = try cryptography.publicKey(of: rootKey)
-    let from = max(0, date - Limits.clockTolerance)
+    // It is valid at all times, since a clock may be wrong while the account is made.
     let root = try cryptography.makeRoot(
       CertificateFields(
-        name: ShownName.clean(name), uri: "", publicKey: rootPublicKey, serial: try serial(cryptography), from: from,
+        name: ShownName.clean(name), uri: "", publicKey: rootPublicKey, serial: try serial(cryptography), from: 0,
         until: Instant.lastSecond), key: rootKey)
     let key = try cryptography.makeKey()
     let identity = DeviceIdentity(
@@ -64,7 +68,7 @@ struct Membership: Sendable {
     let epoch = Epoch(number: UInt64(max(1, date)), date: date, secret: try cryptography.random(32))
     guard let epochs = Epochs([epoch]) else { throw SegueError(.system, "account: no epoch") }
     let roster = Roster(account: identity.account, manager: identity.device, devices: [device], epochs: epochs)
-    let signed = try SignedRoster.sign(roster, revoked: [], at: date, root: root, rootKey: rootKey, cryptography)
+    let signed = try SignedRoster.sign(roster, at: date, root: root, rootKey: rootKey, cryptography)
     return AccountRecord(key: key, certificate: certificate, root: root, rootKey: rootKey, roster: signed)
   }
 
@@ -91,12 +95,11 @@ struct Membership: Sendable {
 
   /// Signs a changed roster.
   private func signed(
-    _ roster: Roster, revoked: [[UInt8]]? = nil, at date: Int64, to what: StaticString, _ cryptography: any Cryptography
+    _ roster: Roster, at date: Int64, to what: StaticString, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord {
     var changed = record
     changed.roster = try SignedRoster.sign(
-      roster, revoked: revoked ?? record.roster.revoked, at: date, root: record.root, rootKey: try rootKey(to: what),
-      cryptography)
+      roster, at: date, root: record.root, rootKey: try rootKey(to: what), cryptography)
     return changed
   }
 
@@ -108,8 +111,8 @@ struct Membership: Sendable {
     guard roster.devices.count < Limits.devices else {
       throw SegueError(.limitExceeded, "account: has \(Limits.devices) devices already; revoke one")
     }
-    guard roster[device] == nil else {
-      throw SegueError(.notAllowed, "account: this device is in it already")
+    guard roster[device] == nil, !roster.removed.has(device) else {
+      throw SegueError(.notAllowed, "account: the key of this device is, or was, in it already")
     }
     let (certificate, issued) = try Self.issue(
       to: DeviceIdentity(account: identity.account, device: device), publicKey: publicKey, at: date, root: record.root,
@@ -121,13 +124,16 @@ struct Membership: Sendable {
   }
 
   /// Notes that a device has stored what it needs; nil if that is known.
+  /// - Parameter shown: the certificate that it has shown: one that was made before this manager was restored from a
+  ///   backup, or became it, is noted, too.
   func confirming(
-    _ device: Identifier, at date: Int64, _ cryptography: any Cryptography
+    _ device: Identifier, _ shown: CertificateFields?, at date: Int64, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord? {
-    guard let index = roster.devices.firstIndex(where: { $0.id == device }), !roster.devices[index].isConfirmed else {
-      return nil
-    }
+    guard let index = roster.devices.firstIndex(where: { $0.id == device }) else { return nil }
     var roster = roster
+    let certificate = shown.map { IssuedCertificate(serial: $0.serial, until: $0.until) }
+    let isNew = roster.devices[index].take(certificate.map { [$0] } ?? [])
+    guard isNew || !roster.devices[index].isConfirmed else { return nil }
     roster.devices[index].isConfirmed = true
     return try signed(roster, at: date, to: "confirm a device", cryptography)
   }
@@ -152,39 +158,38 @@ struct Membership: Sendable {
     }
     var roster = roster
     roster.devices.removeAll { $0.id == device }
+    roster.removed.add(RemovedDevice(revoked, at: date))
     try roster.epochs.begin(try cryptography.random(32), at: date)
-    return try signed(
-      roster, revoked: record.roster.revoked + revoked.certificates.map { $0.serial }, at: date, to: "revoke a device",
-      cryptography)
+    return try signed(roster, at: date, to: "revoke a device", cryptography)
   }
 
-  /// Makes another certificate for a device that is in the account.
-  /// - Parameter publicKey: from the certificate that it has shown, which was checked.
+  /// Makes another certificate for a device that is in the account, if it is time for one.
+  /// - Parameter shown: the certificate that it has shown, which was checked.
   func renewing(
-    publicKey: [UInt8], at date: Int64, _ cryptography: any Cryptography
+    _ shown: CertificateFields, at date: Int64, _ cryptography: any Cryptography
   ) throws(SegueError) -> (record: AccountRecord, certificate: [UInt8]) {
-    let device = try DeviceIdentity.id(ofKey: publicKey)
+    let device = try DeviceIdentity.id(ofKey: shown.publicKey)
     guard let index = roster.devices.firstIndex(where: { $0.id == device }) else { throw Self.unknown }
-    var roster = roster
-    var certificates = roster.devices[index].certificates
-    if let last = certificates.last, device != identity.device {
+    guard shown.isRenewalDue(at: date) else {
+      throw SegueError(
+        .notAllowed,
+        """
+        account: the certificate is good until \(ClockAdvice.text(shown.until)), and here it is \
+        \(ClockAdvice.text(date)) (UTC): it is too early for another one; if one of the two clocks is wrong, set it
+        """)
+    }
+    if let last = roster.devices[index].certificates.last, device != identity.device {
       // Made later than now: under a clock that was wrong, so that the device could not take it.
       let age = date - (last.until - Limits.certificateLife)
       guard age < 0 || age >= Limits.renewalInterval else {
         throw SegueError(.busy, "account: the certificate was renewed within a day; ask again tomorrow")
       }
     }
-    if certificates.count >= Limits.certificatesPerDevice {
-      guard let old = certificates.firstIndex(where: { $0.until < date }) else {
-        throw SegueError(
-          .limitExceeded, "account: a device has \(Limits.certificatesPerDevice) certificates; revoke it")
-      }
-      certificates.remove(at: old)
-    }
     let (certificate, issued) = try Self.issue(
-      to: DeviceIdentity(account: identity.account, device: device), publicKey: publicKey, at: date, root: record.root,
-      rootKey: try rootKey(to: "renew a certificate"), cryptography)
-    roster.devices[index].certificates = certificates + [issued]
+      to: DeviceIdentity(account: identity.account, device: device), publicKey: shown.publicKey, at: date,
+      root: record.root, rootKey: try rootKey(to: "renew a certificate"), cryptography)
+    var roster = roster
+    roster.devices[index].add(issued, at: date)
     roster.devices[index].isConfirmed = true
     return (try signed(roster, at: date, to: "renew a certificate", cryptography), certificate)
   }
@@ -193,10 +198,7 @@ struct Membership: Sendable {
 
   // MARK: - Certificates of this device
 
-  /// Whether it is time for another certificate: half of its time is over, or it begins later than now.
-  func isRenewalDue(at date: Int64) -> Bool {
-    date < certificate.from || date >= certificate.from + (certificate.until - certificate.from) / 2
-  }
+  func isRenewalDue(at date: Int64) -> Bool { certificate.isRenewalDue(at: date) }
 
   /// Takes a renewed certificate. Throws unless it is this device's, later than the one there is, and good now.
   func taking(
@@ -222,7 +224,7 @@ struct Membership: Sendable {
 
   // MARK: - Becoming the manager
 
-  /// Makes this device the manager.
+  /// Makes this device the manager, in a new term: whatever the former one signs that has not heard of it counts less.
   /// - Parameter rootKey: from the recovery file. Throws NOT_ALLOWED if it belongs to another account.
   func managing(
     with rootKey: [UInt8], at date: Int64, _ cryptography: any Cryptography
@@ -235,10 +237,15 @@ struct Membership: Sendable {
     }
     var roster = roster
     roster.manager = identity.device
+    roster.term = try roster.term.next()
     var changed = record
     changed.rootKey = rootKey
-    changed.roster = try SignedRoster.sign(
-      roster, revoked: record.roster.revoked, at: date, root: record.root, rootKey: rootKey, cryptography)
+    changed.roster = try SignedRoster.sign(roster, at: date, root: record.root, rootKey: rootKey, cryptography)
     return changed
   }
+}
+
+extension CertificateFields {
+  /// Whether it is time for another one: half of its time is over, or it begins later than now.
+  func isRenewalDue(at date: Int64) -> Bool { date < from || date >= from + (until - from) / 2 }
 }

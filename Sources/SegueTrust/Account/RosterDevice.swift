@@ -12,8 +12,9 @@ public struct RosterDevice: Sendable {
   public let joined: Int64
   /// Whether it has said, with its own key, that it stored what it needs.
   public internal(set) var isConfirmed: Bool
-  /// Its certificates that have not expired, the newest last: revoking it revokes all of them.
-  var certificates: [IssuedCertificate]
+  /// Its certificates, the newest last, at most `Limits.certificatesPerDevice`: those that its revocation lists. (That
+  /// it is in the list of devices no more is what shuts it out.)
+  private(set) var certificates: [IssuedCertificate]
 
   func write(_ writer: inout ValueWriter) throws(SegueError) {
     try writer.putArray { writer throws(SegueError) in
@@ -56,6 +57,27 @@ public struct RosterDevice: Sendable {
         IssuedCertificate(serial: try fields.data("serial", atMost: 20), until: try fields.date("until")))
     }
   }
+
+  /// Adds a new certificate. Expired ones are forgotten, and the oldest beyond the limit.
+  mutating func add(_ certificate: IssuedCertificate, at date: Int64) {
+    certificates.removeAll { $0.until < date }
+    certificates.append(certificate)
+    certificates.removeFirst(max(0, certificates.count - Limits.certificatesPerDevice))
+  }
+
+  /// Takes the certificates that another roster, or the device itself, has.
+  /// - Returns: whether there were other ones.
+  mutating func take(_ others: [IssuedCertificate]) -> Bool {
+    let count = certificates.count
+    for other in others where !certificates.contains(where: { $0.serial.elementsEqual(other.serial) }) {
+      guard certificates.count < Limits.certificatesPerDevice else { break }
+      certificates.insert(other, at: certificates.firstIndex { $0.until > other.until } ?? certificates.count)
+    }
+    return certificates.count > count
+  }
+
+  /// Whether none of its certificates is valid any more.
+  func hasExpired(at date: Int64) -> Bool { certificates.allSatisfy { $0.until < date } }
 
   /// Letters, digits and a few signs.
   static func clean(_ platform: String) -> String {

@@ -6,6 +6,12 @@ public struct Invite: Sendable {
   public static let version: UInt64 = 1
   static let tokenSize = 32
   private static let start: StaticString = "segue:join?"
+  /// The parts that are there once.
+  private static let single: StaticString = "vaftpn"
+  /// The last part: bytes of the SHA-256 of all before it, so that what was cut off or mistyped is noticed before
+  /// anything is dialled. Against others it protects nothing.
+  private static let check: StaticString = "&c="
+  private static let checkSize = 4
 
   /// The account, and the SHA-256 of its certificate.
   public let account: Identifier
@@ -25,8 +31,11 @@ public struct Invite: Sendable {
     guard addresses.count <= Limits.inviteAddresses, !addresses.isEmpty else {
       throw SegueError(.invalidArgument, "invite: 1 to \(Limits.inviteAddresses) addresses are needed")
     }
-    for address in addresses where !Self.isAddress(address) {
-      throw SegueError(.invalidArgument, "invite: an address is neither IPv4 nor IPv6 (names are not looked up)")
+    // Names and scopes are nothing that an invite should make a device look up.
+    for address in addresses where !HostAddress.isOfMachine(address) {
+      throw SegueError(
+        .invalidArgument,
+        "invite: an address is neither IPv4 nor IPv6 of one machine (names are not looked up)")
     }
     guard port > 0 else { throw SegueError(.invalidArgument, "invite: the port is 0") }
     self.account = account
@@ -49,6 +58,11 @@ public struct Invite: Sendable {
   /// The external pre-shared key, 32 bytes; the inviting device is the server.
   public var sharedKey: [UInt8] { KeyDerivation.key(from: token, label: "segue 1 join key") }
 
+  /// The key under which the joining device knocks before TLS (docs/device-links.md); it belongs to no epoch.
+  public var knockKeys: EpochKeys {
+    EpochKeys(epoch: 0, knock: KeyDerivation.key(from: token, label: "segue 1 join knock"), beacon: [])
+  }
+
   // MARK: As text
 
   /// The link.
@@ -65,36 +79,60 @@ public struct Invite: Sendable {
     put("p", Array(String(port).utf8))
     for address in addresses { put("h", Array(address.utf8)) }
     put("n", Self.escaped(accountName))
+    text += Self.end(of: text)
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Reads a link, which anybody may have made. Throws INVALID_URL with what is wrong, UNSUPPORTED_VERSION.
+  /// The last part of a link, for all that comes before it.
+  static func end(of text: some Collection<UInt8>) -> [UInt8] {
+    Self.check.bytes + HexText.text(Array(SecureHash.sha256(Array(text)).prefix(checkSize))).utf8
+  }
+
+  /// Throws INVALID_URL unless the last part is right.
+  private static func check(_ text: [UInt8]) throws(SegueError) {
+    let start = text.count - check.bytes.count - 2 * checkSize
+    guard start > 0, text[start...].starts(with: check.bytes) else {
+      throw wrong("its end is missing: copy all of it, and in a shell put it between quotes")
+    }
+    guard text[start...].elementsEqual(end(of: text[..<start])) else {
+      throw wrong("a letter of it is wrong, or was lost: copy it again")
+    }
+  }
+
+  /// Reads a link, which anybody may have made. Blanks and line breaks, which mail programs insert, do not count.
+  /// Throws INVALID_URL with what is wrong, UNSUPPORTED_VERSION.
   public init(_ text: String) throws(SegueError) {
-    let bytes = Array(text.utf8)
+    var bytes = Array(text.utf8)
     guard bytes.count <= Limits.inviteText else {
       throw Self.wrong("it has \(bytes.count) bytes, at most \(Limits.inviteText) are read")
     }
-    guard bytes.starts(with: Self.start.bytes) else { throw Self.wrong("it does not begin with segue:join?") }
+    bytes.removeAll { $0 == 0x20 || 0x09...0x0d ~= $0 }
+    // The scheme and its action in any case (RFC 3986 §3.1).
+    let start = bytes.prefix(Self.start.bytes.count).map { 0x41...0x5a ~= $0 ? $0 | 0x20 : $0 }
+    guard start.elementsEqual(Self.start.bytes) else {
+      throw Self.wrong("it does not begin with segue:join?")
+    }
+    bytes.replaceSubrange(0..<Self.start.bytes.count, with: Self.start.bytes)
     var (account, fingerprint, token): ([UInt8]?, [UInt8]?, [UInt8]?)
     var (port, name, version): (UInt16?, String?, UInt64?)
     var addresses: [String] = []
+    var seen: [UInt8] = []
     for part in bytes[Self.start.bytes.count...].split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
       guard part.count >= 2, part.dropFirst().first == UInt8(ascii: "="), let key = part.first else {
         // A key of a later version.
         continue
       }
       let value = part.dropFirst(2)
+      guard !seen.contains(key) else { throw Self.wrong("a part of it is there twice") }
+      if Self.single.bytes.contains(key) { seen.append(key) }
       switch key {
-      case UInt8(ascii: "v") where version == nil: version = Self.number(value)
-      case UInt8(ascii: "a") where account == nil: account = HexText.bytes(value, count: Identifier.size)
-      case UInt8(ascii: "f") where fingerprint == nil: fingerprint = HexText.bytes(value, count: 32)
-      case UInt8(ascii: "t") where token == nil: token = HexText.bytes(value, count: Self.tokenSize)
-      case UInt8(ascii: "p") where port == nil: port = Self.number(value).flatMap { UInt16(exactly: $0) }
-      case UInt8(ascii: "n") where name == nil: name = Self.unescaped(value)
+      case UInt8(ascii: "v"): version = Self.number(value)
+      case UInt8(ascii: "a"): account = HexText.bytes(value, count: Identifier.size)
+      case UInt8(ascii: "f"): fingerprint = HexText.bytes(value, count: 32)
+      case UInt8(ascii: "t"): token = HexText.bytes(value, count: Self.tokenSize)
+      case UInt8(ascii: "p"): port = Self.number(value).flatMap { UInt16(exactly: $0) }
+      case UInt8(ascii: "n"): name = Self.unescaped(value)
       case UInt8(ascii: "h"): addresses.append(String(decoding: value, as: UTF8.self))
-      case UInt8(ascii: "v"), UInt8(ascii: "a"), UInt8(ascii: "f"), UInt8(ascii: "t"), UInt8(ascii: "p"),
-        UInt8(ascii: "n"):
-        throw Self.wrong("a part of it is there twice")
       default: break
       }
     }
@@ -104,7 +142,10 @@ public struct Invite: Sendable {
       }
       throw Self.wrong("v, its version, is missing or no number")
     }
-    guard let account = account.flatMap({ Identifier(bytes: $0) }) else { throw Self.wrong("a, the account, is wrong") }
+    try Self.check(bytes)
+    guard let account = account.flatMap({ Identifier(bytes: $0) }) else {
+      throw Self.wrong("a, the account, is missing or wrong")
+    }
     guard let fingerprint else { throw Self.wrong("f, the fingerprint, is missing or wrong") }
     guard let token else { throw Self.wrong("t, the token, is missing or wrong") }
     guard let port, port > 0 else { throw Self.wrong("p, the port, is missing or wrong") }
@@ -116,19 +157,6 @@ public struct Invite: Sendable {
   }
 
   private static func wrong(_ what: DiagnosticText) -> SegueError { SegueError(.invalidURL, "invite: \(what)") }
-
-  /// Digits, dots and colons: what inet_pton(3) may take. Names and scopes are nothing that an invite should make a
-  /// device look up.
-  private static func isAddress(_ text: String) -> Bool {
-    let isText = text.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x46, 0x61...0x66, 0x2e, 0x3a: true
-      default: false
-      }
-    }
-    let hasSeparator = text.utf8.contains(0x2e) || text.utf8.contains(0x3a)
-    return isText && hasSeparator && text.utf8.count >= 2 && text.utf8.count <= 45
-  }
 
   private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
     guard !digits.isEmpty, digits.count <= 10, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }

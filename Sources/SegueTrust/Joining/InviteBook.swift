@@ -12,7 +12,7 @@ struct InviteBook {
   }
 
   private var entries: [Entry] = []
-  private var tries = TryLimiter()
+  private var tries = TryLimiter(each: Limits.joinTries, all: Limits.joinTriesOfAll)
 
   /// Throws LIMIT_EXCEEDED.
   mutating func add(_ invite: Invite, isAutomatic: Bool, at now: Instant) throws(SegueError) {
@@ -47,6 +47,7 @@ struct InviteBook {
   mutating func burnAll() { entries = [] }
 
   var isEmpty: Bool { entries.isEmpty }
+  var invites: [Invite] { entries.map { $0.invite } }
 
   /// When the next invite ends by itself; nil without invites.
   var deadline: Int64? { entries.map { $0.until }.min() }
@@ -63,15 +64,22 @@ struct TryLimiter {
     var last: Int64
   }
 
+  /// Tries that one source may make at once, and all of them together, in thousandths.
+  private let (each, total): (Int64, Int64)
   private var sources: [Source] = []
-  private var all = Source(name: [], left: 1000 * Int64(Limits.joinTriesOfAll), last: 0)
+  private var all: Source
+
+  init(each: Int, all: Int) {
+    (self.each, total) = (1000 * Int64(each), 1000 * Int64(all))
+    self.all = Source(name: [], left: total, last: 0)
+  }
 
   /// Takes a try, if one is left.
   mutating func take(_ name: [UInt8], at uptime: Int64) -> Bool {
     let known = sources.firstIndex { $0.name == name }
-    var source = known.map { sources.remove(at: $0) } ?? Source(name: name, left: Self.full, last: uptime)
-    Self.refill(&source, Self.full, 1, uptime)
-    Self.refill(&all, 1000 * Int64(Limits.joinTriesOfAll), Int64(Limits.joinTriesOfAll), uptime)
+    var source = known.map { sources.remove(at: $0) } ?? Source(name: name, left: each, last: uptime)
+    Self.refill(&source, each, 1, uptime)
+    Self.refill(&all, total, total / 1000, uptime)
     let isAllowed = source.left >= 1000 && all.left >= 1000
     if isAllowed {
       source.left -= 1000
@@ -82,8 +90,6 @@ struct TryLimiter {
     if sources.count > Limits.joinSources { sources.removeFirst() }
     return isAllowed
   }
-
-  private static var full: Int64 { 1000 * Int64(Limits.joinTries) }
 
   /// - Parameter rate: tries a second.
   private static func refill(_ source: inout Source, _ full: Int64, _ rate: Int64, _ uptime: Int64) {

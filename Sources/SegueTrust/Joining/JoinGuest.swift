@@ -63,7 +63,11 @@ struct JoinGuest: Sendable {
     case (.nonce, .nonce(let theirs, let account, let name, let date)):
       if let error = ClockAdvice.difference(here: now.seconds, there: date, name) { throw error }
       guard Text.isSame(account, invite.accountName) else {
-        throw SegueError(.notAllowed, "join: the other device speaks for another account than the invite")
+        throw SegueError(
+          .notAllowed,
+          """
+          join: the other device calls its account "\(account)", the invite "\(invite.accountName)": it is another one
+          """)
       }
       let opening = try JoinMessage.opening(nonce: nonce).encoding()
       transcript.add(message)
@@ -75,14 +79,15 @@ struct JoinGuest: Sendable {
       deadline = now.uptime + Limits.joinApproval + Limits.joinStep
       return [.show(question), .send(JoinFraming.frame(opening))]
     case (.answer, .answer(let root, let chain, let certificate, let roster, let signature)):
+      // Nothing may follow: what ends the joining must not come after it is stored.
+      guard framing.isEmpty else { throw SegueError(.malformed, "join: bytes came that are not due") }
       let record = try check(root, chain, certificate, roster, signature, at: now, cryptography)
       transcript.add(message)
       stage = .storing
       return [.store(record)]
     case (_, .refusal(let status, let reason)):
       stage = .ended
-      let text = String(decoding: Text.oneLine(reason), as: UTF8.self)
-      return [.ended(SegueError(status, "join: the inviting device refused: \(text)"))]
+      return [.ended(SegueError(status, "join: the inviting device refused: \(JoinMessage.said(reason))"))]
     default: throw SegueError(.malformed, "join: a message came that is not due")
     }
   }

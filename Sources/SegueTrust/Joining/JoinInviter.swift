@@ -96,8 +96,8 @@ struct JoinInviter: Sendable {
       return [.confirmed(device), .ended(nil)]
     case (let stage, .refusal(_, let reason)):
       self.stage = .ended
-      let text = String(decoding: Text.oneLine(reason), as: UTF8.self)
-      let ended = JoinOutput.ended(SegueError(.declined, "join: the other device ended it: \(text)"))
+      let error = SegueError(.declined, "join: the other device ended it: \(JoinMessage.said(reason))")
+      let ended = JoinOutput.ended(error)
       return if case .confirmation(_, let device) = stage { [.rejected(device), ended] } else { [ended] }
     default: throw SegueError(.malformed, "join: a message came that is not due")
     }

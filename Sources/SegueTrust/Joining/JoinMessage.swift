@@ -60,6 +60,12 @@ enum JoinMessage: Sendable {
     return [.send(JoinFraming.frame(message))]
   }
 
+  /// What the other device gives as its reason, for people.
+  static func said(_ reason: String) -> String {
+    let (line, prefix) = (Text.oneLine(reason), ("join: " as StaticString).bytes)
+    return String(decoding: line.starts(with: prefix) ? Array(line.dropFirst(prefix.count)) : line, as: UTF8.self)
+  }
+
   /// Throws MALFORMED.
   init(_ encoding: [UInt8]) throws(SegueError) {
     var fields = try Fields(encoding, "join message", atMost: Limits.joinBytes)
@@ -107,6 +113,8 @@ struct JoinFraming {
     let count = UInt32(truncatingIfNeeded: message.count)
     return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + message
   }
+
+  var isEmpty: Bool { buffer.isEmpty }
 
   /// Throws LIMIT_EXCEEDED.
   mutating func append(_ bytes: [UInt8]) throws(SegueError) {

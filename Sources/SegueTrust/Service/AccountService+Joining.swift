@@ -29,12 +29,48 @@ extension AccountService {
     return invite
   }
 
+  /// Voids all invites.
   public func cancelInvites() { invites.burnAll() }
+
+  /// Voids an invite, if it can still be used. What has begun to join with it goes on.
+  public func cancel(_ invite: Invite, at now: Instant) { _ = invites.burn(invite, at: now) }
+
+  /// Voids the invites that name another port than the one at which this device listens now. Returns what the user is
+  /// told.
+  public func cancelInvites(exceptFor port: UInt16, at now: Instant) -> [AccountEvent] {
+    let stale = openInvites(at: now).filter { $0.port != port }
+    guard !stale.isEmpty else { return [] }
+    for invite in stale { cancel(invite, at: now) }
+    return [
+      .notice(
+        SegueError(
+          .cancelled, "invite: this device listens at another port now, so \(stale.count) open are void; make new ones"
+        ))
+    ]
+  }
+
+  /// Voids all invites, and ends what other devices join with them: they do not get in.
+  func endInviting(_ error: SegueError) -> [AccountEvent] {
+    invites.burnAll()
+    var events: [AccountEvent] = []
+    for var session in inviters {
+      for case .send(let bytes) in session.machine.end(error) { events.append(.joinSend(session.number, bytes)) }
+      events.append(.joinEnded(session.number, error))
+    }
+    inviters = []
+    return events
+  }
 
   /// Whether there is an invite that a connection could use: without one, none is accepted.
   public func hasInvites(at now: Instant) -> Bool {
     invites.expire(at: now)
     return !invites.isEmpty
+  }
+
+  /// The invites that can be used, oldest first: connections knock with their keys.
+  public func openInvites(at now: Instant) -> [Invite] {
+    invites.expire(at: now)
+    return invites.invites
   }
 
   /// Whether a connection from there may try to join now.
@@ -51,7 +87,14 @@ extension AccountService {
   /// - Returns: its number.
   public func beginInviting(_ invite: Invite, exporter: [UInt8], at now: Instant) throws(SegueError) -> UInt64 {
     let membership = try membership()
-    guard inviters.count < 2 * Limits.invites else { throw SegueError(.busy, "join: too many connections join now") }
+    let silent = inviters.count { $0.isAutomatic == nil && isSameSecret($0.machine.invite.token, invite.token) }
+    guard silent < Limits.connectionsPerInvite else {
+      throw SegueError(
+        .busy, "join: \(silent) connections with one invite say nothing: somebody else may have it; make a new one")
+    }
+    guard inviters.count < (Limits.connectionsPerInvite + 1) * Limits.invites else {
+      throw SegueError(.busy, "join: too many connections join now")
+    }
     let number = nextNumber()
     let machine = try JoinInviter(
       invite: invite, exporter: exporter, deviceName: membership.deviceName, at: now, cryptography)
@@ -109,7 +152,7 @@ extension AccountService {
       join: the invite is used up, or was used twice: somebody else may have it; make a new one, and pass it on safely
       """)
     var events: [AccountEvent] = []
-    for session in inviters where session.machine.invite.token == invite.token {
+    for session in inviters where isSameSecret(session.machine.invite.token, invite.token) {
       guard let index = inviters.firstIndex(where: { $0.number == session.number }) else { continue }
       // Who was admitted before stays.
       events += handle(inviters[index].machine.end(error), session.number, at: now)
@@ -152,12 +195,11 @@ extension AccountService {
 
   /// The user does not admit the device, or at the joining device does not go on.
   public func decline(_ number: UInt64, at now: Instant) -> [AccountEvent] {
-    let error = SegueError(.declined, "join: the user declined")
     if guest?.number == number, var machine = guest?.machine {
-      return handle(machine.end(error), number, at: now)
+      return handle(machine.end(SegueError(.declined, "join: its user has given up")), number, at: now)
     }
     guard let index = inviters.firstIndex(where: { $0.number == number }) else { return [] }
-    return handle(inviters[index].machine.end(error), number, at: now)
+    return handle(inviters[index].machine.end(SegueError(.declined, "join: the user declined")), number, at: now)
   }
 
   /// Ends joins that took too long.
@@ -180,13 +222,16 @@ extension AccountService {
       case .send(let bytes): events.append(.joinSend(number, bytes))
       case .show(let question): events.append(.joinShows(number, question))
       case .ask(let question):
-        events.append(.joinAsks(number, question))
-        guard inviters.first(where: { $0.number == number })?.isAutomatic == true else { continue }
+        guard inviters.first(where: { $0.number == number })?.isAutomatic == true else {
+          events.append(.joinAsks(number, question))
+          continue
+        }
+        events.append(.joinShows(number, question))
         do throws(SegueError) { events += try approve(number, at: now) } catch { events.append(.notice(error)) }
       case .store(let record): events += store(record, number, at: now)
       case .confirmed(let device):
         do throws(SegueError) {
-          let record = try membership().confirming(device, at: now.seconds, cryptography)
+          let record = try membership().confirming(device, nil, at: now.seconds, cryptography)
           if let record { events += try commit(record) }
         } catch { events.append(.notice(error)) }
       case .rejected(let device):
@@ -210,8 +255,7 @@ extension AccountService {
       try requireNoAccount(to: "join another")
     } catch { return handle(machine.end(error), number, at: now) }
     do throws(SegueError) {
-      try keep(record)
-      events = [.membershipChanged, .credentialsChanged, .epochChanged, .devicesChanged]
+      events = try begin(record)
       return events + handle(try machine.stored(cryptography), number, at: now)
     } catch {
       // The other device is told that this one did not join: what may be on the disk all the same must not say

@@ -4,77 +4,102 @@ import SegueModel
 extension AccountService {
   /// The first message of a new link. Throws NOT_FOUND without an account.
   public func greeting(at now: Instant) throws(SegueError) -> [UInt8] {
-    try TrustMessage.numbers(roster: try membership().roster.number, date: now.seconds).encoding()
+    let roster = try membership().record.roster
+    return try TrustMessage.numbers(
+      term: roster.roster.term, roster: roster.roster.number, digest: roster.digest, date: now.seconds
+    ).encoding()
   }
 
   /// Handles a message of a linked device.
   /// - Parameter certificate: which that device has shown in TLS. It is checked again here: it may have been revoked
   ///   since, and nothing of a revoked device counts.
   public func receive(_ message: [UInt8], from certificate: [UInt8], at now: Instant) -> [AccountEvent] {
-    let peer: Identifier
+    let (peer, shown): (Identifier, CertificateFields)
     do throws(SegueError) {
-      peer = try accepted(certificate, at: now).device
+      let verified = try verify(certificate, at: now)
+      (peer, shown) = (verified.identity.device, verified.fields)
     } catch {
       guard let fields = try? cryptography.readCertificate(certificate), let identity = try? DeviceIdentity(of: fields)
       else { return [.notice(error)] }
-      return [.cut(identity.device), .notice(error)]
+      return [.cut(identity.device)] + notice(error, of: identity.device, at: now)
     }
     do throws(SegueError) {
       // One of a later version is skipped.
       guard let message = try TrustMessage.known(message) else { return [] }
-      return try receive(message, from: peer, certificate, at: now)
+      return try receive(message, from: peer, shown, at: now)
     } catch {
-      return [.notice(error)]
+      return notice(error, of: peer, at: now)
     }
   }
 
+  /// Nothing if the device has caused too many lately.
+  private func notice(_ error: SegueError, of peer: Identifier, at now: Instant) -> [AccountEvent] {
+    answers.take(peer.bytes, at: now.uptime) ? [.notice(error)] : []
+  }
+
   private func receive(
-    _ message: TrustMessage, from peer: Identifier, _ certificate: [UInt8], at now: Instant
+    _ message: TrustMessage, from peer: Identifier, _ shown: CertificateFields, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     let membership = try membership()
     switch message {
-    case .numbers(let roster, let date): return try greet(peer, roster: roster, date: date, at: now)
+    case .numbers(let term, let number, let digest, let date):
+      let own = membership.record.roster
+      let isOwnLater = (own.roster.term, own.roster.number) >= (term, number) && !own.digest.elementsEqual(digest)
+      let events = isOwnLater ? try ownRoster(to: peer, at: now) : []
+      return events + (try greet(peer, shown, date: date, at: now))
     case .roster(let encoding, let signature):
       switch try membership.adopting(encoding, signature, at: now.seconds, cryptography) {
       case .known: return []
       case .newer(let record, let hasMerged): return try commit(record, from: hasMerged ? nil : peer)
-      case .objection: return [try ownRoster(to: peer)]
+      case .objection: return try ownRoster(to: peer, at: now)
       }
+    // Nobody else speaks for the manager.
+    case .certificate where peer != membership.roster.manager: return []
+    case .refusal where peer != membership.roster.manager: return []
     case .certificate(let renewed):
       try keep(try membership.taking(certificate: renewed, at: now.seconds, cryptography))
       return [.credentialsChanged]
     case .refusal(let status, let reason):
       let text = String(decoding: Text.oneLine(reason), as: UTF8.self)
-      return [.notice(SegueError(status, "account: the manager says: \(text)"))]
-    case .renew, .rename, .leave: return try serve(message, peer, certificate, at: now)
+      return notice(SegueError(status, "account: the manager says: \(text)"), of: peer, at: now)
+    case .renew, .rename, .leave: return try serve(message, peer, shown, at: now)
     }
   }
 
   private func greet(
-    _ peer: Identifier, roster: UInt64, date: Int64, at now: Instant
+    _ peer: Identifier, _ shown: CertificateFields, date: Int64, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     let membership = try membership()
-    var events: [AccountEvent] = []
     let name = membership.roster[peer]?.name ?? "a device"
-    if let error = ClockAdvice.difference(here: now.seconds, there: date, name) { events.append(.notice(error)) }
-    if roster < membership.roster.number { events.append(try ownRoster(to: peer)) }
+    let difference = ClockAdvice.difference(here: now.seconds, there: date, name)
+    var events = difference.map { notice($0, of: peer, at: now) } ?? []
     if membership.isManager {
-      if let record = try membership.confirming(peer, at: now.seconds, cryptography) { events += try commit(record) }
-    } else if peer == membership.roster.manager, membership.isRenewalDue(at: now.seconds) {
-      events.append(.send(to: peer, try TrustMessage.renew.encoding()))
+      let record = try membership.confirming(peer, shown, at: now.seconds, cryptography)
+      if let record { events += try commit(record) }
+    } else if peer == membership.roster.manager, difference == nil, membership.isRenewalDue(at: now.seconds) {
+      // By which of two clocks that differ?
+      events.append(try renewal(membership, at: now))
     }
     return events
   }
 
-  private func ownRoster(to peer: Identifier) throws(SegueError) -> AccountEvent {
+  /// Asks the manager for another certificate.
+  func renewal(_ membership: Membership, at now: Instant) throws(SegueError) -> AccountEvent {
+    renewalAskedAt = now.uptime
+    return .send(to: membership.roster.manager, try TrustMessage.renew.encoding())
+  }
+
+  /// Nothing if the device has had it too often lately.
+  private func ownRoster(to peer: Identifier, at now: Instant) throws(SegueError) -> [AccountEvent] {
+    guard answers.take(peer.bytes, at: now.uptime) else { return [] }
     let roster = try membership().record.roster
-    return .send(
-      to: peer, try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding())
+    let message = TrustMessage.roster(encoding: roster.encoding, signature: roster.signature)
+    return [.send(to: peer, try message.encoding())]
   }
 
   /// What a device asks of the manager, for itself alone.
   private func serve(
-    _ message: TrustMessage, _ peer: Identifier, _ certificate: [UInt8], at now: Instant
+    _ message: TrustMessage, _ peer: Identifier, _ shown: CertificateFields, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     do throws(SegueError) {
       let membership = try membership()
@@ -84,8 +109,7 @@ extension AccountService {
       }
       switch message {
       case .renew:
-        let publicKey = try cryptography.readCertificate(certificate).publicKey
-        let (record, renewed) = try membership.renewing(publicKey: publicKey, at: now.seconds, cryptography)
+        let (record, renewed) = try membership.renewing(shown, at: now.seconds, cryptography)
         return try commit(record) + [.send(to: peer, try TrustMessage.certificate(renewed).encoding())]
       case .rename(let name):
         return try commit(try membership.renaming(peer, name, at: now.seconds, cryptography))
@@ -94,9 +118,8 @@ extension AccountService {
       }
     } catch {
       let reason = error.status == .system ? "it could not store that" : error.message
-      return [
-        .send(to: peer, try TrustMessage.refusal(status: error.status, reason: reason).encoding()), .notice(error),
-      ]
+      let refusal = try TrustMessage.refusal(status: error.status, reason: reason).encoding()
+      return [.send(to: peer, refusal)] + notice(error, of: peer, at: now)
     }
   }
 }

@@ -10,10 +10,9 @@ extension AccountService {
     try requireNoAccount(to: "create another")
     try Text.check(name, "account name", atMost: Limits.identifier)
     try Text.check(deviceName, "device name", atMost: Limits.identifier)
-    try keep(
+    return try begin(
       try Membership.create(
         name: name, deviceName: deviceName, platform: platform, at: now.seconds, cryptography))
-    return [.membershipChanged, .credentialsChanged, .epochChanged, .devicesChanged]
   }
 
   /// Removes a device, at once and for good: it has to be invited to come back. Throws NOT_FOUND, NOT_ALLOWED at any
@@ -39,10 +38,14 @@ extension AccountService {
   /// Leaves the account: this device forgets its keys. The manager is told if it is linked; otherwise the user should
   /// revoke this device there.
   /// - Parameter isAbandoning: the manager leaves although others stay. Throws INVALID_STATE without it.
-  /// - Returns: after the events, the name of a file that was set aside because it cannot be read; else nil.
-  public func leave(isAbandoning: Bool = false) throws(SegueError) -> (events: [AccountEvent], aside: String?) {
+  /// - Returns: after the events, the names of files that were set aside because they cannot be used.
+  /// Throws NOT_FOUND if there is neither an account nor anything that came from another machine.
+  public func leave(isAbandoning: Bool = false) throws(SegueError) -> (events: [AccountEvent], aside: [String]) {
     switch state {
-    case .none: throw SegueError(.notFound, "account: this device is in none")
+    case .none:
+      let aside = try storage.setAside()
+      guard !aside.isEmpty else { throw SegueError(.notFound, "account: this device is in none") }
+      return ([], aside)
     case .unusable:
       let aside = try storage.setAside()
       return (forget(), aside)
@@ -59,17 +62,13 @@ extension AccountService {
       let isTold = !membership.isManager && !membership.isRevoked
       let farewell = isTold ? try TrustMessage.leave.encoding() : nil
       try storage.erase()
-      return ((farewell.map { [.send(to: membership.roster.manager, $0)] } ?? []) + forget(), nil)
+      return ((farewell.map { [.send(to: membership.roster.manager, $0)] } ?? []) + forget(), [])
     }
   }
 
-  /// Devices that join now do not get in.
   private func forget() -> [AccountEvent] {
-    let error = SegueError(.cancelled, "join: the inviting device has left the account")
-    let ends = inviters.map { AccountEvent.joinEnded($0.number, error) }
+    let ends = endInviting(SegueError(.cancelled, "join: the inviting device has left the account"))
     state = .none
-    invites.burnAll()
-    inviters = []
     return ends + [.membershipChanged]
   }
 
@@ -109,25 +108,30 @@ extension AccountService {
 
   // MARK: - Time
 
-  /// When `tick` has something to do, by uptime in milliseconds; at most a day from now, since clocks change.
+  /// When `tick` has something to do, by uptime in milliseconds; at most five minutes from now: clocks are set, and
+  /// while a device sleeps its uptime stands still.
   public func deadline(at now: Instant) -> Int64 {
-    var deadline = now.uptime + 86_400_000
+    var deadline = now.uptime + Limits.dateCheck
     if let next = invites.deadline { deadline = min(deadline, next) }
     for session in inviters { deadline = min(deadline, session.machine.deadline) }
     if let guest { deadline = min(deadline, guest.machine.deadline) }
     return deadline
   }
 
-  /// Ends what took too long, and renews the manager's own certificate.
+  /// Ends what took too long, renews the manager's own certificate, and asks for another one at other devices: once a
+  /// day, since a link may last, and an answer may be lost.
   public func tick(at now: Instant) -> [AccountEvent] {
     invites.expire(at: now)
     var events = tickJoins(at: now)
-    guard case .member(let membership) = state, membership.isManager, membership.isRenewalDue(at: now.seconds) else {
+    guard case .member(let membership) = state, !membership.isRevoked, membership.isRenewalDue(at: now.seconds) else {
       return events
     }
     do throws(SegueError) {
-      var (record, certificate) = try membership.renewing(
-        publicKey: membership.certificate.publicKey, at: now.seconds, cryptography)
+      guard membership.isManager else {
+        let isDue = renewalAskedAt.map { now.uptime - $0 >= 1000 * Limits.renewalInterval } ?? true
+        return isDue ? events + [try renewal(membership, at: now)] : events
+      }
+      var (record, certificate) = try membership.renewing(membership.certificate, at: now.seconds, cryptography)
       record.certificate = certificate
       events += try commit(record)
     } catch { events.append(.notice(error)) }

@@ -22,6 +22,12 @@ public final class AccountService {
   private var lastNumber: UInt64 = 0
   /// When each device last asked for something that is stored.
   var requests = RequestLimiter()
+  /// What each device causes to be sent and shown.
+  var answers = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
+  /// Its own certificate, and those of linked devices.
+  private var verified = VerifiedCertificates()
+  /// The uptime at which the manager was asked for another certificate.
+  var renewalAskedAt: Int64?
 
   /// Reads what is stored. A file that cannot be used is no reason not to start: `status` says what to do.
   public init(storage: any AccountStorage, cryptography: any Cryptography) {
@@ -88,9 +94,10 @@ public final class AccountService {
   public func advice(at now: Instant) -> SegueError? {
     do throws(SegueError) {
       let membership = try membership()
-      let problem = try cryptography.problem(
-        of: membership.record.certificate, root: membership.record.root, revocations: membership.roster.revocations,
-        at: now.seconds)
+      let problem: CertificateProblem? =
+        membership.isRevoked
+        ? .revoked
+        : try verified.check(membership.record.certificate, membership, at: now.seconds, cryptography).problem
       return problem.map {
         ClockAdvice.problem($0, of: membership.certificate, at: now.seconds, isManager: membership.isManager)
       }
@@ -106,29 +113,43 @@ public final class AccountService {
     if let advice = advice(at: now) { throw advice }
     return DeviceCredentials(
       key: record.key, certificate: record.certificate, root: record.root,
-      revocations: record.roster.roster.revocations)
+      revocations: record.roster.roster.revocations, members: record.roster.roster.members)
   }
 
-  /// The keys of the epochs whose knocks and beacons are answered, the current one first. The own knocks and beacons
-  /// use that one alone.
+  /// The keys of the epochs whose knocks and beacons are answered, the current one first. The own beacons
+  /// use that one alone, and so do the own knocks, unless the other device does not answer them.
   public func epochKeys(at now: Instant) throws(SegueError) -> [EpochKeys] {
     let membership = try membership()
     guard !membership.isRevoked else { return [] }
     return membership.roster.epochs.answered(at: now.seconds).map { $0.keys }
   }
 
-  /// Whose certificate this is. Throws NOT_ALLOWED if it is not of this account, not valid now or revoked, with a
-  /// message that tells clocks that differ from the rest.
+  /// Whose certificate this is. Throws NOT_ALLOWED if it is not of this account, not valid now or revoked, or if the
+  /// roster does not have its device, with a message that tells clocks that differ from the rest.
   public func accepted(_ certificate: [UInt8], at now: Instant) throws(SegueError) -> DeviceIdentity {
+    try verify(certificate, at: now).identity
+  }
+
+  /// The same, and what the certificate says.
+  func verify(
+    _ certificate: [UInt8], at now: Instant
+  ) throws(SegueError) -> (identity: DeviceIdentity, fields: CertificateFields) {
     let membership = try membership()
-    let fields = try cryptography.readCertificate(certificate)
+    let (fields, problem) = try verified.check(certificate, membership, at: now.seconds, cryptography)
     let identity = try DeviceIdentity(of: fields)
     guard identity.account == membership.identity.account else {
       throw SegueError(.notAllowed, "a certificate is of another account")
     }
-    let problem = try cryptography.problem(
-      of: certificate, root: membership.record.root, revocations: membership.roster.revocations, at: now.seconds)
-    guard let problem else { return identity }
+    guard let problem else {
+      guard membership.roster.members.has(identity.device, from: fields.from) else {
+        throw SegueError(
+          .notAllowed,
+          """
+          \(identity.device.fingerprint) was removed from the account, or is not in its list of devices
+          """)
+      }
+      return (identity, fields)
+    }
     let name = membership.roster[identity.device]?.name ?? "a device"
     let here = ClockAdvice.text(now.seconds)
     throw switch problem {
@@ -164,14 +185,40 @@ public final class AccountService {
     state = .member(membership)
   }
 
+  /// Stores the first record of an account. What came from another machine with the state folder is set aside.
+  func begin(_ record: AccountRecord) throws(SegueError) -> [AccountEvent] {
+    let aside = try storage.setAside()
+    try keep(record)
+    let events: [AccountEvent] = [.membershipChanged, .credentialsChanged, .epochChanged, .devicesChanged]
+    guard !aside.isEmpty else { return events }
+    let names = aside.joined(separator: ", ")
+    return events + [
+      .notice(SegueError(.invalidState, "account: what came here from another machine is kept as \(names)"))
+    ]
+  }
+
   /// Stores a record with another roster, and says what follows from it.
   /// - Parameter source: the device that the roster came from, and that need not be told; nil if it is new.
   func commit(_ record: AccountRecord, from source: Identifier? = nil) throws(SegueError) -> [AccountEvent] {
     let former = try membership()
     try keep(record)
     let membership = try membership()
-    guard !membership.isRevoked else { return [.membershipChanged] }
     var events: [AccountEvent] = []
+    let isReplaced = former.isManager && !membership.isManager
+    if isReplaced {
+      events = endInviting(SegueError(.notAllowed, "join: the inviting device is no longer the manager"))
+    }
+    guard !membership.isRevoked else { return events + [.membershipChanged] }
+    if isReplaced {
+      events.append(
+        .notice(
+          SegueError(
+            .notAllowed,
+            """
+            account: \(membership.managerName) (\(membership.roster.manager.fingerprint)) has become its manager with \
+            the recovery file; this device is it no more, and its invites are void
+            """)))
+    }
     for device in former.roster.devices where membership.roster[device.id] == nil { events.append(.cut(device.id)) }
     events.append(.credentialsChanged)
     if former.roster.epochs.current.number != membership.roster.epochs.current.number { events.append(.epochChanged) }

@@ -3,8 +3,8 @@ import SegueModel
 /// What devices of one account tell each other about it, over links on which both have shown their certificates
 /// (docs/trust.md). Each is an array that begins with its number, in deterministic CBOR.
 enum TrustMessage: Sendable {
-  /// The first one of both sides: the number of the roster, and the date by the own clock.
-  case numbers(roster: UInt64, date: Int64)
+  /// The first one of both sides: the term, the number and the SHA-256 of the roster, and the date by the own clock.
+  case numbers(term: UInt64, roster: UInt64, digest: [UInt8], date: Int64)
   /// A roster, which the manager has signed; any device may carry it.
   case roster(encoding: [UInt8], signature: [UInt8])
   /// To the manager: asks for another certificate, for the key of the link's.
@@ -21,9 +21,11 @@ enum TrustMessage: Sendable {
   func encoding() throws(SegueError) -> [UInt8] {
     try ValueWriter.array { writer throws(SegueError) in
       switch self {
-      case .numbers(let roster, let date):
+      case .numbers(let term, let roster, let digest, let date):
         try writer.put(UInt64(1))
+        try writer.put(term)
         try writer.put(roster)
+        try writer.put(data: digest)
         try writer.put(date: date)
       case .roster(let encoding, let signature):
         try writer.put(UInt64(2))
@@ -51,7 +53,9 @@ enum TrustMessage: Sendable {
     switch try fields.unsigned("number") {
     case 1:
       return .numbers(
-        roster: try fields.unsigned("roster", atMost: Limits.rosterNumber), date: try fields.date("date"))
+        term: try fields.unsigned("term", atMost: Limits.rosterNumber),
+        roster: try fields.unsigned("roster", atMost: Limits.rosterNumber),
+        digest: try fields.data("digest", count: 32), date: try fields.date("date"))
     case 2:
       return .roster(
         encoding: try fields.data("roster", atMost: Limits.rosterBytes),

@@ -9,7 +9,7 @@ enum ClockAdvice {
       .notAllowed,
       """
       the clocks differ by \(span(here - there)): here it is \(text(here)), on \(name) it is \(text(there)) (UTC); set \
-      the clock that is wrong, then try again
+      the clock that is wrong: no device joins meanwhile, and certificates may not be renewed
       """)
   }
 

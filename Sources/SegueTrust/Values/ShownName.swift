@@ -54,15 +54,49 @@ public enum ShownName {
     }
   }
 
-  /// Whether two names look the same to a reader who does not look closely: case and blanks do not count.
-  public static func isAlike(_ left: String, _ right: String) -> Bool {
-    func folded(_ name: String) -> [UInt8] {
-      var folded: [UInt8] = []
-      for byte in name.utf8 where byte != 0x20 && byte != 0x2d && byte != 0x5f && byte != 0x2e {
-        folded.append(byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte)
-      }
-      return folded
+  /// Whether two names look the same to a reader who does not look closely: neither case, nor blanks, nor marks count,
+  /// nor which of Latin, Greek and Cyrillic a letter is of that looks the same in each. Letters of other scripts count
+  /// as they are.
+  public static func isAlike(_ left: String, _ right: String) -> Bool { looks(left).elementsEqual(looks(right)) }
+
+  /// The Latin letters, small ones, that those from U+00C0, U+03AC and U+0430 on look like; "-" for none.
+  private static let latin: StaticString = """
+    aaaaaaaceeeelllldnoooooxouuuuypsaaaaaaaceeeelllldnooooo-ouuuuypyaaaaaaccccccccddddeeeeeeeeeegggg\
+    gggghhhhlllllllllllljjkkkllllllllllnnnnnnnnnoooooooorrrrrrssssssssttttttuuuuuuuuuuuuwwyyyzzzzzzs
+    """
+  private static let greek: StaticString = "aehlyaby-ezh-lk-mn-o-p-oty-x--lyoy-"
+  private static let cyrillic: StaticString = "a6b--e-3--k-mho-pcty-x------b---ee---sllj--hk-y-"
+
+  private static func looks(_ name: String) -> [UInt32] {
+    let (latin, greek, cyrillic) = (latin.bytes, greek.bytes, cyrillic.bytes)
+    func letter(_ table: [UInt8], _ index: UInt32, or value: UInt32) -> UInt32 {
+      let letter = table[Int(index)]
+      return letter == UInt8(ascii: "-") ? value : UInt32(letter)
     }
-    return folded(left) == folded(right)
+    var looks: [UInt32] = []
+    for scalar in name.unicodeScalars where !isMark(scalar.value) {
+      // Wide forms of ASCII.
+      let value = scalar.value >= 0xff01 && scalar.value <= 0xff5e ? scalar.value - 0xfee0 : scalar.value
+      switch value {
+      case 0x20, 0x2d, 0x2e, 0x5f: break
+      case 0x30: looks.append(0x6f)
+      case 0x31, 0x49, 0x69, 0x7c: looks.append(0x6c)
+      case 0x41...0x5a: looks.append(value | 0x20)
+      case 0xc0...0x17f: looks.append(letter(latin, value - 0xc0, or: value))
+      case 0x386: looks.append(0x61)
+      case 0x388: looks.append(0x65)
+      case 0x389: looks.append(0x68)
+      case 0x38a: looks.append(0x6c)
+      case 0x38c: looks.append(0x6f)
+      case 0x38e: looks.append(0x79)
+      case 0x391...0x3ab: looks.append(letter(greek, value + 0x20 - 0x3ac, or: value + 0x20))
+      case 0x3ac...0x3ce: looks.append(letter(greek, value - 0x3ac, or: value))
+      case 0x400...0x40f: looks.append(letter(cyrillic, value + 0x50 - 0x430, or: value + 0x50))
+      case 0x410...0x42f: looks.append(letter(cyrillic, value + 0x20 - 0x430, or: value + 0x20))
+      case 0x430...0x45f: looks.append(letter(cyrillic, value - 0x430, or: value))
+      default: looks.append(value)
+      }
+    }
+    return looks
   }
 }

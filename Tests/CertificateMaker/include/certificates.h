@@ -42,3 +42,5 @@ void certificates_speak_1_2(void *_Nonnull context);
 /** Offers no application protocol. */
 void certificates_say_no_protocol(void *_Nonnull context);
 int certificates_is_resumable(void *_Nonnull session);
+/** Leaves an error in the thread's queue, as a call for another session may. */
+void certificates_leave_error(void);

@@ -1,0 +1,40 @@
+import SegueModel
+import SegueTrust
+
+/// How often connections of one device take the place of each other. A device that is cut off and comes back does so
+/// now and then. Two machines with one state folder would do so without end: each dials again when it has lost it.
+public struct LinkReplacements {
+  /// The most in `time` milliseconds.
+  public static let limit = 6
+  public static let time: Int64 = 60_000
+  /// Milliseconds without a try, after which a link can be replaced again.
+  public static let rest: Int64 = 300_000
+
+  private struct Tries {
+    let device: Identifier
+    /// Uptimes, oldest first.
+    var recent: [Int64] = []
+    var lastAt: Int64
+    var isOver = false
+  }
+
+  /// Of the last devices, at most `Limits.devices`.
+  private var all: [Tries] = []
+
+  public init() {}
+
+  /// Whether a connection of a device may take the place of the one that there is and seems to be alive. False: too
+  /// many did; the link that there is stays until it ends, or until nothing was tried for `rest`.
+  public mutating func take(_ device: Identifier, _ uptime: Int64) -> Bool {
+    var tries = Tries(device: device, lastAt: uptime)
+    if let index = all.firstIndex(where: { $0.device == device }) { tries = all.remove(at: index) }
+    if uptime - tries.lastAt >= Self.rest { tries.isOver = false }
+    tries.lastAt = uptime
+    tries.recent.removeAll { uptime - $0 >= Self.time }
+    if tries.recent.count >= Self.limit { tries.isOver = true }
+    if !tries.isOver { tries.recent.append(uptime) }
+    all.append(tries)
+    all.removeFirst(max(0, all.count - Limits.devices))
+    return !tries.isOver
+  }
+}

@@ -1,0 +1,163 @@
+import SegueModel
+
+/// The connections of a device with the others of its account: whom it dials, how long a connection may take, which of
+/// two with one device stays, and which devices are linked. No I/O, no clock, no randomness: its owner numbers the
+/// connections, moves their bytes, and ends those that it is told to end.
+public struct LinkTable<Address: Equatable> {
+  public typealias End = Dialler<Address>.End
+
+  private struct Entry {
+    let number: UInt64
+    /// What this device has dialled; nil: the other end has.
+    let dialled: Address?
+    /// The uptime by which it must be a link.
+    let deadline: Int64
+    /// The device at the other end, and the uptime since which it is a link; nil before.
+    var link: (peer: Identifier, since: Int64)?
+  }
+
+  /// What becomes of a connection whose other end has shown its certificate.
+  public enum Choice: Equatable, Sendable {
+    /// The link that there is stays, and this connection ends.
+    case refused
+    /// The link that there is seems to be alive, and has changed hands too often: perhaps two machines are that device.
+    case contested
+    /// It becomes a link. The former link with the device ends before, if there is one.
+    case taken(replacing: UInt64?)
+  }
+
+  private let own: Identifier
+  private var entries: [Entry] = []
+  private var halfOpen = HalfOpenTable()
+  private var dialler = Dialler<Address>()
+  private var replacements = LinkReplacements()
+
+  /// - Parameter own: this device.
+  public init(own: Identifier) { self.own = own }
+
+  // MARK: What there is
+
+  /// The devices that are linked; those alone of which something was heard since the network has changed.
+  public var devices: [Identifier] { entries.compactMap { $0.link?.peer } }
+  public var surelyLinked: [Identifier] { devices.filter { dialler.isLinked($0) } }
+
+  /// The link with a device; nil if there is none.
+  public func number(of device: Identifier) -> UInt64? { entries.first { $0.link?.peer == device }?.number }
+
+  /// Whether there is a link with a device that is not suspected of being dead. A dialled connection that leads to it
+  /// ends (`.linked`) before it shows anything of this device.
+  public func isLinked(_ device: Identifier) -> Bool { dialler.isLinked(device) }
+
+  /// The uptime at which `takeDue` or `overdue` has something; nil for none.
+  public var nextDeadline: Int64? {
+    let dialled = entries.filter { $0.link == nil && $0.dialled != nil }.map { $0.deadline }
+    return [dialler.nextDeadline, halfOpen.nextDeadline, dialled.min()].compactMap { $0 }.min()
+  }
+
+  // MARK: Addresses
+
+  /// Sets the addresses that the user has named.
+  public mutating func setStatic(_ addresses: [Address], _ uptime: Int64) { dialler.setStatic(addresses, uptime) }
+
+  /// A genuine beacon has announced an address (`Dialler.announced`).
+  public mutating func announced(_ address: Address, from source: [UInt8], isFormer: Bool = false, _ uptime: Int64) {
+    dialler.announced(address, from: source, isFormer: isFormer, uptime)
+  }
+
+  /// This device has another network or address, or it has woken up: all links may be dead, and all is dialled.
+  public mutating func networkChanged(_ uptime: Int64) { dialler.networkChanged(uptime) }
+
+  // MARK: Connections
+
+  /// Returns the next address to dial, and how many epochs back to knock; nil if none is due. `dialled` or `undialled`
+  /// follows.
+  public mutating func takeDue(_ uptime: Int64) -> (address: Address, age: Int)? { dialler.takeDue(uptime) }
+
+  /// A connection to an address that was due is on its way.
+  public mutating func dialled(_ address: Address, as number: UInt64, _ uptime: Int64) {
+    entries.append(Entry(number: number, dialled: address, deadline: Self.deadline(uptime)))
+  }
+
+  /// An address that was due cannot be dialled.
+  /// - Parameters:
+  ///   - epochs: how many this device knows.
+  ///   - random: drawn for this call.
+  public mutating func undialled(_ address: Address, epochs: Int, _ uptime: Int64, random: UInt32) {
+    dialler.ended(address, .failed, epochs: epochs, uptime, random: random)
+  }
+
+  /// A connection was accepted.
+  /// - Parameter source: the address of the other end, without its port.
+  /// - Returns: the connection that ends to make room for it.
+  public mutating func accepted(_ number: UInt64, from source: [UInt8], _ uptime: Int64) -> UInt64? {
+    entries.append(Entry(number: number, dialled: nil, deadline: Self.deadline(uptime)))
+    return halfOpen.add(number, from: source, uptime)
+  }
+
+  private static func deadline(_ uptime: Int64) -> Int64 {
+    let (deadline, overflow) = uptime.addingReportingOverflow(HalfOpenTable.time)
+    return overflow ? .max : deadline
+  }
+
+  /// Returns the connections that are no link in time: they end.
+  public mutating func overdue(_ uptime: Int64) -> [UInt64] {
+    let late = halfOpen.takeOverdue(uptime)
+    return entries.filter { $0.link == nil && (late.contains($0.number) || $0.deadline <= uptime) }.map { $0.number }
+  }
+
+  /// The other end has proved the knock key.
+  public mutating func knocked(_ number: UInt64) { halfOpen.knocked(number) }
+
+  /// Something was heard on a link.
+  public mutating func heard(_ number: UInt64) {
+    if let peer = entries.first(where: { $0.number == number })?.link?.peer { dialler.heard(peer) }
+  }
+
+  /// What the end of a connection that has failed means for its address.
+  /// - Parameter error: INVALID_STATE: a dialled one has led back to this device.
+  public static func end(of error: SegueError, isDialled: Bool, hasKnocked: Bool) -> End {
+    if isDialled, error.status == .invalidState { return .own }
+    return hasKnocked ? .failed : .silent
+  }
+
+  /// The other end of a connection has shown the certificate of a device that belongs to the account.
+  public mutating func choice(for number: UInt64, of peer: Identifier, _ uptime: Int64) -> Choice {
+    guard let former = entries.first(where: { $0.link?.peer == peer }), let link = former.link else {
+      return .taken(replacing: nil)
+    }
+    let isDialled = entries.contains { $0.number == number && $0.dialled != nil }
+    let replaces = LinkChoice.replaces(
+      own: own, peer: peer, isDialled: isDialled, wasDialled: former.dialled != nil, age: uptime - link.since)
+    guard replaces else { return .refused }
+    // One that is suspected of being dead is no link that anybody fights for.
+    guard !dialler.isLinked(peer) || replacements.take(peer, uptime) else { return .contested }
+    return .taken(replacing: former.number)
+  }
+
+  /// A connection is a link now. The one that it replaces was removed before.
+  public mutating func linked(_ number: UInt64, with peer: Identifier, epochs: Int, _ uptime: Int64, random: UInt32) {
+    halfOpen.remove(number)
+    guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
+    entries[index].link = (peer, uptime)
+    guard let address = entries[index].dialled else { return dialler.linked(peer) }
+    dialler.ended(address, .linked(peer), epochs: epochs, uptime, random: random)
+  }
+
+  /// A connection has ended, or its owner uses it for something else: a device that joins.
+  /// - Parameter end: what became of an attempt; of no account for a link, and for one that was accepted.
+  /// - Returns: the device that it was a link with; nil for none.
+  @discardableResult
+  public mutating func remove(
+    _ number: UInt64, _ end: End = .failed, epochs: Int, _ uptime: Int64, random: UInt32
+  ) -> Identifier? {
+    halfOpen.remove(number)
+    guard let index = entries.firstIndex(where: { $0.number == number }) else { return nil }
+    let entry = entries.remove(at: index)
+    if let peer = entry.link?.peer {
+      dialler.unlinked(peer, uptime, random: random)
+      return peer
+    }
+    if let address = entry.dialled { dialler.ended(address, end, epochs: epochs, uptime, random: random) }
+    return nil
+  }
+}

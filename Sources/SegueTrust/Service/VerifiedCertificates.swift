@@ -1,0 +1,42 @@
+import SegueModel
+
+/// Certificates that were found valid: they stay so until they end, as long as the account revokes no others. Each
+/// message of a link is checked against the account, and to verify a signature each time costs more than the message.
+struct VerifiedCertificates {
+  /// The device itself, and each other one with a certificate and the one that replaces it.
+  static let limit = 2 * Limits.devices
+
+  private struct Entry {
+    let certificate: [UInt8]
+    let fields: CertificateFields
+    /// When it was verified.
+    let date: Int64
+  }
+
+  /// What they were verified against.
+  private var root: [UInt8] = []
+  private var revocations: [UInt8] = []
+  /// Newest last.
+  private var entries: [Entry] = []
+
+  /// Reads a certificate, and says what is wrong with it now; nil if nothing is. Throws MALFORMED, SYSTEM.
+  mutating func check(
+    _ certificate: [UInt8], _ membership: Membership, at date: Int64, _ cryptography: any Cryptography
+  ) throws(SegueError) -> (fields: CertificateFields, problem: CertificateProblem?) {
+    if root != membership.record.root || revocations != membership.roster.revocations {
+      (root, revocations, entries) = (membership.record.root, membership.roster.revocations, [])
+    }
+    if let known = entries.first(where: { $0.certificate == certificate }),
+      known.date <= date, date < min(known.fields.until, membership.rootEnd)
+    {
+      return (known.fields, nil)
+    }
+    let fields = try cryptography.readCertificate(certificate)
+    let problem = try cryptography.problem(of: certificate, root: root, revocations: revocations, at: date)
+    entries.removeAll { $0.certificate == certificate }
+    guard problem == nil else { return (fields, problem) }
+    if entries.count >= Self.limit { entries.removeFirst() }
+    entries.append(Entry(certificate: certificate, fields: fields, date: date))
+    return (fields, nil)
+  }
+}

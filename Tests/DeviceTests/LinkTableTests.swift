@@ -1,0 +1,81 @@
+import SegueModel
+import Testing
+
+@testable import SegueDevices
+
+/// Which connections become links.
+@Suite struct LinkTableTests {
+  private let low = Identifier(high: 1, low: 1)
+  private let high = Identifier(high: 2, low: 2)
+
+  /// A table with a link that this device has dialled.
+  private func table(of own: Identifier, with peer: Identifier) -> LinkTable<String> {
+    var table = LinkTable<String>(own: own)
+    table.setStatic(["a"], 0)
+    #expect(table.takeDue(0)?.address == "a")
+    table.dialled("a", as: 1, 0)
+    #expect(table.choice(for: 1, of: peer, 10) == .taken(replacing: nil))
+    table.linked(1, with: peer, epochs: 1, 10, random: 0)
+    return table
+  }
+
+  @Test func `of two connections that are made at once that of the lower device stays`() {
+    for (own, peer, choice) in [
+      (low, high, LinkTable<String>.Choice.refused), (high, low, .taken(replacing: 1)),
+    ] {
+      var table = table(of: own, with: peer)
+      #expect(table.accepted(2, from: [1], 20) == nil)
+      #expect(table.choice(for: 2, of: peer, 20) == choice)
+      #expect(table.choice(for: 2, of: peer, 10 + LinkChoice.sameTime) == .taken(replacing: 1))
+      #expect(table.devices == [peer] && table.number(of: peer) == 1)
+    }
+  }
+
+  @Test func `an attempt that ends in whatever way is made again`() {
+    for end in [LinkTable<String>.End.failed, .silent, .own, .linked(high)] {
+      var table = LinkTable<String>(own: low)
+      table.setStatic(["a"], 0)
+      _ = table.takeDue(0)
+      table.dialled("a", as: 1, 0)
+      #expect(table.nextDeadline == HalfOpenTable.time)
+      #expect(table.remove(1, end, epochs: 1, 1_000, random: 0) == nil)
+      let next = table.nextDeadline
+      #expect(next.map { $0 > 1_000 && $0 <= 1_000 + Dialler<String>.recheckPause } ?? false)
+    }
+    var table = LinkTable<String>(own: low)
+    table.setStatic(["a"], 0)
+    _ = table.takeDue(0)
+    table.undialled("a", epochs: 1, 0, random: 0)
+    #expect(table.nextDeadline.map { $0 > 0 } ?? false)
+  }
+
+  @Test func `a connection that is no link in time ends, and a link does not`() {
+    var table = table(of: low, with: high)
+    _ = table.accepted(2, from: [1], 1_000)
+    table.announced("b", from: [2], 1_000)
+    #expect(table.takeDue(1_000)?.address == "b")
+    table.dialled("b", as: 3, 1_000)
+    #expect(table.overdue(1_000 + HalfOpenTable.time - 1) == [])
+    #expect(table.overdue(1_000 + HalfOpenTable.time) == [2, 3])
+  }
+
+  @Test func `when a link ends its device is dialled again; while the network changes it is linked, not surely`() {
+    var table = table(of: low, with: high)
+    #expect(table.isLinked(high) && table.surelyLinked == [high])
+    table.networkChanged(20)
+    #expect(!table.isLinked(high) && table.surelyLinked == [] && table.devices == [high])
+    table.heard(1)
+    #expect(table.isLinked(high) && table.surelyLinked == [high])
+    #expect(table.remove(1, epochs: 1, 30, random: 0) == high)
+    #expect(table.devices == [] && table.nextDeadline.map { $0 <= 30 + Dialler<String>.firstPause } ?? false)
+    #expect(table.remove(1, epochs: 1, 30, random: 0) == nil)
+  }
+
+  @Test func `what a failure means depends on who has dialled, and on the knock`() {
+    func end(_ status: Status, _ isDialled: Bool, _ hasKnocked: Bool) -> String {
+      "\(LinkTable<String>.end(of: SegueError(status, "so"), isDialled: isDialled, hasKnocked: hasKnocked))"
+    }
+    #expect(end(.invalidState, true, true) == "own" && end(.invalidState, false, true) == "failed")
+    #expect(end(.notAllowed, true, true) == "failed" && end(.connectionUnavailable, true, false) == "silent")
+  }
+}

@@ -1,0 +1,116 @@
+import SegueModel
+
+@testable import SegueFleet
+@testable import SegueTrust
+
+/// Machines of one user with agents, the networks that they are in, and hostile hosts there; in simulated time that
+/// advances only by calls. Accounts, joining, rosters, epochs, beacons, knocks and dialling are the product's; what
+/// stands for TLS and its primitives is as strict (`SimulatedChannel`, `StandInCryptography`). All randomness comes
+/// from the seed.
+final class AccountFleet {
+  /// Steps at one time after which something does not end.
+  private static let stepLimit = 20_000
+
+  let seed: UInt64
+  let clock = FleetClock()
+  let signatures = StandInCryptography.Signatures()
+  var random: SeededRandom
+  var network = Network()
+  private(set) var machines: [Machine] = []
+  private(set) var hostiles: [HostileHost] = []
+  private(set) lazy var oracle = AccountOracle(self)
+  /// Whether beacons are lost, from 0 to 1.
+  var beaconLoss = 0.0
+  private(set) var log = Trace()
+  /// The first broken promise.
+  private(set) var violation: String?
+  /// What has happened in this run, for tests that want to have tried it.
+  private(set) var met: Set<String> = []
+  private var queue = EventQueue<() -> Void>()
+  private var lastHost = 1
+
+  init(seed: UInt64) {
+    self.seed = seed
+    random = SeededRandom(seed: seed)
+  }
+
+  /// The date by a clock that is right.
+  var date: Double { clock.now.date }
+
+  func add(_ machine: Machine) { machines.append(machine) }
+  func add(_ hostile: HostileHost) { hostiles.append(hostile) }
+
+  /// A place in a network that nobody has had.
+  func newPlace(in network: Int) -> Place {
+    lastHost += 1
+    return Place(network: network, host: lastHost)
+  }
+
+  // MARK: Time
+
+  func later(_ milliseconds: Int64, _ body: @escaping () -> Void) {
+    queue.push(body, at: clock.uptime + max(0, milliseconds))
+  }
+
+  func advance(_ milliseconds: Int64) {
+    let end = clock.uptime + milliseconds
+    var steps = 0
+    while violation == nil, let next = queue.nextTime, next <= end, let (at, body) = queue.pop() {
+      steps = at > clock.uptime ? 0 : steps + 1
+      clock.uptime = max(clock.uptime, at)
+      body()
+      guard steps < Self.stepLimit else { return report("fleet", "what happens at one time does not end") }
+    }
+    clock.uptime = max(clock.uptime, end)
+  }
+
+  // MARK: Networks
+
+  private var hosts: [Host] { machines as [Host] + hostiles as [Host] }
+
+  /// A host dials an address.
+  /// - Parameter refused: called if nobody listens there.
+  /// - Returns: the connection, of which it has end 0; nil if no host is there.
+  func dial(_ address: Address, from host: Host, refused: @escaping () -> Void) -> Wire? {
+    guard let place = host.place, place.network == address.place.network,
+      let listener = hosts.first(where: { $0.place == address.place }),
+      let wire = Wire(host, listener)
+    else { return nil }
+    later(network.delay(&random)) { [self] in
+      listener.whenAwake {
+        guard !listener.accept(wire, port: address.port) else { return }
+        self.later(self.network.delay(&self.random)) { host.whenAwake(refused) }
+      }
+    }
+    return wire
+  }
+
+  /// A datagram reaches all others in the network, or some.
+  func multicast(_ beacon: [UInt8], from host: Host) {
+    guard let place = host.place else { return }
+    for other in hosts where other !== host && other.place?.network == place.network {
+      guard !random.chance(beaconLoss) else { continue }
+      later(network.delay(&random)) {
+        if other.isAwake, other.place?.network == place.network { other.heard(beacon, from: place) }
+      }
+    }
+  }
+
+  // MARK: Reports
+
+  func trace(_ who: String, _ what: StaticString, _ detail: String? = nil) { log.add(clock.elapsed, who, what, detail) }
+
+  func meet(_ what: String) { met.insert(what) }
+
+  /// Records a broken promise.
+  func report(_ who: String, _ what: String) {
+    trace(who, "BROKEN", what)
+    if violation == nil { violation = "\(who), \(clock.elapsed) ms: \(what) (seed \(seed))" }
+  }
+
+  /// Machines, agents and connections retain each other.
+  func tearDown() {
+    for machine in machines { machine.crash(isPowerLost: true) }
+    while queue.pop() != nil {}
+  }
+}
