@@ -87,7 +87,7 @@ let package = Package(
       "SegueAgent",
       imports: [
         "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime", "SegueRouting",
-        "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust", "SegueDevices", "SegueTLS",
+        "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust", "SegueCertificates", "SegueDevices", "SegueTLS",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
@@ -103,7 +103,9 @@ let package = Package(
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "ManifestTests", dependencies: ["SegueManifests", "SegueRouting"]),
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
-        .testTarget(name: "TrustTests", dependencies: ["SegueTrust", "SegueCertificates", "SegueStore"]),
+        .testTarget(
+          name: "TrustTests",
+          dependencies: ["SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueFleet"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet", "SegueStore"]),
         .testTarget(
           name: "StoreTests", dependencies: ["SegueStore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],

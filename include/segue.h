@@ -367,7 +367,7 @@ segue_status segue_value_release(segue_value *value);
  * Looks up the entry whose key is this string, and copies it out.
  *   key     copied
  *   result  out; of segue_dictionary_get_value owned: release with segue_value_release;
- *           of ..._string (string or URL) and ..._data owned: free with segue_free
+ *           of ..._string (string or URL) and ..._data (data, or the 16 bytes of a UUID) owned: free with segue_free
  * Errors: NOT_FOUND (the message names the key); WRONG_KIND (not a dictionary; the entry is of another kind; the
  * integer does not fit).
  * segue_dictionary_get_double also accepts an integer that a double represents exactly.
@@ -706,6 +706,13 @@ segue_status segue_activity_get_expiration_date(const segue_activity *activity, 
 segue_status segue_activity_set_supports_continuation_streams(segue_activity *activity, bool supports);
 segue_status segue_activity_get_supports_continuation_streams(const segue_activity *activity, bool *supports);
 /**
+ * Whether the activity stays on this device (R10.2); false at first. No other device is told of it, neither those of
+ * the account nor those that an app has linked, and none that gets it all the same continues it. What is offered to
+ * apps of this device stays so. Types, apps and the device are private by segue_app_set_devices.
+ */
+segue_status segue_activity_set_private(segue_activity *activity, bool is_private);
+segue_status segue_activity_get_private(const segue_activity *activity, bool *is_private);
+/**
  * Whether the activity stays offered when its app has ended (R2.5); false at first. When the app goes to the
  * background, closes, or releases the current activity, its last snapshot is left with the agent, which offers it from
  * the end of the app on, for 12 h: until another process of the app makes another activity current, or the user
@@ -939,11 +946,11 @@ segue_status segue_app_set_activity_delegate(segue_app *app, segue_activity_dele
  */
 segue_status segue_app_open(segue_app *app);
 /**
- * Closes the app. Saves and withdraws the current activity, ends the app's continuations with CANCELLED, and
- * disconnects. Pending callbacks that end something run before it returns, and none afterwards. A hub in this process
- * stays for the process's other apps, otherwise it moves to another process. A second call succeeds and has no effect.
- * The call waits for a callback of the app that runs on another thread, and up to 250 ms for unsent messages if the hub
- * does not read.
+ * Closes the app. Saves and withdraws the current activity, ends the app's continuations, and calls of other threads
+ * that wait for the agent, with CANCELLED, and disconnects. Pending callbacks that end something run before it returns,
+ * and none afterwards. A hub in this process stays for the process's other apps, otherwise it moves to another process.
+ * A second call succeeds and has no effect. The call waits for a callback of the app that runs on another thread, and
+ * up to 250 ms for unsent messages if the hub does not read.
  * Errors: BUSY (inside a callback of this app, or of another app for whose end a callback of this app waits).
  */
 segue_status segue_app_close(segue_app *app);
@@ -1179,7 +1186,8 @@ segue_status segue_app_continue(segue_app *app, segue_offer *offer, uint32_t tim
 segue_status segue_continuation_cancel(segue_continuation *continuation);
 /**
  * Declines, inside will_continue only: no payload moves, the origin sees the reason, and did_fail gets DECLINED.
- *   reason  copied: at most 255 bytes
+ *   reason  copied, may be NULL: of more than 255 bytes the whole characters up to there count, and bytes that are not
+ *           UTF-8 become U+FFFD, so that no text keeps the call from being done
  * Errors: INVALID_STATE (will_continue has returned).
  */
 segue_status segue_continuation_decline(segue_continuation *continuation, const char *reason, size_t length);
@@ -1200,8 +1208,9 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
 segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
 /**
  * Answers continue, inside of it (the return value then does not count) or later: the app broke. The origin's receipt
- * says failed; what the agent has delivered waits in its inbox, and comes again (R3.8).
- *   reason  copied, may be NULL: for the receipt; at most 255 bytes
+ * says failed. What the agent has delivered waits in its inbox, and comes again (R3.8): then the receipt says unknown,
+ * with the reason.
+ *   reason  copied, may be NULL: for the receipt; cut and mended as in segue_continuation_decline
  * Errors: as for segue_continuation_complete.
  */
 segue_status segue_continuation_fail(segue_continuation *continuation, const char *reason, size_t length);
@@ -1393,7 +1402,7 @@ segue_status segue_request_cancel(segue_request *request);
 segue_status segue_request_respond(segue_request *request, const uint8_t *bytes, size_t length);
 /**
  * Refuses another app's request, which gets DECLINED.
- *   reason  copied: UTF-8, at most 255 bytes
+ *   reason  copied, may be NULL: cut and mended as in segue_continuation_decline
  * Errors: INVALID_STATE (this app's own request; answered before), LIMIT_EXCEEDED, INVALID_ARGUMENT.
  */
 segue_status segue_request_refuse(segue_request *request, const char *reason, size_t length);
@@ -1513,10 +1522,16 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * activity, keeps it on the disk, starts the app, and delivers it once that app has a delegate with on_continue. What
  * waits survives crashes of all involved. It is delivered at least once, always under the same continuation_id; later
  * deliveries have "redelivered" in segue_activity_get_continued_from, and there is none after the app has answered.
+ *
+ * Three calls continue something in an app that need not run: segue_app_launch an offer, segue_activity_push an
+ * activity of the calling app, segue_app_open_saved one that the agent has saved. They differ in what they wait for:
+ * launch and open_saved for the end, push for the choice of the app only, as the calling app has to answer then.
+ *
  * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout; not inside a callback, if
  * the app is to go on. Errors of all: CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not
  * answer), INVALID_STATE (not open, or in a virtual fleet; the state folder belongs to another machine), SYSTEM (its
- * disk), UNSUPPORTED_VERSION (the inbox is of a newer agent).
+ * disk), UNSUPPORTED_VERSION (the inbox is of a newer agent), CANCELLED (the app was closed meanwhile; what was asked
+ * may have been done).
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
@@ -1533,21 +1548,24 @@ segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
  *                      segue_status, "message": string}. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time; the
  *                      activity waits for it
  * Errors: NOT_FOUND (not offered; no app fits, and why; how the app is started is not known), HANDOFF_FAILED (expired),
- * LIMIT_EXCEEDED, BUSY (the agent is about to take the place of the hub), SYSTEM and INVALID_STATE (the program could
- * not be started, or has no display: then the activity waits in the inbox); errors of the origin.
+ * LIMIT_EXCEEDED (as for segue_activity_push; the inbox has no room for what this process asks for), BUSY (the agent is
+ * about to take the place of the hub), SYSTEM and INVALID_STATE (the program could not be started, or has no display:
+ * then the activity waits in the inbox); errors of the origin.
  */
 segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const char *bundle_identifier, size_t length,
                               uint32_t timeout_ms, segue_value **result);
 /**
  * Pushes the current activity of an app to another app of this device, which need not run (R3.15): it is continued
  * there as if the user had chosen that. Returns when the app is chosen; the receipt with the same continuation_id says
- * how it ended (segue_activity_delegate_on_continuation_ended), so that will_save can run meanwhile.
+ * how it ended (segue_activity_delegate_on_continuation_ended), so that will_save can run meanwhile. Stay open until
+ * then: an app that closes before gets no receipt, and nothing may have been kept.
  *   bundle_identifier  copied; of that app; NULL: whichever fits best (R6.2)
  *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
  *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string}
  * Errors: INVALID_STATE (it is not current, or was made without an app), NOT_FOUND (it is not offered; no app fits, and
- * why), LIMIT_EXCEEDED, BUSY (the agent is about to take the place of the hub).
+ * why), LIMIT_EXCEEDED (8 continuations by the agent that this process asked for are under way, or 2 of one
+ * origin), BUSY (the agent is about to take the place of the hub).
  */
 segue_status segue_activity_push(segue_activity *activity, const char *bundle_identifier, size_t length,
                                  uint32_t timeout_ms, segue_value **result);
@@ -1579,7 +1597,7 @@ segue_status segue_app_withdraw_offer(segue_app *app, const segue_offer *offer);
 
 /*
  * Which apps there are, and which one continues what (docs/manifests.md). The agent knows the apps that run, and those
- * that have a manifest (R6.1). Waiting and errors are those above.
+ * that have a manifest (R6.1). Waiting and errors are those at the head of this section.
  */
 
 /**
@@ -1656,7 +1674,7 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
 /**
  * Searches the saved activities of all apps of the user, the newest first. Words are found by the rules of Unicode,
  * whatever their case and accents; Chinese, Japanese and Korean from one character on; "bud*" finds what begins so.
- * Waiting and errors are those above.
+ * Waiting and errors are those at the head of this section.
  *   query              copied, may be NULL: words that must all occur in title or keywords; without words, all are
  *                      found
  *   bundle_identifier  copied, may be NULL: of the app whose activities are wanted
@@ -1681,8 +1699,8 @@ segue_status segue_app_search(const segue_app *app, const char *query, size_t qu
  */
 segue_status segue_app_open_saved(segue_app *app, const segue_value *found, uint32_t timeout_ms, segue_value **result);
 /**
- * Deletes the saved activities of an app, or of all apps, on behalf of the user (R8.2). Waiting and errors are those
- * above.
+ * Deletes the saved activities of an app, or of all apps, on behalf of the user (R8.2). Waiting and errors are those at
+ * the head of this section.
  *   bundle_identifier  copied, may be NULL: all apps
  *   count              out: how many there were; may be NULL
  */
@@ -1889,17 +1907,17 @@ segue_status segue_app_remove_container(segue_app *app, const char *identifier, 
 
 /**
  * Opens the file or folder of a file: URL inside a container of the activity's app. Nothing outside of the container is
- * ever opened, whatever the URL, and whatever symbolic links other processes make or exchange meanwhile: links that
- * stay inside are followed (openat2; without it, before Linux 5.6 or in a sandbox, none are). Never creates or
- * truncates a file. Blocks as long as the file system does; runs no callback.
+ * ever opened, whatever the URL, and whatever symbolic links other processes make or exchange meanwhile: relative links
+ * that stay inside are followed (openat2; without it, before Linux 5.6 or in a sandbox, none are), absolute ones never.
+ * Never creates or truncates a file. Blocks as long as the file system does; runs no callback.
  *   url     copied
  *   flags   0 (reading), or SEGUE_ACCESS_WRITE
  *   access  out, required, owned: release with segue_access_release
  *   fd      out: blocking, close-on-exec, at the start of the file. It belongs to the access: do not close it
  * Errors: NOT_THERE_YET (no such file, or no folder of the container: try again later); NOT_ALLOWED (outside of the
- * containers; a FIFO, device or socket; the system forbids it); NOT_FOUND (segue-container: the app lacks the
- * container); INVALID_URL; INVALID_STATE (the activity has no app); INVALID_ARGUMENT (another flag); LIMIT_EXCEEDED (a
- * URL of more than 16 MiB); SYSTEM.
+ * containers; a FIFO, device or socket; the system forbids it); NOT_FOUND (a segue-container: URL: the app lacked the
+ * container when the activity came); INVALID_URL; INVALID_STATE (the activity has no app); INVALID_ARGUMENT (another
+ * flag); LIMIT_EXCEEDED (a URL of more than 16 MiB); SYSTEM.
  */
 segue_status segue_activity_access_begin(segue_activity *activity, const char *url, size_t length, uint32_t flags,
                                          segue_access **access, int *fd);
@@ -1998,9 +2016,10 @@ segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segu
  *
  * A document is a file, or a folder, that the user has open. It HAS a responder (section 14): the next responder of the
  * windows that show it. The library gives it an activity by itself if a document type names one for its content type
- * and role, and if the file is inside a container (section 13), so that the other devices have it, too. user_info of
- * that activity has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there, before will_save runs, also
- * into an activity that you have given to the responder; documents are asked before other responders (R4.2).
+ * and role, and if the file is inside a container (section 13), so that the other devices have it, too; otherwise the
+ * log says why not, at level info. Its title is the name of the file, and follows that until you set another. Its
+ * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there, before will_save runs, also into
+ * an activity that you have given to the responder; documents are asked before other responders (R4.2).
  *
  * The library does not watch files. Tell it by segue_document_set_url where the file is now: a document that leaves all
  * containers lets go of its activity, whose URL is removed; one that returns gets a new activity, and responders that
@@ -2031,7 +2050,8 @@ segue_status segue_app_add_document_type(segue_app *app, const char *content_typ
 /**
  * Tells that a file is open. Keep the document as long as it is.
  *   app           borrowed: open
- *   url           copied: of the file, file:///..., at most 8 KiB; with any other scheme: INVALID_URL
+ *   url           copied: of the file, file:///..., at most 8 KiB; with another scheme, or without an absolute path:
+ *                 INVALID_URL
  *   content_type  copied: 1...255 bytes
  *   update        may be NULL: as in segue_responder_create
  *   restore       may be NULL: as there; without it, a document that was opened counts as restored
@@ -2071,7 +2091,11 @@ segue_status segue_document_set_url(segue_document *document, const char *url, s
  */
 typedef void (*segue_activity_changed_function)(void *context, segue_document *document, segue_activity *old_activity,
                                                 segue_activity *new_activity);
-/** Sets who is told, with the context of the document, from now on. function  may be NULL: none */
+/**
+ * Sets who is told, with the context of the document, from now on. It is a function of this document alone: there is no
+ * delegate in between.
+ *   function  may be NULL: none
+ */
 segue_status segue_document_on_activity_changed(segue_document *document, segue_activity_changed_function function);
 
 /**
@@ -2091,18 +2115,218 @@ typedef segue_reply (*segue_open_document_function)(void *context, segue_app *ap
                                                     segue_activity *activity, segue_continuation *continuation);
 /** As the functions of section 6. */
 segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, segue_open_document_function function);
-/** As did_fail, after continue has answered "not handled" and the document was not opened. */
+/**
+ * Sets who is told, as did_fail is, if continue has answered "not handled" and the document was then not opened. That
+ * is not did_fail, because continue and did_fail exclude each other (R3.2).
+ */
 segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
 /**
  * Answers open_document, inside of it or later, from any thread: the document gets the continued activity in place of
  * the one that it has, as do responders that share that; then its restore function runs, and counts for the outcome.
  *   document  borrowed, may be NULL: it cannot be opened; else one made for the URL, or one that was open
- *   reason    copied, may be NULL: why not, for did_fail and the receipt; at most 255 bytes
- * Errors: INVALID_STATE (before open_document; answered before); REMOTE_APPLICATION_TIMED_OUT (too late: the document
- * stays as it is); INVALID_ARGUMENT (another app's document); INVALIDATED (the document, or the app, is closed).
+ *   reason    copied, may be NULL: why not, for did_fail and the receipt; cut and mended as in
+ *             segue_continuation_decline
+ * Errors: INVALID_STATE (before open_document; answered before); REMOTE_APPLICATION_TIMED_OUT (too late, or cancelled:
+ * the document stays as it is); INVALID_ARGUMENT (another app's document); INVALIDATED (the document, or the app, is
+ * closed).
  */
 segue_status segue_continuation_complete_opening(segue_continuation *continuation, segue_document *document,
                                                  const char *reason, size_t reason_length);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 16. Devices: the user's other machines (R10)
+ *
+ *   first device:   segue_app_create_account, segue_app_invite: a link      segue_app_get_account: "joins" has eight
+ *                   digits; the user compares them -> segue_app_answer_join
+ *   second device:  segue_app_read_invite, segue_app_join: the same digits -> segue_app_await_join
+ *
+ * Devices of one user share an ACCOUNT (docs/devices.md). Those that reach each other link by themselves, encrypted,
+ * and then have each other's offers. The agent does all of it: no app ever holds a key or a port. The first device is
+ * the MANAGER: it alone invites, renames and revokes others. These calls are for a settings window or a command, on
+ * behalf of the user; apps in sandboxes cannot make them (docs/agent.md, "The second socket").
+ *
+ * Waiting and errors are those of section 11. Further errors of all: NOT_FOUND (this device is in no account),
+ * NOT_ALLOWED (the call is for the manager), INVALID_STATE (this device is in an account already; what is stored of the
+ * account cannot be used, and why), UNSUPPORTED_VERSION (the agent that runs knows no devices), INVALID_ARGUMENT (a
+ * timeout above 600000 ms).
+ * Names are shown without control characters and changes of direction; 64 characters of them are kept.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Tells which account this device is in, which devices there are, and who asks to join; at once, or when that changes.
+ *   after       0: at once. Else the "change" of the answer before: waits until there is another one, or the time is up
+ *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000
+ *   account     out, owned: release with segue_value_release; a dictionary
+ *               {"change": integer (never 0, and another one after each change and each start of the agent),
+ *               "status": string ("none": in no account, "member", "unusable": what is stored cannot be used),
+ *               "message": string, absent if all is well (why it is unusable; advice about clock or certificate),
+ *               "settings": dictionary, as of segue_app_set_devices,
+ *               "joins": array of dictionaries {"join": integer, "asks": bool (the user of this device is to answer,
+ *               and has not yet), "digits": string ("1234 5678"), "account_name": string, "device_name": string (of the
+ *               other), "platform": string (empty if not known)},
+ *               "notices": array of at most 16 dictionaries {"date": date, "status": segue_status, "message": string}
+ *               (what the user should hear of, such as a failed try to join; the newest last)}
+ *               and, unless "status" is "none",
+ *               {"account": UUID, "account_name": string, "device": UUID (this one), "manager": bool (this device is
+ *               it), "port": integer (0: does not listen), "invites": integer (that can be used now),
+ *               "devices": array of dictionaries {"device": UUID, "name": string, "platform": string, "fingerprint":
+ *               string, absent unless names look the same, "this_device": bool, "manager": bool, "confirmed": bool (it
+ *               has shown its new key), "linked": bool (now), "joined": date, "certificate_ends": date, "last_seen":
+ *               date, absent if not since the agent started, "address": string, absent unless linked}}
+ */
+segue_status segue_app_get_account(const segue_app *app, int64_t after, uint32_t timeout_ms, segue_value **account);
+/**
+ * Makes an account, with this device as its first, and its manager.
+ *   name         copied: of the account, as other devices show it when they join; 1...255 bytes
+ *   device_name  copied, may be NULL: the name of the host; 1...255 bytes
+ */
+segue_status segue_app_create_account(segue_app *app, const char *name, size_t name_length, const char *device_name,
+                                      size_t length);
+/**
+ * Makes an invite: a link, often shown as a QR code, with which one device can join within ten minutes. Whoever has it
+ * can ask to join; the user compares digits and decides. The manager only; at most 8 at a time (LIMIT_EXCEEDED).
+ *   options  borrowed, may be NULL; a dictionary of some of {"addresses": array of at most 8 strings (IPv4 or IPv6
+ *            addresses at which this device is reached; default: those of its networks), "automatic": bool (admits its
+ *            device without asking: where no user could be asked; default false)}
+ *   invite   out, owned: release with segue_value_release; a dictionary {"link": string, "expires": date}
+ * Errors: WRONG_KIND (no dictionary), INVALID_ARGUMENT (an option, by name), INVALID_STATE (this device is in no
+ * network, or does not listen).
+ */
+segue_status segue_app_invite(segue_app *app, const segue_value *options, segue_value **invite);
+/**
+ * Voids invites that can be used. What has begun to join with one goes on: see segue_app_answer_join.
+ *   link  copied, may be NULL: all of them; else the "link" of one, at most 2048 bytes
+ * Errors: INVALID_URL (no invite, and why).
+ */
+segue_status segue_app_cancel_invites(segue_app *app, const char *link, size_t length);
+/**
+ * Tells what an invite says, so that the user can be asked before this device dials the other. Needs no account.
+ *   link    copied; at most 2048 bytes
+ *   invite  out, owned: release with segue_value_release; a dictionary {"account": UUID, "account_name": string (as the
+ *           link says: nothing has proved it yet), "addresses": array of strings (with the port)}
+ * Errors: INVALID_URL (no invite, and why), UNSUPPORTED_VERSION (of a newer Segue).
+ */
+segue_status segue_app_read_invite(const segue_app *app, const char *link, size_t length, segue_value **invite);
+/**
+ * Asks to join the account of an invite, and returns when both devices show their digits. Show them: the users compare
+ * them, and the manager admits. Then call segue_app_await_join.
+ *   link         copied; at most 2048 bytes
+ *   device_name  copied, may be NULL: the name of the host; 1...255 bytes
+ *   timeout_ms   until the other device is reached; 0: SEGUE_LIMIT_CONTINUATION_MS; more counts as 20 s
+ *   join         out, owned: release with segue_value_release; a dictionary {"join": integer, "digits": string,
+ *                "account_name": string, "device_name": string (the manager's), "platform": string (empty if not
+ *                known)}
+ * Errors: INVALID_URL, CONNECTION_UNAVAILABLE (none of its addresses answers), BUSY (this device is joining already),
+ * NOT_ALLOWED (the invite is void; the other side speaks for another account; the clocks of the two devices differ by
+ * more than a day), DECLINED (the other device ended it), INVALID_STATE (in an account already).
+ */
+segue_status segue_app_join(segue_app *app, const char *link, size_t length, const char *device_name,
+                            size_t device_name_length, uint32_t timeout_ms, segue_value **join);
+/**
+ * Waits until this device is in the account.
+ *   join        of segue_app_join
+ *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000. The join goes on when the time is up: ask again
+ * Errors: NOT_FOUND (no such join), DECLINED (by the user of the manager), NOT_ALLOWED (the account is not that of the
+ * invite), REMOTE_APPLICATION_TIMED_OUT.
+ */
+segue_status segue_app_await_join(segue_app *app, int64_t join, uint32_t timeout_ms);
+/**
+ * Answers for the user. At the manager: whether the other device is admitted, after the digits were compared. At the
+ * device that joins: false ends it.
+ *   join  of segue_app_get_account or segue_app_join
+ * Errors: NOT_FOUND (no such join), INVALID_STATE (it has ended, or was answered; true is not this device's to say).
+ */
+segue_status segue_app_answer_join(segue_app *app, int64_t join, bool admits);
+/**
+ * Renames a device. The manager renames any; another device asks the manager for a name of its own.
+ *   device  copied: SEGUE_ID_SIZE bytes, of segue_app_get_account; NULL: this one
+ *   name    copied; 1...255 bytes
+ * Errors: NOT_FOUND (the account has no such device), CONNECTION_UNAVAILABLE (the manager is not linked).
+ */
+segue_status segue_app_rename_device(segue_app *app, const uint8_t *device, const char *name, size_t length);
+/**
+ * Puts a device out of the account, for good: a lost one, or one that was sold. Its links end within a second, and no
+ * device of the account that hears of it links with it again. The manager only.
+ *   device  copied: SEGUE_ID_SIZE bytes, of segue_app_get_account
+ * Errors: NOT_FOUND (the account has no such device), INVALID_ARGUMENT (it is this one: see segue_app_leave_account).
+ */
+segue_status segue_app_revoke_device(segue_app *app, const uint8_t *device);
+/**
+ * Takes this device out of its account, and forgets the account here, also one that cannot be used. If the manager is
+ * not linked, it lists this device until that is revoked there. If the state folder belongs to another machine, the
+ * account and the inbox that came with it are set aside, and this machine begins anew.
+ *   abandons  a manager with other devices leaves only if true: the account then has none until a recovery file makes
+ *             one of the others the manager
+ *   result    out, owned: release with segue_value_release; a dictionary {"aside": string, absent if nothing was kept:
+ *             the names of the files to which what could not be used was moved}
+ * Errors: INVALID_STATE (abandons is false, and this is the manager of other devices).
+ */
+segue_status segue_app_leave_account(segue_app *app, bool abandons, segue_value **result);
+/**
+ * Gets the recovery file: the key of the account, encrypted. With it and its passphrase any other device of the account
+ * becomes the manager. Store it where a lost device does not take it along. The manager only.
+ *   passphrase  copied: 12 characters to 1024 bytes
+ *   recovery    out, owned: release with segue_value_release; a dictionary {"file": data (PEM)}
+ * Errors: INVALID_ARGUMENT (the passphrase is too short).
+ */
+segue_status segue_app_get_recovery_file(const segue_app *app, const char *passphrase, size_t length,
+                                         segue_value **recovery);
+/**
+ * Makes this device the manager of its account, which then can revoke the one that is lost.
+ *   file        copied: what segue_app_get_recovery_file gave; at most 8192 bytes
+ *   passphrase  copied; at most 1024 bytes
+ * Errors: MALFORMED (no recovery file), NOT_ALLOWED (another passphrase, or another account).
+ */
+segue_status segue_app_recover_account(segue_app *app, const uint8_t *file, size_t size, const char *passphrase,
+                                       size_t length);
+/**
+ * Sets how this device meets others; what is not named stays as it is. Stored by the agent, at once. Needs no account.
+ *   settings  borrowed; a dictionary of some of {"port": integer (0...65535; 0: any that is free, the same one after
+ *             each start), "addresses": array of strings (IPv4 or IPv6 addresses with a port, that are dialled beside
+ *             those found), "discovery": bool (finds and is found by multicast in the local network), "push": string
+ *             ("ask", "at-once" or "never": whether other devices may have activities continued here, R3.15; default
+ *             "ask", see segue_app_get_pushes), "private": bool (offers of this device go to no other device, R10.2),
+ *             "private_types": array of strings (activity types whose offers go to none), "private_apps": array of
+ *             strings (bundle identifiers)}
+ * Errors: WRONG_KIND (no dictionary), INVALID_ARGUMENT (a setting, by name).
+ */
+segue_status segue_app_set_devices(segue_app *app, const segue_value *settings);
+/**
+ * Pushes the current activity of an app to another device (R3.15): an app there continues it, which need not run. What
+ * that device's user has set decides whether it does so at once, asks (the default), or never does. Returns when the
+ * app there is chosen; the receipt with the same continuation_id says how it ended, as for segue_activity_push. Stay
+ * open until then.
+ *   device             copied: SEGUE_ID_SIZE bytes, of segue_app_get_account
+ *   bundle_identifier  copied; of the app there; NULL: whichever fits best (R6.2)
+ *   timeout_ms         for the answer, which may be a user's; 0: 60 s; at most 600000
+ *   result             out, owned: release with segue_value_release; a dictionary as of segue_activity_push, about the
+ *                      app there
+ * Errors: those of segue_activity_push, here or there; DECLINED (the user there has declined, has not answered, or is
+ * not there to be asked; that device takes nothing), CONNECTION_UNAVAILABLE (it is not linked, or no longer: then it
+ * may have begun there), NOT_FOUND (the account has no such device), INVALID_ARGUMENT (it is this one), NOT_ALLOWED
+ * (the activity is private, R10.2, or of another device), REMOTE_APPLICATION_TIMED_OUT (it has not answered).
+ */
+segue_status segue_activity_push_to_device(segue_activity *activity, const uint8_t *device,
+                                           const char *bundle_identifier, size_t length, uint32_t timeout_ms,
+                                           segue_value **result);
+/**
+ * Tells what other devices push about which the user of this one is to be asked; at once, or when that changes. While a
+ * call waits, and for 5 s after it has returned, there is somebody who can ask; without anybody a push is declined.
+ *   after       0: at once. Else the "change" of the answer before: waits until there is another one, or the time is up
+ *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000
+ *   pushes      out, owned: release with segue_value_release; a dictionary {"change": integer (never 0), "pushes":
+ *               array of dictionaries {"push": UUID, "device": UUID, "device_name": string (by the account),
+ *               "activity_id": UUID, "type": string, "title": string, absent if there is none, "app_name": string (the
+ *               origin's), "bundle_identifier": string (of the app here that would continue it), "receiver_name":
+ *               string (its name), "received": date, "expires": date (declined then)}}
+ */
+segue_status segue_app_get_pushes(const segue_app *app, int64_t after, uint32_t timeout_ms, segue_value **pushes);
+/**
+ * Answers for the user. If true, returns when the app is chosen that continues it; it need not run.
+ *   push  copied: SEGUE_ID_SIZE bytes, of segue_app_get_pushes
+ * Errors: NOT_FOUND (it is not asked about any longer, or not offered any longer; no app fits, and why).
+ */
+segue_status segue_app_answer_push(segue_app *app, const uint8_t *push, bool accepts);
 
 #ifdef __cplusplus
 }

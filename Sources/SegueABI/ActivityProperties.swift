@@ -267,6 +267,18 @@ public func segue_activity_get_supports_continuation_streams(
   get(activity, supports) { $0.supportsContinuationStreams }
 }
 
+@_cdecl("segue_activity_set_private") @implementation
+public func segue_activity_set_private(_ activity: OpaquePointer?, _ isPrivate: Bool) -> segue_status {
+  set(activity) { (state) throws(SegueError) in state.setPrivate(isPrivate) }
+}
+
+@_cdecl("segue_activity_get_private") @implementation
+public func segue_activity_get_private(
+  _ activity: OpaquePointer?, _ isPrivate: UnsafeMutablePointer<Bool>?
+) -> segue_status {
+  get(activity, isPrivate) { $0.isPrivate }
+}
+
 @_cdecl("segue_activity_set_keeps_offering") @implementation
 public func segue_activity_set_keeps_offering(_ activity: OpaquePointer?, _ keepsOffering: Bool) -> segue_status {
   handles.call(activity, .activity) { (activity) throws(SegueError) in activity.setKeepsOffering(keepsOffering) }

@@ -136,8 +136,8 @@ final class HostAppDelegate: AppDelegate {
 
   /// Lends a text to a callback, with a NUL after it.
   private func withText<Result>(_ text: String, _ body: (UnsafePointer<CChar>?, Int) -> Result) -> Result {
-    let length = text.utf8.count
-    return text.withCString { body($0, length) }
+    let bytes = Text.terminated(text)
+    return bytes.withUnsafeBufferPointer { body($0.baseAddress, $0.count - 1) }
   }
 }
 
@@ -236,7 +236,7 @@ public func segue_error_get_message(
 ) -> segue_status {
   handles.call(error, .error) { (error) throws(SegueError) in
     // The message may quote text of another app.
-    let line = String(decoding: Text.oneLine(error.content.message), as: UTF8.self)
+    let line = Text.decoded(Text.oneLine(error.content.message))
     try Results.give(line, to: message, length: length)
   }
 }

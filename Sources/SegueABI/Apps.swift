@@ -170,7 +170,7 @@ public func segue_app_get_connection(
   handles.call(app, .app) { (app) throws(SegueError) in
     let (isReady, found) = app.connectionState
     // The message may quote text of another app.
-    let line = found.map { String(decoding: Text.oneLine($0.message), as: UTF8.self) }
+    let line = found.map { Text.decoded(Text.oneLine($0.message)) }
     try Results.give(line, to: message, length: messageLength)
     connection?.pointee = isReady ? SEGUE_CONNECTION_READY : SEGUE_CONNECTION_SEARCHING
     problem?.pointee = found?.status.rawValue ?? SEGUE_OK

@@ -49,7 +49,7 @@ public func segue_continuation_decline(
   _ continuation: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
   handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
-    try continuation.decline(Arguments.text(reason, length, "reason", atMost: Limits.identifier))
+    try continuation.decline(Arguments.reason(reason, length) ?? "")
   }
 }
 
@@ -83,7 +83,7 @@ public func segue_continuation_fail(
   _ continuation: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
   handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
-    try continuation.fail(try Arguments.optionalText(reason, length, "reason", atMost: Limits.identifier))
+    try continuation.fail(Arguments.reason(reason, length))
   }
 }
 
@@ -92,7 +92,7 @@ public func segue_continuation_complete_opening(
   _ continuation: OpaquePointer?, _ document: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
   handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
-    let reason = try Arguments.optionalText(reason, length, "reason", atMost: Limits.identifier)
+    let reason = Arguments.reason(reason, length)
     try handles.use(optional: document, .document) { (document) throws(SegueError) in
       try continuation.completeOpening(document, reason)
     }

@@ -29,7 +29,7 @@ private func get(
     }
     guard try found.copyOut(item, &reader) else {
       let what = item.kind?.name ?? ""
-      throw SegueError(.wrongKind, "\(String(decoding: utf8, as: UTF8.self)): is \(what), or does not fit")
+      throw SegueError(.wrongKind, "\(Text.decoded(utf8)): is \(what), or does not fit")
     }
   }
 }

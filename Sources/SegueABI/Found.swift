@@ -41,7 +41,7 @@ enum Found {
       guard let string = reader.string else { return false }
       try Results.give(string, to: result, length: length)
     case .data(let result, let length):
-      guard let data = reader.data else { return false }
+      guard let data = reader.data ?? reader.uuid?.bytes else { return false }
       try Results.give(data, to: result, length: length)
     case .value(let result):
       guard let value = reader.take() else { return false }

@@ -22,9 +22,9 @@ private final class HostLink: LiveLink {
 
   override func linked(_ app: App, deviceName: String) {
     guard let function, let context else { return }
-    let length = deviceName.utf8.count
+    let name = Text.terminated(deviceName)
     _ = handles.lend(app, .app) { app in
-      deviceName.withCString { name in function(context.pointer, app, name, length, nil) }
+      function(context.pointer, app, name, name.count - 1, nil)
     }
   }
 

@@ -12,7 +12,7 @@ private func find(
     let path = try Arguments.utf8(path, length, "path", atMost: Limits.value)
     var reader = try held.value.reader(atPath: path)
     guard let item = reader.next(), try found.copyOut(item, &reader) else {
-      throw SegueError(.wrongKind, "\(String(decoding: path, as: UTF8.self)): is of another kind, or does not fit")
+      throw SegueError(.wrongKind, "\(Text.decoded(path)): is of another kind, or does not fit")
     }
   }
 }

@@ -81,7 +81,7 @@ public func segue_request_refuse(
   _ request: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
   handles.call(request, .request) { (request) throws(SegueError) in
-    try request.refuse(Arguments.text(reason, length, "reason", atMost: Limits.identifier))
+    try request.refuse(Arguments.reason(reason, length) ?? "")
   }
 }
 

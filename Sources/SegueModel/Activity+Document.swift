@@ -9,7 +9,7 @@ extension Activity {
 
   /// The entry of `userInfo` for a document. Throws INVALID_URL.
   public static func documentEntry(_ url: String) throws(SegueError) -> Value {
-    try Value.dictionary([(.string(String(decoding: documentKey, as: UTF8.self)), .url(url))])
+    try Value.dictionary([(.string(Text.decoded(documentKey)), .url(url))])
   }
 
   /// Nil if it has none.

@@ -18,6 +18,8 @@ public struct Activity: Sendable {
   /// Seconds since 1970 (R1.6).
   public private(set) var expirationDate: Double?
   public private(set) var supportsContinuationStreams = false
+  /// Whether it stays on its device (R10.2).
+  public private(set) var isPrivate = false
   public private(set) var eligibility: Eligibility = .handoff
   /// The app's own version of its `userInfo` layout (R1.9).
   public private(set) var payloadVersion: UInt32 = 0
@@ -41,8 +43,8 @@ public struct Activity: Sendable {
   }
 
   public init(type: String) throws(SegueError) {
-    guard !type.utf8.isEmpty, type.utf8.count <= Limits.type else {
-      throw SegueError(.invalidArgument, "type: has \(type.utf8.count) bytes; 1…\(Limits.type) are allowed")
+    guard !type.utf8.isEmpty, Text.size(type) <= Limits.type else {
+      throw SegueError(.invalidArgument, "type: has \(Text.size(type)) bytes; 1…\(Limits.type) are allowed")
     }
     self.type = type
   }
@@ -140,6 +142,11 @@ public struct Activity: Sendable {
     markChanged()
   }
 
+  public mutating func setPrivate(_ isPrivate: Bool) {
+    self.isPrivate = isPrivate
+    markChanged()
+  }
+
   public mutating func setEligible(_ what: Eligibility, _ eligible: Bool) {
     if eligible { eligibility.insert(what) } else { eligibility.remove(what) }
     markChanged()
@@ -211,6 +218,19 @@ public struct Activity: Sendable {
 
   public func isExpired(at now: Double) -> Bool {
     expirationDate.map { $0 <= now } ?? false
+  }
+
+  /// Why a receiver may not continue it, whatever the hub of its origin says (A18); nil if it may.
+  /// - Parameters:
+  ///   - offer: as the receiver knows it. Hubs tell other devices of nothing that is private, so what is private, and
+  ///     was offered as if it were not, is of another device.
+  ///   - now: seconds since 1970. Clocks of devices may differ by a day, so a date counts as past a day later.
+  public func objection(to offer: OfferDescription, at now: Double) -> SegueError? {
+    if isPrivate, !offer.isPrivate {
+      return SegueError(.handoffFailed, "the activity is private: it stays on its device")
+    }
+    guard isExpired(at: now - Limits.clockDifference) else { return nil }
+    return SegueError(.handoffFailed, "the activity has expired")
   }
 
   /// Tag 258, and an empty array.

@@ -14,7 +14,7 @@ public struct Attachment: Sendable {
 
   /// 1…255 bytes, and valid as a file name in any folder: a receiver may use the name as it is.
   public static func isName(_ name: String) -> Bool {
-    1...Limits.identifier ~= name.utf8.count && !Text.isSame(name, ".") && !Text.isSame(name, "..")
+    1...Limits.identifier ~= Text.size(name) && !Text.isSame(name, ".") && !Text.isSame(name, "..")
       && !Text.has(name, 0) && !Text.has(name, UInt8(ascii: "/"))
   }
 }

@@ -22,7 +22,7 @@ public struct DiagnosticText: Sendable, ExpressibleByStringInterpolation {
     pieces.appendInterpolation(string)
   }
 
-  public var string: String { String(decoding: pieces.bytes, as: UTF8.self) }
+  public var string: String { Text.decoded(pieces.bytes) }
 
   // Unchecked: the text changes only while its literal is evaluated, by the thread that evaluates it.
   public final class Pieces: StringInterpolationProtocol, @unchecked Sendable {

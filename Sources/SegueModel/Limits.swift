@@ -76,6 +76,10 @@ public struct Limits: Sendable {
   /// Arguments with which a program is launched, itself included; and the bytes of all of them, and of its folder.
   public static let launchArguments = 1_024
   public static let launchBytes = 32 * 1024
+  /// Seconds by which the clocks of two devices may differ.
+  public static let clockDifference: Double = 86_400
+  /// Milliseconds for another device, or its user, to say whether it takes what is pushed to it (R3.15).
+  public static let pushAnswer: Int64 = 60_000
   /// Bytes, and words, of what is searched for.
   public static let query = 1024
   public static let queryWords = 32

@@ -10,10 +10,12 @@ public struct OfferDescription: Sendable, Equatable {
   /// Seconds since 1970, by the clock of the device that holds this description.
   public let expirationDate: Double?
   public let supportsContinuationStreams: Bool
+  /// Whether no other device gets it (R10.2).
+  public let isPrivate: Bool
 
   public init(
     id: Identifier, type: String, title: String?, payloadVersion: UInt32, sizeHint: UInt64,
-    expirationDate: Double?, supportsContinuationStreams: Bool
+    expirationDate: Double?, supportsContinuationStreams: Bool, isPrivate: Bool = false
   ) {
     self.id = id
     self.type = type
@@ -22,13 +24,21 @@ public struct OfferDescription: Sendable, Equatable {
     self.sizeHint = sizeHint
     self.expirationDate = expirationDate
     self.supportsContinuationStreams = supportsContinuationStreams
+    self.isPrivate = isPrivate
   }
 
   /// The same description with the expiration date by another clock.
   public func expiring(_ date: Double?) -> OfferDescription {
     OfferDescription(
       id: id, type: type, title: title, payloadVersion: payloadVersion, sizeHint: sizeHint, expirationDate: date,
-      supportsContinuationStreams: supportsContinuationStreams)
+      supportsContinuationStreams: supportsContinuationStreams, isPrivate: isPrivate)
+  }
+
+  /// The same description of what is, or is not, for its device only.
+  public func marked(isPrivate: Bool) -> OfferDescription {
+    OfferDescription(
+      id: id, type: type, title: title, payloadVersion: payloadVersion, sizeHint: sizeHint,
+      expirationDate: expirationDate, supportsContinuationStreams: supportsContinuationStreams, isPrivate: isPrivate)
   }
 
   /// Whether receivers can ignore the difference: the size hint alone changes all the time (R2.8).
@@ -36,7 +46,7 @@ public struct OfferDescription: Sendable, Equatable {
     left.id == right.id && Text.isSame(left.type, right.type) && Text.isSame(left.title, right.title)
       && left.payloadVersion == right.payloadVersion && left.magnitude == right.magnitude
       && left.expirationDate == right.expirationDate
-      && left.supportsContinuationStreams == right.supportsContinuationStreams
+      && left.supportsContinuationStreams == right.supportsContinuationStreams && left.isPrivate == right.isPrivate
   }
 
   /// The binary order of magnitude of the size.
@@ -67,6 +77,13 @@ public final class Offer: Sendable, Equatable {
     self.deviceName = deviceName
     self.rank = rank
     self.activatedAt = activatedAt
+  }
+
+  /// The same offer of what is, or is not, for its device only.
+  public func marked(isPrivate: Bool) -> Offer {
+    Offer(
+      description: description.marked(isPrivate: isPrivate), origin: origin, appName: appName,
+      bundleIdentifier: bundleIdentifier, deviceName: deviceName, rank: rank, activatedAt: activatedAt)
   }
 
   /// Whether a user would see no difference; the time of activation is only as exact as the clocks.

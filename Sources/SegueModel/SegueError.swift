@@ -60,10 +60,10 @@ public final class SegueError: Error, Sendable, Equatable {
   @inline(never)
   private init(_ status: Status, _ start: UnsafePointer<UInt8>, _ count: Int) {
     self.status = status
-    message = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    message = Text.decoded(UnsafeRawBufferPointer(start: start, count: count))
   }
 
   public static func == (left: SegueError, right: SegueError) -> Bool {
-    left.status == right.status && left.message.utf8.elementsEqual(right.message.utf8)
+    left.status == right.status && Text.isSame(left.message, right.message)
   }
 }

@@ -8,25 +8,54 @@ public enum Text {
 
   /// Optional text; may be empty.
   public static func check(_ text: String?, _ name: String, atMost limit: Int) throws(SegueError) {
-    guard let count = text?.utf8.count, count > limit else { return }
+    guard let count = text.map(size), count > limit else { return }
     throw SegueError(.limitExceeded, "\(name): \(count) bytes, at most \(limit) are allowed")
   }
 
   /// Compares bytes; Swift's own `==` treats composed and decomposed letters as equal (R1.2).
   public static func isSame(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count && hasSameBytes(left, right)
+    withBytes(left) { left in withBytes(right) { right in left.count == right.count && ByteOrder.isSame(left, right) } }
   }
 
-  private static func hasSameBytes(_ left: String, _ right: String) -> Bool {
-    withBytes(left) { left in withBytes(right) { right in ByteOrder.isSame(left, right) } }
-  }
-
-  /// Passes the bytes of a text. They are usually contiguous, and then not copied.
+  /// Passes the bytes of a text, without a copy. Only strings of Objective-C have none in one piece, and there are none
+  /// here; `withUTF8` would bring the code for them, and for UTF-16, into the library.
   @inline(__always)
   public static func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    if let result = text.utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
-    var text = text
-    return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+    text.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }.unsafelyUnwrapped
+  }
+
+  /// Bytes of UTF-8. What a String itself says would bring UTF-16 along, as for an argument of a C function.
+  @inline(never)
+  public static func size(_ text: String) -> Int { withBytes(text) { $0.count } }
+
+  @inline(never)
+  public static func bytes(_ text: String) -> [UInt8] { withBytes(text) { Array($0) } }
+
+  /// The text of bytes that should be UTF-8. If they are not, each byte beyond ASCII becomes U+FFFD, which no URL and
+  /// no identifier has. (`String(decoding:)` is copied into its callers, and repairs by means of UTF-16.)
+  @inline(never)
+  public static func decoded(_ bytes: UnsafeRawBufferPointer) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    var repaired: [UInt8] = []
+    for byte in bytes {
+      if byte < 0x80 { repaired.append(byte) } else { repaired += [0xEF, 0xBF, 0xBD] }
+    }
+    return decoded(repaired)
+  }
+
+  @inline(never)
+  public static func decoded(_ bytes: [UInt8]) -> String { bytes.withUnsafeBytes { decoded($0) } }
+
+  /// The bytes of a text with a NUL after them, for the system.
+  @inline(never)
+  public static func terminated(_ text: String) -> [CChar] {
+    withBytes(text) { bytes in
+      [CChar](unsafeUninitializedCapacity: bytes.count + 1) { copy, count in
+        count = bytes.count + 1
+        UnsafeMutableRawBufferPointer(copy).copyMemory(from: bytes)
+        copy[bytes.count] = 0
+      }
+    }
   }
 
   public static func isSame(_ left: String?, _ right: String?) -> Bool {
@@ -40,8 +69,7 @@ public enum Text {
   /// Whether the text contains this ASCII byte.
   @inline(never)
   public static func has(_ text: String, _ byte: UInt8) -> Bool {
-    var text = text
-    return text.withUTF8 { bytes in
+    withBytes(text) { bytes in
       for each in bytes where each == byte { return true }
       return false
     }
@@ -55,10 +83,16 @@ public enum Text {
     return end
   }
 
+  /// The longest start of a text that has at most `limit` bytes, and ends with a character.
+  @inline(never)
+  public static func start(of text: String, atMost limit: Int) -> String {
+    withBytes(text) { decoded(UnsafeRawBufferPointer(rebasing: $0[..<wholeCharacters($0, atMost: limit)])) }
+  }
+
   /// The bytes of a text as one line: each control character, line separator and change of direction becomes a blank.
   /// So text of another app can look neither like lines of the library nor like terminal commands.
   public static func oneLine(_ text: String) -> [UInt8] {
-    var line = Array(text.utf8)
+    var line = bytes(text)
     var (from, end) = (0, 0)
     while from < line.count {
       let size = controlSize(line, from)

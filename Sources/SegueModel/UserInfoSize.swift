@@ -17,10 +17,7 @@ enum UserInfoSize {
   }
 
   private static func abbreviated(_ text: String) -> String {
-    guard text.utf8.count > 64 else { return text }
-    let start = Text.withBytes(text) { bytes in
-      String(decoding: bytes.prefix(Text.wholeCharacters(bytes, atMost: 60)), as: UTF8.self)
-    }
-    return String(joining: "\(start)…")
+    guard Text.size(text) > 64 else { return text }
+    return String(joining: "\(Text.start(of: text, atMost: 60))…")
   }
 }

@@ -78,7 +78,7 @@ public struct Router: Sendable {
     for process in processes where process.id != query.origin { others.append(process) }
     return RoutingCandidate(
       identifier, name: declaration?.name ?? processes.first?.name ?? identifier, declaration,
-      isRunning: !others.isEmpty, preference,
+      isRunning: !processes.isEmpty, preference,
       obstacles(declaration, others, isOrigin: processes.count > others.count, query))
   }
 

@@ -32,7 +32,7 @@ public final class RoutingCandidate: Sendable {
   public let name: String
   /// Nil: no manifest describes it.
   public let declaration: AppDeclaration?
-  /// Whether it is open on this device, by a process that is not the origin.
+  /// Whether it is open on this device, if only as the origin.
   public let isRunning: Bool
   public let preference: Preference
   /// None: it can continue the activity.

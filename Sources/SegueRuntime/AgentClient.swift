@@ -14,15 +14,13 @@ enum AgentClient {
   ]
 
   /// - Parameters:
-  ///   - runtime: the runtime folder, beside which the socket is.
+  ///   - socket: a new connection to the agent, which the caller closes. Shut down, it ends the wait.
   ///   - timeout: milliseconds.
-  /// Throws CONNECTION_UNAVAILABLE if no agent runs, or it ends; REMOTE_APPLICATION_TIMED_OUT; what it answers.
+  /// Throws CONNECTION_UNAVAILABLE if the agent ends; REMOTE_APPLICATION_TIMED_OUT; what it answers.
   static func ask(
-    _ entries: [(key: Value, value: Value)], beside runtime: String, timeout: Int64 = answerTime
+    _ entries: [(key: Value, value: Value)], over socket: Int32, timeout: Int64
   ) throws(SegueError) -> Value {
     let question = try Value.dictionary(entries)
-    let socket = try AgentSocket.connect(beside: runtime)
-    defer { Descriptors.close(socket) }
     let link = Link(side: .connecting)
     var writer = MessageWriter()
     try writer.send(.ask(1, question.encoding), over: link)

@@ -70,8 +70,8 @@ public enum Log {
   /// - Parameter usual: the level without the variable.
   public static func readEnvironment(default usual: Level? = nil) {
     let levels: [Level] = [.error, .info, .debug]
-    let word = getenv("SEGUE_LOG")
-    let named = word.flatMap { word in levels.first { strcmp(word, name($0)) == 0 } }
+    let word = getenv(Text.terminated("SEGUE_LOG")).map { Text.decoded(cString: $0) }
+    let named = levels.first { Text.isSame(word, name($0)) }
     guard let level = named ?? usual else { return }
     lock.withLock {
       environmentMost = level.rawValue

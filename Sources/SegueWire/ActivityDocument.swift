@@ -103,6 +103,7 @@ public enum ActivityDocument {
     try writer.put("persistent_identifier", text: activity.persistentIdentifier)
     if let date = activity.expirationDate { try writer.put("expiration_date", .date(date)) }
     try writer.put("supports_continuation_streams", activity.supportsContinuationStreams ? .bool(true) : nil)
+    try writer.put("private", activity.isPrivate ? .bool(true) : nil)
     let isDefault = activity.eligibility == .handoff
     try writer.put("eligibility", isDefault ? nil : .unsigned(UInt64(activity.eligibility.rawValue)))
     let payloadVersion = activity.payloadVersion
@@ -142,6 +143,7 @@ public enum ActivityDocument {
       try activity.setExpirationDate(seconds)
     }
     activity.setSupportsContinuationStreams(properties.take("supports_continuation_streams")?.bool ?? false)
+    activity.setPrivate(properties.take("private")?.bool ?? false)
     if let bits = properties.take("eligibility")?.uint64 {
       for what in [Activity.Eligibility.handoff, .search, .publicIndexing, .prediction] {
         activity.setEligible(what, bits & UInt64(what.rawValue) != 0)

@@ -55,12 +55,15 @@ extension Message {
     case .ping(let number): self = .ping(coder.code(number))
     case .pong(let number): self = .pong(coder.code(number))
     case .publish(let offer, let timing, let activation):
-      let (offer, timing) = coder.code(offer, timing)
-      self = .publish(offer, timing, activation: coder.code(activation))
+      let (coded, timing) = coder.code(offer, timing)
+      let activation = coder.code(activation)
+      self = .publish(coded.marked(isPrivate: coder.code(flag: offer.isPrivate)), timing, activation: activation)
     case .withdraw(let id): self = .withdraw(coder.code(id))
     case .offer(let offer, let timing, let origin):
-      let (offer, timing) = coder.code(offer, timing)
-      self = .offer(offer, timing, coder.code(origin))
+      let isPrivate = offer.description.isPrivate
+      let (coded, timing) = coder.code(offer, timing)
+      let origin = coder.code(origin, isLast: !isPrivate)
+      self = .offer(coder.code(flag: isPrivate) ? coded.marked(isPrivate: true) : coded, timing, origin)
     case .gone(let id, let version): self = .gone(coder.code(id), coder.code(enclosed: version))
     case .route(let hub, let route, let isSought):
       self = .route(to: coder.code(hub), coder.code(route), isSought: coder.code(flag: isSought))
@@ -71,6 +74,7 @@ extension Message {
     case .listed(let version): self = .listed(coder.code(version))
     case .ready(let settling): self = .ready(settling: coder.code(last: settling))
     case .refresh, .keeps: break
+    case .account(let message): self = .account(coder.code(bytes: message))
     case .fetch(let continuation, let milliseconds, let receiver, let account, let isBack):
       self = .fetch(
         coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver),
@@ -108,7 +112,8 @@ extension Message {
       self = .linkUp(coder.code(number), deviceName: coder.code(deviceName))
     case .linkDown(let number, let error): self = .linkDown(coder.code(number), coder.code(error))
     case .accepts(let accepts): self = .accepts(coder.code(accepts))
-    case .present(let app, let accepts): self = .present(coder.code(known: app), accepts: coder.code(accepts))
+    case .present(let app, let accepts, let account):
+      self = .present(coder.code(known: app), accepts: coder.code(accepts), account: coder.code(orNull: account))
     case .absent(let id): self = .absent(coder.code(id))
     case .deliver(let delivery): self = .deliver(coder.code(delivery))
     case .keep(let id, let app, let channel, let size):

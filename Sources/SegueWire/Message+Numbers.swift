@@ -40,6 +40,7 @@ extension Message {
     case .list: 34
     case .listed: 35
     case .refresh: 36
+    case .account: 37
     case .accepts: 40
     case .present: 41
     case .absent: 42
@@ -90,6 +91,7 @@ extension Message {
     case 34: self = .list(.blank, 0)
     case 35: self = .listed(.blank)
     case 36: self = .refresh
+    case 37: self = .account([])
     case 40: self = .accepts(false)
     case 41: self = .present(.blank, accepts: false)
     case 42: self = .absent(.blank)
@@ -114,8 +116,10 @@ extension SegueError {
 }
 
 extension AppIdentity {
-  static let blank = AppIdentity(
-    secret: .blank, bundleIdentifier: "", name: "", team: "", types: [], isChooser: false)
+  // Not kept: a fork could find it half made.
+  static var blank: AppIdentity {
+    AppIdentity(secret: .blank, bundleIdentifier: "", name: "", team: "", types: [], isChooser: false)
+  }
 }
 
 extension Receiver {

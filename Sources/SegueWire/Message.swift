@@ -52,6 +52,8 @@ public enum Message: Sendable {
   case listed(OffersVersion)
   /// My earlier routes and follows are void: I send them anew.
   case refresh
+  /// Device → device: what the agents of both say about their account (docs/trust.md, "Over links").
+  case account([UInt8])
 
   // Continuations. Between the hub of the receiver and that of the origin there may be others. `to` is an app.
   /// Receiver → hub → origin. The receiver's hub fills in the receiver, and the origin's hub who is charged. Back: an
@@ -73,7 +75,7 @@ public enum Message: Sendable {
   /// App → hub: whether the app takes continuations that wait for it; before that it does not.
   case accepts(Bool)
   /// Hub → agent: this app is open, and whether it takes continuations. Its secret is not sent.
-  case present(AppIdentity, accepts: Bool)
+  case present(AppIdentity, accepts: Bool, account: Identifier? = nil)
   /// Hub → agent: the app is gone.
   case absent(Identifier)
   /// Agent → hub → app: continue this. The agent is the origin that serves the state.

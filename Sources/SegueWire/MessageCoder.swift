@@ -276,8 +276,8 @@ struct MessageCoder {
     return Route(hubs, sequence: sequence)
   }
 
-  mutating func code(_ origin: OfferOrigin?) -> OfferOrigin? {
-    guard hasValue(origin != nil, isLast: true) else { return nil }
+  mutating func code(_ origin: OfferOrigin?, isLast: Bool) -> OfferOrigin? {
+    guard hasValue(origin != nil, isLast: isLast) else { return nil }
     let origin = origin ?? OfferOrigin(team: "", activation: 0, version: .blank)
     enter("an origin")
     let coded = OfferOrigin(

@@ -320,4 +320,15 @@ import Testing
     }
     #expect(scene.editor.accountsAsking == [Self.greedy.id, Self.greedy.id])
   }
+
+  @Test func `what a hub answers is work of who asks (section 9)`() throws {
+    let world = World(hasHub: true)
+    let (app, hub) = (try RawPeer(app: "app", in: world), try #require(world.hub))
+    func work(for message: Message) throws -> UInt64 {
+      let before = hub.work
+      try app.say(message)
+      return hub.work - before
+    }
+    #expect(try work(for: .ping(1)) == work(for: .pong(1)) + 1)
+  }
 }

@@ -100,6 +100,13 @@ import Testing
     #expect(editor.takeEvents().isEmpty, "nor does its origin hear of it")
   }
 
+  @Test func `an app is of the team that it says, whoever made it (R6.6)`() throws {
+    let (world, editor, _, _) = try world()
+    let (member, stranger) = (world.open("reader"), world.open("editor.next", team: "OTHER"))
+    #expect(member.engine.offers.all.map { $0.appName } == [editor.engine.identity.name])
+    #expect(stranger.engine.offers.all.isEmpty)
+  }
+
   @Test func `an outcome is told once, however often it is said (R3.6)`() throws {
     let (world, editor, viewer, _) = try world()
     let continuation = try world.continue(in: viewer)

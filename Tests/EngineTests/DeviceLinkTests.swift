@@ -3,6 +3,7 @@ import SegueWire
 import Testing
 
 @testable import SegueEngine
+@testable import SegueFleet
 
 /// What crosses the link of a device, whose certificate was shown (docs/device-links.md).
 @Suite struct DeviceLinkTests {
@@ -95,6 +96,18 @@ import Testing
     }
   }
 
+  @Test func `a hub names what it shares with a device before that has said who it is, and with no other`() throws {
+    let known = try world.linkHub(device: one)
+    let secret = known.peer.secret
+    known.peer.disconnect()
+    let before = try RawPeer(hubIn: world, as: known.id, device: one, saysWho: false)
+    #expect(before.secretOfHub != nil && before.sessions.map { $0.secret } == [secret])
+    let stranger = try RawPeer(hubIn: world, as: known.id, device: other, saysWho: false)
+    #expect(stranger.secretOfHub != nil && stranger.sessions.isEmpty)
+    let silent = try RawPeer(hubIn: world, as: known.id, saysWho: false)
+    #expect(silent.secretOfHub == nil, "an app's link has shown no certificate")
+  }
+
   @Test func `A13: a hub stays with the certificate that was shown first`() throws {
     let id = world.identifier()
     let first = try RawPeer(hubIn: world, as: id, device: one)
@@ -129,5 +142,117 @@ import Testing
     #expect(!app.isConnected && device.isConnected)
     let again = try RawPeer(hubIn: world, as: id)
     #expect(!again.isConnected && device.isConnected)
+  }
+
+  @Test func `R10.2: what is private is told to no device, and given to none`() throws {
+    let (first, app) = (try world.linkHub(device: one), try world.linkHub())
+    let editor = world.open("editor")
+    let activity = try world.offer("Diary", by: editor)
+    func gone(_ peer: RawPeer) -> Int { peer.heard.count { if case .gone(activity, _) = $0 { true } else { false } } }
+    #expect(titles(first.peer) == ["Diary"])
+    func set(_ isPrivate: ((String, String) -> Bool)?) {
+      world.hub?.setPrivacy(isPrivate, world.now)
+      world.device.hub?.flush()
+      world.settle()
+    }
+    var asked: [String] = []
+    set { type, app in
+      asked.append("\(type) of \(app)")
+      return true
+    }
+    #expect(gone(first.peer) == 1 && gone(app.peer) == 0 && asked.contains("com.example.note of com.example.editor"))
+    let later = try world.linkHub(device: other)
+    #expect(titles(later.peer).isEmpty)
+    let attempt = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: activity)
+    try later.peer.say(.fetch(attempt, milliseconds: 10_000, receiver: receiver()))
+    #expect(!editor.takeEvents().contains("will_save"))
+    #expect(later.peer.heard.contains { if case .refused(attempt.id, _, _) = $0 { true } else { false } })
+    set { type, _ in type.isEmpty }
+    #expect(titles(first.peer) == ["Diary", "Diary"] && titles(later.peer) == ["Diary"])
+  }
+
+  @Test func `offers and receipts name devices as the account does, and after a change at once`() throws {
+    let (linked, app) = (try world.linkHub(device: one), try world.linkHub())
+    let chooser = world.open("chooser", chooser: true)
+    try linked.peer.say(.offered(world.identifier(), "Letter", by: origin, of: linked.id))
+    try app.peer.say(.offered(world.identifier(), "Draft", by: world.identifier(), of: app.id))
+    let editor = world.open("editor")
+    let own = try world.offer("Own", by: editor)
+    func name(_ title: String) -> String? {
+      chooser.engine.offers.all.first { $0.description.title == title }?.deviceName
+    }
+    let (said, host) = (name("Letter"), name("Own"))
+    func call(_ names: ((Identifier?) -> String?)?) {
+      world.hub?.setDeviceNames(names, world.now)
+      world.device.hub?.flush()
+      world.settle()
+    }
+    call { [one] device in device == one ? "laptop" : device == nil ? "desktop" : nil }
+    #expect([name("Letter"), name("Own"), name("Draft")] == ["laptop", "desktop", said])
+    let attempt = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: own)
+    let asker = receiver()
+    try linked.peer.say(.fetch(attempt, milliseconds: 10_000, receiver: asker))
+    try linked.peer.say(.outcome(attempt, .declined, SegueError(.declined, "no"), receiver: asker))
+    #expect(editor.receipts.last?.receiver.deviceName == "laptop", "not \"away\", as the device says")
+    call(nil)
+    #expect([name("Letter"), name("Own")] == [said, host])
+  }
+
+  // MARK: Accounts
+
+  @Test func `what agents say of their account goes from device to device, and to no other`() throws {
+    var heard: [String] = []
+    world.hub?.accountHandler = { device, message in heard.append("\(device.bytes.last ?? 0): \(message ?? [])") }
+    let (first, second) = (try world.linkHub(device: one), try world.linkHub(device: other))
+    #expect(heard == ["1: []", "2: []"], "each session that begins")
+    try first.peer.say(.account([7, 8]))
+    #expect(heard.last == "1: [7, 8]")
+    world.hub?.sendAccount([9], to: one, world.now)
+    world.device.hub?.flush()
+    world.settle()
+    func messages(_ peer: RawPeer) -> [[UInt8]] {
+      peer.heard.compactMap { if case .account(let message) = $0 { message } else { nil } }
+    }
+    #expect(messages(first.peer) == [[9]] && messages(second.peer).isEmpty)
+    // Whoever an app has linked is no device of the account.
+    let app = try world.linkHub()
+    try app.peer.say(.account([7]))
+    #expect(heard.count == 3 && !app.peer.isConnected && app.peer.goodbye?.status == .malformed)
+  }
+
+  @Test func `a session that resumes is told of`() throws {
+    var count = 0
+    world.hub?.accountHandler = { _, message in if message == nil { count += 1 } }
+    let id = world.identifier()
+    let before = try RawPeer(hubIn: world, as: id, device: one)
+    try before.resume()
+    // The hub with the lower identifier decides.
+    #expect(count == 1)
+    let secret = try #require(before.secretOfHub)
+    before.disconnect()
+    let after = try RawPeer(hubIn: world, as: id, device: one)
+    try after.resume((secret, isConnected: false))
+    try after.say(.proceed(session: secret, received: 0))
+    #expect(count == 2)
+  }
+
+  @Test func `R10.3, R10.6: the links of a device end for good, and its offers are gone at once`() throws {
+    let chooser = world.open("chooser", chooser: true)
+    let (first, second) = (try world.linkHub(device: one), try world.linkHub(device: other))
+    try first.peer.say(.offered(world.identifier(), "Letter", by: origin, of: first.id))
+    try second.peer.say(.offered(world.identifier(), "Answer", by: origin, of: second.id))
+    // One whose connection is cut may come back, unless it is ended.
+    let cut = try world.linkHub(device: one)
+    cut.peer.disconnect()
+    world.hub?.endLinks(of: one, SegueError(.notAllowed, "removed"), world.now)
+    world.device.hub?.flush()
+    world.settle()
+    #expect(!first.peer.isConnected && first.peer.goodbye?.status == .notAllowed && second.peer.isConnected)
+    #expect(chooser.engine.offers.all.map { $0.description.title } == ["Answer"])
+    #expect(world.hub?.peers.hubs.count == 1, "nothing is kept that could resume")
+    world.hub?.endLinks(of: nil, SegueError(.connectionUnavailable, "left"), world.now)
+    world.device.hub?.flush()
+    world.settle()
+    #expect(!second.peer.isConnected && chooser.engine.offers.all.isEmpty)
   }
 }

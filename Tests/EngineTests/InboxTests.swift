@@ -1,4 +1,4 @@
-import SegueEngine
+@testable import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
@@ -241,6 +241,14 @@ import Testing
     #expect(agent.inbox.open.count == 9, "others have room")
   }
 
+  @Test func `R3.8: the inbox knows who has asked for an entry, whose share it takes`() throws {
+    world.ask(agent, for: activity, timeout: 600_000, account: .process(7))
+    world.ask(agent, for: activity, timeout: 600_000, account: .process(8))
+    world.ask(agent, for: activity, timeout: 600_000)
+    let accounts = agent.inbox.entries.map { $0.record.account }
+    #expect(accounts == [Account.process(7).id, Account.process(8).id, nil])
+  }
+
   @Test func `a full disk is an error before anything is acknowledged`() {
     agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
     world.ask(agent, for: activity)
@@ -351,21 +359,31 @@ import Testing
   }
 
   @Test func `a hub may say that any number of apps are open`() throws {
+    #expect(try running(of: 4_200, in: { _ in nil }) == 4_096)
+  }
+
+  @Test func `the apps of one process are a quarter of those that the agent knows`() throws {
+    let process = Account.process(7).id
+    #expect(try running(of: 1_100, in: { $0 < 1_050 ? process : Account.process(8).id }) == 1_024 + 50)
+  }
+
+  /// How many apps an agent knows to be open if a hub says that there are so many, of these accounts.
+  private func running(of count: Int, in account: (Int) -> Identifier?) throws -> Int {
     let other = TestAgent(TestInbox(), in: world)
     other.engine.connected(world.now)
     let hub = Link(side: .accepting)
     hub.send(try Message.welcome(version: ProtocolVersion.current, generation: 9, deviceName: "here").encoded())
-    for number in 0..<5_000 {
+    for number in 0..<count {
       let app = AppIdentity(
         known: Identifier(high: 1, low: UInt64(number)), bundleIdentifier: "com.example.\(number)", name: "", team: "",
         types: [])
-      hub.send(try Message.present(app, accepts: true).encoded())
+      hub.send(try Message.present(app, accepts: true, account: account(number)).encoded())
     }
     while hub.takeOutput({ bytes in
       other.engine.receive(Array(bytes), world.now)
       return bytes.count
     }) {}
-    #expect(other.engine.runningApps.count == 4_096)
+    return other.engine.runningApps.count
   }
 
   @Test func `a disk that hangs delays nothing but the entry`() {

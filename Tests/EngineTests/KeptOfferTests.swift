@@ -197,10 +197,75 @@ import Testing
 
   @Test func `R2.5: the user withdraws it`() {
     world.close(editor)
-    #expect(agent.engine.withdraw(activity, world.now))
-    world.settle()
+    agent.withdraw(activity)
     #expect(titles.isEmpty && agent.inbox.kept.isEmpty && agent.kept.isEmpty)
-    #expect(!agent.engine.withdraw(activity, world.now))
+    agent.withdraw(activity)
+    #expect(agent.withdrawals.map { $0?.status } == [nil, .notFound])
+  }
+
+  @Test func `R2.5: the user hears that it is withdrawn once it is on the disk, and only then is it`() {
+    world.close(editor)
+    agent.isStuck = true
+    agent.withdraw(activity)
+    #expect(agent.withdrawals.isEmpty && titles == ["one"], "the next agent would offer it")
+    agent.isStuck = false
+    world.settle()
+    #expect(agent.withdrawals.map { $0?.status } == [nil] && titles.isEmpty)
+  }
+
+  @Test func `R2.5: what the disk does not withdraw stays offered, and the user is told`() {
+    world.close(editor)
+    agent.inbox.failure = SegueError(.system, "the disk is full")
+    agent.withdraw(activity)
+    #expect(agent.withdrawals.map { $0?.message } == ["the disk is full"] && titles == ["one"])
+    agent.inbox.failure = nil
+    world.wait(60_000)
+    #expect(titles == ["one"], "the user was told that it is not withdrawn")
+    agent.withdraw(activity)
+    #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
+  }
+
+  @Test func `R2.5: what is left again while it is withdrawn stays`() {
+    world.tell(editor) { $0.setForeground(false, $1) }
+    editor.process.driver?.disconnect(world.now)
+    world.settle()
+    agent.isStuck = true
+    agent.withdraw(activity)
+    agent.withdraw(activity)
+    world.resume(editor)
+    world.tell(editor) { $0.setForeground(false, $1) }
+    agent.isStuck = false
+    world.settle()
+    #expect(agent.withdrawals.count == 2 && agent.inbox.kept.map { $0.activity } == [activity])
+    #expect(agent.engine.brokenInvariant == nil)
+  }
+
+  @Test func `R2.5: what was taken back while the disk was full is forgotten later, not offered after a restart`() {
+    world.tell(editor) { $0.setForeground(false, $1) }
+    agent.inbox.failure = SegueError(.system, "the disk is full")
+    world.tell(editor) { $0.resignCurrent(activity, $1) }
+    #expect(agent.inbox.kept.count == 1)
+    world.wait(100_000)
+    let lines = agent.lines.filter { $0.contains("the disk is full") }.count
+    #expect(4...12 ~= lines, "a pause that doubles")
+    agent.inbox.failure = nil
+    world.wait(17_000)
+    #expect(agent.inbox.kept.isEmpty)
+    world.wait(60_000)
+    #expect(agent.engine.nextDeadline == nil && agent.requests.isEmpty)
+  }
+
+  @Test func `R2.5: what is left again while it waits to be forgotten is kept`() {
+    world.tell(editor) { $0.setForeground(false, $1) }
+    agent.inbox.failure = SegueError(.system, "the disk is full")
+    world.tell(editor) { $0.resignCurrent(activity, $1) }
+    agent.inbox.failure = nil
+    world.tell(editor) { $0.becomeCurrent(activity, $1) }
+    world.tell(editor) { $0.setForeground(false, $1) }
+    world.wait(60_000)
+    #expect(agent.inbox.kept.map { $0.activity } == [activity])
+    world.kill(editor)
+    #expect(titles == ["one"])
   }
 
   @Test func `R2.5: the app that has left it offers it itself when it comes back`() {
@@ -228,6 +293,66 @@ import Testing
     #expect(try continued().title == "one")
   }
 
+  @Test(arguments: [Status.system, .busy])
+  func `R2.5: a disk that refuses to say what is kept is asked again`(_ status: Status) throws {
+    world.close(editor)
+    world.killAgent()
+    agent.inbox.loadFailure = SegueError(status, "the disk does not answer")
+    let second = world.startAgent(agent.inbox)
+    world.wait(100_000)
+    #expect(titles.isEmpty)
+    #expect(4...12 ~= second.lines.filter { $0.contains("the disk does not answer") }.count, "a pause that doubles")
+    agent.inbox.loadFailure = nil
+    world.wait(17_000)
+    #expect(titles == ["one"])
+    #expect(try continued().title == "one")
+  }
+
+  @Test func `R2.5: what comes before the disk has said what is kept counts then`() throws {
+    world.tell(editor) { $0.setForeground(false, $1) }
+    let other = world.open("other")
+    let id = try world.offer("two", by: other)
+    other.change(id) { $0.keepsOffering = true }
+    world.killAgent()
+    agent.inbox.loadFailure = SegueError(.system, "the disk does not answer")
+    let second = world.startAgent(agent.inbox)
+    world.wait(5_000)
+    world.tell(editor) { $0.resignCurrent(activity, $1) }
+    world.close(other)
+    #expect(titles.isEmpty && second.inbox.kept.map { $0.activity } == [activity])
+    second.withdraw(activity)
+    #expect(second.withdrawals.map { $0?.status } == [.busy], "nobody knows yet")
+    agent.inbox.loadFailure = nil
+    world.wait(17_000)
+    #expect(titles == ["two"] && second.inbox.kept.map { $0.activity } == [id])
+    world.kill(editor)
+    #expect(titles == ["two"], "what was taken back does not return")
+  }
+
+  @Test func `R2.5: before the disk has said what is kept, a process leaves a quarter of what fits`() throws {
+    let (enemy, other) = (world.identifier(), world.identifier())
+    var (large, many) = (KeptLoad(), KeptLoad())
+    var state = try Activity(type: "com.example.note")
+    let bytes = Value.data([UInt8](repeating: 7, count: 9_000_000))
+    try state.setUserInfo(.dictionary([(key: .string("x"), value: bytes)]), limit: Limits.value)
+    let record = try KeptRecord(
+      activity, of: editor.engine.identity, document: ActivityDocument.encode(state, .none), keptAt: world.now.date)
+    #expect(large.hasRoom(for: enemy, ActivityDocument.limit), "one document at least")
+    large.add(.left(record, account: enemy))
+    #expect(!large.hasRoom(for: enemy, record.document.count) && large.hasRoom(for: other, record.document.count))
+    for _ in 0..<KeptLoad.accountLimit { many.add(.takenBack(activity, by: world.identifier(), account: enemy)) }
+    #expect(!many.hasRoom(for: enemy) && many.hasRoom(for: other))
+    #expect(many.end().count == KeptLoad.accountLimit && many.hasRoom(for: enemy))
+  }
+
+  @Test func `R2.5: an inbox that cannot be used is not asked again and again`() {
+    world.killAgent()
+    agent.inbox.loadFailure = SegueError(.invalidState, "it is of another machine")
+    let second = world.startAgent(agent.inbox)
+    world.wait(60_000)
+    #expect(second.lines.filter { $0.contains("another machine") }.count == 1)
+  }
+
   @Test func `R2.5: an app that is open when the agent restarts is not offered twice`() {
     world.tell(editor) { $0.setForeground(false, $1) }
     world.killAgent()
@@ -253,6 +378,18 @@ import Testing
     #expect(second.inbox.kept.isEmpty)
   }
 
+  @Test func `R2.5: what the app took back, and an agent that died did not forget, the next one does`() {
+    world.tell(editor) { $0.setForeground(false, $1) }
+    agent.isStuck = true
+    world.tell(editor) { $0.resignCurrent(activity, $1) }
+    world.killAgent()
+    let second = world.startAgent(agent.inbox)
+    world.wait(5_000)
+    #expect(second.inbox.kept.isEmpty)
+    world.kill(editor)
+    #expect(titles.isEmpty)
+  }
+
   @Test func `R2.5: without an agent the app is told`() {
     world.killAgent()
     world.startHub()
@@ -276,6 +413,24 @@ import Testing
     world.close(editor)
     #expect(agent.kept.isEmpty && titles.isEmpty)
     #expect(agent.lines.contains { $0.contains("the disk is full") })
+  }
+
+  @Test func `R2.5: what a full queue refuses is kept when it has room`() {
+    agent.inbox.failure = SegueError(.busy, "the disk does not keep up")
+    world.close(editor)
+    #expect(titles.isEmpty)
+    agent.inbox.failure = nil
+    world.wait(2_000)
+    #expect(titles == ["one"] && agent.inbox.kept.count == 1)
+  }
+
+  @Test func `R2.5: an agent that ends hands over what waits for the disk`() throws {
+    agent.isStuck = true
+    world.close(editor)
+    try RawPeer(app: "other", in: world).leave(world.identifier(), try document("other"))
+    #expect(agent.requests.count == 1, "one at a time")
+    agent.engine.flush()
+    #expect(agent.requests.count == 2)
   }
 
   @Test func `R2.5: what is kept is no app that runs`() throws {
@@ -421,6 +576,38 @@ import Testing
     try enemy.open { .keep(id, app: id, channel: $0, size: 100) }
     enemy.disconnect()
     #expect(agent.inbox.kept.isEmpty && agent.engine.brokenInvariant == nil)
+  }
+
+  @Test func `R2.5: an app that leaves one activity after the other has one request at the disk`() throws {
+    let enemy = try RawPeer(app: "enemy", in: world)
+    agent.isStuck = true
+    for number in 0..<300 { try enemy.leave(world.identifier(), try document("\(number)")) }
+    world.close(editor)
+    #expect(agent.requests.count == 1)
+    agent.isStuck = false
+    world.settle()
+    #expect(agent.inbox.kept.map { $0.description.title } == ["299", "one"] && titles.contains("one"))
+  }
+
+  @Test func `R2.5: a disk that forgets nothing is asked for a bounded number of activities`() throws {
+    let enemy = try RawPeer(app: "enemy", in: world)
+    agent.inbox.failure = SegueError(.system, "the disk fails")
+    for number in 0..<KeptWrites.limit + 40 { try enemy.leave(world.identifier(), try document("\(number)")) }
+    agent.isStuck = true
+    agent.engine.flush()
+    #expect(agent.requests.count <= KeptWrites.limit + 1)
+    #expect(agent.lines.count < 100, "nobody fills the log")
+    agent.isStuck = false
+  }
+
+  @Test func `R2.5: what apps of one process leave takes a quarter, and that of others stays`() throws {
+    world.close(editor)
+    let process = world.process("enemies")
+    for number in 0..<Limits.keptOffers {
+      try RawPeer(app: "enemy\(number)", of: process, in: world).leave(world.identifier(), try document("\(number)"))
+    }
+    #expect(agent.inbox.kept.count == 1 + Limits.keptOffers / 4 && titles == ["one"])
+    #expect(agent.inbox.kept.last?.app.name == "enemy63", "its newest")
   }
 
   @Test func `R2.5: the oldest make room for new ones`() throws {

@@ -43,6 +43,65 @@ import Testing
     #expect(error.status == .notFound)
   }
 
+  // MARK: Other devices
+
+  @Test func `R3.15: a device is looked up by its certificate, for an offer that may still be on its way`() throws {
+    let device = Identifier(high: 0xd0, low: 1)
+    let (linked, app) = (try world.linkHub(device: device), try world.linkHub())
+    let (theirs, others, own) = (world.identifier(), world.identifier(), try world.offer("own", by: editor))
+    for (number, activity) in [theirs, others, own, world.identifier()].enumerated() {
+      agent.engine.look(for: activity, wanted: "com.example.viewer", UInt64(number), world.now)
+    }
+    world.settle()
+    #expect(agent.found.count == 1, "its own is there")
+    try linked.peer.say(.offered(theirs, "letter", by: world.identifier(), of: linked.id))
+    try app.peer.say(.offered(others, "letter", by: world.identifier(), of: app.id))
+    world.settle()
+    world.wait(1_000)
+    let choices = agent.found.map { try? $0.get() }
+    #expect(
+      choices.map { $0?.device } == [nil, device, nil, nil] && choices.map { $0 == nil } == [false, false, false, true])
+    #expect(choices[1]?.wanted == "com.example.viewer" && choices[1]?.offer.description.id == theirs)
+    guard let (its, mine) = choices[1].flatMap({ its in choices[0].map { (its, $0) } }) else { return }
+    try PushGate.check(its, from: device)
+    #expect(status { () throws(SegueError) in try PushGate.check(its, from: other) } == .notFound)
+    #expect(status { () throws(SegueError) in try PushGate.check(mine, from: device) } == .notFound)
+    try PushGate.checkOwn(mine, nil)
+    #expect(status { () throws(SegueError) in try PushGate.checkOwn(its, nil) } == .notAllowed)
+    #expect(
+      status { () throws(SegueError) in
+        try PushGate.checkOwn(mine) { type, app in
+          type == "com.example.note" && app == "com.example.editor"
+        }
+      } == .notAllowed, "R10.2")
+  }
+
+  private let other = Identifier(high: 0xd0, low: 2)
+
+  private func status(_ body: () throws(SegueError) -> Void) -> Status? {
+    do throws(SegueError) { try body() } catch { return error.status }
+    return nil
+  }
+
+  private func admit(_ policy: PushPolicy, isAttended: Bool = false, waiting: [Identifier] = []) -> Status? {
+    status { () throws(SegueError) in
+      try PushGate.admit(from: other, policy, isAttended: isAttended, waiting: waiting)
+    }
+  }
+
+  @Test func `R3.15: the other device takes it at once, asks if somebody is there, or never does`() {
+    #expect(admit(.atOnce) == nil && admit(.atOnce, isAttended: true) == nil)
+    #expect(admit(.ask, isAttended: true) == nil && admit(.ask) == .declined)
+    #expect(admit(.never) == .declined && admit(.never, isAttended: true) == .declined)
+  }
+
+  @Test func `R3.15: one device leaves room for the pushes of others`() {
+    let (own, third) = (Array(repeating: other, count: 4), Identifier(high: 0xd0, low: 3))
+    #expect(admit(.atOnce, waiting: Array(own.prefix(3))) == nil && admit(.atOnce, waiting: own) == .limitExceeded)
+    #expect(admit(.atOnce, waiting: Array(repeating: third, count: 15)) == nil)
+    #expect(admit(.atOnce, waiting: Array(repeating: third, count: 16)) == .limitExceeded)
+  }
+
   @Test func `R3.15: who gives up while the offer is awaited gets nothing`() {
     let number = world.ask(agent, for: world.identifier(), isPush: true)
     agent.engine.abandon(number, world.now)

@@ -81,6 +81,9 @@ final class RawPeer: WorldParticipant {
       case .state(_, _, let channel, _, _):
         try? link.accept(channel)
         heard.append(message)
+      case .response(_, _, _, let channel, _, _):
+        if channel != 0 { try? link.accept(channel) }
+        heard.append(message)
       case .resume(let secret, let named): (secretOfHub, sessions) = (secret, named)
       case .proceed(let session, let received): decision = (session, received)
       case .explanation(_, let list, _): explanations.append(list)

@@ -308,13 +308,48 @@ import Testing
     #expect(agent.saved.map { $0.app } == ["com.example.raw"])
   }
 
-  @Test func `an app has 128 questions at a time at the agent, and others have room`() throws {
+  @Test func `the apps of a process have 128 questions at a time at the agent, and others have room`() throws {
     agent.isStuck = true
-    let (peer, other) = (try RawPeer(app: "raw", in: world), try RawPeer(app: "other", in: world))
+    let process = world.process("raw")
+    let peers = try (0..<2).map { try RawPeer(app: "raw\($0)", of: process, in: world) }
+    let other = try RawPeer(app: "other", in: world)
     let question = try Self.question(("ask", .string("delete")))
-    for _ in 0..<128 { #expect(try ask(question, by: peer) == nil) }
-    #expect(try ask(question, by: peer) == .busy)
+    for number in 0..<128 { #expect(try ask(question, by: peers[number % 2]) == nil) }
+    for peer in peers { #expect(try ask(question, by: peer) == .busy) }
     #expect(try ask(question, by: other) == nil)
+  }
+
+  @Test func `R8.1: the agent stores ten activities a second of a process, whatever its apps say`() throws {
+    let process = world.process("raw")
+    let peers = try (0..<2).map { try RawPeer(app: "raw\($0)", of: process, in: world) }
+    var activity = try Activity(type: "com.example.note")
+    activity.setEligible(.search, true)
+    let question = try Self.question(
+      ("ask", .string("save")), ("activity", .uuid(world.identifier())),
+      ("document", .data(try ActivityDocument.encode(activity, .none))))
+    let start = world.now.uptime
+    var saved: Int64 = 0
+    while try ask(question, by: peers[Int(saved % 2)]) == .ok { saved += 1 }
+    let later = (world.now.uptime - start) / SearchUpdates.savePause
+    #expect(saved == SaveQuota.burst + later)
+    #expect(try ask(question, by: peers[Int((saved + 1) % 2)]) == .busy, "another app of the process")
+    #expect(try ask(question, by: try RawPeer(app: "other", in: world)) == .ok)
+    world.wait(1_000)
+    let count = try (0..<20).count { _ in try ask(question, by: peers[0]) == .ok }
+    #expect(9...11 ~= count)
+  }
+
+  @Test func `R8.1, R3.10: what came back from another app is saved as it is now`() throws {
+    let viewer = world.open("viewer", savePolicy: .whenPulled)
+    let id = try show("one")
+    _ = try world.continue(in: viewer)
+    let (state, from) = try #require(viewer.continued.first)
+    let kept = viewer.keep(state, from, in: world)
+    try viewer.change(kept) { try $0.setTitle("two") }
+    world.tell(editor) { _ = $0.resumeBack(id, id: world.identifier(), timeout: nil, $1) }
+    world.wait(2_500)
+    #expect(editor.activity(id)?.title == "two")
+    #expect(agent.saved.filter { $0.app == "com.example.editor" }.map { $0.record.state.title } == ["two"])
   }
 
   @Test func `R8.2: another device changes nothing in the name of an app`() throws {

@@ -24,6 +24,8 @@ final class TestInbox {
   private var confirmed: Set<Identifier> = []
   /// What the disk answers to each change.
   var failure: SegueError?
+  /// What it answers if it is asked what is kept.
+  var loadFailure: SegueError?
 
   /// Those that wait, or are being delivered.
   var open: [Entry] { entries.filter { !$0.isAcknowledged } }
@@ -98,15 +100,16 @@ final class TestInbox {
     case .confirm(let id):
       confirmed.insert(id)
       return nil
-    case .loadKept: return .loadedKept(.success(kept))
+    case .loadKept: return .loadedKept(loadFailure.map { .failure($0) } ?? .success(kept))
     case .keep(let record):
       if let failure { return .kept(record.activity, failure) }
       kept.removeAll { $0.activity == record.activity }
       kept.append(record)
       return .kept(record.activity, nil)
     case .withdraw(let id):
+      if let failure { return .withdrawn(id, failure) }
       kept.removeAll { $0.activity == id }
-      return nil
+      return .withdrawn(id, nil)
     }
   }
 }
@@ -121,7 +124,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
   private unowned let world: World
   private let identity: AppIdentity
   /// The requests that the disk has not done yet.
-  private var requests: [InboxRequest] = []
+  private(set) var requests: [InboxRequest] = []
   /// Whether the disk does nothing for now.
   var isStuck = false
   private(set) var launches: [String] = []
@@ -148,6 +151,8 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// What the disk answers to changes.
   var changeFailure: SegueError?
   private var asked: UInt64 = 0
+  /// What was answered to those who withdraw what apps have left.
+  private(set) var withdrawals: [SegueError?] = []
   /// What it offers for apps that have ended (R2.5).
   private(set) var kept: [KeptConnection] = []
   /// What its log says.
@@ -220,13 +225,17 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// Not one after the other: a delivery has the name of its continuation but for the lowest bit.
   func drawIdentifier() -> Identifier? { Identifier(ofSecret: world.identifier()) }
 
+  /// What it has looked for, and found.
+  private(set) var found: [Result<AppChoice, SegueError>] = []
+  func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) { found.append(result) }
+
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     choices.append(choice)
     guard let app else { throw SegueError(.notFound, "no app fits") }
     return app
   }
 
-  func collect(_ attachments: [SegueModel.Attachment], of continuation: Identifier) {
+  func collect(_ attachments: [SegueModel.Attachment], of continuation: Identifier, for account: Account?) {
     collections.append((continuation, attachments))
   }
   func stopCollecting(_ continuation: Identifier) { stopped.append(continuation) }
@@ -236,7 +245,15 @@ final class TestAgent: AgentOwner, WorldParticipant {
   func launch(_ app: ChosenApp, for number: UInt64) { launches.append(app.bundleIdentifier) }
   func opened(_ app: AppIdentity) { openings.append(app.name) }
   func perform(_ request: InboxRequest) { requests.append(request) }
-  func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
+  func withdrawn(_ number: UInt64, _ error: SegueError?) { withdrawals.append(error) }
+
+  /// The user withdraws what an app has left.
+  func withdraw(_ activity: Identifier) {
+    engine.withdraw(activity, for: takeNumber(), world.now)
+    world.settle()
+  }
+
+  func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
     switch change {
     case .save(let record): changes.append("save \(record.state.title ?? "")")
     case .delete(let names): changes.append("delete \(names?.joined(separator: " ") ?? "all")")

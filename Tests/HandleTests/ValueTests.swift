@@ -151,6 +151,15 @@ import Testing
       var number: Int64 = 0
       #expect(segue_value_find_int64(value, "", 0, &number) == SEGUE_OK && number == 42)
     }
+    // The bytes of a UUID are data of 16.
+    try withValue([0xd8, 0x25, 0x50] + [UInt8](1...16)) { value in
+      var bytes: UnsafeMutablePointer<UInt8>?
+      var length = 0
+      #expect(segue_value_find_data(value, "", 0, &bytes, &length) == SEGUE_OK)
+      #expect(Array(UnsafeBufferPointer(start: bytes, count: length)) == [UInt8](1...16))
+      segue_free(bytes)
+      #expect(segue_value_find_string(value, "", 0, nil, nil) == SEGUE_ERROR_WRONG_KIND)
+    }
     // {"a": {"": 7}}
     try withValue([0xa1, 0x61, 0x61, 0xa1, 0x60, 0x07]) { value in
       var number: Int64 = 0

@@ -30,9 +30,30 @@ import Testing
     #expect(Text.oneLine(text) == Array(text.utf8))
   }
 
+  @Test(arguments: [("", ""), ("abcd", "abcd"), ("abcde", "abcd"), ("abcé", "abc"), ("ab€", "ab"), ("aé€", "aé")])
+  func `the start of a text ends with a whole character`(text: String, start: String) {
+    #expect(Text.start(of: text, atMost: 4) == start)
+  }
+
   @Test func `the same text is the same bytes, and no text is no text (R1.2)`() {
     #expect(Text.isSame("\u{e9}", "\u{e9}") && !Text.isSame("\u{e9}", "e\u{301}"))
     #expect(Text.isSame(nil, nil) && !Text.isSame(nil, "") && !Text.isSame("", nil))
     #expect(Text.isSame(Optional("a"), Optional("a")) && !Text.isSame(Optional("a"), Optional("b")))
+  }
+
+  @Test(arguments: ["", "a", "fifteen letters", "sixteen letters!", "é\u{0}👩‍👧", String(repeating: "é", count: 100)])
+  func `text and its bytes are the same, whether they are few or many`(text: String) {
+    let bytes = Array(text.utf8)
+    #expect(Text.size(text) == bytes.count && Text.bytes(text) == bytes)
+    #expect(Text.terminated(text) == bytes.map { CChar(bitPattern: $0) } + [0])
+    #expect(Text.isSame(Text.decoded(bytes), text))
+  }
+
+  @Test(arguments: [[0xFF], [0x61, 0xC3], [0xED, 0xA0, 0x80], [0xC0, 0x80]] as [[UInt8]])
+  func `bytes that are no text become one that says so, and no URL`(bytes: [UInt8]) {
+    let text = Text.decoded(bytes)
+    #expect(text.unicodeScalars.contains("\u{FFFD}"))
+    #expect(AbsoluteURL("http://example.com/\(text)") == nil)
+    #expect(text.utf8.prefix { $0 < 0x80 }.elementsEqual(bytes.prefix { $0 < 0x80 }))
   }
 }

@@ -130,7 +130,9 @@ import Testing
   @Test func `an origin is not asked to continue its own activity, another process of it is (R2.6)`() {
     let origin = process(1, "a")
     let query = query("a", origin: origin.id)
-    #expect(obstacles(router([app("a")], running: [origin]).route(query), of: "a") == "origin")
+    let alone = router([app("a")], running: [origin]).route(query)
+    #expect(obstacles(alone, of: "a") == "origin")
+    #expect(alone.candidates.first?.isRunning == true, "it runs, and cannot continue its own activity")
     let two = router([app("a")], running: [origin, process(2, "a")]).route(query)
     #expect(two.chosen?.bundleIdentifier == "a")
     #expect(two.chosen?.isRunning == true)

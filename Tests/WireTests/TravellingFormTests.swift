@@ -60,6 +60,16 @@ import Testing
 
   private static let tag = "da53656775"
 
+  @Test func `the URL of the document is the one under its key, whatever else travels (R3.5)`() throws {
+    let key = Value.string("\(Activity.documentURLKey)")
+    let later = Value.string("a key that comes after that of the URL of a document")
+    let letter = url("file:///here/My%20docs/letter")
+    let both = try activity([(key, letter), (later, url("file:///here/My%20docs/other"))])
+    #expect(try hasDocument(try ActivityDocument.encode(both, here), there))
+    let foreign = try activity([(key, url("file:///there/letter")), (later, letter)])
+    #expect(try !hasDocument(try ActivityDocument.encode(foreign, here), there), "it looks like one that travelled")
+  }
+
   @Test(arguments: [
     ("file:///here/My%20docs/a%20b.txt", "file:///there/a%20b.txt"),
     ("file:/here/My%20docs/a", "file:///there/a"),
@@ -98,7 +108,9 @@ import Testing
   @Test func `R5.3: it travels as container and path under a tag that no value holds`() throws {
     let document = try ActivityDocument.encode(activity([(.string("u"), url("file:///here/My%20docs/a"))]), here)
     #expect(document == self.document("a16175" + Self.tag + "82" + "64646f6373" + "622f61"))
-    #expect(throws: SegueError.self) { try Value(cbor: Self.bytes(Self.tag + "8264646f6373622f61")) }
+    let reference = Self.bytes(Self.tag + "8264646f6373622f61")
+    #expect(throws: SegueError.self) { try Value(cbor: reference) }
+    #expect(throws: SegueError.self) { try reference.withUnsafeBytes { try Value(cbor: $0) } }
     // Any well-formed encoding of it is read: lengths that are not the shortest, texts in chunks.
     for text in ["9f64646f6373622f61ff", "98027f63646f63617" + "3ff7f612f6161ff"] {
       let got = try ActivityDocument.decode(

@@ -191,6 +191,17 @@ static void push(const char *app_name) {
   segue_value_release(result);
 }
 
+/** "DEVICE": its identifier in hexadecimal digits; to the app of this name there. */
+static void push_to_device(const char *digits) {
+  uint8_t device[SEGUE_ID_SIZE] = {0};
+  for (size_t i = 0; i < SEGUE_ID_SIZE; i++)
+    sscanf(digits + 2 * i, "%2hhx", &device[i]);
+  segue_value *result = NULL;
+  segue_status status = segue_activity_push_to_device(activity, device, NULL, 0, 0, &result);
+  say("push_to_device %s", segue_status_name(status));
+  segue_value_release(result);
+}
+
 static void expire(const char *seconds) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -384,6 +395,7 @@ static const struct {
     {"attach", attach},
     {"fetch", fetch},
     {"push", push},
+    {"push_to_device", push_to_device},
     {"expire", expire},
     {"foreground", foreground},
     {"list", list},

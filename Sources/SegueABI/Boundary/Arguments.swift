@@ -45,6 +45,18 @@ enum Arguments {
     return text
   }
 
+  /// Why something is refused, or has failed; nil for NULL. No text keeps that from being told: of a long one its start
+  /// counts, up to a whole character, and what is not UTF-8 becomes U+FFFD.
+  @inline(never)
+  static func reason(_ pointer: UnsafePointer<CChar>?, _ length: Int) -> String? {
+    guard let pointer else { return nil }
+    let limit = Limits.identifier
+    let count = length == nulTerminated ? strnlen(pointer, limit + 1) : max(0, min(length, limit + 1))
+    let bytes = UnsafeRawBufferPointer(start: pointer, count: count)
+    let start = UnsafeRawBufferPointer(rebasing: bytes[..<Text.wholeCharacters(bytes, atMost: limit)])
+    return Text.start(of: Text.decoded(start), atMost: limit)
+  }
+
   /// The bytes of a required text; the callee checks that they are UTF-8.
   static func utf8(
     _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int

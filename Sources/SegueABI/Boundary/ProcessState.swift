@@ -4,6 +4,10 @@ import SegueRuntime
 import SegueTransport
 import Synchronization
 
+/// The library is loaded. No thread of the process uses it yet, so nothing is half done in a fork.
+@used @section(".init_array")
+let whenLoaded: @convention(c) () -> Void = { ProcessState.load() }
+
 /// The setup of the library at the first call in a process, and whether the process is still the same one.
 enum ProcessState {
   private static let untouched: UInt8 = 0
@@ -11,12 +15,13 @@ enum ProcessState {
   private static let forked: UInt8 = 2
 
   private static let stage = Atomic<UInt8>(0)
-  /// The process of the thread that sets the library up, or forks; 0 if none does. Not a mutex: a child that is forked
-  /// before the handlers of fork are registered would find that locked for ever.
-  private static let starter = Atomic<pid_t>(0)
-  /// The following are set by `starter`. Whether the handlers of fork are registered.
-  private static let handlesFork = Atomic<Bool>(false)
-  /// Constant once `stage` says ready.
+  /// Whether a thread sets the library up, or forks.
+  private static let isStarting = Atomic<Bool>(false)
+  /// Whether forks are handled: without memory they are not. Constant after `load`.
+  nonisolated(unsafe) private static var handlesFork = false
+  /// What drew the seed of hash tables.
+  nonisolated(unsafe) private static var seed = 0
+  /// Set by the thread that sets the library up; constant once `stage` says ready.
   nonisolated(unsafe) private(set) static var slots: SlotStore?
 
   // Both are safe in a signal handler.
@@ -38,35 +43,32 @@ enum ProcessState {
       throw SegueError(.forked, "this process is a fork of the one that uses the library: load it after fork, or exec")
     }
     becomeStarter()
-    defer { starter.store(0, ordering: .releasing) }
+    defer { isStarting.store(false, ordering: .releasing) }
     guard stage.load(ordering: .relaxed) == untouched else { return }
     SlotStore.prepareOutOfMemory()
-    try handleFork()
+    guard handlesFork else { throw SlotStore.outOfMemory }
     slots = try SlotStore()
     Log.readEnvironment()
     stage.store(ready, ordering: .releasing)
   }
 
+  /// Not a lock: that would be an object, which a thread would have to make first.
   private static func becomeStarter() {
-    let here = getpid()
-    while true {
-      let (isFree, other) = starter.compareExchange(expected: 0, desired: here, ordering: .acquiringAndReleasing)
-      if isFree { return }
-      // A thread of the process that this one is a fork of: nothing was registered yet.
-      if other != here, starter.compareExchange(expected: other, desired: here, ordering: .acquiringAndReleasing).0 {
-        return
-      }
-      sched_yield()
-    }
+    while isStarting.exchange(true, ordering: .acquiring) { sched_yield() }
   }
 
-  /// Has each fork wait for the locks that belong to no object: in the child no thread would release them.
-  private static func handleFork() throws(SegueError) {
-    guard !handlesFork.load(ordering: .relaxed) else { return }
+  /// Does what a fork in the middle of it would leave half done for ever. The standard library draws the seed of all
+  /// hash tables; where the system refuses random numbers that would end the process, and no app can open. Each fork
+  /// then waits for the locks that belong to no object, as in the child no thread would release them.
+  fileprivate static func load() {
+    if (try? Randomness.identifier()) != nil {
+      var hasher = Hasher()
+      hasher.combine(0)
+      seed = hasher.finalize()
+    }
     let result = pthread_atfork(
       {
         ProcessState.becomeStarter()
-        ProcessState.handlesFork.store(true, ordering: .relaxed)
         Library.lockForFork()
         ProcessState.slots?.lockForFork()
         Descriptors.lockForFork()
@@ -80,14 +82,13 @@ enum ProcessState {
         }
         ProcessState.unlockAfterFork()
       })
-    guard result == 0 else { throw SlotStore.outOfMemory }
-    handlesFork.store(true, ordering: .relaxed)
+    handlesFork = result == 0
   }
 
   private static func unlockAfterFork() {
     Descriptors.unlockAfterFork()
     slots?.unlockAfterFork()
     Library.unlockAfterFork()
-    starter.store(0, ordering: .releasing)
+    isStarting.store(false, ordering: .releasing)
   }
 }

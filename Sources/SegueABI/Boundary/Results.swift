@@ -9,15 +9,15 @@ enum Results {
   static func give(
     _ text: String?, to out: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, length: UnsafeMutablePointer<Int>?
   ) throws(SegueError) {
-    guard var text else {
+    guard let text else {
       out?.pointee = nil
       length?.pointee = 0
       return
     }
-    let count = text.utf8.count
+    let count = Text.size(text)
     if let out {
       let memory = try allocate(count)
-      text.withUTF8 { bytes in if let start = bytes.baseAddress { memcpy(memory, start, count) } }
+      Text.withBytes(text) { bytes in if let start = bytes.baseAddress { memcpy(memory, start, count) } }
       out.pointee = memory.assumingMemoryBound(to: CChar.self)
     }
     length?.pointee = count

@@ -7,15 +7,17 @@ import SegueTransport
 final class ControlAsks {
   /// Entries in one answer.
   private static let page = 64
-  /// The longest time for a continuation, in milliseconds.
-  private static let longestTimeout: Int64 = 600_000
+  /// The longest time for an answer, in milliseconds.
+  static let longestTimeout: Int64 = 600_000
 
   private let inbox: InboxService
   private let routing: RoutingAsks
   private let searching: SearchAsks
+  private let devices: DeviceAsks
 
-  init(_ inbox: InboxService, _ saved: SavedService) {
+  init(_ inbox: InboxService, _ saved: SavedService, _ devices: DeviceService) {
     self.inbox = inbox
+    self.devices = DeviceAsks(devices)
     routing = RoutingAsks(inbox)
     searching = SearchAsks(saved, inbox)
   }
@@ -28,18 +30,26 @@ final class ControlAsks {
       let what = try Self.text(ask, "ask", atMost: Limits.identifier)
       switch true {
       case Text.isSame(what, "continue"): try `continue`(ask, of: asker, answer)
-      case Text.isSame(what, "push"): try `continue`(ask, isPush: true, of: asker, answer)
+      case Text.isSame(what, "push"):
+        if ask["device"] == nil {
+          try `continue`(ask, isPush: true, of: asker, answer)
+        } else {
+          try push(ask, of: asker, answer)
+        }
       case Text.isSame(what, "inbox"): try list(ask, answer)
       case Text.isSame(what, "drop"): try drop(ask, answer)
       case Text.isSame(what, "retry"): try retry(ask, answer)
-      case Text.isSame(what, "withdraw"): answer(.success(try withdraw(ask)))
+      case Text.isSame(what, "withdraw"): try withdraw(ask, answer)
       case Text.isSame(what, "apps"): answer(.success(try routing.apps(ask)))
       case Text.isSame(what, "route"): answer(.success(try routing.route(ask)))
       case Text.isSame(what, "choose"): try routing.choose(ask, answer)
       case Text.isSame(what, "search"): try searching.search(ask, answer)
       case Text.isSame(what, "open"): try searching.open(ask, of: asker, answer)
       case Text.isSame(what, "forget"): try searching.forget(ask, answer)
-      default: throw SegueError(.unsupportedVersion, "ask: the agent does not know '\(what)'")
+      default:
+        guard try devices.handle(what, ask, of: asker, answer) else {
+          throw SegueError(.unsupportedVersion, "ask: the agent does not know '\(what)'")
+        }
       }
     } catch {
       answer(.failure(error))
@@ -47,7 +57,10 @@ final class ControlAsks {
   }
 
   /// The asker has gone: nobody waits for its answers.
-  func abandon(_ asker: Asker) { inbox.abandon(asker) }
+  func abandon(_ asker: Asker) {
+    inbox.abandon(asker)
+    devices.abandon(asker)
+  }
 
   // MARK: Continuing
 
@@ -67,6 +80,14 @@ final class ControlAsks {
     inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: asker, began: began) { result in
       answer(Self.map(result) { report throws(SegueError) in try Self.value(of: report) })
     }
+  }
+
+  /// Has another device continue an activity of this one (R3.15). The asker gets the answer when that has begun there.
+  private func push(_ ask: Value, of asker: Asker, _ answer: @escaping Answer) throws(SegueError) {
+    let activity = try Self.identifier(ask, "activity")
+    let app = ask["app"] == nil ? nil : try Self.text(ask, "app", atMost: Limits.identifier)
+    try devices.push(
+      activity, to: try Self.identifier(ask, "device"), app: app, timeout: try Self.timeout(ask), for: asker, answer)
   }
 
   private static func entries(_ continuation: Identifier, _ app: ChosenApp) -> [(key: Value, value: Value)] {
@@ -172,11 +193,10 @@ final class ControlAsks {
     }
   }
 
-  private func withdraw(_ ask: Value) throws(SegueError) -> Value {
-    guard inbox.withdraw(try Self.identifier(ask, "activity")) else {
-      throw SegueError(.notFound, "activity: the agent keeps no offer of it")
+  private func withdraw(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
+    inbox.withdraw(try Self.identifier(ask, "activity")) { error in
+      answer(error.map { .failure($0) } ?? .success(.emptyDictionary))
     }
-    return .emptyDictionary
   }
 
   private static func found(_ result: Result<Bool, SegueError>) -> Result<Value, SegueError> {
@@ -200,7 +220,7 @@ final class ControlAsks {
     return text
   }
 
-  private static func identifier(_ ask: Value, _ key: String) throws(SegueError) -> Identifier {
+  static func identifier(_ ask: Value, _ key: String) throws(SegueError) -> Identifier {
     guard let id = ask[key]?.uuid else { throw SegueError(.invalidArgument, "\(key): must be a UUID") }
     return id
   }

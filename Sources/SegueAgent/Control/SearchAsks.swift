@@ -60,7 +60,7 @@ final class SearchAsks {
     var entries: [(key: Value, value: Value)] = [
       (key: .string("number"), value: .integer(result.number)),
       (key: .string("bundle_identifier"), value: .string(result.app)),
-      (key: .string("app_name"), value: .string(inbox.name(of: result.app))),
+      (key: .string("app_name"), value: .string(inbox.name(of: result))),
       (key: .string("activity_id"), value: .uuid(result.activity)),
       (key: .string("type"), value: .string(result.type)),
       (key: .string("saved"), value: try .date(result.savedAt)),

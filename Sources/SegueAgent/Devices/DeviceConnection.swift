@@ -8,35 +8,63 @@ import SegueTransport
 import SegueTrust
 import SegueWire
 
-/// A TCP connection to another device: dialled or accepted, then the knock and TLS, then a link of the hub. For the
-/// loop's thread.
+/// Who has opened a connection to another device, and is told of it. For the loop's thread.
+protocol DeviceConnectionOwner: AnyObject {
+  /// What is wrong with a connection that is not up; the owner ends it.
+  func failed(_ connection: DeviceConnection, _ error: SegueError)
+  /// The device at the other end of a dialled connection is authenticated; whether it accepts this one is not known.
+  func isAuthenticated(_ connection: DeviceConnection)
+  /// TLS is up: it is a link, or a device joins over it.
+  func isUp(_ connection: DeviceConnection)
+  /// It is closed.
+  func ended(_ connection: DeviceConnection)
+  /// The other end has proved the knock key.
+  func knocked(_ connection: DeviceConnection)
+  /// Whether there is a link with a device that is not suspected of being dead.
+  func isLinked(_ peer: DeviceIdentity) -> Bool
+  /// It leads to a device that is linked.
+  func isSuperfluous(_ connection: DeviceConnection)
+  /// Something was heard on a link that was suspected of being dead.
+  func heard(_ connection: DeviceConnection)
+  /// The other end, which is authenticated, has refused the certificate of this device as revoked.
+  func isRefused(_ connection: DeviceConnection)
+}
+
+extension DeviceConnectionOwner {
+  func isAuthenticated(_ connection: DeviceConnection) {}
+  func knocked(_ connection: DeviceConnection) {}
+  func isLinked(_ peer: DeviceIdentity) -> Bool { false }
+  func isSuperfluous(_ connection: DeviceConnection) {}
+  func heard(_ connection: DeviceConnection) {}
+  func isRefused(_ connection: DeviceConnection) {}
+}
+
+/// A TCP connection to another device: dialled or accepted, then the knock and TLS, then a link of the hub, or one on
+/// which a device joins. For the loop's thread.
 final class DeviceConnection: ByteConnection {
   /// Bytes that are read at a time before it is a link.
   private static let readSize = 16 * 1024
   /// Bytes of ciphertext that are written at a time.
   private static let writeSize = 64 * 1024
 
-  /// The number that `DeviceLinks` gave it.
+  /// The number that its owner gave it.
   let number: UInt64
   let address: NetworkAddress
   /// Whether this device has dialled it.
   let isDialled: Bool
-  /// The uptime by which it must be up.
-  let deadline: Int64
-  /// The uptime at which it became a link; nil before.
-  private(set) var linkedAt: Int64?
   /// Whether the network has changed since something was heard on it.
   var isSuspected = false
   private(set) var isOver = false
 
   private let fd: Int32
   private let channel: SecureChannel
-  /// The links outlive it: they close it before they go.
-  private unowned(unsafe) let links: DeviceLinks
+  /// The owner outlives it: it closes it before it goes, or passes it on.
+  unowned(unsafe) var owner: any DeviceConnectionOwner
   /// Nil once it is closed.
   private var watch: Watch?
-  private var isConnecting: Bool
-  /// What the hub's driver is told of; nil before it is a link.
+  /// Whether TCP has yet to connect.
+  private(set) var isConnecting: Bool
+  /// What the hub's driver is told of; nil before it is the hub's.
   private var hub: (number: UInt64, ready: (_ isReadable: Bool) -> Void)?
   /// What the driver waits for.
   private var wanted = (reading: true, writing: false)
@@ -49,7 +77,7 @@ final class DeviceConnection: ByteConnection {
   /// Takes over the socket: if `start` throws, it has closed the socket.
   init(
     _ fd: Int32, _ address: NetworkAddress, as number: UInt64, isDialled: Bool, _ channel: SecureChannel,
-    by deadline: Int64, of links: DeviceLinks
+    of owner: any DeviceConnectionOwner
   ) {
     self.fd = fd
     self.address = address
@@ -57,14 +85,21 @@ final class DeviceConnection: ByteConnection {
     self.isDialled = isDialled
     isConnecting = isDialled
     self.channel = channel
-    self.deadline = deadline
-    self.links = links
+    self.owner = owner
   }
 
   /// The device at the other end, once it is authenticated.
   var peer: DeviceIdentity? { channel.peer }
+  /// Its certificate, in DER.
+  var peerCertificate: [UInt8]? { channel.peerCertificate }
+  /// The invite with which a device joins over it, once its key is proved; nil for a link.
+  var invite: Invite? { channel.invite }
+  /// What both ends of TLS have alone: 32 bytes. Throws SYSTEM.
+  func exporter(_ label: StaticString) throws(SegueError) -> [UInt8] { try channel.exporter(label) }
   /// Whether the other end has proved the knock key.
   var hasKnocked: Bool { channel.hasKnocked }
+  /// The nonce of the end that listens, once it is known.
+  var challenge: [UInt8]? { channel.challenge }
   /// Whether its device was revoked since.
   func isRevoked(by context: TLSContext) -> Bool { channel.isRevoked(by: context) }
 
@@ -84,16 +119,14 @@ final class DeviceConnection: ByteConnection {
 
   private func ready(_ isReadable: Bool, _ isWritable: Bool) {
     if isConnecting {
-      if let error = TCPSocket.failure(fd, dialling: address) { return links.failed(self, error) }
+      if let error = TCPSocket.failure(fd, dialling: address) { return owner.failed(self, error) }
       isConnecting = false
     }
     let isFlushed = flush()
-    guard let hub else {
-      if isReadable { negotiate() }
-      return
-    }
-    if isWritable, isFlushed, wanted.writing { hub.ready(false) }
-    if isReadable, wanted.reading, !isOver { hub.ready(true) }
+    if isWritable, isFlushed, wanted.writing { hub?.ready(false) }
+    guard isReadable, !isOver else { return }
+    guard let hub, channel.isUp else { return negotiate() }
+    if wanted.reading { hub.ready(true) }
   }
 
   /// Reads what belongs to the knock and the handshake.
@@ -103,14 +136,21 @@ final class DeviceConnection: ByteConnection {
     let result = Socket.read(fd, atMost: Self.readSize) { bytes, _ in
       failure = feed(bytes) { received += $0 }
     }
-    if hasKnocked, !hadKnocked { links.knocked(self) }
+    if hasKnocked, !hadKnocked { owner.knocked(self) }
     // A dialled connection knows the other end first: it tells nothing of itself if there is a link.
-    if failure == nil, isDialled, !channel.isUp, let peer, links.isLinked(peer) { return links.isSuperfluous(self) }
+    if failure == nil, isDialled, !channel.isUp, let peer, hub == nil {
+      if owner.isLinked(peer) { return owner.isSuperfluous(self) }
+      owner.isAuthenticated(self)
+      if isOver { return }
+    }
     _ = flush()
-    if let failure { return links.failed(self, failure) }
-    if channel.isUp { return links.isUp(self) }
+    if let failure {
+      if channel.isCalledRevoked { owner.isRefused(self) }
+      return owner.failed(self, failure)
+    }
+    if channel.isUp { return owner.isUp(self) }
     if result == .closed {
-      links.failed(self, SegueError(.connectionUnavailable, "the other end closed it during the handshake"))
+      owner.failed(self, SegueError(.connectionUnavailable, "the other end closed it during the handshake"))
     }
   }
 
@@ -128,20 +168,21 @@ final class DeviceConnection: ByteConnection {
 
   // MARK: The link
 
-  /// It is a link of the hub from now on.
+  /// It is the hub's from now on: what the hub says goes out as soon as the other end is authenticated, and what the
+  /// other end says comes in once it has accepted this device.
   /// - Parameters:
   ///   - number: the driver's for it.
   ///   - ready: what to call when it is readable or writable.
-  func attach(_ number: UInt64, _ uptime: Int64, _ ready: @escaping (_ isReadable: Bool) -> Void) {
-    linkedAt = uptime
-    hub = (number, ready)
-  }
+  func attach(_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void) { hub = (number, ready) }
+  /// Whether it is the hub's.
+  var isAttached: Bool { hub != nil }
 
   /// Passes on what has arrived before it was a link.
   func passOn() { if !received.isEmpty { hub?.ready(true) } }
 
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
     guard !isOver else { return .closed }
+    guard channel.isUp else { return .drained }
     if !received.isEmpty {
       let bytes = received
       received = []
@@ -154,7 +195,7 @@ final class DeviceConnection: ByteConnection {
     }
     if isSuspected, result != .closed {
       isSuspected = false
-      links.heard(self)
+      owner.heard(self)
     }
     _ = flush()
     if let failure {
@@ -220,7 +261,7 @@ final class DeviceConnection: ByteConnection {
   private func updateWatch() { watch?.watch(reading: wanted.reading && !isConnecting, writing: isWriting) }
 
   var pollable: PollableConnection? {
-    guard let hub, !isOver else { return nil }
+    guard let hub, channel.isUp, !isOver else { return nil }
     return PollableConnection(fd: fd, number: hub.number, isWriting: isWriting)
   }
 
@@ -232,14 +273,14 @@ final class DeviceConnection: ByteConnection {
     channel.close()
     _ = flush()
     cut()
-    links.ended(self)
+    owner.ended(self)
   }
 
   /// Ends it at once: nothing more is read from it or written to it, whatever the hub has for it.
   func terminate() {
     guard !isOver else { return }
     cut()
-    links.ended(self)
+    owner.ended(self)
     // The driver reads that it is closed.
     hub?.ready(true)
   }

@@ -7,35 +7,35 @@ import SegueTrust
 /// Announces this device on its networks, and hears other devices of the account. A network without multicast has
 /// neither: addresses are static there. For the loop's thread.
 final class DeviceDiscovery {
-  private var codec: BeaconCodec
-  private var schedule = BeaconSchedule()
+  private let announcer: Announcer
   private var sockets: [BeaconSocket] = []
-  private var port: UInt16 = 0
-  /// The other devices of the account.
-  var known: [Identifier] = []
 
   /// - Parameter epochs: of the account, newest first.
-  convenience init(_ epochs: [EpochKeys]) throws(SegueError) { self.init(try BeaconCodec(epochs)) }
+  convenience init(_ epochs: [EpochKeys]) throws(SegueError) { self.init(try Announcer(epochs)) }
 
-  private init(_ codec: BeaconCodec) { self.codec = codec }
+  private init(_ announcer: Announcer) { self.announcer = announcer }
 
-  func renew(_ epochs: [EpochKeys]) throws(SegueError) {
-    codec = try BeaconCodec(epochs, after: codec)
-  }
+  func renew(_ epochs: [EpochKeys]) throws(SegueError) { try announcer.renew(epochs) }
+
+  /// The other devices of the account.
+  func setKnown(_ devices: [Identifier]) { announcer.setKnown(devices) }
 
   /// - Parameters:
   ///   - port: of this device's listener.
-  ///   - found: called with the address at which another device of the account listens.
+  ///   - found: called with the address at which another device of the account listens, and whether it has said so
+  ///     under a former epoch.
   func open(
-    port: UInt16, _ interfaces: [NetworkInterface], on loop: Loop, _ found: @escaping (NetworkAddress) -> Void
+    port: UInt16, _ interfaces: [NetworkInterface], on loop: Loop,
+    _ found: @escaping (NetworkAddress, _ isFormer: Bool) -> Void
   ) {
-    self.port = port
+    announcer.port = port
     for group in BeaconSocket.groups {
       do throws(SegueError) {
         let socket = try BeaconSocket(group)
         // `close` ends it before this object goes.
         try socket.start(on: loop) { [unowned(unsafe) self] bytes, address in
-          if let port = self.codec.read(bytes, at: Clock.date), port > 0 { found(address.with(port: port)) }
+          guard let news = self.announcer.read(bytes, at: Clock.date) else { return }
+          found(address.with(port: news.port), news.isFormer)
         }
         socket.join(interfaces)
         sockets.append(socket)
@@ -52,20 +52,19 @@ final class DeviceDiscovery {
 
   func networkChanged(_ interfaces: [NetworkInterface], _ uptime: Int64) {
     for socket in sockets { socket.join(interfaces) }
-    schedule.changed(uptime)
+    announcer.networkChanged(uptime)
   }
 
-  var nextDeadline: Int64? { schedule.nextDeadline }
+  var nextDeadline: Int64? { announcer.nextDeadline }
 
   /// Sends a beacon if one is due.
   func announce(linked: [Identifier], _ uptime: Int64) {
-    schedule.set(isWanted: known.contains { !linked.contains($0) }, uptime)
-    guard let due = schedule.nextDeadline, due <= uptime else { return }
+    guard announcer.isDue(linked: linked, uptime) else { return }
     do throws(SegueError) {
       let nonce = try Randomness.identifier()
       let jitter = try Randomness.identifier().bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
-      guard schedule.takeDue(uptime, random: jitter) else { return }
-      let beacon = codec.make(port: port, nonce: nonce.bytes, at: Clock.date)
+      let now = Instant(uptime: uptime, date: Clock.date)
+      guard let beacon = announcer.takeDue(now, nonce: nonce.bytes, random: jitter) else { return }
       for socket in sockets { socket.send(beacon) }
     } catch {
       Log.error("\(error.message)")

@@ -8,18 +8,43 @@ import SegueWire
 /// The attachments of what waits: fetched from origins for the inbox, and read from there for the apps that fetch them
 /// (R3.8, R7.6). On the way they are in files without names in the state folder. For the loop.
 final class InboxAttachments {
-  /// Continuations whose attachments are fetched at a time, one after the other; others wait.
+  /// Continuations whose attachments are fetched at a time, one after the other; others wait. A process that slow
+  /// origins keep waiting has a quarter of them.
   private static let collectionLimit = 8
-  /// The most attachments that are sent at a time.
+  /// The most attachments that are sent at a time, and a quarter of it to one app.
   private static let uploadLimit = 32
 
   /// The attachments of a continuation.
   private struct Collection {
     let continuation: Identifier
+    /// Of the process that wants it continued; nil: it is not counted.
+    let account: Account?
     /// Those that were not begun.
     var rest: [Attachment]
     var found: [Attachment] = []
     var download: InboxDownload?
+  }
+
+  /// An attachment of what waits.
+  private struct Key {
+    let continuation: Identifier
+    let name: String
+
+    func isSame(as other: Key) -> Bool {
+      continuation == other.continuation && Text.isSame(name, other.name)
+    }
+  }
+
+  private struct Upload {
+    let key: Key
+    let app: Identifier
+    let file: SourceFile
+    let upload: AttachmentUpload
+  }
+
+  private struct Reading {
+    let key: Key
+    var requests: [(request: StreamRequest, socket: Int32)]
   }
 
   private let folder: String
@@ -29,9 +54,9 @@ final class InboxAttachments {
   private var collections: [Collection] = []
   /// The streams that origins have not answered.
   private var asked: [(id: Identifier, download: InboxDownload)] = []
-  private var uploads: [AttachmentUpload] = []
-  /// Uploads that wait for the disk.
-  private var preparing = 0
+  private var uploads: [Upload] = []
+  /// What apps fetch that is read from the disk, each once for all that want it.
+  private var readings: [Reading] = []
   private var isOpen = true
 
   /// - Parameter perform: calls the engine.
@@ -54,15 +79,19 @@ final class InboxAttachments {
     }
     collections = []
     asked = []
-    for upload in uploads { upload.stop() }
-    for upload in uploads { upload.join() }
+    for upload in uploads { upload.upload.stop() }
+    for upload in uploads { upload.upload.join() }
     uploads = []
+    for reading in readings {
+      for (_, socket) in reading.requests { Descriptors.closeUntrusted(socket) }
+    }
+    readings = []
   }
 
   // MARK: Fetching
 
-  func collect(_ attachments: [Attachment], of continuation: Identifier) {
-    collections.append(Collection(continuation: continuation, rest: attachments))
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Account?) {
+    collections.append(Collection(continuation: continuation, account: account, rest: attachments))
     loop.post { [self] in beginNext() }
   }
 
@@ -80,10 +109,17 @@ final class InboxAttachments {
       let collection = collections.remove(at: index)
       perform { engine, _ in engine.collected(collection.continuation, collection.found) }
     }
-    for index in collections.indices.prefix(Self.collectionLimit) where collections[index].download == nil {
+    for index in collections.indices where collections[index].download == nil && hasRoom(for: collections[index]) {
       begin(collections[index].rest.removeFirst(), at: index)
     }
     if collections.contains(where: { $0.download == nil && $0.rest.isEmpty }) { loop.post { [self] in beginNext() } }
+  }
+
+  private func hasRoom(for collection: Collection) -> Bool {
+    let running = collections.filter { $0.download != nil }
+    guard running.count < Self.collectionLimit else { return false }
+    guard let account = collection.account else { return true }
+    return running.count { $0.account == account } < Self.collectionLimit / Account.share
   }
 
   private func begin(_ attachment: Attachment, at index: Int) {
@@ -145,24 +181,39 @@ final class InboxAttachments {
   func serve(_ request: StreamRequest) {
     guard let part = request.attachment else { return }
     let fd = request.descriptor.owned.take()
-    while let index = uploads.firstIndex(where: { $0.hasEnded }) { uploads.remove(at: index).join() }
-    guard StreamSocket(fd) != nil, uploads.count + preparing < Self.uploadLimit else {
+    while let index = uploads.firstIndex(where: { $0.upload.hasEnded }) { uploads.remove(at: index).upload.join() }
+    let key = Key(continuation: request.continuationID.ofDelivery, name: part.name)
+    guard StreamSocket(fd) != nil, hasRoom(for: request.app) else {
       Descriptors.closeUntrusted(fd)
       return answer(request, SegueError(.limitExceeded, "the agent sends as many attachments as it may"))
     }
-    preparing += 1
+    if let upload = uploads.first(where: { $0.key.isSame(as: key) }) {
+      return send(upload.file, key, to: fd, request)
+    }
+    if let index = readings.firstIndex(where: { $0.key.isSame(as: key) }) {
+      return readings[index].requests.append((request, fd))
+    }
+    readings.append(Reading(key: key, requests: [(request, fd)]))
     let folder = folder
     thread.use(on: loop) { inbox throws(SegueError) in
-      try Self.file(with: part.name, of: request.continuationID.ofDelivery, inbox, in: folder)
+      try Self.file(with: key.name, of: key.continuation, inbox, in: folder)
     } _: { [self] result in
-      preparing -= 1
-      switch result {
-      case .success(let file): send(file, from: part.offset, to: fd, request)
-      case .failure(let error):
-        Descriptors.closeUntrusted(fd)
-        answer(request, error)
+      guard let index = readings.firstIndex(where: { $0.key.isSame(as: key) }) else { return }
+      for (request, fd) in readings.remove(at: index).requests {
+        switch result {
+        case .success(let file): send(file, key, to: fd, request)
+        case .failure(let error):
+          Descriptors.closeUntrusted(fd)
+          answer(request, error)
+        }
       }
     }
+  }
+
+  private func hasRoom(for app: Identifier) -> Bool {
+    let waiting = readings.flatMap { $0.requests }
+    let used = uploads.count { $0.app == app } + waiting.count { $0.request.app == app }
+    return uploads.count + waiting.count < Self.uploadLimit && used < Self.uploadLimit / Account.share
   }
 
   /// Writes a stored attachment to a file. On the inbox's thread. Throws NOT_FOUND, SYSTEM.
@@ -179,15 +230,14 @@ final class InboxAttachments {
     return source
   }
 
-  private func send(_ file: SourceFile, from offset: UInt64, to fd: Int32, _ request: StreamRequest) {
+  private func send(_ file: SourceFile, _ key: Key, to fd: Int32, _ request: StreamRequest) {
     let upload = AttachmentUpload(
-      file, from: offset, to: fd, of: request.account, crossesLink: request.crossesLink,
+      file, from: request.attachment?.offset ?? 0, to: fd, of: request.account, crossesLink: request.crossesLink,
       patience: Limits().transferResume)
-    guard isOpen else { return }
     answer(request, nil)
     do throws(SegueError) {
       try upload.start()
-      uploads.append(upload)
+      uploads.append(Upload(key: key, app: request.app, file: file, upload: upload))
     } catch {
       // The app sees a broken stream, and retries.
       Log.write(.error, "\(error.message)")

@@ -7,6 +7,11 @@ import SegueTransport
 
 /// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and those who ask. For the loop.
 final class InboxService {
+  /// The most withdrawals that wait for the disk.
+  private static let withdrawalLimit = 256
+  /// Milliseconds until the disk gets which apps were used: what waits for an app that opens goes first.
+  private static let usesDelay: Int64 = 500
+
   private let loop: Loop
   private let launcher: Launcher
   private let thread: InboxThread
@@ -15,13 +20,24 @@ final class InboxService {
   private var kept: KeptConnections?
   private var attachments: InboxAttachments?
   private var asks: [Ask] = []
+  /// Those who wait until a kept offer is withdrawn.
+  private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []
+  /// Those who wait for an offer.
+  private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
   private var lastNumber: UInt64 = 0
   private var isOpen = true
   /// The apps that have a manifest.
   var catalogue = Catalogue()
   private var preferences = RoutingPreferences()
-  /// Apps that were used, the most recent last, until the disk has it.
+  /// When the disk is asked again for what the user prefers. Nil before `open`, and after `close`.
+  private var preferencesTimer: LoopTimer?
+  private var preferencesPause = DiskPause()
+  /// Whether the disk has refused to say it.
+  private var lacksPreferences = false
+  /// Apps that were used, the most recent last, until the disk gets it.
   private var used: [String] = []
+  /// Nil before `open`, and after `close`.
+  private var usesTimer: LoopTimer?
   private var isStoringUses = false
 
   /// A continuation that somebody waits for.
@@ -56,18 +72,30 @@ final class InboxService {
     // This object outlives the participant, which `close` ends.
     participant = try AgentParticipant(
       AgentEngine(identity: identity, limits: ProcessLimits.current, owner: self), on: device)
+    let (preferencesTimer, usesTimer) = (try LoopTimer(), try LoopTimer())
+    // `close` closes the timers before this object is released.
+    try preferencesTimer.start(on: loop) { [unowned(unsafe) self] in self.loadPreferences() }
+    try usesTimer.start(on: loop) { [unowned(unsafe) self] in self.storeUses() }
+    (self.preferencesTimer, self.usesTimer) = (preferencesTimer, usesTimer)
     loadPreferences(ready)
   }
 
   func close() {
+    storeUses()
     isOpen = false
+    preferencesTimer?.close()
+    usesTimer?.close()
+    (preferencesTimer, usesTimer) = (nil, nil)
     attachments?.close()
     attachments = nil
+    perform { engine, _ in engine.flush() }
     participant?.close()
     participant = nil
     kept?.close()
     kept = nil
     asks = []
+    withdrawals = []
+    looks = []
   }
 
   // MARK: For those who ask
@@ -103,7 +131,7 @@ final class InboxService {
     do throws(SegueError) {
       let request = try SavedStartRequest(
         number: lastNumber, activity: found.activity, document: document, app: found.app, team: found.team,
-        appName: name(of: found.app), timeout: timeout, account: asker.account)
+        appName: name(of: found), timeout: timeout, account: asker.account)
       asks.append(Ask(number: lastNumber, asker: asker, environment: environment, began: nil, answer: answer))
       perform { $0.open(request, $1) }
     } catch {
@@ -111,8 +139,10 @@ final class InboxService {
     }
   }
 
-  /// What people call an app; its bundle identifier if no manifest says.
-  func name(of bundleIdentifier: String) -> String { catalogue[bundleIdentifier]?.name ?? bundleIdentifier }
+  /// What people call the app of a saved activity: as its manifest says, else the app, else by its bundle identifier.
+  func name(of found: SearchResult) -> String {
+    catalogue[found.app]?.name ?? (found.appName.isEmpty ? found.app : found.appName)
+  }
 
   /// What chooses an app at this moment.
   var router: Router {
@@ -132,10 +162,27 @@ final class InboxService {
 
   /// What is asked of the router for an offer. Throws NOT_FOUND, BUSY.
   func query(for activity: Identifier) throws(SegueError) -> RoutingQuery {
+    Self.query(for: try choice(for: activity, wanted: nil).get())
+  }
+
+  /// Looks for an offer that may just have been made, for 1 s.
+  /// - Parameters:
+  ///   - wanted: the bundle identifier of the app that is to continue it; nil: whatever fits.
+  ///   - done: called once, not inside this call, unless the agent ends before. NOT_FOUND, BUSY.
+  func look(
+    for activity: Identifier, wanted: String? = nil, _ done: @escaping (Result<AppChoice, SegueError>) -> Void
+  ) {
+    lastNumber += 1
+    looks.append((lastNumber, done))
+    perform { [lastNumber] in $0.look(for: activity, wanted: wanted, lastNumber, $1) }
+  }
+
+  /// What is asked about an offer that is there. NOT_FOUND, BUSY.
+  func choice(for activity: Identifier, wanted: String?) -> Result<AppChoice, SegueError> {
     var result = Result<AppChoice, SegueError>.failure(
       SegueError(.busy, "the agent does not carry the hub at present"))
-    perform { engine, _ in result = engine.choice(for: activity) }
-    return Self.query(for: try result.get())
+    perform { engine, _ in result = engine.choice(for: activity, wanted: wanted) }
+    return result
   }
 
   private static func query(for choice: AppChoice) -> RoutingQuery {
@@ -168,11 +215,15 @@ final class InboxService {
   }
 
   /// The user withdraws what an app has left (R2.5).
-  /// - Returns: false if nothing of that activity is kept.
-  func withdraw(_ activity: Identifier) -> Bool {
-    var isFound = false
-    perform { isFound = $0.withdraw(activity, $1) }
-    return isFound
+  /// - Parameter done: called once, when it is no longer on the disk, or cannot be withdrawn; not if the agent ends
+  ///   before.
+  func withdraw(_ activity: Identifier, _ done: @escaping (SegueError?) -> Void) {
+    guard withdrawals.count < Self.withdrawalLimit else {
+      return done(SegueError(.busy, "withdraw: \(Self.withdrawalLimit) wait for the disk"))
+    }
+    lastNumber += 1
+    withdrawals.append((lastNumber, done))
+    perform { [lastNumber] in $0.withdraw(activity, for: lastNumber, $1) }
   }
 
   /// An entry is to be delivered although its app has had it.
@@ -180,11 +231,22 @@ final class InboxService {
 
   private func perform(_ body: (AgentEngine, Instant) -> Void) { participant?.perform(body) }
 
+  /// Asks the disk for what the user prefers, and again later if that refuses.
   private func loadPreferences(_ done: @escaping () -> Void = {}) {
     useInbox({ inbox throws(SegueError) in
       RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses())
     }) { [self] result in
-      if case .success(let preferences) = result { self.preferences = preferences }
+      switch result {
+      case .success(let preferences):
+        self.preferences = preferences
+        preferencesPause.end()
+        if lacksPreferences { Log.info("inbox: the disk says which apps the user prefers") }
+        lacksPreferences = false
+      case .failure(let error):
+        // Apps are chosen without it meanwhile. The log has the error from the inbox.
+        lacksPreferences = true
+        if let pause = preferencesPause.take(after: error) { preferencesTimer?.set(Clock.uptime + pause) }
+      }
       done()
     }
   }
@@ -192,6 +254,14 @@ final class InboxService {
 
 extension InboxService: AgentOwner {
   func drawIdentifier() -> Identifier? { try? Randomness.identifier() }
+
+  func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) {
+    // Whoever is told may call the engine, which is in the middle of a call.
+    loop.post { [self] in
+      guard let index = looks.firstIndex(where: { $0.number == number }) else { return }
+      looks.remove(at: index).done(result)
+    }
+  }
 
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     let offer = choice.offer
@@ -228,8 +298,8 @@ extension InboxService: AgentOwner {
     return SegueError(.notFound, "continue: \(app.name) \(reason)")
   }
 
-  func collect(_ wanted: [Attachment], of continuation: Identifier) {
-    attachments?.collect(wanted, of: continuation)
+  func collect(_ wanted: [Attachment], of continuation: Identifier, for account: Account?) {
+    attachments?.collect(wanted, of: continuation, for: account)
   }
 
   func stopCollecting(_ continuation: Identifier) { attachments?.stop(continuation) }
@@ -282,13 +352,17 @@ extension InboxService: AgentOwner {
   private func markUsed(_ app: String) {
     preferences.markUsed(app)
     guard catalogue[app] != nil else { return }
+    let isFirst = used.isEmpty
     used.removeAll { Text.isSame($0, app) }
     used.append(app)
-    storeUses()
+    if isFirst { storeUsesSoon() }
   }
 
-  /// Stores all uses since the last time, in one commit; what comes meanwhile waits for it. When the agent ends, these
-  /// are dropped.
+  private func storeUsesSoon() {
+    if !isStoringUses, !used.isEmpty { usesTimer?.set(Clock.uptime + Self.usesDelay) }
+  }
+
+  /// Stores all uses since the last time, in one commit. The next ones wait until the disk has these.
   private func storeUses() {
     guard isOpen, !isStoringUses, !used.isEmpty else { return }
     isStoringUses = true
@@ -297,7 +371,7 @@ extension InboxService: AgentOwner {
     useInbox({ inbox throws(SegueError) in try inbox.markUsed(apps, at: Clock.now.date) }) { [self] result in
       if case .failure(let error) = result { Log.debug("which app was used is not remembered: \(error.message)") }
       isStoringUses = false
-      storeUses()
+      storeUsesSoon()
     }
   }
 
@@ -320,8 +394,15 @@ extension InboxService: AgentOwner {
     if case .acknowledged = reply { loadPreferences() }
   }
 
-  func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
-    saved.change(change, of: app) { [self] result in perform { engine, _ in engine.changed(number, result) } }
+  func withdrawn(_ number: UInt64, _ error: SegueError?) {
+    guard let index = withdrawals.firstIndex(where: { $0.number == number }) else { return }
+    withdrawals.remove(at: index).done(error)
+  }
+
+  func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
+    saved.change(change, of: app, account: account) { [self] result in
+      perform { engine, _ in engine.changed(number, result) }
+    }
   }
 
   // The hub may be in the middle of a call.

@@ -92,6 +92,9 @@ final class AgentProcess {
     let savedThread = SavedThread(state)
     try savedThread.start()
     defer { savedThread.end() }
+    let accountThread = AccountThread(state)
+    try accountThread.start()
+    defer { accountThread.end() }
     let saved = SavedService(savedThread, on: loop)
     let inbox = InboxService(thread, saved, launcher, on: loop)
     let manifests = ManifestService(on: loop) { catalogue in inbox.catalogue = catalogue }
@@ -100,6 +103,7 @@ final class AgentProcess {
       agent: AgentDescription(version: AgentOptions.version, capabilities: 0, participant: identity.id),
       tookPlace: { generation in manager.ready(generation) },
       lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
+    let devices = try DeviceService(accountThread, on: loop, device, inbox)
     var doorbell: Doorbell?
     var control: ControlSocket?
     var failure: SegueError?
@@ -107,11 +111,12 @@ final class AgentProcess {
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
-        let asks = ControlAsks(inbox, saved)
+        let asks = ControlAsks(inbox, saved, devices)
         control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
         try device.carryHub()
         // No app is chosen before it is known what the user prefers.
         try inbox.open(identity, on: device, in: state.address) { manifests.open() }
+        try devices.open()
       } catch {
         failure = error
       }
@@ -121,6 +126,7 @@ final class AgentProcess {
         control?.close()
         manifests.close()
         inbox.close()
+        devices.close()
         device.end()
         doorbell?.close()
         launcher.close()

@@ -31,14 +31,17 @@ final class SavedService {
   }
 
   /// Does what an app asks for at the hub (R8.1, R8.2).
-  /// - Parameter answer: called on the loop, once, with how many saved activities were concerned.
+  /// - Parameters:
+  ///   - account: of the app's process.
+  ///   - answer: called on the loop, once, with how many saved activities were concerned.
   func change(
-    _ change: SavedChange, of app: AppIdentity, _ answer: @escaping (Result<Int, SegueError>) -> Void
+    _ change: SavedChange, of app: AppIdentity, account: Identifier,
+    _ answer: @escaping (Result<Int, SegueError>) -> Void
   ) {
     let bundle = app.bundleIdentifier
     switch change {
     case .save(let record):
-      let activity = Self.activity(record, of: app)
+      let activity = Self.activity(record, of: app, account: account)
       use(
         size: change.size,
         { saved, now throws(SegueError) in
@@ -50,13 +53,15 @@ final class SavedService {
     }
   }
 
-  private static func activity(_ record: SavedRecord, of app: AppIdentity) -> SavedActivity {
+  private static func activity(
+    _ record: SavedRecord, of app: AppIdentity, account: Identifier
+  ) -> SavedActivity {
     let state = record.state
     var keywords: [String] = []
     for keyword in state.keywords.elements ?? [] { if let text = keyword.string { keywords.append(text) } }
     return SavedActivity(
-      app: app.bundleIdentifier, team: app.team, activity: record.activity,
+      app: app.bundleIdentifier, appName: app.name, team: app.team, activity: record.activity,
       persistentIdentifier: state.persistentIdentifier, type: state.type, title: state.title, keywords: keywords,
-      webpageURL: state.webpageURL, document: record.document, expirationDate: state.expirationDate)
+      webpageURL: state.webpageURL, document: record.document, expirationDate: state.expirationDate, account: account)
   }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import SegueModel
 import SegueRuntime
 import SegueStore
@@ -82,6 +83,8 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
         if let store {
           monitor.unlock()
           store.releaseMemory()
+          // What all threads of the process have freed: documents, and what they came in.
+          linux_trim_memory()
           monitor.lock()
           if !jobs.isEmpty || isEnding { break }
         }

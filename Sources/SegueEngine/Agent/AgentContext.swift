@@ -1,4 +1,5 @@
 import SegueModel
+import SegueWire
 
 /// What the parts of an agent share.
 final class AgentContext {
@@ -8,6 +9,7 @@ final class AgentContext {
   /// For what agents and apps have in common.
   let app: AppContext
   private let events: Events
+  private var lines = LogShare()
 
   init(_ identity: AppIdentity, _ limits: Limits, _ owner: any AgentOwner) {
     self.limits = limits
@@ -16,13 +18,20 @@ final class AgentContext {
     app = AppContext(identity, limits, events)
   }
 
-  var teams: Teams { events.teams }
+  var origins: Origins { events.origins }
 
-  /// The Team IDs of the offers that the agent sees.
-  final class Teams {
-    private var byActivity: [Identifier: String] = .init()
+  /// Logs what apps cause, unless they cause too much.
+  func log(_ severity: Severity, _ message: @autoclosure () -> DiagnosticText, _ now: Instant) {
+    guard let leftOut = lines.take(now) else { return }
+    if leftOut > 0 { app.log(.error, "\(leftOut) lines about what apps do were left out here") }
+    app.log(severity, message())
+  }
 
-    subscript(activity: Identifier) -> String? {
+  /// Where the offers come from that the agent sees.
+  final class Origins {
+    private var byActivity: [Identifier: OfferOrigin] = .init()
+
+    subscript(activity: Identifier) -> OfferOrigin? {
       get { byActivity[activity] }
       set { byActivity[activity] = newValue }
     }
@@ -30,7 +39,7 @@ final class AgentContext {
 
   /// The agent has no activities, and needs only some of the events.
   private final class Events: AppEngineOwner {
-    let teams = Teams()
+    let origins = Origins()
     /// The owner outlives its engine.
     private unowned(unsafe) let owner: any AgentOwner
 
@@ -40,7 +49,7 @@ final class AgentContext {
       switch delivery {
       case .log(let severity, let message): owner.log(severity, message)
       case .streamAnswered(let id, let error): owner.streamAnswered(id, error)
-      case .offer(.gone, let offer): teams[offer.description.id] = nil
+      case .offer(.gone, let offer): origins[offer.description.id] = nil
       default: break
       }
     }

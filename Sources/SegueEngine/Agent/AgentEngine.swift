@@ -41,6 +41,13 @@ public final class AgentEngine: HubParticipant {
   /// Continues an offer in an app that need not run. Answered once, by `AgentOwner.answer`.
   public func `continue`(_ request: ColdStartRequest, _ now: Instant) { starts.begin(request, now) }
 
+  /// Looks for an offer that may just have been made, for 1 s. Answered once, by `AgentOwner.found`: also from inside
+  /// this call.
+  /// - Parameter wanted: the bundle identifier of the app that is to continue it; nil: whatever fits.
+  public func look(for activity: Identifier, wanted: String?, _ number: UInt64, _ now: Instant) {
+    starts.look(for: activity, wanted: wanted, number, now)
+  }
+
   /// Nobody waits any longer for the answer of this number. It may still come.
   public func abandon(_ number: UInt64, _ now: Instant) { starts.abandon(number, now) }
 
@@ -79,16 +86,23 @@ public final class AgentEngine: HubParticipant {
   /// The user wants an entry to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { deliveries.retry(continuation) }
 
-  /// The user withdraws what an app has left.
-  /// - Returns: false if nothing of that activity is kept.
-  public func withdraw(_ activity: Identifier, _ now: Instant) -> Bool { kept.withdraw(activity, now) }
+  /// The user withdraws what an app has left. Answered once, by `AgentOwner.withdrawn` with the same number: also from
+  /// inside this call.
+  public func withdraw(_ activity: Identifier, for number: UInt64, _ now: Instant) {
+    kept.withdraw(activity, for: number, now)
+  }
+
+  /// The agent ends: all that waits is asked of the inbox, and no answer is awaited.
+  public func flush() { kept.flush() }
 
   /// The apps that are open on this device, as far as the hub of the agent says.
   public var runningApps: [AppIdentity] { deliveries.identities }
 
   /// The question which app continues an offer. NOT_FOUND, BUSY.
-  public func choice(for activity: Identifier) -> Result<AppChoice, SegueError> {
-    do throws(SegueError) { return .success(try starts.choice(for: activity)) } catch { return .failure(error) }
+  public func choice(for activity: Identifier, wanted: String? = nil) -> Result<AppChoice, SegueError> {
+    do throws(SegueError) {
+      return .success(try starts.choice(for: activity, wanted: wanted))
+    } catch { return .failure(error) }
   }
 
   /// The inbox has done what it was asked for.
@@ -107,7 +121,7 @@ public final class AgentEngine: HubParticipant {
     case .sent(let id, let app): deliveries.noted(id, by: app)
     case .decided(let id, let result): starts.decided(id, result, now)
     case .loadedKept(let result): kept.loaded(result, now)
-    case .kept(let id, let error): kept.stored(id, error, now)
+    case .kept(_, let error), .withdrawn(_, let error): kept.stored(error, now)
     }
   }
 
@@ -162,10 +176,10 @@ public final class AgentEngine: HubParticipant {
       link.grant(bytes.count, to: channel)
       starts.received(bytes, on: channel, now)
       savedChanges.received(bytes, on: channel)
-      kept.received(bytes, on: channel)
+      kept.received(bytes, on: channel, now)
     case .end(let channel, _):
       starts.receivedEnd(of: channel, now)
-      savedChanges.receivedEnd(of: channel)
+      savedChanges.receivedEnd(of: channel, now)
       kept.receivedEnd(of: channel, now)
     case .reset(let channel):
       kept.receivedReset(of: channel)
@@ -184,15 +198,15 @@ public final class AgentEngine: HubParticipant {
     case .ping(let number): hub.send(.pong(number), isUrgent: true)
     case .pong: hub.answered(now)
     case .offer(let offer, let timing, let origin):
-      agent.teams[offer.description.id] = origin?.team
+      agent.origins[offer.description.id] = origin
       hub.heardOffer(now)
       seen.put(offer, timing, now)
       starts.offered(offer.description.id, now)
       kept.review(now)
     case .gone(let id, _): seen.remove(id)
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
-    case .present(let app, let accepts):
-      deliveries.present(app, accepts: accepts, now)
+    case .present(let app, let accepts, let account):
+      deliveries.present(app, accepts: accepts, of: account, now)
       kept.review(now)
     case .absent(let id):
       deliveries.absent(id, now)

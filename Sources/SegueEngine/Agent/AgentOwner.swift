@@ -22,6 +22,8 @@ public struct AppChoice: Sendable {
   public let wanted: String?
   /// The apps that are open, the origin included.
   public let running: [AppIdentity]
+  /// The device of the account that offers it; nil: this one, or one that an app has linked.
+  public let device: Identifier?
 }
 
 /// What somebody asks the agent to continue.
@@ -96,11 +98,14 @@ public struct ColdStartReport: Sendable {
 public protocol AgentOwner: AnyObject {
   /// Nil if the system has no random bytes.
   func drawIdentifier() -> Identifier?
+  /// Answers `AgentEngine.look`, once: what is asked about the offer, or NOT_FOUND, BUSY.
+  func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>)
   /// Throws NOT_FOUND if no app fits, which says why.
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp
   /// Fetches attachments of a continuation from its origin, into files of this process. Answered once by
   /// `AgentEngine.collected`, with those that have come.
-  func collect(_ attachments: [Attachment], of continuation: Identifier)
+  /// - Parameter account: of the process that wants it continued; nil: it is not counted.
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Account?)
   /// No more of them is waited for: answered with those that are whole. No effect once it was answered.
   func stopCollecting(_ continuation: Identifier)
   /// The origin has accepted or refused a stream for an attachment (`AgentEngine.ask`).
@@ -116,8 +121,11 @@ public protocol AgentOwner: AnyObject {
   func opened(_ app: AppIdentity)
   /// Uses the inbox, in the order of the requests. Answered by `AgentEngine.stored`.
   func perform(_ request: InboxRequest)
+  /// What the user wanted withdrawn is no longer on the disk (`AgentEngine.withdraw`); or why it still is.
+  func withdrawn(_ number: UInt64, _ error: SegueError?)
   /// Changes the saved activities of an app. Answered by `AgentEngine.changed` with the same number.
-  func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64)
+  /// - Parameter account: of the app's process.
+  func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64)
   /// Connects the engine of an offer to the hub, in a connection of its own, until `leave`.
   func join(_ offer: KeptParticipant)
   /// The offer is over. Its last messages are in its `link`.

@@ -67,8 +67,8 @@ final class ColdStarts: AppFeature {
   private let deliveries: InboxDeliveries
   private let fetches: StateFetches
   private var starts: [ColdStart] = []
-  /// What apps push whose offers have not come yet.
-  private var awaited: [(request: ColdStartRequest, until: Int64)] = []
+  /// Offers that have not come yet.
+  private var awaited: [AwaitedOffer] = []
 
   init(
     _ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers, _ outcomes: PendingOutcomes,
@@ -86,15 +86,33 @@ final class ColdStarts: AppFeature {
 
   func begin(_ request: ColdStartRequest, _ now: Instant) {
     if request.isPush, seen.list[request.activity] == nil, awaited.count < Self.limit {
-      return awaited.append((request, now.uptime + Self.offerTime))
+      return awaited.append(AwaitedOffer(purpose: .start(request), until: now.uptime + Self.offerTime))
     }
     startOrRefuse(request, now)
   }
 
-  /// An offer has come, which its app may push.
+  /// Tells the owner of an offer, once it is there.
+  func look(for activity: Identifier, wanted: String?, _ number: UInt64, _ now: Instant) {
+    let awaits = seen.list[activity] == nil && awaited.count < Self.limit
+    let offer = AwaitedOffer(
+      purpose: .look(activity, wanted: wanted, number: number), until: now.uptime + Self.offerTime)
+    if awaits { awaited.append(offer) } else { end(offer, now) }
+  }
+
+  /// An offer has come, which may be awaited.
   func offered(_ activity: Identifier, _ now: Instant) {
-    while let index = awaited.firstIndex(where: { $0.request.activity == activity }) {
-      startOrRefuse(awaited.remove(at: index).request, now)
+    while let index = awaited.firstIndex(where: { $0.activity == activity }) { end(awaited.remove(at: index), now) }
+  }
+
+  private func end(_ awaited: AwaitedOffer, _ now: Instant) {
+    switch awaited.purpose {
+    case .start(let request): startOrRefuse(request, now)
+    case .look(let activity, let wanted, let number):
+      do throws(SegueError) {
+        agent.owner.found(number, .success(try choice(for: activity, wanted: wanted)))
+      } catch {
+        agent.owner.found(number, .failure(error))
+      }
     }
   }
 
@@ -108,7 +126,7 @@ final class ColdStarts: AppFeature {
 
   /// Nobody waits for the answer: what is not in the inbox yet ends, and an entry of it has the usual time.
   func abandon(_ number: UInt64, _ now: Instant) {
-    awaited.removeAll { $0.request.number == number }
+    awaited.removeAll { $0.number == number }
     guard let index = starts.firstIndex(where: { $0.number == number }) else { return }
     switch starts[index].phase {
     case .fetching, .collecting:
@@ -126,7 +144,8 @@ final class ColdStarts: AppFeature {
       let offer = Offer(
         description: OfferDescription(record.state, id: record.activity), origin: agent.app.identity.id,
         appName: request.appName, bundleIdentifier: request.app, deviceName: hub.deviceName, rank: 0, activatedAt: 0)
-      let choice = AppChoice(offer: offer, team: request.team, wanted: request.app, running: deliveries.identities)
+      let choice = AppChoice(
+        offer: offer, team: request.team, wanted: request.app, running: deliveries.identities, device: nil)
       try append(choice, number: request.number, request.account, timeout: request.timeout, .storing, now)
       store(at: starts.count - 1, record.document, [])
     } catch {
@@ -139,11 +158,13 @@ final class ColdStarts: AppFeature {
     guard let offer = seen.list[activity] else {
       throw SegueError(.notFound, "continue: the activity is not offered")
     }
-    guard let team = agent.teams[activity] else {
+    guard let origin = agent.origins[activity] else {
       // Only the hub of the agent says it.
       throw SegueError(.busy, "continue: the agent does not carry the hub at present")
     }
-    return AppChoice(offer: offer, team: team, wanted: wanted, running: deliveries.identities)
+    return AppChoice(
+      offer: offer, team: origin.team, wanted: wanted, running: deliveries.identities,
+      device: origin.version.number == 0 ? nil : origin.version.hub)
   }
 
   private func start(_ request: ColdStartRequest, _ now: Instant) throws(SegueError) {
@@ -181,7 +202,9 @@ final class ColdStarts: AppFeature {
     let own = starts.filter { $0.account == account }
     let ofOrigin = origin == agent.app.identity.id ? 0 : own.count { $0.offer.origin == origin }
     guard own.count < Self.accountLimit, ofOrigin < Self.originLimit else {
-      throw SegueError(.limitExceeded, "continue: \(own.count) continuations that this process asked for are under way")
+      throw SegueError(
+        .limitExceeded,
+        "continue: \(own.count) continuations of this process are under way, \(ofOrigin) of them of one origin")
     }
   }
 
@@ -193,7 +216,7 @@ final class ColdStarts: AppFeature {
       .put(
         InboxRecord(
           continuation: start.id, app: start.app.bundleIdentifier, offer: start.offer, isStale: start.isStale,
-          document: document, attachments: attachments)))
+          document: document, attachments: attachments, account: start.account?.id)))
   }
 
   private func receiver(_ app: ChosenApp) -> Receiver {
@@ -225,6 +248,9 @@ final class ColdStarts: AppFeature {
     do throws(SegueError) {
       let activity = try ActivityDocument.decode(
         fetch.document, ReferenceReader(.none), userInfoLimit: Limits.value)
+      if let error = activity.objection(to: starts[index].offer.description, at: now.date) {
+        return fail(at: index, error, now)
+      }
       starts[index].isStale = fetch.isStale
       collect(at: index, fetch.document, activity.attachments)
     } catch {
@@ -247,7 +273,7 @@ final class ColdStarts: AppFeature {
     guard !wanted.isEmpty else { return store(at: index, document, attachments) }
     starts[index].phase = .collecting(document, attachments)
     starts[index].size = document.count
-    agent.owner.collect(wanted, of: start.id)
+    agent.owner.collect(wanted, of: start.id, for: start.account)
   }
 
   /// As many attachments as could be fetched are here. The others stay with the origin.
@@ -373,7 +399,7 @@ final class ColdStarts: AppFeature {
   func tick(_ now: Instant) {
     while let fetch = fetches.tick(now) { end(fetch, now) }
     while let index = awaited.firstIndex(where: { $0.until <= now.uptime }) {
-      startOrRefuse(awaited.remove(at: index).request, now)
+      end(awaited.remove(at: index), now)
     }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       guard case .collecting = starts[index].phase else {

@@ -4,6 +4,8 @@ import SegueWire
 /// An app that is open on this device, and the entry that it has.
 private struct PresentApp {
   let identity: AppIdentity
+  /// Whom the hub charges for it.
+  let account: Identifier
   /// Whether it has a handler for what waits.
   var accepts: Bool
   /// Whether the current hub says that it is open.
@@ -63,15 +65,13 @@ final class InboxDeliveries: AppFeature {
   /// The most documents in memory.
   static let documentLimit = 4
   /// The most apps that a hub may say are open, and the most requests that the disk is asked for again: others are
-  /// ignored.
+  /// ignored. Of the apps, the most of one process.
   static let appLimit = 4_096
+  static let accountLimit = appLimit / Account.share
   /// The most apps that have gone of which the agent knows what they have had.
   private static let formerLimit = 256
   /// Milliseconds for the apps of a former hub to register with the next one.
   static let reconnectTime: Int64 = 3_000
-  /// Milliseconds until the disk is asked again for what it has refused: twice as many each time.
-  private static let firstPause: Int64 = 1_000
-  private static let lastPause: Int64 = 16_000
 
   private let agent: AgentContext
   private let hub: HubConnection
@@ -82,7 +82,7 @@ final class InboxDeliveries: AppFeature {
   private var purgeAt: Int64?
   /// What the disk has refused, and will be asked for again.
   private var refused: [(request: InboxRequest, at: Int64)] = []
-  private var pause = InboxDeliveries.firstPause
+  private var pause = DiskPause()
 
   init(_ agent: AgentContext, _ hub: HubConnection) {
     self.agent = agent
@@ -94,7 +94,13 @@ final class InboxDeliveries: AppFeature {
   /// The apps that are open.
   var identities: [AppIdentity] { apps.map { $0.identity } }
 
-  func present(_ app: AppIdentity, accepts: Bool, _ now: Instant) {
+  /// An app that is open, and whom the hub charges for it.
+  func app(_ id: Identifier) -> (identity: AppIdentity, account: Identifier)? {
+    index(of: id).map { (apps[$0].identity, apps[$0].account) }
+  }
+
+  /// - Parameter account: nil: the app is charged for itself.
+  func present(_ app: AppIdentity, accepts: Bool, of account: Identifier?, _ now: Instant) {
     if let index = index(of: app.id) {
       let wasConfirmed = apps[index].isConfirmed
       apps[index].accepts = accepts
@@ -103,8 +109,11 @@ final class InboxDeliveries: AppFeature {
         if case .announced = delivery.phase { announce(delivery.item, to: app.id, now) }
       }
     } else {
-      guard apps.count < Self.appLimit else { return }
-      apps.append(PresentApp(identity: app, accepts: accepts, tried: takeFormer(app.id)))
+      let account = account ?? app.id
+      guard apps.count < Self.appLimit, apps.count(where: { $0.account == account }) < Self.accountLimit else {
+        return agent.log(.error, "\(app.name) is ignored: too many apps are open", now)
+      }
+      apps.append(PresentApp(identity: app, account: account, accepts: accepts, tried: takeFormer(app.id)))
       agent.owner.opened(app)
     }
     askNext(app.id)
@@ -181,7 +190,7 @@ final class InboxDeliveries: AppFeature {
     let found: InboxItem?
     do throws(SegueError) {
       found = try result.get()
-      pause = Self.firstPause
+      pause.end()
     } catch {
       return refused(request, error, now)
     }
@@ -301,7 +310,7 @@ final class InboxDeliveries: AppFeature {
 
   /// It is on the disk that an app was sent the whole document: a later agent believes its answer, too.
   func noted(_ continuation: Identifier, by app: Identifier) {
-    pause = Self.firstPause
+    pause.end()
     guard let index = index(of: app), let delivery = apps[index].delivery,
       delivery.item.continuation == continuation, case .noting(let channel) = delivery.phase
     else { return }
@@ -370,15 +379,11 @@ final class InboxDeliveries: AppFeature {
   }
 
   /// As much as the inbox stores.
-  static func bounded(_ text: String) -> String {
-    Text.withBytes(text) { bytes in
-      String(decoding: bytes.prefix(Text.wholeCharacters(bytes, atMost: Limits.identifier)), as: UTF8.self)
-    }
-  }
+  static func bounded(_ text: String) -> String { Text.start(of: text, atMost: Limits.identifier) }
 
   /// The answer of an app is on the disk.
   func acknowledged(_ receipt: Receipt, by app: Identifier, _ now: Instant) {
-    pause = Self.firstPause
+    pause.end()
     hub.send(.outcomeAck(receipt.continuation.ofDelivery, to: app))
     if let index = index(of: app), apps[index].delivery?.item.continuation == receipt.continuation {
       apps[index].delivery = nil
@@ -395,11 +400,11 @@ final class InboxDeliveries: AppFeature {
 
   /// The disk has refused a request: it is made again later, unless the inbox cannot be used at all.
   func refused(_ request: InboxRequest, _ error: SegueError, _ now: Instant) {
-    agent.app.log(.error, "inbox: \(error.message)")
-    guard error.status == .system || error.status == .busy else { return }
-    guard refused.count < Self.appLimit, !refused.contains(where: { $0.request.asksSame(as: request) }) else { return }
-    refused.append((request, now.uptime + pause))
-    pause = min(2 * pause, Self.lastPause)
+    agent.log(.error, "inbox: \(error.message)", now)
+    guard refused.count < Self.appLimit, !refused.contains(where: { $0.request.asksSame(as: request) }),
+      let milliseconds = pause.take(after: error)
+    else { return }
+    refused.append((request, now.uptime + milliseconds))
   }
 
   private func repeatRefused(_ now: Instant) {

@@ -13,9 +13,12 @@ public struct InboxRecord: Sendable {
   public let document: [UInt8]
   /// Those without a source stay with the origin.
   public let attachments: [Attachment]
+  /// Who has asked for it, as the hub charges them; nil: the program of the agent itself.
+  public let account: Identifier?
 
   public init(
-    continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8], attachments: [Attachment]
+    continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8], attachments: [Attachment],
+    account: Identifier? = nil
   ) {
     self.continuation = continuation
     self.app = app
@@ -23,6 +26,7 @@ public struct InboxRecord: Sendable {
     self.isStale = isStale
     self.document = document
     self.attachments = attachments
+    self.account = account
   }
 }
 
@@ -112,7 +116,7 @@ public enum InboxRequest: Sendable {
   case loadKept
   /// Keeps what an app has left, in place of an older state of the same activity. Reply: `kept`.
   case keep(KeptRecord)
-  /// Forgets the activity that an app has left. Reply only if that cannot be stored: `refused`.
+  /// Forgets the activity that an app has left. Reply: `withdrawn`.
   case withdraw(Identifier)
 
   /// The bytes that it holds.
@@ -130,7 +134,6 @@ public enum InboxRequest: Sendable {
     case (.open, .open): true
     case (.begin(let app, _, _), .begin(let other, _, _)): app == other
     case (.end(let id, _), .end(let other, _)), (.confirm(let id), .confirm(let other)): id == other
-    case (.withdraw(let id), .withdraw(let other)): id == other
     case (.sent(let id, let app), .sent(let other, let otherApp)): id == other && app == otherApp
     case (.acknowledge(let id, let app, _), .acknowledge(let other, let otherApp, _)): id == other && app == otherApp
     default: false
@@ -154,4 +157,5 @@ public enum InboxReply: Sendable {
   case refused(SegueError)
   case loadedKept(Result<[KeptRecord], SegueError>)
   case kept(Identifier, SegueError?)
+  case withdrawn(Identifier, SegueError?)
 }

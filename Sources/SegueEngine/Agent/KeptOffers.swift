@@ -7,30 +7,23 @@ final class KeptOffers: AppFeature {
   /// Milliseconds for the apps of a former hub to register with the agent's, before they count as ended.
   static let settlingTime = InboxDeliveries.reconnectTime
 
-  /// The most that apps leave and take back before the disk has answered.
-  private static let earlyLimit = 1_024
-
   /// A document on its way from an app.
   private struct Arrival {
     let channel: Link.Channel
     let activity: Identifier
     let app: AppIdentity
+    /// Whom the hub charges.
+    let account: Identifier
     let size: Int
     /// The uptime by which it has arrived.
     let deadline: Int64
     var document: [UInt8] = []
   }
 
-  /// What has come before the disk has said what is kept.
-  private enum Early {
-    case left(KeptRecord)
-    case takenBack(Identifier, by: Identifier)
-
-    var size: Int { if case .left(let record) = self { record.document.count } else { 0 } }
-  }
-
   private struct Kept {
     let record: KeptRecord
+    /// Who was charged when it was left; nil: that was before a restart.
+    let account: Identifier?
     /// The uptime at which it was left; before the start of the clock if that was before a restart.
     let since: Int64
     /// Whether it is on the disk.
@@ -43,9 +36,9 @@ final class KeptOffers: AppFeature {
   private let hub: HubConnection
   private let seen: SeenOffers
   private let deliveries: InboxDeliveries
+  private let writes: KeptWrites
   private var arrivals: [Arrival] = []
-  /// Nil once the disk has answered.
-  private var early: [Early]? = []
+  private var load = KeptLoad()
   /// The oldest first.
   private var kept: [Kept] = []
   /// Whether it is known which apps are open, and the uptime at which it will be: not while an app carries the hub.
@@ -59,6 +52,7 @@ final class KeptOffers: AppFeature {
     self.hub = hub
     self.seen = seen
     self.deliveries = deliveries
+    writes = KeptWrites(agent)
   }
 
   // MARK: From apps
@@ -71,16 +65,16 @@ final class KeptOffers: AppFeature {
     if channel != 0 { try link.accept(channel) }
     while let index = arrivals.firstIndex(where: { $0.app.id == app }) { drop(at: index) }
     guard channel != 0 else { return takeBack(activity, by: app, now) }
-    guard let identity = deliveries.identities.first(where: { $0.id == app }), let size = Int(exactly: size),
-      size <= ActivityDocument.limit, early?.count ?? 0 < Self.earlyLimit
+    guard let (identity, account) = deliveries.app(app), let size = Int(exactly: size),
+      size <= ActivityDocument.limit, load.hasRoom(for: account, size)
     else { return link.reset(channel) }
     arrivals.append(
       Arrival(
-        channel: channel, activity: activity, app: identity, size: size,
+        channel: channel, activity: activity, app: identity, account: account, size: size,
         deadline: now.uptime + agent.limits.continuation))
   }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
     guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
     arrivals[index].document.append(contentsOf: bytes)
     if arrivals[index].document.count > arrivals[index].size { drop(at: index) }
@@ -88,13 +82,13 @@ final class KeptOffers: AppFeature {
     while arrivedBytes > Limits.keptBytes,
       let largest = arrivals.indices.max(by: { arrivals[$0].document.count < arrivals[$1].document.count })
     {
-      agent.app.log(.error, "\(arrivals[largest].app.name) leaves more than there is room for")
+      agent.log(.error, "\(arrivals[largest].app.name) leaves more than there is room for", now)
       drop(at: largest)
     }
   }
 
   private var arrivedBytes: Int {
-    arrivals.reduce((early ?? []).reduce(0) { $0 + $1.size }) { $0 + $1.document.count }
+    arrivals.reduce(load.size) { $0 + $1.document.count }
   }
 
   private func drop(at index: Int) { hub.link?.reset(arrivals.remove(at: index).channel) }
@@ -105,51 +99,76 @@ final class KeptOffers: AppFeature {
     guard arrival.document.count == arrival.size else { return }
     do throws(SegueError) {
       let record = try KeptRecord(arrival.activity, of: arrival.app, document: arrival.document, keptAt: now.date)
-      keep(record, now)
+      keep(record, account: arrival.account, now)
     } catch {
-      agent.app.log(.error, "\(arrival.app.name) leaves an activity that cannot be read: \(error.message)")
+      agent.log(.error, "\(arrival.app.name) leaves an activity that cannot be read: \(error.message)", now)
     }
   }
 
   func receivedReset(of channel: Link.Channel) { arrivals.removeAll { $0.channel == channel } }
 
   /// In place of what the same app has left before.
-  private func keep(_ record: KeptRecord, _ now: Instant) {
-    guard early == nil else { return early?.append(.left(record)) ?? () }
+  private func keep(_ record: KeptRecord, account: Identifier, _ now: Instant) {
+    guard load.isDone else {
+      // Others of its process may have come since this one was announced.
+      if load.hasRoom(for: account, record.document.count) { load.add(.left(record, account: account)) }
+      return
+    }
     // Nobody takes the place of what another app has left, or offers.
     if isOthers(record) || index(of: record.activity).map({ kept[$0].record.app.id != record.app.id }) ?? false {
-      return agent.app.log(.error, "\(record.app.name) leaves an activity of another app")
+      return agent.log(.error, "\(record.app.name) leaves an activity of another app", now)
     }
     while let index = kept.firstIndex(where: { $0.record.app.id == record.app.id }) {
       // The store replaces an older state of the same activity.
       remove(at: index, fromDisk: kept[index].record.activity != record.activity, now)
     }
-    append(record, isStored: false, now)
-    agent.owner.perform(.keep(record))
+    append(record, account, isStored: false, now)
+    writes.keep(record, now)
+    makeRoom(inShareOf: account, now)
     makeRoom(now)
   }
 
   /// The oldest make room for new ones.
   private func makeRoom(_ now: Instant) {
-    while kept.count > Limits.keptOffers || kept.reduce(0, { $0 + $1.record.document.count }) > Limits.keptBytes {
-      agent.app.log(.info, "what \(kept[0].record.app.name) has left makes room for newer offers")
-      remove(at: 0, now)
-    }
+    while kept.count > Limits.keptOffers || bytes(where: { _ in true }) > Limits.keptBytes { makeRoom(at: 0, now) }
     setExpiry(now)
   }
 
+  /// What a process leaves, under whatever names, takes at most a quarter, or one document: its oldest make room.
+  private func makeRoom(inShareOf account: Identifier, _ now: Instant) {
+    while true {
+      let own = kept.indices.filter { kept[$0].account == account }
+      guard own.count > 1,
+        own.count > Limits.keptOffers / Account.share
+          || bytes(where: { $0.account == account }) > Limits.keptBytes / Account.share
+      else { return }
+      makeRoom(at: own[0], now)
+    }
+  }
+
+  private func makeRoom(at index: Int, _ now: Instant) {
+    agent.log(.info, "what \(kept[index].record.app.name) has left makes room for newer offers", now)
+    remove(at: index, now)
+  }
+
+  private func bytes(where isCounted: (Kept) -> Bool) -> Int {
+    kept.reduce(0) { $0 + (isCounted($1) ? $1.record.document.count : 0) }
+  }
+
   private func takeBack(_ activity: Identifier, by app: Identifier, _ now: Instant) {
-    guard early == nil else {
-      if early?.count ?? 0 < Self.earlyLimit { early?.append(.takenBack(activity, by: app)) }
+    guard load.isDone else {
+      if let account = deliveries.app(app)?.account, load.hasRoom(for: account) {
+        load.add(.takenBack(activity, by: app, account: account))
+      }
       return
     }
     if let index = index(of: activity), kept[index].record.app.id == app { remove(at: index, now) }
   }
 
-  private func append(_ record: KeptRecord, isStored: Bool, _ now: Instant) {
+  private func append(_ record: KeptRecord, _ account: Identifier?, isStored: Bool, _ now: Instant) {
     let age = (now.date - record.keptAt) * 1000
     let since = now.uptime - (age > 0 ? Int64(min(age, Limits.keptOfferLife * 1000)) : 0)
-    kept.append(Kept(record: record, since: since, isStored: isStored))
+    kept.append(Kept(record: record, account: account, since: since, isStored: isStored))
   }
 
   // MARK: The disk
@@ -157,47 +176,67 @@ final class KeptOffers: AppFeature {
   /// What was kept before a restart.
   func loaded(_ result: Result<[KeptRecord], SegueError>, _ now: Instant) {
     do throws(SegueError) {
-      for record in try result.get() where index(of: record.activity) == nil { append(record, isStored: true, now) }
+      for record in try result.get() where index(of: record.activity) == nil {
+        append(record, nil, isStored: true, now)
+        writes.found(record.activity)
+      }
     } catch {
-      agent.app.log(.error, "no kept offers: \(error.message)")
+      let isAskedAgain = load.refused(error, now)
+      agent.log(.error, "\(isAskedAgain ? "kept offers" : "no kept offers"): \(error.message)", now)
+      if isAskedAgain { return }
     }
-    let early = self.early ?? []
-    self.early = nil
     makeRoom(now)
-    for each in early {
+    for each in load.end() {
       switch each {
-      case .left(let record): keep(record, now)
-      case .takenBack(let activity, let app): takeBack(activity, by: app, now)
+      case .left(let record, let account): keep(record, account: account, now)
+      case .takenBack(let activity, let app, _): takeBack(activity, by: app, now)
       }
     }
     review(now)
   }
 
-  func stored(_ activity: Identifier, _ error: SegueError?, _ now: Instant) {
-    guard let index = index(of: activity) else { return }
-    if let error {
-      agent.app.log(.error, "what \(kept[index].record.app.name) has left is not kept: \(error.message)")
-      return remove(at: index, now)
+  /// The disk has done what it was asked for, or refuses.
+  func stored(_ error: SegueError?, _ now: Instant) {
+    guard let write = writes.finish(error, now) else { return }
+    for asker in write.askers { agent.owner.withdrawn(asker, error) }
+    // What came meanwhile has an answer of its own.
+    guard !writes.isKeeping(write.activity), let index = index(of: write.activity) else { return }
+    let name = kept[index].record.app.name
+    switch (write.record, error) {
+    case (nil, nil): remove(at: index, fromDisk: false, now)
+    case (nil, _): break
+    case (_, nil):
+      kept[index].isStored = true
+      agent.log(.info, "keeps what \(name) has left", now)
+      review(now)
+    case (_, let error?):
+      agent.log(.error, "what \(name) has left is not kept: \(error.message)", now)
+      remove(at: index, now)
     }
-    kept[index].isStored = true
-    agent.app.log(.info, "keeps what \(kept[index].record.app.name) has left")
-    review(now)
   }
 
-  /// The user withdraws it.
-  /// - Returns: false if there is none, or its app is open: that one offers it, and would leave it again.
-  func withdraw(_ activity: Identifier, _ now: Instant) -> Bool {
+  /// The user withdraws it: over once the disk has it, or the next agent would offer it again.
+  /// - Parameter number: the asker's, for `AgentOwner.withdrawn`.
+  func withdraw(_ activity: Identifier, for number: UInt64, _ now: Instant) {
+    guard load.isDone else {
+      return agent.owner.withdrawn(number, SegueError(.busy, "withdraw: the disk has not said yet what is kept"))
+    }
+    // An app that is open offers it itself, and would leave it again.
     guard let index = index(of: activity),
       !deliveries.identities.contains(where: { $0.id == kept[index].record.app.id })
-    else { return false }
-    remove(at: index, now)
-    return true
+    else {
+      return agent.owner.withdrawn(number, SegueError(.notFound, "activity: the agent keeps no offer of it"))
+    }
+    writes.forget(activity, for: number, now)
   }
+
+  /// The agent ends: what waits for the disk is handed over.
+  func flush() { writes.flush() }
 
   private func remove(at index: Int, fromDisk: Bool = true, _ now: Instant) {
     let gone = kept.remove(at: index)
     if let offer = gone.offer { end(offer, now) }
-    if fromDisk { agent.owner.perform(.withdraw(gone.record.activity)) }
+    if fromDisk { writes.forget(gone.record.activity, now) }
     setExpiry(now)
   }
 
@@ -211,12 +250,12 @@ final class KeptOffers: AppFeature {
     while index < kept.count {
       let record = kept[index].record
       if record.expiresAt <= now.date {
-        agent.app.log(.info, "what \(record.app.name) has left has expired")
+        agent.log(.info, "what \(record.app.name) has left has expired", now)
         remove(at: index, now)
         continue
       }
       if isOthers(record) {
-        agent.app.log(.error, "\(record.app.name) has left an activity of another app")
+        agent.log(.error, "\(record.app.name) has left an activity of another app", now)
         remove(at: index, now)
         continue
       }
@@ -259,16 +298,16 @@ final class KeptOffers: AppFeature {
 
   private func offer(at index: Int, _ now: Instant) {
     guard let secret = agent.owner.drawIdentifier() else {
-      return agent.app.log(.error, "keep offering: no random bytes")
+      return agent.log(.error, "keep offering: no random bytes", now)
     }
     do throws(SegueError) {
       let record = kept[index].record
       let offer = try KeptParticipant(record, secret: secret, since: kept[index].since, agent, now)
       kept[index].offer = offer
-      agent.app.log(.info, "offers what \(record.app.name) has left")
+      agent.log(.info, "offers what \(record.app.name) has left", now)
       agent.owner.join(offer)
     } catch {
-      agent.app.log(.error, "keep offering: \(error.message)")
+      agent.log(.error, "keep offering: \(error.message)", now)
     }
   }
 
@@ -291,6 +330,8 @@ final class KeptOffers: AppFeature {
 
   func tick(_ now: Instant) {
     while let index = arrivals.firstIndex(where: { $0.deadline <= now.uptime }) { drop(at: index) }
+    writes.tick(now)
+    if load.isDue(now) { agent.owner.perform(.loadKept) }
     if let at = settlesAt, at <= now.uptime {
       (isSettled, settlesAt) = (true, nil)
     } else {
@@ -305,7 +346,7 @@ final class KeptOffers: AppFeature {
 
   /// Nothing is due while nothing is kept: an idle agent causes no wake-ups.
   var nextDeadline: Int64? {
-    let arrives = arrivals.reduce(nil) { earlier($0, $1.deadline) }
+    let arrives = arrivals.reduce(earlier(writes.nextDeadline, load.asksAt)) { earlier($0, $1.deadline) }
     return kept.isEmpty ? arrives : earlier(arrives, earlier(settlesAt, expiresAt))
   }
 

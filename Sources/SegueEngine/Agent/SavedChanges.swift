@@ -4,9 +4,9 @@ import SegueWire
 /// What apps ask the agent at their hub: to save activities for search, and to delete saved ones (R8.1, R8.2). Each is
 /// a request that names the agent as the activity.
 final class SavedChanges: AppFeature {
-  /// The most questions of an app, and of all, and the most bytes that have arrived of theirs.
-  static let appLimit = 128
+  /// The most questions of all apps, of those of one process a quarter, and the most bytes that have arrived of theirs.
   static let limit = 512
+  static let accountLimit = limit / Account.share
   static let bytes = 64 * 1024 * 1024
 
   private struct Question {
@@ -20,6 +20,8 @@ final class SavedChanges: AppFeature {
     let askersNumber: UInt64
     let continuation: Message.Continuation
     let app: AppIdentity
+    /// Whom the hub charges for it.
+    let account: Identifier
     /// The announced bytes.
     let size: Int
     /// The uptime by which the app gives up.
@@ -34,6 +36,7 @@ final class SavedChanges: AppFeature {
   private let hub: HubConnection
   private let deliveries: InboxDeliveries
   private var questions: [Question] = []
+  private var quota = SaveQuota()
 
   init(_ agent: AgentContext, _ hub: HubConnection, _ deliveries: InboxDeliveries) {
     self.agent = agent
@@ -53,27 +56,27 @@ final class SavedChanges: AppFeature {
     guard let link = hub.link else { return }
     try link.accept(channel)
     do throws(SegueError) {
-      let (app, size) = try admit(id, size)
+      let (app, account, size) = try admit(id, size)
       questions.append(
         Question(
-          number: agent.app.takeNumber(), askersNumber: number, continuation: continuation, app: app, size: size,
-          deadline: now.uptime + min(milliseconds, agent.limits.continuation), phase: .receiving(channel)))
+          number: agent.app.takeNumber(), askersNumber: number, continuation: continuation, app: app, account: account,
+          size: size, deadline: now.uptime + min(milliseconds, agent.limits.continuation), phase: .receiving(channel)))
     } catch {
       link.reset(channel)
       hub.send(.response(number, continuation, to: id, channel: 0, size: 0, error))
     }
   }
 
-  private func admit(_ id: Identifier, _ size: UInt64) throws(SegueError) -> (AppIdentity, Int) {
-    guard let app = deliveries.identities.first(where: { $0.id == id }) else {
+  private func admit(_ id: Identifier, _ size: UInt64) throws(SegueError) -> (AppIdentity, Identifier, Int) {
+    guard let (app, account) = deliveries.app(id) else {
       throw SegueError(.declined, "the agent keeps nothing for choosers")
     }
     guard let size = Int(exactly: size), size <= Limits.value else {
       throw SegueError(.limitExceeded, "\(size) bytes, at most \(Limits.value) can be saved for search")
     }
-    let own = questions.count { $0.app.id == id }
-    guard questions.count < Self.limit, own < Self.appLimit else { throw Self.busy }
-    return (app, size)
+    let own = questions.count { $0.account == account }
+    guard questions.count < Self.limit, own < Self.accountLimit else { throw Self.busy }
+    return (app, account, size)
   }
 
   private static var busy: SegueError { SegueError(.busy, "the agent is busy") }
@@ -91,15 +94,18 @@ final class SavedChanges: AppFeature {
   }
 
   /// What is whole is stored, even if its app has ended meanwhile.
-  func receivedEnd(of channel: Link.Channel) {
+  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     let question = questions[index]
     do throws(SegueError) {
       guard question.bytes.count == question.size else { throw Self.notAsAnnounced }
       let change = try SavedChange(question.bytes)
+      if case .save = change, !quota.take(question.account, now) {
+        throw SegueError(.busy, "the agent stores ten activities a second of a process")
+      }
       questions[index].phase = .storing
       questions[index].bytes = []
-      agent.owner.change(change, of: question.app, question.number)
+      agent.owner.change(change, of: question.app, account: question.account, question.number)
     } catch {
       fail(at: index, error)
     }

@@ -483,7 +483,7 @@ public final class AppEngine {
     case .keeps: kept.becomePossible()
     case .accepts, .present, .absent, .keep, .ask, .answer: break
     case .link, .resume, .proceed, .openLink, .hello, .welcome, .publish, .withdraw, .explain, .route, .seek, .follow,
-      .unfollow, .list, .listed, .refresh:
+      .unfollow, .list, .listed, .refresh, .account:
       break
     }
   }

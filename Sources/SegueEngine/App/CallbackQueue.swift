@@ -134,8 +134,8 @@ public struct CallbackQueue<Other> {
     switch delivery {
     case .wasContinued(_, let receipt), .continuationEnded(_, let receipt):
       let receiver = receipt.receiver
-      return 256 + receipt.reason.utf8.count + receiver.deviceName.utf8.count + receiver.appName.utf8.count
-        + receiver.bundleIdentifier.utf8.count
+      return 256 + Text.size(receipt.reason) + Text.size(receiver.deviceName) + Text.size(receiver.appName)
+        + Text.size(receiver.bundleIdentifier)
     default: return 0
     }
   }

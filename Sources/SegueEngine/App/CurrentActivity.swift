@@ -121,7 +121,7 @@ final class CurrentActivity: AppFeature {
 
   /// An activity was replaced by a state that needs no saving: it is the next snapshot.
   func replaced(_ id: Identifier, _ now: Instant) {
-    save(id, .due, now)
+    save(id, .replaced, now)
     changed(id, now)
   }
 
@@ -282,6 +282,6 @@ extension OfferDescription {
       // The parts that vary in size; the rest of a document is small.
       sizeHint: UInt64(activity.userInfo?.encoding.count ?? 0),
       expirationDate: activity.expirationDate,
-      supportsContinuationStreams: activity.supportsContinuationStreams)
+      supportsContinuationStreams: activity.supportsContinuationStreams, isPrivate: activity.isPrivate)
   }
 }

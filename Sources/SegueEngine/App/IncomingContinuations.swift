@@ -248,6 +248,12 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       guard Text.isSame(activity.type, continuations[index].type) || continuations[index].own == nil else {
         throw SegueError(.malformed, "it has another type")
       }
+      // What waited at the agent was checked there.
+      if case .offer(let offer) = continuations[index].subject, !continuations[index].isDelivery,
+        let error = activity.objection(to: offer.description, at: now.date)
+      {
+        return fail(at: index, error, report: .failed, now)
+      }
       for missing in references.missing {
         app.log(.info, "\(activity.type) names files of the container \"\(missing)\", which this app lacks")
       }

@@ -70,7 +70,7 @@ final class KeptSnapshot: AppFeature {
   /// The activity resigns, or is invalidated.
   func forget(_ id: Identifier) {
     if leaving == id { leaving = nil }
-    guard left?.activity == id else { return }
+    guard left?.activity == id, left?.document != nil else { return }
     left = (id, nil)
     send()
   }
@@ -83,7 +83,7 @@ final class KeptSnapshot: AppFeature {
     guard hub.agent != nil else { return tellUnavailable() }
     guard isPossible else { return }
     guard let document = left.document else {
-      self.left = nil
+      // The next agent hears it, too: this one may die before its disk has forgotten the activity.
       return hub.send(.keep(left.activity, app: app.identity.id, channel: 0, size: 0))
     }
     guard link.openCount < Link.channelLimit else { return logRefusal() }
@@ -125,7 +125,7 @@ final class KeptSnapshot: AppFeature {
 
   // MARK: Life cycle
 
-  /// Each agent gets it, until the app takes it back.
+  /// Each agent gets it, or hears that the app has taken it back.
   func becomePossible() {
     isPossible = true
     send()

@@ -105,8 +105,8 @@ public struct OfferList {
 
   /// The approximate bytes in memory.
   private static func size(of offer: Offer) -> Int {
-    256 + offer.description.type.utf8.count + (offer.description.title?.utf8.count ?? 0) + offer.appName.utf8.count
-      + offer.bundleIdentifier.utf8.count + offer.deviceName.utf8.count
+    256 + Text.size(offer.description.type) + (offer.description.title.map(Text.size) ?? 0) + Text.size(offer.appName)
+      + Text.size(offer.bundleIdentifier) + Text.size(offer.deviceName)
   }
 
   mutating func remove(_ id: Identifier, report: Report) {

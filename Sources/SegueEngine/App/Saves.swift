@@ -31,9 +31,17 @@ enum SaveReason {
   case pulled(Identifier)
   /// The snapshot outlives the state: the app goes to the background, or closes, or the activity is saved for search.
   case leaving
+  /// Its state was replaced by one that needs no saving.
+  case replaced
 
   var continuations: [Identifier] { if case .pulled(let continuation) = self { [continuation] } else { [] } }
-  var isLeaving: Bool { if case .leaving = self { true } else { false } }
+  /// Whether what stays as it is counts as saved for search, too (R8.1).
+  var isForSearch: Bool {
+    switch self {
+    case .leaving, .replaced: true
+    case .due, .pulled: false
+    }
+  }
 }
 
 /// An unanswered will_save.
@@ -100,7 +108,7 @@ final class Saves: AppFeature {
       app.deliver(.willSave(activity: id, save: nextNumber))
       nextNumber += 1
     } else {
-      takeSnapshot(of: activity, id, for: reason.continuations, isNew: activity.needsSave || reason.isLeaving)
+      takeSnapshot(of: activity, id, for: reason.continuations, isNew: activity.needsSave || reason.isForSearch)
     }
     return activity.needsSave
   }
@@ -109,7 +117,7 @@ final class Saves: AppFeature {
   private func savesUnasked(_ activity: Activity, _ reason: SaveReason) -> Bool {
     guard policy == .whenPulled, !activity.isDeclaredSaved else { return false }
     return switch reason {
-    case .due: false
+    case .due, .replaced: false
     case .pulled, .leaving: true
     }
   }

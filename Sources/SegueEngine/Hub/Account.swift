@@ -1,7 +1,7 @@
 import SegueModel
 
-/// Who is charged for what is used of a hub or an origin: a process of this device with all its apps, or all links that
-/// one process maintains. App identifiers are free, processes are not.
+/// Who is charged for what is used of a hub or an origin: a process of this device with all its apps, all links that
+/// one process maintains, or a device that pushes. App identifiers are free, processes and devices are not.
 ///
 /// An origin knows the account of each receiver by its identifier, which comes with `fetch`.
 public struct Account: Hashable, Sendable {
@@ -12,6 +12,7 @@ public struct Account: Hashable, Sendable {
     case process
     case links
     case connection
+    case device
   }
 
   private let kind: Kind
@@ -29,6 +30,11 @@ public struct Account: Hashable, Sendable {
 
   /// A connection of which no process is known.
   static func connection(_ number: HubEngine.PeerNumber) -> Account { Account(.connection, number) }
+
+  /// Another device of the user, which pushes (R3.15).
+  public static func device(_ id: Identifier) -> Account {
+    Account(.device, id.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+  }
 
   /// The account of the links that the same process maintains.
   var ofLinks: Account { kind == .process ? Account(.links, number) : self }

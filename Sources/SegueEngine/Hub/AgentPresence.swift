@@ -33,10 +33,11 @@ final class AgentPresence: HubFeature {
   func receiver(_ app: AppIdentity, named: Receiver?) -> Receiver {
     guard let named, isAgent(app.id) else {
       return Receiver(
-        id: app.id, deviceName: identity.deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
+        id: app.id, deviceName: connections.deviceName, appName: app.name, bundleIdentifier: app.bundleIdentifier)
     }
     return Receiver(
-      id: app.id, deviceName: identity.deviceName, appName: named.appName, bundleIdentifier: named.bundleIdentifier)
+      id: app.id, deviceName: connections.deviceName, appName: named.appName,
+      bundleIdentifier: named.bundleIdentifier)
   }
 
   // MARK: Which apps are open
@@ -53,7 +54,8 @@ final class AgentPresence: HubFeature {
 
   private func report(_ peer: Peer, to agent: Peer) {
     guard let session = peer.appSession, !session.identity.isChooser else { return }
-    send(.present(described(session.identity), accepts: session.acceptsDeliveries), to: agent)
+    send(
+      .present(described(session.identity), accepts: session.acceptsDeliveries, account: peer.account.id), to: agent)
   }
 
   /// With as many types as fit.
@@ -61,7 +63,7 @@ final class AgentPresence: HubFeature {
     var types: [String] = []
     var size = 0
     for type in app.types {
-      size += type.utf8.count
+      size += Text.size(type)
       guard size <= Self.typesSize else { break }
       types.append(type)
     }

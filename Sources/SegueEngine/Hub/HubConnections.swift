@@ -18,6 +18,9 @@ final class HubConnections {
   /// The number of messages and frames that were received and sent so far, modulo 2^64.
   private(set) var work: UInt64 = 0
 
+  /// See `HubEngine.setDeviceNames`.
+  private var nameOf: ((_ device: Identifier?) -> String?)?
+
   let peers = PeerTable()
   let outbox = Outbox()
   /// Removed peers without a connection, kept until the end of the current call, because loops may still refer to them.
@@ -34,6 +37,24 @@ final class HubConnections {
   func begin(_ now: Instant) { self.now = now }
 
   func countWork() { work &+= 1 }
+
+  // MARK: Names of devices
+
+  func setDeviceNames(_ name: ((_ device: Identifier?) -> String?)?) { nameOf = name }
+
+  /// What this device is called.
+  var deviceName: String { nameOf?(nil) ?? identity.deviceName }
+
+  /// What the device at the other end of a link is called: by the account, if it is in it, else as it says.
+  func deviceName(of peer: Peer, said: String) -> String { peer.device.flatMap { nameOf?($0) } ?? said }
+
+  /// A receiver that a linked hub names.
+  func named(_ receiver: Receiver, by peer: Peer) -> Receiver {
+    guard peer.device != nil else { return receiver }
+    return Receiver(
+      id: receiver.id, deviceName: deviceName(of: peer, said: receiver.deviceName), appName: receiver.appName,
+      bundleIdentifier: receiver.bundleIdentifier)
+  }
 
   /// Milliseconds that the apps of a former hub still have to notice this one and register (R2.7).
   var settling: Int64 { generation == 1 ? 0 : max(0, startedAt + Self.settlingTime - now.uptime) }

@@ -42,9 +42,9 @@ final class HubContinuations: HubFeature {
     send(.refused(continuation.id, to: receiver.id, error), to: peer)
   }
 
-  /// Whether team and types allow it; another hub checks its own apps.
+  /// Whether team and types allow it; another hub checks its own apps, but gets nothing that is private.
   private func mayContinue(_ offer: HubOffer, _ peer: Peer) -> Bool {
-    peer.app.map { offer.obstacle(for: $0) == nil } ?? true
+    peer.app.map { offer.obstacle(for: $0) == nil } ?? !offers.isHidden(offer, from: peer)
   }
 
   /// False if the origin is unknown here.

@@ -88,6 +88,45 @@ public final class HubEngine {
     removeDropped()
   }
 
+  /// Called when the session with a linked device begins or resumes (nil), and for each message about the account that
+  /// it sends, with at most 64 KiB. It calls nothing of the engine.
+  public var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)? {
+    get { links.accountHandler }
+    set { links.accountHandler = newValue }
+  }
+
+  /// Sends a message about the account to a device, if it is linked.
+  public func sendAccount(_ message: [UInt8], to device: Identifier, _ now: Instant) {
+    connections.begin(now)
+    links.sendAccount(message, to: device)
+    removeDropped()
+  }
+
+  /// Ends the links with a device for good, and forgets what it offers.
+  /// - Parameter device: nil: with all devices.
+  public func endLinks(of device: Identifier?, _ error: SegueError, _ now: Instant) {
+    connections.begin(now)
+    links.endAll(of: device, error)
+    removeDropped()
+  }
+
+  /// Sets what is kept off all linked devices (R10.2), and takes back, or tells them, what this changes.
+  /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: nothing is private.
+  public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?, _ now: Instant) {
+    connections.begin(now)
+    offers.setPrivacy(isPrivate)
+    removeDropped()
+  }
+
+  /// Sets what the devices of the account are called in offers and receipts, and tells the apps of this device.
+  /// - Parameter name: told a device, or nil for this one; nil: as that device says, or this host is called.
+  public func setDeviceNames(_ name: ((_ device: Identifier?) -> String?)?, _ now: Instant) {
+    connections.begin(now)
+    connections.setDeviceNames(name)
+    offers.renameDevices()
+    removeDropped()
+  }
+
   /// Answers an app's request for a link that could not be made.
   public func refuse(_ request: LinkRequest, _ error: SegueError) {
     links.refuse(request, error)

@@ -109,7 +109,7 @@ final class HubExplanations: HubFeature {
     for other in peers.apps where other !== peer && !agent.owns(other) {
       guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: explain.type)
       else { continue }
-      size += identity.name.utf8.count
+      size += Text.size(identity.name)
       guard size <= Self.size else { break }
       explanations.append(Message.Explanation(appName: identity.name, obstacle: obstacle))
     }

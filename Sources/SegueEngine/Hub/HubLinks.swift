@@ -22,6 +22,8 @@ final class HubLinks: HubFeature {
 
   let connections: HubConnections
   let offers: HubOffers
+  /// See `HubEngine.accountHandler`.
+  var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?
 
   init(_ connections: HubConnections, _ offers: HubOffers) {
     self.connections = connections
@@ -36,8 +38,8 @@ final class HubLinks: HubFeature {
   func connected(
     _ number: HubEngine.PeerNumber, for request: LinkRequest?, device: Identifier?, secret: Identifier
   ) {
-    let peer = Peer(
-      number: number, .handshaking(Handshake(secret)), device: device, helloBy: now.uptime + Self.helloTime)
+    let handshake = Handshake(secret)
+    let peer = Peer(number: number, .handshaking(handshake), device: device, helloBy: now.uptime + Self.helloTime)
     peers.connect(peer)
     if let request, let app = peers[request.app] {
       peer.setLinkOwner(LinkOwner(app: app, number: request.number))
@@ -45,6 +47,8 @@ final class HubLinks: HubFeature {
     peers.addHub(peer)
     if let error = connections.tooManyLinks(like: peer) { return disconnect(peer, error) }
     send(.link(identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum), to: peer)
+    // The certificate has said who is at the other end.
+    if device != nil { nameSessions(handshake, to: peer) { _ in true } }
     checkHubs(by: peer.helloBy)
   }
 
@@ -108,6 +112,31 @@ final class HubLinks: HubFeature {
     connections.reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))
     if let hub = peer.hub { offers.dropRoutes(by: peer, hub) }
   }
+
+  // MARK: Accounts
+
+  func receivedAccount(_ message: [UInt8], from peer: Peer) throws(SegueError) {
+    guard let device = peer.device else {
+      throw SegueError(.malformed, "a message about an account came on a link that an app has made")
+    }
+    accountHandler?(device, message)
+  }
+
+  func sendAccount(_ message: [UInt8], to device: Identifier) {
+    for peer in peers.hubs where peer.device == device && peer.isLinked && !peer.isClosing {
+      send(.account(message), to: peer)
+    }
+  }
+
+  /// Ends the links with a device, or with all devices, and what they share: nothing of it resumes.
+  func endAll(of device: Identifier?, _ error: SegueError) {
+    for peer in peers.hubs where !peer.isClosing && peer.device != nil && (device == nil || peer.device == device) {
+      disconnect(peer, error)
+    }
+  }
+
+  /// The session with a device begins, or resumes.
+  func reportSession(of peer: Peer) { if let device = peer.device { accountHandler?(device, nil) } }
 
   // MARK: Keep-alive
 

@@ -59,7 +59,7 @@ extension HubEngine {
       try continuations.keep(id, channel: channel, size: size, from: peer, app)
     case .present, .absent, .keeps, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
-      .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh:
+      .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh, .account:
       break
     }
   }
@@ -86,15 +86,17 @@ extension HubEngine {
     case .list(let id, let list): offers.receivedList(of: id, list, by: peer)
     case .listed(let version): offers.receivedListed(version, by: peer)
     case .refresh: offers.dropRoutes(by: peer, hub)
+    case .account(let message): try links.receivedAccount(message, from: peer)
     case .fetch(let continuation, let milliseconds, let receiver, _, let isBack):
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
-      continuations.fetch(continuation, milliseconds: milliseconds, receiver, isBack: isBack, by: peer)
+      continuations.fetch(
+        continuation, milliseconds: milliseconds, connections.named(receiver, by: peer), isBack: isBack, by: peer)
     case .state(let id, _, let channel, let size, let isStale):
       try continuations.state(id, channel: channel, size: size, isStale: isStale, from: peer)
     case .refused(let id, _, let error): continuations.refused(id, error, by: peer)
     case .outcome(let continuation, let outcome, let error, let receiver):
       guard let receiver else { throw SegueError(.malformed, "an outcome between hubs must name the receiver") }
-      continuations.outcome(continuation, outcome, error, receiver, from: peer)
+      continuations.outcome(continuation, outcome, error, connections.named(receiver, by: peer), from: peer)
     case .outcomeAck(let id, _): continuations.outcomeAcknowledged(id, by: peer)
     case .peerLost(let id): continuations.peerLost(id, beyond: peer)
     case .request, .response: try requests.pass(message, from: peer)

@@ -74,8 +74,8 @@ final class HubOffer {
   /// The bytes that it counts as, if it is of another device.
   var cost: Int {
     guard let remote else { return 0 }
-    var texts = description.type.utf8.count + (description.title?.utf8.count ?? 0) + remote.team.utf8.count
-    texts += remote.appName.utf8.count + remote.bundleIdentifier.utf8.count + remote.deviceName.utf8.count
+    var texts = Text.size(description.type) + (description.title.map(Text.size) ?? 0) + Text.size(remote.team)
+    texts += Text.size(remote.appName) + Text.size(remote.bundleIdentifier) + Text.size(remote.deviceName)
     return 1_024 + texts
   }
 

@@ -12,6 +12,8 @@ final class HubOffers: HubFeature {
   private let agent: AgentPresence
   /// Whether only the frontmost activity is offered (R1.12).
   private let isFrontmostOnly: Bool
+  /// See `HubEngine.setPrivacy`.
+  private var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   let directory = OfferDirectory()
   let remoteHubs = RemoteHubs()
 
@@ -96,6 +98,34 @@ final class HubOffers: HubFeature {
     return !isFrontmostOnly || offer.remote != nil || frontmost() === offer
   }
 
+  // MARK: Privacy
+
+  /// Whether an offer of this device is kept off the hub at the other end (R10.2): by the activity itself off each
+  /// other device, by what the user has set off those of the account.
+  func isHidden(_ offer: HubOffer, from peer: Peer) -> Bool {
+    guard peer.isHub, let app = offer.peer.app else { return false }
+    if offer.description.isPrivate { return true }
+    guard peer.device != nil, let isPrivate else { return false }
+    return isPrivate(offer.description.type, app.bundleIdentifier)
+  }
+
+  func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
+    self.isPrivate = isPrivate
+    for app in peers.apps {
+      if let offer = app.offer { publishToHubs(.offer(identity.id, offer.description.id)) }
+    }
+  }
+
+  // MARK: Names
+
+  /// Tells the apps of this device what the devices are called now.
+  func renameDevices() {
+    for app in peers.apps { if let offer = app.offer { publishToApps(of: offer) } }
+    for hub in remoteHubs.all {
+      for offer in hub.offers where offer.peer.device != nil { publishToApps(of: offer) }
+    }
+  }
+
   // MARK: Apps
 
   /// An app has registered.
@@ -147,7 +177,8 @@ final class HubOffers: HubFeature {
   /// Publishes the current state of an offer of this device to all that see, or saw, it.
   func publish(of offer: HubOffer) {
     publishToApps(of: offer)
-    if directory.countChange() { publishRoute(to: identity.id) }
+    // Devices know the route: they are not told that there is a first offer, which may be private.
+    if directory.countChange() { publishRoute(to: identity.id, toDevices: false) }
     publishToHubs(.offer(identity.id, offer.activity.id))
   }
 
@@ -197,9 +228,11 @@ final class HubOffers: HubFeature {
     // A hub's own offer may arrive through other hubs before the hub itself has sent it.
     guard let offer = update.offer, offer.origin != peer.app?.id else { return send(.gone(update.id, nil), to: peer) }
     if let app = peer.app, agent.isAgent(app.id), let published = published(offer) {
-      // The agent chooses an app of the same team (R6.2).
+      // The agent chooses an app of the same team (R6.2), and knows which device pushes (R3.15).
+      let device = offer.remote == nil ? nil : offer.peer.device
       let origin = OfferOrigin(
-        team: offer.team ?? "", activation: 0, version: OffersVersion(hub: identity.id, number: 0))
+        team: offer.team ?? "", activation: 0,
+        version: OffersVersion(hub: device ?? identity.id, number: device == nil ? 0 : 1))
       return send(.offer(published, timing(of: offer), origin), to: peer)
     }
     if update.encoding == nil, let published = published(offer) {
@@ -217,11 +250,12 @@ final class HubOffers: HubFeature {
     if let remote = offer.remote {
       return Offer(
         description: offer.description, origin: remote.origin, appName: remote.appName,
-        bundleIdentifier: remote.bundleIdentifier, deviceName: remote.deviceName, rank: offer.rank, activatedAt: 0)
+        bundleIdentifier: remote.bundleIdentifier,
+        deviceName: connections.deviceName(of: offer.peer, said: remote.deviceName), rank: offer.rank, activatedAt: 0)
     }
     guard let app = offer.peer.app else { return nil }
     return Offer(
       description: offer.description, origin: app.id, appName: app.name, bundleIdentifier: app.bundleIdentifier,
-      deviceName: identity.deviceName, rank: offer.rank, activatedAt: 0)
+      deviceName: connections.deviceName, rank: offer.rank, activatedAt: 0)
   }
 }

@@ -23,6 +23,8 @@ final class HubSession {
   /// Hubs to which it was sent a route, including unsent news that there was none for a while. Never iterated.
   private var toldRoutes: Set<Identifier> = .init()
   private var lostRoutes: Set<Identifier> = .init()
+  /// The offers of this device that it was sent, and that are not gone. Never iterated.
+  private var toldOffers: Set<Identifier> = .init()
   /// Routes through it.
   private var routes = UnorderedList<HubRoute>()
   /// Bytes of the routes and offers that came through it, and through all.
@@ -104,7 +106,14 @@ final class HubSession {
   func forgetWhatWasTold() {
     toldRoutes = .init()
     lostRoutes = .init()
+    toldOffers = .init()
   }
+
+  // MARK: Announced offers of this device
+
+  func tell(_ offer: Identifier) { toldOffers.insert(offer) }
+  /// - Returns: whether it was sent that one.
+  func untell(offer: Identifier) -> Bool { toldOffers.remove(offer) != nil }
 
   // MARK: Routes through it
 

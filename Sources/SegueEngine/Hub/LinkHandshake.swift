@@ -73,9 +73,15 @@ extension HubLinks {
       if peer.isClosing { return }
     }
     handshake.identity = hub
+    if peer.device == nil { nameSessions(handshake, to: peer) { $0.identity.id == hub.id } }
+  }
+
+  /// Sends `resume`, with the sessions that this hub shares with the other one.
+  /// - Parameter isMeant: which of those with the same device, or as this one with no device, these are.
+  func nameSessions(_ handshake: Handshake, to peer: Peer, _ isMeant: (HubSession) -> Bool) {
     var sessions: [Message.SharedSession] = []
     for other in peers.hubs where sessions.count < Message.SharedSession.limit {
-      guard let shared = other.hub, shared.identity.id == hub.id, !other.isClosing else { continue }
+      guard let shared = other.hub, other.device == peer.device, isMeant(shared), !other.isClosing else { continue }
       sessions.append(Message.SharedSession(secret: shared.peerSessionID, isConnected: !other.isSuspended))
       handshake.named.append((shared.sessionID, connection: other.isSuspended ? nil : other.number))
     }
@@ -158,6 +164,7 @@ extension HubLinks {
     offers.publishEverything(peer, session)
     checkHubs(by: now.uptime + Self.hubAskTime)
     reportLinkUp(of: peer, hub)
+    reportSession(of: peer)
   }
 
   private func reportLinkUp(of peer: Peer, _ hub: HubIdentity) {
@@ -178,6 +185,7 @@ extension HubLinks {
     offers.publishEverything(known, shared)
     flush(known)
     checkHubs(by: now.uptime + Self.hubAskTime)
+    reportSession(of: known)
   }
 
   func session(resumingOver peer: Peer) -> Peer? { peers.hubs.first { $0.hub?.replacement === peer } }

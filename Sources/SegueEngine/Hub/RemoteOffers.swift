@@ -16,6 +16,11 @@ extension HubOffers {
   func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer) -> Bool {
     guard let (remote, isNew) = remoteHub(origin.version, by: peer) else { return false }
     let former = directory.known(told.description.id)?.remoteOffer(of: remote)
+    // A hub that tells of what is for its device only is not believed (A18).
+    guard !told.description.isPrivate else {
+      if let former { remove(former, of: remote) }
+      return false
+    }
     // It exists, though it may have changed since.
     guard isNew else {
       former?.noteListed(in: remote.list)
@@ -105,15 +110,13 @@ extension HubOffers {
 
   /// Publishes it to the linked hubs that follow through this one.
   func publishToHubs(_ update: OfferUpdate) {
-    var bytes: [UInt8]?
     for peer in peers.hubs where peer.isLinked {
       guard let hub = peer.hub, update.hub == identity.id || hub.follows(update.hub) else { continue }
       guard peer.pending.isEmpty, mayUpdate(peer) else {
         wait(update, for: peer)
         continue
       }
-      if bytes == nil { bytes = encoded(update) }
-      if let bytes { send(bytes, to: peer) }
+      if let bytes = encoded(update, for: peer, hub) { send(bytes, to: peer) }
     }
   }
 
@@ -124,11 +127,12 @@ extension HubOffers {
     if update.kind == .listed, let list = hub.takeRelisted(update.hub) {
       return beginList(of: update.hub, list, to: peer)
     }
-    if let bytes = encoded(update) { send(bytes, to: peer) }
+    if let bytes = encoded(update, for: peer, hub) { send(bytes, to: peer) }
   }
 
-  /// The current message about an offer, or the list. Nil if that hub is no longer known.
-  private func encoded(_ update: OfferUpdate) -> [UInt8]? {
+  /// The current message about an offer, or the list. Nil if that hub is no longer known, or the peer has nothing to
+  /// forget: of what is private it does not even learn that there was something (R10.2).
+  private func encoded(_ update: OfferUpdate, for peer: Peer, _ hub: HubSession) -> [UInt8]? {
     let remote = remoteHubs[update.hub]
     guard update.hub == identity.id || remote?.route != nil else { return nil }
     let version = OffersVersion(hub: update.hub, number: remote?.number ?? directory.number)
@@ -136,9 +140,13 @@ extension HubOffers {
     let activity = directory.known(update.activity)
     let present =
       remote.map { activity?.remoteOffer(of: $0) } ?? activity?.offer.flatMap { $0.remote == nil ? $0 : nil }
-    guard let offer = present, isOffered(offer), let published = published(offer), let team = offer.team else {
+    guard let offer = present, isOffered(offer), !isHidden(offer, from: peer), let published = published(offer),
+      let team = offer.team
+    else {
+      if remote == nil, !hub.untell(offer: update.activity) { return nil }
       return connections.outbox.encoding(of: .gone(update.activity, version))
     }
+    if remote == nil { hub.tell(update.activity) }
     let origin = OfferOrigin(team: team, activation: offer.activation, version: version)
     return connections.outbox.encoding(of: .offer(published, timing(of: offer), origin))
   }

@@ -168,8 +168,9 @@ extension HubOffers {
   // MARK: Publishing
 
   /// Announces a changed or lost route to the linked hubs.
-  func publishRoute(to id: Identifier, isLost: Bool = false) {
-    for peer in peers.hubs where peer.isLinked {
+  /// - Parameter toDevices: whether also to linked devices.
+  func publishRoute(to id: Identifier, isLost: Bool = false, toDevices: Bool = true) {
+    for peer in peers.hubs where peer.isLinked && (toDevices || peer.device == nil) {
       guard let hub = peer.hub else { continue }
       if isLost {
         guard hub.loseRoute(to: id) else { continue }
@@ -208,7 +209,7 @@ extension HubOffers {
   func publishEverything(_ peer: Peer, _ hub: HubSession) {
     hub.forgetWhatWasTold()
     peer.pending.replace(by: remoteHubs.all.map { .route($0.id) })
-    if directory.number > 0 {
+    if directory.number > 0 || peer.device != nil {
       peer.pending.append(.route(identity.id))
       listOffers(of: identity.id, to: peer)
     }

@@ -8,8 +8,9 @@ final class InvariantChecker {
   static let agreementTime: Int64 = 2_000
   /// The same after a silent fault: 30 s until the silent side counts as gone, and 2 s.
   static let silenceTime: Int64 = 32_000
-  /// The most links that a message usually passes, for the time of the network: more in a long row of devices.
-  private static let usualHops = 4
+  /// The most links that messages usually pass one after the other, for the time of the network: more in a row of
+  /// devices.
+  private static let usualTrips = 4
   /// The most bytes of pending messages for a peer: the hub disconnects it at a megabyte.
   private static let queueLimit = 1024 * 1024 + 128 * 1024
   /// Steps of a hub between two checks of all its state, not only of changes. More for a hub with more peers.
@@ -92,13 +93,14 @@ final class InvariantChecker {
 
   /// Allows devices to differ for that long from now on.
   func disturb(for milliseconds: Int64) {
-    disturbedUntil = max(disturbedUntil, fleet.clock.uptime + milliseconds + hops * fleet.network.longestDelay)
+    disturbedUntil = max(disturbedUntil, fleet.clock.uptime + milliseconds + trips * fleet.network.longestDelay)
     guard !isAuditQueued else { return }
     isAuditQueued = true
     fleet.push(.auditAll, at: disturbedUntil)
   }
 
-  private var hops: Int64 { Int64(max(Self.usualHops, min(fleet.devices.count - 1, Self.linkLimit))) }
+  /// A route passes each link of the way, then the hub at its end follows it, and the offer comes.
+  private var trips: Int64 { Int64(max(Self.usualTrips, min(fleet.devices.count - 1, Self.linkLimit) + 2)) }
 
   private func queueAudit(of process: FleetProcess) {
     guard !process.offered.isAuditQueued else { return }
@@ -107,7 +109,7 @@ final class InvariantChecker {
   }
 
   private func auditTime(of process: FleetProcess) -> Int64 {
-    max(disturbedUntil, process.offered.since + Self.agreementTime + hops * fleet.network.longestDelay)
+    max(disturbedUntil, process.offered.since + Self.agreementTime + trips * fleet.network.longestDelay)
   }
 
   // MARK: Timed checks
@@ -198,11 +200,16 @@ final class InvariantChecker {
     for device in fleet.devices {
       for viewer in device.processes {
         guard let engine = viewer.engine else { continue }
-        for id in origin.offered.former where engine.offers[id] != nil {
+        for id in origin.offered.former where engine.offers[id] != nil && !isOffered(id) {
           report(viewer, "R1.11: still sees a former offer of", origin)
         }
       }
     }
+  }
+
+  /// Whether a process offers it now: an agent may, what an app has left that has gone (R2.5).
+  private func isOffered(_ activity: Identifier) -> Bool {
+    fleet.devices.contains { device in device.processes.contains { $0.isAlive && $0.offers(activity) } }
   }
 
   func report(_ who: String, _ what: DiagnosticText) { fleet.report(who, what) }

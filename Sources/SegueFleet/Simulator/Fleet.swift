@@ -56,7 +56,7 @@ public final class Fleet {
 
   public func addDevice(_ name: String) throws(SegueError) -> FleetDevice {
     try Text.check(name, "name", atMost: Limits.identifier)
-    let key = Array(name.utf8)
+    let key = Text.bytes(name)
     guard named[key] == nil else {
       throw SegueError(.invalidArgument, "name: the fleet has a device of this name")
     }

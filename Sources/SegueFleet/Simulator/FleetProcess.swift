@@ -75,6 +75,7 @@ public class FleetProcess {
   public var isAlive: Bool { election != nil }
   /// As whom an agent takes part at the hub; nil if it does not.
   var participant: Identifier? { nil }
+  func offers(_ activity: Identifier) -> Bool { offered.id == activity }
   /// Whether it runs.
   var isAwake: Bool { isAlive && !isStalled }
 

@@ -19,11 +19,11 @@ public struct Trace {
   private var end = 0
 
   /// The lines that are kept.
-  public var lines: String { String(decoding: text[..<end], as: UTF8.self) }
+  public var lines: String { Text.decoded(Array(text[..<end])) }
 
   /// - Parameter elapsed: milliseconds since the fleet began.
   mutating func add(_ elapsed: Int64, _ who: String, _ what: StaticString, _ detail: String? = nil) {
-    let length = Line.length(who, what) + (detail.map { 1 + $0.utf8.count } ?? 0)
+    let length = Line.length(who, what) + (detail.map { 1 + Text.size($0) } ?? 0)
     write(atMost: length) { line in
       line.begin(elapsed, who, what)
       if let detail {
@@ -38,7 +38,7 @@ public struct Trace {
   mutating func add(
     _ elapsed: Int64, _ who: String, _ what: StaticString, type: String, title: String?, on device: String?
   ) {
-    let detail = (device.map { $0.utf8.count + 1 } ?? 0) + type.utf8.count + (title.map { 3 + $0.utf8.count } ?? 0)
+    let detail = (device.map { Text.size($0) + 1 } ?? 0) + Text.size(type) + (title.map { 3 + Text.size($0) } ?? 0)
     write(atMost: Line.length(who, what) + 1 + detail) { line in
       line.begin(elapsed, who, what)
       line.put(UInt8(ascii: " "))
@@ -92,7 +92,7 @@ public struct Trace {
     /// The most bytes that `begin` writes.
     static func length(_ who: String, _ what: StaticString) -> Int {
       // 64 bits are 19 digits and a point.
-      24 + who.utf8.count + Trace.width + what.utf8CodeUnitCount
+      24 + Text.size(who) + Trace.width + what.utf8CodeUnitCount
     }
 
     mutating func begin(_ elapsed: Int64, _ who: String, _ what: StaticString) {
@@ -104,7 +104,7 @@ public struct Trace {
       putDecimal(rest)
       put(UInt8(ascii: " "))
       put(who)
-      put(UInt8(ascii: " "), times: max(1, Trace.width - who.utf8.count))
+      put(UInt8(ascii: " "), times: max(1, Trace.width - Text.size(who)))
       put(what)
     }
 

@@ -20,11 +20,12 @@ extension ScriptedApp {
   /// Its user writes into what it has continued. An app that is asked to save at each pull need not report that (R2.9).
   func editKept(_ index: Int, _ number: Int, isReported: Bool) throws(SegueError) {
     let known = kept[index]
-    // Until its continuation is answered an activity is not saved (R4.2).
-    let isAnswered = !pendingAnswers.contains { $0 == known.from?.continuation }
-    if case .whenPulled = savePolicy, isAnswered, !isReported { return try edit(known, number) }
+    if case .whenPulled = savePolicy, isAnswered(known), !isReported { return try edit(known, number) }
     try change(known) { (activity) throws(SegueError) in try Self.write(number, to: &activity) }
   }
+
+  /// Whether the app has answered the continuation of an activity that it keeps: before that it is not saved (R4.2).
+  func isAnswered(_ known: KnownActivity) -> Bool { !pendingAnswers.contains { $0 == known.from?.continuation } }
 
   /// Takes back the state of one of its own activities.
   /// - Returns: why it does not begin, or nil.

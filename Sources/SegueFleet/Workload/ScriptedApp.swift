@@ -181,11 +181,12 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     }
   }
 
-  /// The next call saves the activity, if it is current and dirty (R2.2).
+  /// The next call saves the activity, if it is current and dirty (R2.2), and not one that is being restored (R4.2).
   private func saving(_ id: Identifier?, _ call: () -> Void) {
     let former = id == engine?.currentActivity ? id.flatMap { known($0) } : nil
+    let isAnswered = former.map { self.isAnswered($0) } ?? true
     call()
-    guard let former, former.activity.needsSave, former.saves == 0 else { return }
+    guard let former, isAnswered, former.activity.needsSave, former.saves == 0 else { return }
     guard !pendingSaves.contains(where: { $0.activity == former.id }) else { return }
     process.complain("R2.2: it is not current or in the foreground any more, and was not saved")
   }

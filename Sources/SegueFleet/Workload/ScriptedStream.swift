@@ -117,12 +117,14 @@ final class ScriptedStream {
   private static func allPieces(
     _ range: Range<Int>, ofAsker: Bool, _ condition: (Int, UnsafeRawBufferPointer) -> Bool
   ) -> Bool {
-    pattern.withUnsafeBytes { pattern in
+    // 167 n, twice around. Not kept: a fork could find it half made.
+    withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { pattern in
+      for index in 0..<512 { pattern[index] = UInt8(truncatingIfNeeded: 167 &* index) }
       var next = range.lowerBound
       while next < range.upperBound {
         let first = next & 255 + (23 &* (next >> 8 + (ofAsker ? 1 : 0))) & 255
         let size = min(256 - next & 255, range.upperBound - next)
-        let piece = UnsafeRawBufferPointer(rebasing: pattern[first..<first + size])
+        let piece = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(pattern)[first..<first + size])
         guard condition(next - range.lowerBound, piece) else { return false }
         next += size
       }
@@ -140,7 +142,4 @@ final class ScriptedStream {
       count = range.count
     }
   }
-
-  /// 167 n, twice around.
-  private static let pattern = (0..<512).map { UInt8(truncatingIfNeeded: 167 &* $0) }
 }

@@ -24,10 +24,10 @@ public final class Container: Sendable {
 
   private init(_ identifier: String, _ folder: [UInt8], _ realFolder: [UInt8]?) {
     self.identifier = identifier
-    identifierBytes = Array(identifier.utf8)
+    identifierBytes = Text.bytes(identifier)
     self.folder = folder
     self.realFolder = realFolder
-    var url = Array("file://".utf8)
+    var url = Text.bytes("file://")
     FilePath.append(folder, to: &url, keepingSlashes: true)
     self.url = url
     referenceStart = ContainerReference.start(identifierBytes)
@@ -36,7 +36,7 @@ public final class Container: Sendable {
   /// Checks the path of a folder, and removes the slash at its end.
   public static func path(of folder: String) throws(SegueError) -> [UInt8] {
     try Text.check(folder, "folder", atMost: Limits.path)
-    var path = Array(folder.utf8)
+    var path = Text.bytes(folder)
     if path.last == FilePath.slash { path.removeLast() }
     var url: [UInt8] = []
     FilePath.append(path, to: &url, keepingSlashes: true)
@@ -64,4 +64,13 @@ public struct ContainerPlace: Sendable {
   /// The path below the folder, decoded: no slash at the start, no component `.` or `..`, no NUL; a slash at the end if
   /// the URL has one. Empty: the folder itself.
   public let path: [UInt8]
+
+  /// The name of the file for people; nil for the folder itself, and for a name that is longer than a title may be.
+  public var name: String? {
+    let end = path.last == FilePath.slash ? path.count - 1 : path.count
+    var start = end
+    while start > 0, path[start - 1] != FilePath.slash { start -= 1 }
+    let name = path.withUnsafeBytes { Text.decoded(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
+    return start < end && Text.size(name) <= Limits.title ? name : nil
+  }
 }

@@ -39,7 +39,7 @@ struct ContainerReference {
 
   /// The identifier of the container that an app lacks, if the URL is that of a file in one.
   static func missing(_ url: String) -> String? {
-    Text.withBytes(url) { url in missing(url).map { String(decoding: $0.identifier, as: UTF8.self) } }
+    Text.withBytes(url) { url in missing(url).map { Text.decoded($0.identifier) } }
   }
 
   @inline(never)

@@ -7,7 +7,7 @@ public struct Containers: Sendable {
 
   public init() {}
 
-  public subscript(identifier: String) -> Container? { self[Array(identifier.utf8)] }
+  public subscript(identifier: String) -> Container? { self[Text.bytes(identifier)] }
 
   /// The same by the bytes of the identifier.
   @inline(never)
@@ -43,7 +43,7 @@ public struct Containers: Sendable {
 
   /// Throws NOT_FOUND.
   public mutating func remove(_ identifier: String) throws(SegueError) {
-    guard let index = index(of: Array(identifier.utf8)) else {
+    guard let index = index(of: Text.bytes(identifier)) else {
       throw SegueError(.notFound, "identifier: there is no such container")
     }
     list.remove(at: index)

@@ -93,8 +93,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension AbsoluteURL {
-  /// Whether this is the URL of a file, wherever that is.
-  public static func isFile(_ url: [UInt8]) -> Bool { url.withUnsafeBytes { $0.end(of: "file:", from: 0) != nil } }
+  /// Whether this is the URL of a file, wherever that is: with an absolute path (RFC 8089 §2).
+  public static func isFile(_ url: [UInt8]) -> Bool { url.withUnsafeBytes { $0.end(of: "file:/", from: 0) != nil } }
 }
 
 enum FilePath {

@@ -27,14 +27,14 @@ public final class ReferenceReader {
   /// The URL of the document of this activity, which was read; nil unless it came as a reference, and its container is
   /// here (R3.5). Another property may have a dictionary with that key, so the URL is compared.
   public func documentURL(of activity: Activity) -> String? {
-    guard !documentURL.isEmpty, let url = activity.documentURL, Array(url.utf8) == documentURL else { return nil }
+    guard !documentURL.isEmpty, let url = activity.documentURL, Text.bytes(url) == documentURL else { return nil }
     return url
   }
 
   /// The start of the URLs of a container that the app lacks.
   @inline(never)
   private func missing(_ identifier: [UInt8]) -> [UInt8] {
-    let name = String(decoding: identifier, as: UTF8.self)
+    let name = Text.decoded(identifier)
     if missing.count < Self.most, !missing.contains(where: { Text.isSame($0, name) }) { missing.append(name) }
     let scheme = ContainerReference.scheme
     var url = Array(UnsafeBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount))

@@ -12,7 +12,7 @@ enum JSONPath {
     for place in 0...key.count {
       let byte = place < key.count ? key[place] : 0
       guard place == key.count || byte == UInt8(ascii: "~") || byte == UInt8(ascii: "/") else { continue }
-      path.appendInterpolation(String(decoding: key[start..<place], as: UTF8.self))
+      path.appendInterpolation(Text.decoded(UnsafeRawBufferPointer(rebasing: key[start..<place])))
       if byte == UInt8(ascii: "~") { path.appendLiteral("~0") }
       if byte == UInt8(ascii: "/") { path.appendLiteral("~1") }
       start = place + 1

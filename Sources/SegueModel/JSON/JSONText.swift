@@ -64,7 +64,7 @@ final class JSONText {
   }
 
   func put(_ text: String) {
-    let count = text.utf8.count
+    let count = Text.size(text)
     write(count) { target in
       Text.withBytes(text) { bytes in
         if let start = bytes.baseAddress { target.copyMemory(from: start, byteCount: count) }

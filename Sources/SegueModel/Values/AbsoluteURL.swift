@@ -6,9 +6,7 @@ public struct AbsoluteURL: Sendable {
 
   /// Nil unless `text` is an absolute URL.
   public init?(_ text: String) {
-    var text = text
-    let schemeCount = text.withUTF8 { AbsoluteURL.schemeCount(UnsafeRawBufferPointer($0)) }
-    guard let schemeCount else { return nil }
+    guard let schemeCount = Text.withBytes(text, { AbsoluteURL.schemeCount($0) }) else { return nil }
     self.text = text
     self.schemeCount = schemeCount
   }

@@ -54,7 +54,7 @@ public struct FlatReader {
     guard head.major == Head.Major.text, head.count <= limit else { return nil }
     let text = UnsafeRawBufferPointer(start: base + offset + head.size, count: head.count)
     offset &+= head.size &+ head.count
-    return String(decoding: text, as: UTF8.self)
+    return Text.decoded(text)
   }
 
   public mutating func data() -> [UInt8]? {

@@ -143,7 +143,7 @@ struct Normaliser {
 
   private mutating func text(_ head: AnyHead) throws(SegueError) {
     if head.isIndefinite {
-      try writer.put(String(decoding: try chunks(head), as: UTF8.self))
+      try writer.put(Text.decoded(try chunks(head)))
     } else {
       try writer.put(validUTF8: try content(head))
     }
@@ -223,9 +223,9 @@ struct Normaliser {
   private mutating func url(_ head: AnyHead) throws(SegueError) {
     let text: String
     if head.isIndefinite {
-      text = String(decoding: try chunks(head), as: UTF8.self)
+      text = Text.decoded(try chunks(head))
     } else {
-      text = String(decoding: try content(head), as: UTF8.self)
+      text = Text.decoded(try content(head))
     }
     guard let url = AbsoluteURL(text) else {
       throw SegueError(.unsupportedValue, "not an absolute URL (RFC 3986) at offset \(head.start)")

@@ -30,9 +30,9 @@ extension Value {
   /// Seconds since 1970-01-01T00:00:00Z.
   public var date: Double? { item(.date)?.double }
 
-  public var string: String? { content(.string) { String(decoding: $0, as: UTF8.self) } }
+  public var string: String? { content(.string) { Text.decoded($0) } }
   public var data: [UInt8]? { content(.data) { Array($0) } }
-  public var url: String? { content(.url) { String(decoding: $0, as: UTF8.self) } }
+  public var url: String? { content(.url) { Text.decoded($0) } }
   public var uuid: Identifier? { content(.uuid) { Identifier(bytes: $0) } ?? nil }
 
   /// The elements of an array, or of a set in bytewise order.
@@ -59,8 +59,7 @@ extension Value {
 
   /// The entry of a dictionary with this string as its key; nil also if the value is not a dictionary.
   public subscript(_ key: String) -> Value? {
-    var key = key
-    return key.withUTF8 { self[utf8: UnsafeRawBufferPointer($0)] }
+    Text.withBytes(key) { self[utf8: $0] }
   }
 
   /// The same for the bytes of a string.

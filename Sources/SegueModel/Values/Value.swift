@@ -59,8 +59,7 @@ public struct Value: Sendable {
 
   /// A string that alone is larger than `Limits.value` fits into no container and no message.
   public static func string(_ string: String) -> Value {
-    var string = string
-    return string.withUTF8 { long(Head.Major.text, UnsafeRawBufferPointer($0)) }
+    Text.withBytes(string) { long(Head.Major.text, $0) }
   }
 
   /// The same bound as for a string.

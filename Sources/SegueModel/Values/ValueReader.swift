@@ -127,7 +127,7 @@ public struct ValueReader: ~Copyable, Sendable {
 
   /// The current string or URL; nil at any other item.
   public var string: String? {
-    kind == .string || kind == .url ? withContent { String(decoding: $0, as: UTF8.self) } : nil
+    kind == .string || kind == .url ? withContent { Text.decoded($0) } : nil
   }
 
   /// The current data; nil at any other item.

@@ -78,7 +78,7 @@ public struct ValueWriter: Sendable {
   }
 
   public mutating func put(_ string: String) throws(SegueError) {
-    try prepare(content: string.utf8.count)
+    try prepare(content: Text.size(string))
     Text.withBytes(string) { write(Head.Major.text, $0) }
   }
 
@@ -127,10 +127,9 @@ public struct ValueWriter: Sendable {
   }
 
   public mutating func put(_ url: AbsoluteURL) throws(SegueError) {
-    var text = url.text
-    try prepare(2, content: text.utf8.count)
+    try prepare(2, content: Text.size(url.text))
     write { Head.write(Head.Major.tag, Head.Tag.url, to: $0) }
-    text.withUTF8 { write(Head.Major.text, UnsafeRawBufferPointer($0)) }
+    Text.withBytes(url.text) { write(Head.Major.text, $0) }
   }
 
   public mutating func put(_ uuid: Identifier) throws(SegueError) {

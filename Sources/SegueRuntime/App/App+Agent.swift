@@ -1,3 +1,4 @@
+import CLinux
 import SegueEngine
 import SegueModel
 import SegueTransport
@@ -19,14 +20,31 @@ extension App {
   /// `launch`.
   /// - Returns: once the app is chosen, a dictionary, as `segue_activity_push` describes it.
   public func push(_ activity: LiveActivity, to bundle: String?, timeout: Int64?) throws(SegueError) -> Value {
-    var isCurrent = false
-    try perform { engine, _ in isCurrent = engine.currentActivity == activity.id }
-    guard isCurrent else { throw SegueError(.invalidState, "activity: is not the current one of its app") }
+    try requireCurrent(activity)
     return try ask("push", activity.id, in: bundle, timeout: timeout ?? Limits().continuation)
   }
 
+  /// The same by an app of another device of the account; then the timeout is that of its answer.
+  public func push(
+    _ activity: LiveActivity, to bundle: String?, on device: Identifier, timeout: Int64?
+  ) throws(SegueError) -> Value {
+    try requireCurrent(activity)
+    let timeout = timeout ?? Limits.pushAnswer
+    return try ask(
+      "push", activity.id, in: bundle, on: device, timeout: timeout, waiting: timeout + AgentClient.answerTime)
+  }
+
+  private func requireCurrent(_ activity: LiveActivity) throws(SegueError) {
+    var isCurrent = false
+    try perform { engine, _ in isCurrent = engine.currentActivity == activity.id }
+    guard isCurrent else { throw SegueError(.invalidState, "activity: is not the current one of its app") }
+  }
+
+  /// The variables of this process that a program gets which the agent launches for it.
+  public static func launchEnvironment() throws(SegueError) -> Value { try AgentClient.environment() }
+
   private func ask(
-    _ what: StaticString, _ activity: Identifier, in bundle: String?, timeout: Int64,
+    _ what: StaticString, _ activity: Identifier, in bundle: String?, on device: Identifier? = nil, timeout: Int64,
     waiting: Int64 = AgentClient.answerTime
   ) throws(SegueError) -> Value {
     var entries: [(key: Value, value: Value)] = [
@@ -35,6 +53,7 @@ extension App {
       (key: .string("environment"), value: try AgentClient.environment()),
     ]
     if let bundle { entries.append((key: .string("app"), value: .string(bundle))) }
+    if let device { entries.append((key: .string("device"), value: .uuid(device))) }
     return try askAgent(what, entries, timeout: waiting)
   }
 
@@ -125,6 +144,30 @@ extension App {
     if let error { throw error }
     guard let folder else { throw SegueError(.invalidState, "app: a virtual fleet has no agent that can be asked") }
     let entry = (key: Value.string("ask"), value: Value.string(String(joining: "\(what)")))
-    return try AgentClient.ask([entry] + entries, beside: folder, timeout: timeout)
+    let socket = try AgentSocket.connect(beside: folder)
+    monitor.lock()
+    questions.append(socket)
+    // It may have been closed since.
+    if !isOpen { endQuestions() }
+    monitor.unlock()
+    defer { Descriptors.close(socket) }
+    do throws(SegueError) {
+      let answer = try AgentClient.ask([entry] + entries, over: socket, timeout: timeout)
+      _ = forgetQuestion(socket)
+      return answer
+    } catch {
+      throw forgetQuestion(socket) ? error : SegueError(.cancelled, "agent: the app was closed before it answered")
+    }
   }
+
+  /// Returns whether the app is still open.
+  private func forgetQuestion(_ socket: Int32) -> Bool {
+    monitor.lock()
+    defer { monitor.unlock() }
+    questions.removeAll { $0 == socket }
+    return isOpen
+  }
+
+  /// Ends the calls that wait for the agent. Called with the lock.
+  func endQuestions() { for socket in questions { linux_shutdown(socket, 1, 1) } }
 }

@@ -9,13 +9,13 @@ extension App {
     let real = try ContainerFolder.realPath(of: Container.path(of: folder))
     let container = try Container(identifier: identifier, folder: folder, realFolder: real)
     try changeContainers { (containers) throws(SegueError) in try containers.add(container) }
-    try settleDocuments()
+    try matchActivities()
   }
 
   /// Throws NOT_FOUND.
   public func removeContainer(_ identifier: String) throws(SegueError) {
     try changeContainers { (containers) throws(SegueError) in try containers.remove(identifier) }
-    try settleDocuments()
+    try matchActivities()
   }
 
   private func changeContainers(_ body: (inout Containers) throws(SegueError) -> Void) throws(SegueError) {

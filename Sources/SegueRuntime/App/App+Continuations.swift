@@ -65,10 +65,11 @@ extension App {
   /// - Returns: why an answer would come too late; nil if it would count.
   func lateness(of continuation: Continuation) -> SegueError? { ifAwaited(continuation) { _, _ in } }
 
-  /// The error for an answer after the deadline.
+  /// The error for an answer after the end.
   static var tooLate: SegueError {
     SegueError(
-      .remoteApplicationTimedOut, "continuation: its deadline has passed, and the origin was told that it failed")
+      .remoteApplicationTimedOut,
+      "continuation: it has ended, by its deadline or a cancel, and the origin was told that it failed")
   }
 
   private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Instant) -> Void) -> SegueError? {

@@ -18,7 +18,7 @@ extension App {
     add("  continues: \(list(settings.types))\(chooser)")
     add("  state: \(stateName), callbacks due: \(due.count)")
     if let path = environment.runtimeFolder { add("  runtime folder: \(path)") }
-    guard let engine else { return String(decoding: text, as: UTF8.self) }
+    guard let engine else { return Text.decoded(text) }
     if let generation = engine.hubGeneration {
       let agent: DiagnosticText = engine.hubAgent.map { ", agent \($0.version)" } ?? ""
       let readiness: StaticString = engine.isReady ? "" : ", offers are coming"
@@ -39,7 +39,7 @@ extension App {
     for case .continuation(let continuation) in pending.all {
       add("  continues now: \(continuation.offer.description.type) of \(continuation.offer.appName)")
     }
-    return String(decoding: text, as: UTF8.self)
+    return Text.decoded(text)
   }
 
   private func quoted(_ title: String?) -> DiagnosticText { title.map { "\"\($0)\"" } ?? "without a title" }

@@ -8,19 +8,21 @@ extension App {
   public func add(_ document: LiveDocument) throws(SegueError) {
     let responder = document.responder
     try perform { engine, _ in
-      responder.place = engine.addResponder(responder, updates: responder.updates, documentURL: document.url)
+      responder.engineResponder = engine.addResponder(responder, updates: responder.updates, documentURL: document.url)
       documents.append(document)
     }
-    try document.moving.withLock { () throws(SegueError) in try settle(document) }
+    try document.moveLock.withLock { () throws(SegueError) in try matchActivity(of: document) }
   }
 
   /// Invalidates its activity. No effect the second time.
   public func close(_ document: LiveDocument) {
-    let (last, told) = document.moving.withLock {
+    let (last, told) = document.moveLock.withLock {
       locked {
         document.isClosed = true
-        documents.removeAll { $0 === document }
-        return (activityNow(of: document), document.told.take())
+        if let engineResponder = document.responder.engineResponder, let index = index(of: engineResponder.number) {
+          documents.remove(at: index)
+        }
+        return (activityNow(of: document), document.toldActivity.take())
       }
     }
     last?.invalidate()
@@ -31,30 +33,30 @@ extension App {
 
   /// The file is elsewhere now. Throws INVALIDATED.
   public func setURL(_ url: String, of document: LiveDocument) throws(SegueError) {
-    try document.moving.withLock { () throws(SegueError) in
+    try document.moveLock.withLock { () throws(SegueError) in
       try checkIsOpen(document)
-      guard let place = document.responder.place else { return }
+      guard let engineResponder = document.responder.engineResponder else { return }
       try perform { engine, _ in
         document.url = url
-        engine.setDocumentURL(url, of: place)
+        engine.setDocumentURL(url, of: engineResponder)
       }
-      try settle(document)
+      try matchActivity(of: document)
     }
   }
 
   /// From now on changes of its activity are told.
   public func beginTelling(_ document: LiveDocument) {
     let former = locked {
-      defer { document.told = activityNow(of: document) }
-      return document.told
+      defer { document.toldActivity = activityNow(of: document) }
+      return document.toldActivity
     }
     withExtendedLifetime(former) {}
   }
 
   /// The containers have changed.
-  func settleDocuments() throws(SegueError) {
+  func matchActivities() throws(SegueError) {
     let all = locked { documents }
-    for document in all { try document.moving.withLock { () throws(SegueError) in try settle(document) } }
+    for document in all { try document.moveLock.withLock { () throws(SegueError) in try matchActivity(of: document) } }
   }
 
   private func checkIsOpen(_ document: LiveDocument) throws(SegueError) {
@@ -67,49 +69,76 @@ extension App {
     return body()
   }
 
+  /// Where the document of a responder is: they are in the order in which they were added, which is that of the
+  /// numbers. Called with the lock.
+  private func index(of number: UInt64) -> Int? {
+    var (from, end) = (0, documents.count)
+    while from < end {
+      let middle = (from + end) / 2
+      guard let found = documents[middle].responder.engineResponder?.number, found != number else { return middle }
+      if found < number { from = middle + 1 } else { end = middle }
+    }
+    return nil
+  }
+
   /// Called with the lock.
   private func activityNow(of document: LiveDocument) -> LiveActivity? {
-    document.responder.place.flatMap { engine?.activity(of: $0) }.flatMap { activities[$0] }
+    document.responder.engineResponder.flatMap { engine?.activity(of: $0) }.flatMap { activities[$0] }
   }
 
   /// Inside a container it has an activity with its URL, by itself if there is a type for it; outside it has none
   /// (R5.2). Called with the lock of its moves.
-  private func settle(_ document: LiveDocument) throws(SegueError) {
-    let (url, isClosed, isInside, former, left) = locked {
-      (
-        document.url, document.isClosed, containers.place(of: document.url) != nil, activityNow(of: document),
-        document.left
+  private func matchActivity(of document: LiveDocument) throws(SegueError) {
+    let (url, isClosed, isInside, former, left, title, oldTitle) = locked {
+      let place = containers.place(of: document.url)
+      let oldTitle = document.title
+      document.title = place?.name
+      return (
+        document.url, document.isClosed, place != nil, activityNow(of: document), document.leftActivity,
+        document.title, oldTitle
       )
     }
     guard !isClosed else { return }
     guard isInside else {
-      guard let former else { return }
+      guard let former else { return explain(url, "the file is in no container of the app") }
       try setActivity(nil, of: document.responder)
-      locked { document.left = former.id }
+      locked { document.leftActivity = former.id }
       return try former.update { (state) throws(SegueError) in try state.removeDocumentURL() }
     }
     let entry = try Activity.documentEntry(url)
-    if let former { return try former.addUserInfoEntries(entry, limit: Limits.value) }
-    guard let type = settings.activityType(ofDocument: document.kind), let place = document.responder.place
-    else { return }
+    if let former {
+      try former.addUserInfoEntries(entry, limit: Limits.value)
+      // The title follows the file, unless the app has set another.
+      guard oldTitle != nil, !Text.isSame(title, oldTitle), Text.isSame(former.read { $0.title }, oldTitle)
+      else { return }
+      return try former.update { (state) throws(SegueError) in try state.setTitle(title) }
+    }
+    guard let engineResponder = document.responder.engineResponder else { return }
+    guard let type = settings.activityType(ofDocument: document.typeAndRole) else {
+      return explain(url, "no document type of the app has its content type and role")
+    }
     var state = try Activity(type: type)
+    try state.setTitle(title)
     try state.addUserInfoEntries(entry, limit: Limits.value)
     let activity = try LiveActivity(state, app: self)
     try perform { engine, now in
-      engine.setActivity(activity.id, of: place, now)
+      engine.setActivity(activity.id, of: engineResponder, now)
       if let left { engine.moveResponders(of: left, to: activity.id, now) }
-      document.left = nil
+      document.leftActivity = nil
     }
   }
 
+  @inline(never)
+  private func explain(_ url: String, _ why: StaticString) { Log.info("document: no activity for \(url): \(why)") }
+
   /// Called with the lock.
   func documentChanged(_ number: UInt64) -> CallbackInvocation {
-    guard let document = documents.first(where: { $0.responder.place?.number == number }),
-      let place = document.responder.place, let engine
+    guard let index = index(of: number), let engineResponder = documents[index].responder.engineResponder, let engine
     else { return { false } }
-    let old = document.told
-    let new = engine.takeChange(of: place).flatMap { activities[$0] }
-    document.told = new
+    let document = documents[index]
+    let old = document.toldActivity
+    let new = engine.takeChange(of: engineResponder).flatMap { activities[$0] }
+    document.toldActivity = new
     guard old !== new else { return { false } }
     return { document.responder.call { document.activityChanged(old, new) } != nil }
   }
@@ -148,13 +177,13 @@ extension App {
   /// REMOTE_APPLICATION_TIMED_OUT if it is too late.
   func adopt(_ document: LiveDocument, _ activity: LiveActivity, _ continuation: Continuation) throws(SegueError) {
     try checkIsOpen(document)
-    guard let place = document.responder.place else { return }
+    guard let engineResponder = document.responder.engineResponder else { return }
     var isAwaited = false
     try perform { engine, now in
       isAwaited = engine.isAwaited(continuation.id)
       guard isAwaited else { return }
-      if let former = engine.activity(of: place) { engine.moveResponders(of: former, to: activity.id, now) }
-      engine.setActivity(activity.id, of: place, now)
+      if let former = engine.activity(of: engineResponder) { engine.moveResponders(of: former, to: activity.id, now) }
+      engine.setActivity(activity.id, of: engineResponder, now)
     }
     if !isAwaited { throw Self.tooLate }
   }

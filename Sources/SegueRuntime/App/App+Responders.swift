@@ -6,14 +6,14 @@ import SegueTransport
 extension App {
   /// Throws INVALID_STATE before the app is open, INVALIDATED after it is closed.
   public func add(_ responder: LiveResponder) throws(SegueError) {
-    try perform { engine, _ in responder.place = engine.addResponder(responder, updates: responder.updates) }
+    try perform { engine, _ in responder.engineResponder = engine.addResponder(responder, updates: responder.updates) }
   }
 
   /// After this the engine does not know it.
   func remove(_ responder: LiveResponder) {
-    guard let place = responder.place else { return }
-    performIfOpen { $0.removeResponder(place, $1) }
-    place.leave()
+    guard let engineResponder = responder.engineResponder else { return }
+    performIfOpen { $0.removeResponder(engineResponder, $1) }
+    engineResponder.leave()
   }
 
   /// Throws INVALID_ARGUMENT if the activity is another app's, or no app's; INVALIDATED.
@@ -26,31 +26,31 @@ extension App {
         throw SegueError(.invalidated, "activity: was invalidated, which is for ever")
       }
     }
-    guard let place = responder.place else { return }
-    try perform { $0.setActivity(activity?.id, of: place, $1) }
+    guard let engineResponder = responder.engineResponder else { return }
+    try perform { $0.setActivity(activity?.id, of: engineResponder, $1) }
   }
 
   /// Nil if it has none.
   public func activity(of responder: LiveResponder) -> LiveActivity? {
     monitor.lock()
     defer { monitor.unlock() }
-    guard let engine, let place = responder.place else { return nil }
-    return engine.activity(of: place).flatMap { activities[$0] }
+    guard let engine, let engineResponder = responder.engineResponder else { return nil }
+    return engine.activity(of: engineResponder).flatMap { activities[$0] }
   }
 
   /// Throws INVALID_ARGUMENT for a loop, or another app's responder.
   public func setNext(_ next: LiveResponder?, of responder: LiveResponder) throws(SegueError) {
     try checkIsOurs(next, "next")
-    guard let place = responder.place else { return }
+    guard let engineResponder = responder.engineResponder else { return }
     var error: SegueError?
-    try perform { error = $0.setNext(next?.place, of: place, $1) }
+    try perform { error = $0.setNext(next?.engineResponder, of: engineResponder, $1) }
     if let error { throw error }
   }
 
   /// Throws INVALID_ARGUMENT for another app's responder.
   public func setMainResponder(_ responder: LiveResponder?) throws(SegueError) {
     try checkIsOurs(responder, "responder")
-    try perform { $0.setMainResponder(responder?.place, $1) }
+    try perform { $0.setMainResponder(responder?.engineResponder, $1) }
   }
 
   private func checkIsOurs(_ responder: LiveResponder?, _ name: StaticString) throws(SegueError) {

@@ -35,6 +35,8 @@ public final class App: Handled {
   var pending = PendingOperations()
   /// Streams whose local end the host may still have: App+Streams.swift.
   var streams: [Identifier: LiveStream] = .init()
+  /// Connections on which calls wait for the agent: App+Agent.swift.
+  var questions: [Int32] = []
   /// Attachments that the app fetches: App+Attachments.swift.
   var downloads: [AttachmentDownload] = []
   let wakeUp = WakeUp()
@@ -166,6 +168,7 @@ public final class App: Handled {
       break
     }
     state = .closing
+    endQuestions()
     wakeUp.wake()
     while dispatcher.isBusy { monitor.wait() }
     monitor.unlock()
@@ -178,6 +181,7 @@ public final class App: Handled {
   /// open; releases the lock.
   func closeHere() {
     state = .closing
+    endQuestions()
     monitor.unlock()
     endAll()
   }

@@ -74,7 +74,7 @@ public struct AppSettings: Sendable {
   private mutating func declare(_ type: String) throws(SegueError) {
     try Text.check(type, "type", atMost: Limits.type)
     guard !types.contains(where: { Text.isSame($0, type) }) else { return }
-    let total = types.reduce(type.utf8.count) { $0 + $1.utf8.count }
+    let total = types.reduce(Text.size(type)) { $0 + Text.size($1) }
     guard types.count < Limits.typesPerApp, total <= Self.typesLimit else {
       throw SegueError(
         .limitExceeded, "type: an app declares \(Limits.typesPerApp) types of \(Self.typesLimit) bytes together at most"
@@ -84,7 +84,7 @@ public struct AppSettings: Sendable {
   }
 
   public mutating func setRuntimeFolder(_ folder: String) throws(SegueError) {
-    guard folder.utf8.first == UInt8(ascii: "/"), folder.utf8.count <= Self.folderLimit else {
+    guard Text.withBytes(folder, { $0.first == UInt8(ascii: "/") }), Text.size(folder) <= Self.folderLimit else {
       throw SegueError(.invalidArgument, "folder: must be an absolute path of at most \(Self.folderLimit) bytes")
     }
     runtimeFolder = folder

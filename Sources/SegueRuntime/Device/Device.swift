@@ -32,6 +32,9 @@ public final class Device {
       description: agent,
       tookPlace: { generation, host in
         carried.host = host
+        host.setAccountHandler(carried.handler)
+        host.setPrivacy(carried.isPrivate)
+        host.setDeviceNames(carried.nameOf)
         tookPlace(generation)
       }, lostFolder: lostFolder)
     self.init(try WatchedFolder(folder, on: loop, agent: place), on: loop, carried, isAgent: true)
@@ -83,6 +86,35 @@ public final class Device {
     try host.addLink(of: device, make)
   }
 
+  /// Sets what is called when a session with a linked device begins or resumes (nil), and for each message about the
+  /// account that the device sends, with at most 64 KiB. It must not call this object.
+  public func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?) {
+    carried?.handler = handler
+    carried?.host?.setAccountHandler(handler)
+  }
+
+  /// Sets which offers of this device's apps are kept off all other devices (R10.2).
+  /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: none.
+  public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
+    carried?.isPrivate = isPrivate
+    carried?.host?.setPrivacy(isPrivate)
+  }
+
+  /// Sets what the devices of the account are called in offers and receipts.
+  /// - Parameter name: told a device, or nil for this one; nil: as that device says, or this host is called.
+  public func setDeviceNames(_ name: ((_ device: Identifier?) -> String?)?) {
+    carried?.nameOf = name
+    carried?.host?.setDeviceNames(name)
+  }
+
+  /// Sends a message about the account to a device, if it is linked.
+  public func sendAccount(_ message: [UInt8], to device: Identifier) {
+    carried?.host?.sendAccount(message, to: device)
+  }
+
+  /// Ends the links with a device for good, or with all (nil), and forgets what it offers.
+  public func endLinks(of device: Identifier?, _ error: SegueError) { carried?.host?.endLinks(of: device, error) }
+
   func add(_ app: LiveEnvironment) { election.add(app, Clock.uptime) }
 
   /// Finds hubs for the agent's participant.
@@ -106,4 +138,7 @@ public final class Device {
 /// The last hub that this agent's process has become; nil before.
 private final class CarriedHub {
   var host: HubHost?
+  var handler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?
+  var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+  var nameOf: ((_ device: Identifier?) -> String?)?
 }

@@ -75,6 +75,39 @@ final class HubHost {
     driver.flush()
   }
 
+  /// See `Device.setAccountHandler`.
+  func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?) {
+    engine.accountHandler = handler
+  }
+
+  /// See `Device.setPrivacy`.
+  func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
+    guard !hasEnded else { return }
+    engine.setPrivacy(isPrivate, now)
+    driver.flush()
+  }
+
+  /// See `Device.setDeviceNames`.
+  func setDeviceNames(_ name: ((_ device: Identifier?) -> String?)?) {
+    guard !hasEnded else { return }
+    engine.setDeviceNames(name, now)
+    driver.flush()
+  }
+
+  /// Sends a message about the account to a device, if it is linked.
+  func sendAccount(_ message: [UInt8], to device: Identifier) {
+    guard !hasEnded else { return }
+    engine.sendAccount(message, to: device, now)
+    driver.flush()
+  }
+
+  /// Ends the links with a device, or with all (nil), and forgets what it offers.
+  func endLinks(of device: Identifier?, _ error: SegueError) {
+    guard !hasEnded else { return }
+    engine.endLinks(of: device, error, now)
+    driver.flush()
+  }
+
   /// Writes the engine's output, as far as the sockets accept it.
   func flush() { driver.flush() }
 

@@ -5,7 +5,7 @@ import Synchronization
 /// The library thread of this process, and the devices whose apps it serves. It starts with the first app that opens,
 /// and ends with the last one that closes. All of its state is guarded by its lock.
 public final class Library: @unchecked Sendable {
-  static let shared = Library()
+  private static let shared = Library()
 
   private static let opened = Atomic<Bool>(false)
   /// An app has been opened in this process.
@@ -31,8 +31,13 @@ public final class Library: @unchecked Sendable {
 
   /// Starts to look for a hub.
   /// - Parameter path: of the runtime folder; nil for that of the environment.
-  func open(_ app: LiveEnvironment, in path: String?) throws(SegueError) -> Device {
-    Self.opened.store(true, ordering: .relaxed)
+  static func open(_ app: LiveEnvironment, in path: String?) throws(SegueError) -> Device {
+    // Before `shared` is made: a fork that finds that half done must not use it.
+    opened.store(true, ordering: .sequentiallyConsistent)
+    return try shared.open(app, in: path)
+  }
+
+  private func open(_ app: LiveEnvironment, in path: String?) throws(SegueError) -> Device {
     let device = try lock.withLock { () throws(SegueError) in
       let folder = try RuntimeFolder(path)
       let loop = if let loop = self.loop { loop } else { try Loop() }
@@ -53,7 +58,9 @@ public final class Library: @unchecked Sendable {
   }
 
   /// When this returns, the library thread no longer uses the app.
-  func close(_ app: LiveEnvironment, of device: Device) {
+  static func close(_ app: LiveEnvironment, of device: Device) { shared.close(app, of: device) }
+
+  private func close(_ app: LiveEnvironment, of device: Device) {
     lock.withLock {
       device.users -= 1
       let isLast = device.users == 0

@@ -52,7 +52,7 @@ final class LiveEnvironment: AppEnvironment {
     }
     offersFrontmostOnly = app.settings.offersFrontmostOnly
     do throws(SegueError) {
-      let device = try Library.shared.open(self, in: app.settings.runtimeFolder)
+      let device = try Library.open(self, in: app.settings.runtimeFolder)
       driver = device.driver(of: engine)
       self.device = device
     } catch {
@@ -86,7 +86,7 @@ final class LiveEnvironment: AppEnvironment {
     flushBeforeClose()
     let device = self.device
     unlock()
-    if let device { Library.shared.close(self, of: device) }
+    if let device { Library.close(self, of: device) }
     monitor.lock()
     driver = nil
     socket = nil

@@ -69,9 +69,9 @@ final class FleetEnvironment: AppEnvironment {
 
   /// The part after the last dot of an identifier.
   private static func shortName(_ identifier: String) -> String {
-    let bytes = Array(identifier.utf8)
+    let bytes = Text.bytes(identifier)
     let start = bytes.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? 0
-    return start == bytes.count ? identifier : String(decoding: bytes[start...], as: UTF8.self)
+    return start == bytes.count ? identifier : Text.decoded(Array(bytes[start...]))
   }
 
   func endDelivery() {}

@@ -5,24 +5,26 @@ import SegueTransport
 open class LiveDocument: Handled {
   public let responder: LiveResponder
   /// Content type and role, as `AppSettings.addDocumentType` has them.
-  let kind: String
+  let typeAndRole: String
   /// Guards a change of its place. Comes before the locks of the app and of its activities.
-  let moving = Lock()
+  let moveLock = Lock()
 
   // Guarded by the app's lock.
   var url: String
   var isClosed = false
   /// What its observers were told last.
-  var told: LiveActivity?
+  var toldActivity: LiveActivity?
+  /// The title that it has given to its activity: the name of its file.
+  var title: String?
   /// The activity that it let go when it left its container.
-  var left: Identifier?
+  var leftActivity: Identifier?
 
   public var app: App { responder.app }
 
-  public init(_ responder: LiveResponder, _ url: String, _ kind: String) {
+  public init(_ responder: LiveResponder, _ url: String, _ typeAndRole: String) {
     self.responder = responder
     self.url = url
-    self.kind = kind
+    self.typeAndRole = typeAndRole
     responder.isOfDocument = true
   }
 
@@ -32,7 +34,7 @@ open class LiveDocument: Handled {
   /// Throws INVALID_URL unless it is the URL of a file.
   public static func check(_ url: String) throws(SegueError) {
     try Text.check(url, "url", atMost: Limits.url)
-    guard AbsoluteURL(url) != nil, AbsoluteURL.isFile(Array(url.utf8)) else {
+    guard AbsoluteURL(url) != nil, AbsoluteURL.isFile(Text.bytes(url)) else {
       throw SegueError(.invalidURL, "url: must be an absolute file: URL (RFC 8089)")
     }
   }

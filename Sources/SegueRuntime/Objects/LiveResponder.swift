@@ -5,8 +5,8 @@ import SegueModel
 /// it: the library holds it no longer than the host does.
 open class LiveResponder: Delegate {
   public let app: App
-  /// Its place in the app's engine, from `App.add` on.
-  var place: Responder?
+  /// What it is in the engine of its app, from `App.add` on.
+  var engineResponder: Responder?
   /// Whether it ends with its document, and not with its last handle.
   var isOfDocument = false
 

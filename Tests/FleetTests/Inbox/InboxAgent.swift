@@ -10,10 +10,12 @@ final class InboxAgent: FleetProcess {
   private unowned let workload: InboxWorkload
   private let disk: InboxDisk
   private let identity: AppIdentity
-  private var agentDriver: AppDriver<AgentEngine>?
-  private lazy var seeker = Seeker(self)
+  private var seat: AgentSeat<AgentEngine>?
+  /// What it offers for apps that have gone (R2.5).
+  private var kept: [(offer: KeptParticipant, seat: AgentSeat<AppEngine>)] = []
+  private var withdrawals: [(number: UInt64, activity: Identifier)] = []
   private var hasTakenPlace = false
-  /// The uptime of the engine's deadline that is in the queue of the fleet.
+  /// The uptime of the next deadline that is in the queue of the fleet.
   private var due: Int64?
   /// What is to be done at which uptime.
   private var agenda: [(at: Int64, run: () -> Void)] = []
@@ -44,29 +46,38 @@ final class InboxAgent: FleetProcess {
   func launched(_ number: UInt64, _ error: SegueError?) { call { $0.launched(number, error, $1) } }
   func retry(_ continuation: Identifier) { call { engine, _ in engine.retry(continuation) } }
 
-  var leak: StaticString? { agentDriver?.engine.leak }
+  /// The user withdraws what an app has left.
+  func withdraw(_ activity: Identifier) {
+    fleet.trace(name, "is to withdraw what was left")
+    workload.oracle.kept.withdraws(activity)
+    withdrawals.append((UInt64(withdrawals.count), activity))
+    call { [withdrawals] in $0.withdraw(activity, for: UInt64(withdrawals.count - 1), $1) }
+  }
+
+  /// What it offers for apps that have gone.
+  var keptOffers: [Identifier] { kept.map { $0.offer.activity } }
+  override func offers(_ activity: Identifier) -> Bool { keptOffers.contains(activity) }
+
+  var leak: StaticString? { seat?.engine.leak }
 
   /// Whether the agent knows of an open app.
   private func knows(_ bundle: String) -> Bool {
-    agentDriver?.engine.runningApps.contains { $0.bundleIdentifier == bundle } ?? false
+    seat?.engine.runningApps.contains { $0.bundleIdentifier == bundle } ?? false
   }
 
-  func call(_ body: (AgentEngine, Instant) -> Void) {
-    guard let agentDriver else { return }
-    body(agentDriver.engine, now)
-    settle()
+  func call(_ body: (AgentEngine, Instant) -> Void) { seat?.perform(body) }
+
+  /// The hub of a participant was left.
+  func seek(_ search: HubSearch, for seat: any HubSeeker) {
+    later(fleet.random.within(0, 2)) { [unowned self] in election?.follow(search, for: seat, fleet.clock.uptime) }
   }
 
-  private func settle() {
-    guard let agentDriver else { return }
-    if let departure = agentDriver.drain(now) {
-      later(fleet.random.within(0, 2)) { [unowned self] in
-        election?.follow(departure.search, for: seeker, fleet.clock.uptime)
-      }
-    }
-    checkQueue()
-    if let broken = agentDriver.engine.brokenInvariant { fleet.report(name, "\(broken)") }
-    guard let next = agentDriver.nextDeadline, due.map({ next < $0 }) ?? true else { return }
+  func connected(_ seat: any HubSeeker, _ connection: Connection) {
+    if seat === self.seat { self.connection = connection }
+  }
+
+  func schedule(_ next: Int64?) {
+    guard let next, due.map({ next < $0 }) ?? true else { return }
     due = next
     fleet.push(.deadline(self, next), at: next)
   }
@@ -77,55 +88,54 @@ final class InboxAgent: FleetProcess {
 
   override func beginAgent() {
     super.beginAgent()
-    agentDriver = AppDriver(AgentEngine(identity: identity, limits: Limits(), owner: self), in: directory)
-    settle()
+    let engine = AgentEngine(identity: identity, limits: Limits(), owner: self)
+    let seat = AgentSeat(engine, in: self) { [unowned self] in
+      if let broken = engine.brokenInvariant { fleet.report(name, "\(broken)") }
+    }
+    self.seat = seat
+    seat.settle()
   }
 
   override func seek(_ search: HubSearch?) {
     super.seek(search)
-    guard !hasTakenPlace else { return }
+    guard !hasTakenPlace, let seat else { return }
     hasTakenPlace = true
-    election?.add(seeker, fleet.clock.uptime)
+    election?.add(seat, fleet.clock.uptime)
   }
 
   override func receive() {
-    agentDriver?.receive(now)
-    settle()
+    seat?.receive()
+    for each in kept { each.seat.receive() }
   }
 
   override func flush() {
-    agentDriver?.flush(now)
-    checkQueue()
-  }
-
-  private func checkQueue() {
-    if let link = agentDriver?.engine.link { fleet.checker.checkQueue(link, of: self) }
+    seat?.flush()
+    for each in kept { each.seat.flush() }
   }
 
   override func isDue(_ at: Int64) -> Bool { due == at }
 
   override func tick() {
     due = nil
-    call { engine, now in
-      guard let next = engine.nextDeadline, next <= now.uptime else { return }
-      engine.tick(now)
-      if let next = engine.nextDeadline, next <= now.uptime {
-        fleet.report(name, "a deadline of the agent that has passed stays due: it would be busy for ever")
-      }
-    }
+    seat?.tick()
+    for each in kept { each.seat.tick() }
   }
 
   /// In order: what waits for the disk is done first.
   override func leave() {
     guard isAlive else { return }
     flush()
+    call { engine, _ in engine.flush() }
     for case .request(let request) in jobs { workload.oracle.note(request, disk.run(request), of: self) }
+    for each in kept { each.seat.close() }
     super.leave()
   }
 
   override func end() {
-    agentDriver?.abandon()
-    agentDriver = nil
+    seat?.abandon()
+    seat = nil
+    for each in kept { each.seat.abandon() }
+    kept = []
     jobs = []
     agenda = []
     disk.release()
@@ -133,7 +143,9 @@ final class InboxAgent: FleetProcess {
   }
 
   override func tearDown() {
-    agentDriver = nil
+    seat = nil
+    for each in kept { each.seat.tearDown() }
+    kept = []
     agenda = []
     super.tearDown()
   }
@@ -192,38 +204,11 @@ final class InboxAgent: FleetProcess {
     }
     work()
   }
-
-  /// The participant as the election sees it.
-  private final class Seeker: HubSeeker {
-    private unowned let agent: InboxAgent
-
-    init(_ agent: InboxAgent) { self.agent = agent }
-
-    var hubGeneration: UInt64? { agent.agentDriver?.generation }
-    var offersFrontmostOnly: Bool { false }
-    func prepare() throws(SegueError) {}
-
-    func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
-      // The directory creates no other kind.
-      agent.connection = unsafeDowncast(hub, to: ConnectionEnd.self).connection
-      agent.agentDriver?.connected(hub, generation: generation, agent.now)
-      agent.settle()
-    }
-
-    func disconnect() {
-      agent.agentDriver?.disconnect(agent.now)
-      agent.settle()
-    }
-
-    func backlogFull(at generation: UInt64) -> HubSearch {
-      agent.agentDriver?.backlogFull(at: generation, agent.now) ?? .retry(generation, after: 0)
-    }
-
-    func couldNotConnect(_ error: SegueError) -> Int64 { agent.agentDriver?.couldNotConnect(error) ?? 0 }
-  }
 }
 
 extension InboxAgent: AgentOwner {
+  // No device pushes here.
+  func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) {}
   func drawIdentifier() -> Identifier? { fleet.drawIdentifier() }
 
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
@@ -233,7 +218,7 @@ extension InboxAgent: AgentOwner {
 
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) {}
 
-  func collect(_ attachments: [Attachment], of continuation: Identifier) {
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Account?) {
     collections.begin(attachments, of: continuation)
   }
 
@@ -267,12 +252,32 @@ extension InboxAgent: AgentOwner {
     work()
   }
 
-  /// No app of this workload asks that an activity stays offered (R2.5).
-  func join(_ offer: KeptParticipant) { fleet.report(name, "R2.5: the agent offers what nobody has left") }
-  func leave(_ offer: KeptParticipant) {}
+  // The hub may be in the middle of a call.
+  func join(_ offer: KeptParticipant) {
+    workload.oracle.kept.offers(offer.activity, on: device)
+    later(0) { [unowned self] in
+      let seat = AgentSeat(offer.engine, in: self) { offer.settle() }
+      kept.append((offer, seat))
+      election?.add(seat, fleet.clock.uptime)
+      seat.settle()
+    }
+  }
+
+  func leave(_ offer: KeptParticipant) {
+    later(0) { [unowned self] in
+      guard let index = kept.firstIndex(where: { $0.offer === offer }) else { return }
+      let seat = kept.remove(at: index).seat
+      seat.close()
+      election?.remove(seat)
+    }
+  }
+
+  func withdrawn(_ number: UInt64, _ error: SegueError?) {
+    workload.oracle.kept.withdrawn(withdrawals[Int(number)].activity, error, on: device)
+  }
 
   /// These agents have no store of saved activities.
-  func change(_ change: SavedChange, of app: AppIdentity, _ number: UInt64) {
+  func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
     later(0) { [unowned self] in
       call { engine, _ in engine.changed(number, .failure(SegueError(.connectionUnavailable, "no store for search"))) }
     }

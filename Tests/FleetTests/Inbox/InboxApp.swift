@@ -11,6 +11,9 @@ final class InboxApp: ScriptedApp {
   private(set) var accepts = false
   /// The attachments that it fetches, of which continuations, and where they come.
   private var fetches: [(id: Identifier, continuation: Identifier, attachment: Attachment, socket: FleetSocket)] = []
+  /// Its current activity after its last call, and the one that it has in the background, since a date (R2.5).
+  private var lastCurrent: Identifier?
+  private var away: (activity: Identifier, since: Double)?
   /// Deliveries that have begun, and neither `continue` nor `did_fail` has run.
   private(set) var deliveries: [Identifier] = []
 
@@ -24,6 +27,52 @@ final class InboxApp: ScriptedApp {
     self.accepts = accepts
     process.does(accepts ? "takes what waits" : "takes nothing that waits")
     perform { engine, _ in engine.setAcceptsDeliveries(accepts) }
+  }
+
+  // MARK: What it leaves with the agent (R2.5)
+
+  override func perform(_ call: (AppEngine, Instant) -> Void) {
+    super.perform(call)
+    let current = engine?.currentActivity
+    guard isAlive, current != lastCurrent else { return }
+    lastCurrent = current
+    if away?.activity != current { away = nil }
+    if let current { oracle.kept.current(current, of: identity, on: process.device) }
+  }
+
+  override func becomeCurrent(_ index: Int) {
+    super.becomeCurrent(index)
+    // Once more is another time.
+    if let current = engine?.currentActivity { oracle.kept.current(current, of: identity, on: process.device) }
+  }
+
+  override func setForeground(_ isForeground: Bool) {
+    super.setForeground(isForeground)
+    guard let id = engine?.currentActivity else { return }
+    away = isForeground ? nil : away ?? (id, process.now.date)
+    if isForeground { oracle.kept.current(id, of: identity, on: process.device) }
+  }
+
+  override func close() {
+    guard isAlive else { return }
+    let left = leaving(isClosing: true)
+    super.close()
+    if let left { oracle.kept.ended(identity, on: process.device, leaving: left.activity, since: left.since) }
+  }
+
+  override func died() {
+    let left = leaving(isClosing: false)
+    super.died()
+    if let left { oracle.kept.ended(identity, on: process.device, leaving: left.activity, since: left.since) }
+  }
+
+  /// What it leaves as it ends, and since when it has been left: an app that dies in the foreground leaves nothing.
+  private func leaving(isClosing: Bool) -> (activity: Identifier, since: Double)? {
+    guard let id = engine?.currentActivity, let state = activity(id), state.keepsOffering, !identity.isChooser,
+      state.isOfferable(at: process.now.date)
+    else { return nil }
+    if let away, away.activity == id { return away }
+    return isClosing ? (id, process.now.date) : nil
   }
 
   /// Its user ends what is being delivered (R3.3).

@@ -68,6 +68,9 @@ final class InboxOracle {
   /// What the runs have met, for tests that ask whether they mean anything.
   private(set) var met: Set<String> = []
 
+  /// What apps have left with their agents.
+  private(set) lazy var kept = KeptOracle(fleet, self)
+
   init(_ fleet: Fleet) { self.fleet = fleet }
 
   subscript(id: Identifier) -> Entry? { places[id].map { entries[$0] } }
@@ -92,6 +95,7 @@ final class InboxOracle {
   /// The disk has done what an agent asked for, or has refused.
   func note(_ request: InboxRequest, _ reply: InboxReply?, of agent: InboxAgent) {
     let device = agent.device
+    kept.note(request, reply, on: device)
     switch (request, reply) {
     case (.put(let record), .put(_, let error)): put(record, error, device)
     case (.begin(let app, _, _), .begun(_, .success(let item?))): begun(item, app, agent)

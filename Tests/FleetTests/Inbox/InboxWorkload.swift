@@ -12,6 +12,8 @@ final class InboxWorkload: Workload {
   private var disks: [InboxDisk] = []
   private var systems: [SystemProcess] = []
   private var chance: SeededRandom
+  /// For what apps leave, and for those that die before they answer.
+  private var keptChance: SeededRandom
   /// Whether all that is launched opens and takes what waits.
   private var isQuiescent = false
 
@@ -26,6 +28,7 @@ final class InboxWorkload: Workload {
     let workload = InboxWorkload(fleet, appCount: apps)
     try workload.start(devices)
     try workload.faultPhase(events)
+    try workload.keepingPhase()
     try workload.quiescentPhase()
     try workload.end()
     return workload.oracle.met
@@ -33,6 +36,7 @@ final class InboxWorkload: Workload {
 
   override init(_ fleet: Fleet, appCount: Int) {
     chance = SeededRandom(seed: fleet.seed ^ 0x1b0c_1b0c_1b0c_1b0c)
+    keptChance = SeededRandom(seed: fleet.seed ^ 0x4e97_4e97_4e97_4e97)
     super.init(fleet, appCount: appCount)
   }
 
@@ -47,12 +51,12 @@ final class InboxWorkload: Workload {
     return disks[device.index]
   }
 
-  private func startAgent(on device: FleetDevice) {
+  func startAgent(on device: FleetDevice) {
     guard device.isUp, device.agent == nil else { return }
     device.start(agent: InboxAgent(on: device, disk(of: device), self))
   }
 
-  private func agent(of device: FleetDevice) -> InboxAgent? {
+  func agent(of device: FleetDevice) -> InboxAgent? {
     // This workload starts no other.
     device.agent.map { unsafeDowncast($0, to: InboxAgent.self) }
   }
@@ -61,7 +65,7 @@ final class InboxWorkload: Workload {
 
   private var open: [InboxApp] { apps.filter { $0.isAlive }.map { unsafeDowncast($0, to: InboxApp.self) } }
 
-  private func open(_ bundle: String, on device: FleetDevice) throws(SegueError) -> InboxApp {
+  func open(_ bundle: String, on device: FleetDevice) throws(SegueError) -> InboxApp {
     let app = try InboxApp(
       AppIdentity(
         secret: chance.identifier(), bundleIdentifier: bundle, name: bundle, team: "TEAM", types: Self.types,
@@ -106,6 +110,7 @@ final class InboxWorkload: Workload {
   /// Some have attachments, and of some only the origin can have the content.
   override func activity() throws(SegueError) -> Activity {
     var activity = try super.activity()
+    activity.keepsOffering = keptChance.chance(0.4)
     guard chance.chance(0.4) else { return activity }
     for number in 0...chance.below(2) {
       let size = chance.chance(0.1) ? UInt64(Limits.storedAttachments) + 1 : UInt64(chance.below(9_000))
@@ -122,6 +127,9 @@ final class InboxWorkload: Workload {
       if chance.chance(0.5) { startAgent(on: device) }
       return
     }
+    if keptChance.chance(0.1) { open.first { $0.isAwake && !$0.pendingAnswers.isEmpty }?.process.kill() }
+    if keptChance.chance(0.06) { withdraw(agent) }
+    if keptChance.chance(0.1) { anyApp?.setForeground(keptChance.chance(0.3)) }
     switch chance.below(24) {
     case 0..<8: try ask(agent)
     case 8: disk(of: device).isFull.toggle()
@@ -142,6 +150,13 @@ final class InboxWorkload: Workload {
     case 21: agent.stall(for: chance.within(1, 8_000))
     default: break
     }
+  }
+
+  /// The user withdraws what an app has left.
+  private func withdraw(_ agent: InboxAgent) {
+    let kept = oracle.kept.records(on: agent.device)
+    guard agent.isAwake, !kept.isEmpty else { return }
+    agent.withdraw(kept[keptChance.below(kept.count)].activity)
   }
 
   private var anyApp: InboxApp? {

@@ -16,6 +16,7 @@ import Testing
     "stored", "not stored", "launched", "launched, and never ready", "redelivered", "crashed on", "refused by the disk",
     "restored", "restored when it was redelivered", "declined", "unknown", "dropped",
     "an attachment fetched", "an attachment left with its origin",
+    "kept", "kept over a restart", "withdrawn", "offered for an app that has gone",
   ]
 
   @Test func `no seed loses what was stored, or delivers it twice without the mark (R3.6, R3.8)`() throws {

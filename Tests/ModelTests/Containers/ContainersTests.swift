@@ -41,6 +41,23 @@ import Testing
   }
 
   @Test(arguments: [
+    ("", nil), ("/", nil), ("/a.txt", "a.txt"), ("/folder/", "folder"), ("/folder/b%20%C3%A9", "b é"),
+    ("/%ff", "\u{fffd}"), ("/" + String(repeating: "a", count: 1024), String(repeating: "a", count: 1024)),
+    ("/" + String(repeating: "a", count: 1025), nil),
+  ])
+  func `a file has the last component of its path as its name, as far as a title may be (R5.1)`(
+    path: String, name: String?
+  ) throws {
+    let place = try #require(try Self.some().place(of: "file:///data/docs\(path)"))
+    #expect(place.name == name)
+  }
+
+  @Test(arguments: [("file:///a", true), ("FILE:/a", true), ("file:a", false), ("file:", false), ("http:/a", false)])
+  func `the URL of a file has an absolute path (R5.1)`(url: String, isFile: Bool) {
+    #expect(AbsoluteURL.isFile(Array(url.utf8)) == isFile)
+  }
+
+  @Test(arguments: [
     "file:///home/anna/My%20Docs/../secret", "file:///home/anna/My%20Docs/a/../../secret",
     "file:///home/anna/My%20Docs/%2e%2E/secret", "file:///home/anna/My%20Docs/./a", "file:///home/anna/My%20Docs/a/..",
     "file:///home/../home/anna/My%20Docs/a", "file:///home/anna/My%20Docs/a%2F..%2F..%2Fsecret",

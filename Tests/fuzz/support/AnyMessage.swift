@@ -65,7 +65,7 @@ extension Input {
     case 30: .unfollow(identifier())
     case 31: .list(identifier(), UInt64(number(below: 4)))
     case 32: .listed(version(of: identifier()))
-    case 33: bool() ? .refresh : .keeps
+    case 33: bool() ? .refresh : bool() ? .keeps : .account([byte()])
     case 34: .seek(identifier(), sequence: number())
     case 35: .accepts(bool())
     case 36: .present(app(identifier()), accepts: bool())
@@ -118,7 +118,7 @@ extension Input {
     OfferDescription(
       id: identifier(), type: type(), title: bool() ? "Title" : nil,
       payloadVersion: UInt32(truncatingIfNeeded: number()), sizeHint: number(), expirationDate: nil,
-      supportsContinuationStreams: bool())
+      supportsContinuationStreams: bool(), isPrivate: bool())
   }
 
   private mutating func timing() -> OfferTiming {

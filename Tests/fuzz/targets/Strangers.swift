@@ -1,28 +1,39 @@
 import SegueDevices
 import SegueModel
 import SegueTLS
+import SegueTrust
 
-/// Any bytes from a stranger on a connection between devices, in pieces: no such bytes make a link, and no answer is
-/// long. The first byte says at which end the stranger is, and whether it knows the knock key.
+/// Any bytes from a stranger on a connection between devices, in pieces: no such bytes make a link, or join, and no
+/// answer is long. The first byte says at which end the stranger is, whether it knows the knock key, and whether that
+/// is the key of an invite.
 nonisolated(unsafe) private let context = try! TLSContext(FixedCredentials.device)
+private let invite = try! Invite(
+  "segue:join?v=1&a=\(String(repeating: "1", count: 32))&f=\(String(repeating: "2", count: 64))"
+    + "&t=\(String(repeating: "3", count: 64))&p=1&h=::1&n=n&c=6532b8de")
 
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   let choice = input.byte()
-  let (isServer, knowsKey) = (choice & 1 == 1, choice & 2 == 2)
+  let (isServer, knowsKey, joins) = (choice & 1 == 1, choice & 2 == 2, choice & 4 == 4)
+  let keys = joins ? invite.knockKeys : FixedCredentials.epoch
   let (ours, theirs) = ([UInt8](repeating: 3, count: 16), [UInt8](repeating: 4, count: 16))
   let channel =
-    isServer
-    ? SecureChannel(answering: [FixedCredentials.epoch], nonce: ours, context)
-    : SecureChannel(knockingUnder: FixedCredentials.epoch, nonce: ours, context)
+    if isServer {
+      SecureChannel(answering: [FixedCredentials.epoch], invites: [invite], nonce: ours, context)
+    } else if joins {
+      try! SecureChannel(joiningWith: invite, nonce: ours)
+    } else {
+      SecureChannel(knockingUnder: FixedCredentials.epoch, nonce: ours, context)
+    }
   if knowsKey {
     if isServer {
-      var knock = KnockClient(FixedCredentials.epoch, nonce: theirs)
+      var knock = KnockClient(keys, nonce: theirs)
       require(receive(try! knock.answer(take(channel)), channel), "a knock is refused")
     } else {
-      var knock = KnockServer([FixedCredentials.epoch], nonce: theirs)
+      var knock = KnockServer([keys], nonce: theirs)
       require(receive(knock.challenge, channel), "a challenge is refused")
-      require(receive(try! knock.answer(take(channel)), channel), "a proof is refused")
+      // TLS begins behind the knock.
+      require(receive(try! knock.answer(Array(take(channel).prefix(Knock.answerSize))), channel), "a proof is refused")
     }
     require(channel.hasKnocked, "a knock was not heard")
   }

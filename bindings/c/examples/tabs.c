@@ -38,16 +38,20 @@ struct program {
   struct tab *shown;
 };
 
-/** Writes what the tab shows: a save is due. */
+/** Writes what the tab shows: a save is due. It fails if that is not UTF-8, as a terminal may have it. */
 static segue_reply update(void *context, segue_activity *activity, segue_save *save) {
-  (void)save;
   struct tab *tab = context;
   segue_writer *writer;
   segue_value *entries;
   notes_check(segue_writer_create(&writer));
   notes_check(segue_writer_begin(writer, SEGUE_KIND_DICTIONARY));
   notes_check(segue_writer_put_string(writer, "text", SEGUE_NUL_TERMINATED));
-  notes_check(segue_writer_put_string(writer, tab->text, SEGUE_NUL_TERMINATED));
+  if (segue_writer_put_string(writer, tab->text, SEGUE_NUL_TERMINATED) != SEGUE_OK) {
+    printf("%s is not UTF-8\n", tab->name);
+    segue_writer_release(writer);
+    notes_check(segue_save_fail(save));
+    return SEGUE_REPLY_LATER;
+  }
   notes_check(segue_writer_end(writer));
   notes_check(segue_writer_finish(writer, &entries));
   notes_check(segue_activity_add_user_info_entries(activity, entries));

@@ -1,0 +1,329 @@
+import SegueEngine
+import SegueModel
+import SegueRuntime
+import SegueTransport
+import SegueTrust
+
+/// Devices that join the account, and this device when it joins one: their connections, what users are asked, and how
+/// it ended. For the loop.
+final class AccountJoins: DeviceConnectionOwner {
+  /// The system of this device, as others are told.
+  static let platform = "Linux"
+  /// Milliseconds for reaching the other device, unless the user says otherwise.
+  private static let dialTime: Int64 = 20_000
+  /// Joins that have ended, and are remembered.
+  private static let endedLimit = 16
+  /// Those who wait for the end of a join.
+  private static let waiterLimit = 32
+
+  /// One join, as users see it.
+  struct Join {
+    let number: UInt64
+    /// Whether another device joins; else this one does.
+    let isInviting: Bool
+    /// Whether the user of this device is to answer. An answer counts once.
+    var isAsking = false
+    /// What both screens show; nil before that.
+    var question: JoinQuestion?
+    var end: Result<Void, SegueError>?
+  }
+
+  private struct Waiter {
+    let number: UInt64
+    let asker: Asker
+    let deadline: Int64?
+    let answer: ControlAsks.Answer
+  }
+
+  /// The one who has this device join, until the digits are known.
+  private struct Beginner {
+    let asker: Asker
+    let answer: ControlAsks.Answer
+    var dialler: JoinDialler?
+    var number: UInt64?
+  }
+
+  private let account: AccountClient
+  private let loop: Loop
+  private var connections: [JoinConnection] = []
+  private var joins: [Join] = []
+  private var waiters: [Waiter] = []
+  private var beginner: Beginner?
+  /// Called when a user has something to see, or a deadline has changed.
+  var changed: (() -> Void)?
+  /// Called when a device that has the key of an invite cannot join now; the invite is not used up.
+  var refused: ((SegueError) -> Void)?
+  /// Called when this device has joined: with the address of the device that has admitted it.
+  var hasJoined: ((NetworkAddress) -> Void)?
+
+  init(_ account: AccountClient, on loop: Loop) {
+    self.account = account
+    self.loop = loop
+  }
+
+  /// Closes all connections; the account knows.
+  func close() {
+    beginner?.dialler?.cancel()
+    beginner = nil
+    for connection in connections { connection.end() }
+    connections = []
+    waiters = []
+  }
+
+  /// Those that wait for a user, in their order.
+  var open: [Join] { joins.filter { $0.question != nil && $0.end == nil } }
+
+  // MARK: Connections
+
+  /// Takes over a connection on which another device joins. TLS is up.
+  func accept(_ connection: DeviceConnection) {
+    guard let join = add(connection) else { return }
+    let source = connection.address.source
+    account.use({ account, now throws(SegueError) in
+      guard account.mayTry(from: source, at: now) else {
+        throw SegueError(.busy, "join: too many connections from there")
+      }
+      return ([], try account.beginInviting(join.invite, exporter: join.exporter, at: now))
+    }) { [self] result in
+      switch result {
+      case .success(let number):
+        joins.append(Join(number: number, isInviting: true))
+        join.begin(as: number)
+      case .failure(let error):
+        refused?(error)
+        end(join)
+      }
+    }
+  }
+
+  private func add(_ connection: DeviceConnection) -> JoinConnection? {
+    do throws(SegueError) {
+      // `close` ends the connections before this object is released.
+      let join = try JoinConnection(
+        connection, of: self,
+        received: { [unowned(unsafe) self] join, bytes in self.received(bytes, over: join) },
+        closed: { [unowned(unsafe) self] join in self.closed(join) })
+      connections.append(join)
+      return join
+    } catch {
+      Log.error("join: \(error.message)")
+      return nil
+    }
+  }
+
+  private func received(_ bytes: [UInt8], over join: JoinConnection) {
+    guard let number = join.number else { return }
+    account.perform(size: bytes.count, { account, now in account.receive(bytes, onJoin: number, at: now) }) {
+      join.goOn()
+    }
+  }
+
+  private func closed(_ join: JoinConnection) {
+    connections.removeAll { $0 === join }
+    guard let number = join.number else { return }
+    account.perform({ account, now in account.closed(join: number, at: now) }) { [self] in
+      // One that has said nothing has no end.
+      joins.removeAll { $0.number == number && $0.question == nil && $0.end == nil }
+    }
+  }
+
+  private func end(_ join: JoinConnection) {
+    connections.removeAll { $0 === join }
+    join.end()
+  }
+
+  // A connection on which something joins reads its own end.
+  func failed(_ connection: DeviceConnection, _ error: SegueError) {}
+  func isUp(_ connection: DeviceConnection) {}
+  func ended(_ connection: DeviceConnection) {}
+
+  // MARK: This device joins
+
+  /// - Parameter answer: called once both screens show the digits, or it has failed.
+  func join(
+    _ invite: Invite, deviceName: String, timeout: Int64?, for asker: Asker, _ answer: @escaping ControlAsks.Answer
+  ) {
+    guard beginner == nil else {
+      return answer(.failure(SegueError(.busy, "join: this device is joining already")))
+    }
+    beginner = Beginner(asker: asker, answer: answer)
+    account.use(isFirst: true, { account, _ throws(SegueError) in ([], try account.checkMayJoin()) }) {
+      [self] result in
+      if case .failure(let error) = result { return fail(error) }
+      guard beginner != nil else { return }
+      let deadline = Clock.uptime + min(timeout ?? Self.dialTime, Self.dialTime)
+      let dialler = JoinDialler(invite, until: deadline) { [self] result in
+        beginner?.dialler = nil
+        switch result {
+        case .failure(let error): fail(error)
+        case .success(let connection): begin(over: connection, deviceName)
+        }
+      }
+      beginner?.dialler = dialler
+      dialler.start(on: loop)
+      changed?()
+    }
+  }
+
+  private func begin(over connection: DeviceConnection, _ deviceName: String) {
+    guard let join = add(connection) else {
+      return fail(SegueError(.connectionUnavailable, "join: the connection has ended"))
+    }
+    account.use(
+      isFirst: true,
+      { account, now throws(SegueError) in
+        let (number, events) = try account.beginJoining(
+          join.invite, exporter: join.exporter, deviceName: deviceName, platform: Self.platform, at: now)
+        return (events, number)
+      },
+      began: { [self] number in
+        beginner?.number = number
+        joins.append(Join(number: number, isInviting: false))
+        join.begin(as: number)
+      }
+    ) { [self] result in
+      switch result {
+      case .failure(let error):
+        end(join)
+        fail(error)
+      case .success(let number):
+        // Who began it has gone meanwhile.
+        if beginner == nil { decline(number) }
+      }
+    }
+  }
+
+  private func fail(_ error: SegueError) {
+    guard let former = beginner else { return }
+    beginner = nil
+    changed?()
+    former.answer(.failure(error))
+  }
+
+  private func decline(_ number: UInt64) {
+    account.perform({ account, now in account.decline(number, at: now) })
+  }
+
+  // MARK: What the account says
+
+  /// Does what follows; other events are the owner's.
+  func handle(_ event: AccountEvent) {
+    switch event {
+    case .joinSend(let number, let bytes): connections.first { $0.number == number }?.send(bytes)
+    case .joinAsks(let number, let question): show(question, number, asks: true)
+    case .joinShows(let number, let question): show(question, number, asks: false)
+    case .joinEnded(let number, let error): ended(number, error)
+    default: break
+    }
+  }
+
+  private func show(_ question: JoinQuestion, _ number: UInt64, asks: Bool) {
+    guard let index = joins.firstIndex(where: { $0.number == number }) else { return }
+    joins[index].question = question
+    joins[index].isAsking = asks
+    Log.info("join: \(joins[index].isInviting ? "a device" : "this device") waits to be admitted")
+    guard let former = beginner, former.number == number else { return }
+    beginner = nil
+    let join = joins[index]
+    former.answer(ControlAsks.map(.success(())) { () throws(SegueError) in try .dictionary(Self.entries(of: join)) })
+  }
+
+  private func ended(_ number: UInt64, _ error: SegueError?) {
+    let connection = connections.first { $0.number == number }
+    if let connection { end(connection) }
+    if let error { Log.info("\(error.message)") }
+    let result: Result<Void, SegueError> = if let error { .failure(error) } else { .success(()) }
+    if let index = joins.firstIndex(where: { $0.number == number }) {
+      joins[index].end = result
+      if error == nil, !joins[index].isInviting, let connection { hasJoined?(connection.address) }
+    }
+    while joins.count(where: { $0.end != nil }) > Self.endedLimit,
+      let first = joins.firstIndex(where: { $0.end != nil })
+    {
+      joins.remove(at: first)
+    }
+    if let former = beginner, former.number == number {
+      fail(error ?? SegueError(.invalidState, "join: it has ended before the digits were known"))
+    }
+    let due = waiters.filter { $0.number == number }
+    waiters.removeAll { $0.number == number }
+    for waiter in due { waiter.answer(Self.answer(for: result)) }
+  }
+
+  private static func answer(for result: Result<Void, SegueError>) -> Result<Value, SegueError> {
+    ControlAsks.map(result) { () throws(SegueError) in .emptyDictionary }
+  }
+
+  /// What users are told of a join.
+  static func entries(of join: Join) -> [(key: Value, value: Value)] {
+    guard let question = join.question else { return [] }
+    return [
+      (key: .string("join"), value: .integer(Int64(clamping: join.number))),
+      (key: .string("asks"), value: .bool(join.isAsking)),
+      (key: .string("digits"), value: .string(question.digits)),
+      (key: .string("account_name"), value: .string(question.accountName)),
+      (key: .string("device_name"), value: .string(question.deviceName)),
+      (key: .string("platform"), value: .string(question.platform)),
+    ]
+  }
+
+  // MARK: What users say
+
+  /// Answers when the join has ended.
+  func wait(
+    for number: UInt64, timeout: Int64?, _ asker: Asker, _ answer: @escaping ControlAsks.Answer
+  ) throws(SegueError) {
+    guard let join = joins.first(where: { $0.number == number }) else { throw Self.unknown }
+    if let end = join.end { return answer(Self.answer(for: end)) }
+    guard waiters.count < Self.waiterLimit else {
+      throw SegueError(.limitExceeded, "join: \(Self.waiterLimit) wait for ends of joins already")
+    }
+    waiters.append(
+      Waiter(number: number, asker: asker, deadline: timeout.map { Clock.uptime + $0 }, answer: answer))
+    changed?()
+  }
+
+  /// The user has compared the digits.
+  func answer(
+    _ number: UInt64, isAdmitted: Bool, _ answer: @escaping ControlAsks.Answer
+  ) throws(SegueError) {
+    guard let index = joins.firstIndex(where: { $0.number == number }) else { throw Self.unknown }
+    guard joins[index].end == nil else { throw SegueError(.invalidState, "join: it has ended") }
+    if joins[index].isInviting {
+      guard joins[index].isAsking else { throw SegueError(.invalidState, "join: it was answered before") }
+      joins[index].isAsking = false
+      changed?()
+    } else if isAdmitted {
+      throw SegueError(.invalidState, "join: the user of the other device admits this one")
+    }
+    account.use({ account, now throws(SegueError) in
+      (isAdmitted ? try account.approve(number, at: now) : account.decline(number, at: now), ())
+    }) { result in answer(Self.answer(for: result)) }
+  }
+
+  private static var unknown: SegueError { SegueError(.notFound, "join: there is none of that number") }
+
+  /// The asker has gone. Who waits for digits ends the join; what both screens show goes on.
+  func abandon(_ asker: Asker) {
+    waiters.removeAll { $0.asker.number == asker.number }
+    guard let former = beginner, former.asker.number == asker.number else { return }
+    beginner = nil
+    former.dialler?.cancel()
+    if let number = former.number { decline(number) }
+  }
+
+  // MARK: Time
+
+  var nextDeadline: Int64? {
+    let deadlines = waiters.compactMap { $0.deadline } + [beginner?.dialler?.deadline].compactMap { $0 }
+    return deadlines.min()
+  }
+
+  func tick(_ uptime: Int64) {
+    beginner?.dialler?.tick(uptime)
+    let late = waiters.filter { $0.deadline.map { $0 <= uptime } ?? false }
+    waiters.removeAll { $0.deadline.map { $0 <= uptime } ?? false }
+    let error = SegueError(.remoteApplicationTimedOut, "join: it has not ended yet")
+    for waiter in late { waiter.answer(.failure(error)) }
+  }
+}

@@ -1,0 +1,132 @@
+import CLinux
+import SegueCertificates
+import SegueModel
+import SegueRuntime
+import SegueStore
+import SegueTransport
+import SegueTrust
+
+typealias AccountThread = StoreThread<AccountStore>
+
+/// The account of this device, on a thread of its own: what it stores waits for the disk, and passphrases take long.
+/// OpenSSL is loaded once there is an account, or one is made or joined.
+final class AccountStore: AgentStore {
+  static var name: StaticString { "account" }
+
+  private let folder: StateFolder
+  private let file: AccountFile
+  private var service: AccountService?
+  /// Nil until they are needed.
+  private var kept: KeptSettings?
+
+  private init(_ folder: StateFolder) {
+    self.folder = folder
+    file = AccountFile(in: folder)
+  }
+
+  static func open(in folder: StateFolder) throws(SegueError) -> AccountStore { AccountStore(folder) }
+
+  var notice: String? { nil }
+  func releaseMemory() {}
+
+  /// Uses the account.
+  /// - Parameter isFirst: whether the call may make the first one: without it, NOT_FOUND is thrown where there is none.
+  func use<Success>(
+    isFirst: Bool, _ body: (AccountService, Instant) throws(SegueError) -> (events: [AccountEvent], value: Success)
+  ) -> AccountReport<Success> {
+    let now = Clock.now
+    do throws(SegueError) {
+      let (events, value) = try body(try account(isFirst: isFirst), now)
+      return AccountReport(result: .success(value), events: events, account: snapshot(now))
+    } catch {
+      return AccountReport(result: .failure(error), events: [], account: snapshot(now))
+    }
+  }
+
+  private func account(isFirst: Bool) throws(SegueError) -> AccountService {
+    if let service { return service }
+    guard hasFile || isFirst else {
+      throw SegueError(.notFound, "account: this device is in none; create one, or join one with an invite")
+    }
+    // From here on this process holds keys.
+    _ = linux_forbid_dumps()
+    let made = AccountService(storage: file, cryptography: try OpenSSLCryptography())
+    service = made
+    return made
+  }
+
+  /// Whether there is a file, which perhaps cannot be used.
+  private var hasFile: Bool {
+    do throws(SegueError) { return try file.load() != nil } catch { return true }
+  }
+
+  /// What there is now; loads the account if there is one.
+  func snapshot(_ now: Instant) -> AccountSnapshot {
+    var snapshot = AccountSnapshot()
+    if service == nil, !hasFile { return snapshot }
+    do throws(SegueError) {
+      return try account(isFirst: true).snapshot(at: now)
+    } catch {
+      snapshot.status = .unusable(error)
+    }
+    return snapshot
+  }
+
+  // MARK: Settings
+
+  /// The settings, and why the stored ones cannot be read.
+  struct KeptSettings {
+    var settings = DeviceSettings()
+    var problem: SegueError?
+  }
+
+  /// Returns what is stored. A file that cannot be read stays until the user sets something, so that it is reported,
+  /// and all is private, after the next start, too.
+  func settings() -> KeptSettings {
+    if let kept { return kept }
+    var found = KeptSettings()
+    do throws(SegueError) {
+      if let file = try folder.deviceSettings() { found.settings = try DeviceSettings(file: file) }
+    } catch {
+      found.settings = .unreadable
+      found.problem = SegueError(
+        error.status,
+        "\(error.message); this device offers nothing to others until it is set anew what is private")
+    }
+    kept = found
+    return found
+  }
+
+  /// Changes what is stored, in one write; what cannot be read is kept under another name.
+  func change(_ change: (inout DeviceSettings) throws(SegueError) -> Void) throws(SegueError) -> DeviceSettings {
+    let former = settings()
+    var settings = former.settings
+    try change(&settings)
+    let file = try settings.file()
+    if former.problem?.status == .malformed {
+      Log.write(.error, "what was set before is kept as \(try folder.setDeviceSettingsAside())")
+    }
+    try folder.storeDeviceSettings(file)
+    kept = KeptSettings(settings: settings)
+    return settings
+  }
+
+  /// Keeps the port that was free, unless the user has set one. What cannot be read is left to the user.
+  func keepPort(_ port: UInt16) throws(SegueError) -> DeviceSettings {
+    var known = settings()
+    guard known.settings.port == 0, known.settings.lastPort != port else { return known.settings }
+    guard known.problem != nil else { return try change { $0.lastPort = port } }
+    known.settings.lastPort = port
+    kept = known
+    return known.settings
+  }
+}
+
+/// What the account's thread answers to the loop.
+struct AccountReport<Success> {
+  let result: Result<Success, SegueError>
+  /// What follows from it, in this order.
+  let events: [AccountEvent]
+  /// What there is afterwards.
+  let account: AccountSnapshot
+}

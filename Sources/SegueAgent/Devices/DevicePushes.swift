@@ -1,0 +1,107 @@
+import SegueEngine
+import SegueModel
+import SegueRuntime
+import SegueTransport
+
+/// What this device and others have continued on each other (R3.15). For the loop.
+final class DevicePushes {
+  let outgoing: OutgoingPushes
+  let incoming: IncomingPushes
+  /// Who waits for pushes of others, to ask the user.
+  private let watchers: StateWatchers
+  /// Sends a message to a device, if it is linked. Set by the owner, as the next two.
+  var send: ((_ message: [UInt8], _ device: Identifier) -> Void)?
+  /// Called when a deadline has changed.
+  var changed: (() -> Void)?
+  /// What the devices are called.
+  var names: [(device: Identifier, name: String)] = []
+
+  /// Throws SYSTEM without random numbers.
+  convenience init(_ inbox: InboxService) throws(SegueError) {
+    let drawn = try Randomness.identifier().bytes
+    self.init(inbox, try StateWatchers(of: "pushes"), after: drawn.prefix(4).reduce(0) { $0 << 8 | UInt64($1) })
+  }
+
+  /// - Parameter number: a random one, so that an answer to a former agent is none to this one.
+  private init(_ inbox: InboxService, _ watchers: StateWatchers, after number: UInt64) {
+    self.watchers = watchers
+    outgoing = OutgoingPushes(inbox, after: number)
+    incoming = IncomingPushes(inbox, watchers)
+    // `close` ends all that may call.
+    outgoing.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
+    outgoing.changed = { [unowned(unsafe) self] in self.changed?() }
+    incoming.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
+    incoming.changed = { [unowned(unsafe) self] in self.publish() }
+    incoming.nameOf = { [unowned(unsafe) self] device in self.names.first { $0.device == device }?.name }
+  }
+
+  /// No call may follow.
+  func close() {
+    outgoing.close()
+    incoming.close()
+    send = nil
+    changed = nil
+  }
+
+  private func send(_ message: DeviceMessage, to device: Identifier) {
+    do throws(SegueError) {
+      send?(try message.encoding(), device)
+    } catch {
+      Log.error("push: \(error.message)")
+    }
+  }
+
+  /// - Parameters:
+  ///   - device: as its certificate says.
+  ///   - policy: what the user has set.
+  func handle(_ message: DeviceMessage, from device: Identifier, _ policy: PushPolicy) {
+    switch message {
+    case .push(let request): incoming.receive(request, from: device, policy)
+    case .pushed(let number, let result): outgoing.answered(number, by: device, result)
+    case .withdrawn(let number): incoming.withdrawn(number, by: device)
+    case .removed: break
+    }
+  }
+
+  /// Only these devices are linked: what waits for others ends.
+  func keep(_ linked: [Identifier]) {
+    outgoing.keep(linked)
+    incoming.keep(linked)
+  }
+
+  /// Answers when there is another state of what others push; meanwhile there is somebody who can ask the user.
+  func watch(
+    after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping ControlAsks.Answer
+  ) throws(SegueError) {
+    publish()
+    try watchers.get(after: after, timeout: timeout, for: asker, answer)
+    changed?()
+  }
+
+  func abandon(_ asker: Asker) {
+    watchers.abandon(asker)
+    outgoing.abandon(asker)
+  }
+
+  private func publish() {
+    do throws(SegueError) {
+      try watchers.publish(try incoming.entries())
+    } catch {
+      Log.error("pushes: \(error.message)")
+    }
+    changed?()
+  }
+
+  // MARK: Time
+
+  var nextDeadline: Int64? {
+    let deadlines = [watchers.nextDeadline, incoming.nextDeadline, outgoing.nextDeadline]
+    return deadlines.compactMap { $0 }.min()
+  }
+
+  func tick(_ uptime: Int64) {
+    watchers.tick(uptime)
+    incoming.tick(uptime)
+    outgoing.tick(uptime)
+  }
+}

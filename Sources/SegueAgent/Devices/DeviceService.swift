@@ -1,0 +1,479 @@
+import SegueEngine
+import SegueModel
+import SegueRuntime
+import SegueTransport
+import SegueTrust
+
+/// Other devices of the user: the account, and links with its devices while this one is in it (docs/trust.md,
+/// docs/device-links.md). For the loop.
+final class DeviceService {
+  /// Messages of one device that wait for the account's thread; one that sends more is not served.
+  private static let messageLimit = 16
+  /// What the user is told of last.
+  static let noticeLimit = 16
+
+  private let loop: Loop
+  private let device: Device
+  let account: AccountClient
+  let joins: AccountJoins
+  let watchers: StateWatchers
+  let pushes: DevicePushes
+  private let timer: LoopTimer
+  private(set) var links: DeviceLinks?
+  /// Where this device listens; 0: nowhere.
+  private(set) var port: UInt16 = 0
+  private(set) var snapshot = AccountSnapshot()
+  private(set) var settings = DeviceSettings()
+  /// Why what the user has set could not be read, or cannot be done.
+  private var (settingsProblem, portProblem): (SegueError?, SegueError?)
+  /// Another machine has the keys of this device.
+  private var copyProblem: SegueError?
+  var problem: SegueError? { copyProblem ?? settingsProblem ?? portProblem }
+  private(set) var notices: [(date: Double, error: SegueError)] = []
+  /// When devices were linked, or no longer, in this run.
+  private(set) var lastSeen: [(device: Identifier, date: Double)] = []
+  private var waiting: [Identifier] = []
+  /// What another device says of this one: it is not believed alone, and undoes nothing.
+  private(set) var removal: SegueError?
+  /// What the hub calls the devices.
+  private var names: [(device: Identifier, name: String)] = []
+  /// Linked devices whose hub has greeted this one over the link that there is: what is sent before is lost.
+  private var greeted: [Identifier] = []
+  /// What waits for that, in its order.
+  private var unsent: [(device: Identifier, message: [UInt8])] = []
+  private var isTicking = false
+  private var isClosed = false
+  /// Who asks before it is known what is stored: "in no account" would be wrong. Nil once it is known.
+  private var early: [() -> Void]? = []
+
+  /// - Parameters:
+  ///   - thread: has been started.
+  ///   - device: carries the hub.
+  /// Throws SYSTEM.
+  convenience init(
+    _ thread: AccountThread, on loop: Loop, _ device: Device, _ inbox: InboxService
+  ) throws(SegueError) {
+    self.init(
+      AccountClient(thread, on: loop), loop, device, try LoopTimer(), try StateWatchers(of: "account"),
+      try DevicePushes(inbox))
+  }
+
+  private init(
+    _ account: AccountClient, _ loop: Loop, _ device: Device, _ timer: LoopTimer, _ watchers: StateWatchers,
+    _ pushes: DevicePushes
+  ) {
+    self.account = account
+    self.loop = loop
+    self.device = device
+    self.timer = timer
+    self.watchers = watchers
+    self.pushes = pushes
+    joins = AccountJoins(account, on: loop)
+  }
+
+  /// Reads what is stored, and links with the devices of the account if there is one. Throws SYSTEM.
+  func open() throws(SegueError) {
+    // `close` ends all that may call.
+    try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
+    account.changed = { [unowned(unsafe) self] snapshot, events in self.apply(snapshot, events) }
+    joins.changed = { [unowned(unsafe) self] in self.publish() }
+    pushes.changed = { [unowned(unsafe) self] in self.setTimer() }
+    // In a later turn: the hub may be in the middle of a call.
+    pushes.send = { [unowned(unsafe) self] message, peer in
+      self.loop.post { [self] in if !isClosed { device.sendAccount(message, to: peer) } }
+    }
+    joins.refused = { [unowned(unsafe) self] error in
+      self.note(error)
+      self.publish()
+    }
+    joins.hasJoined = { [unowned(unsafe) self] address in self.links?.noteAddress(address) }
+    device.setAccountHandler { [unowned(unsafe) self] device, message in self.heard(message, from: device) }
+    account.load { [self] snapshot, kept in
+      guard !isClosed else { return }
+      settings = kept.settings
+      settingsProblem = kept.problem
+      if let problem { Log.error("\(problem.message)") }
+      if case .unusable(let error) = snapshot.status { Log.error("\(error.message)") }
+      device.setPrivacy(settings.privacy)
+      let due = early ?? []
+      early = nil
+      apply(snapshot, [])
+      for ask in due { ask() }
+    }
+  }
+
+  /// Ends the links and what waits. No call may follow.
+  func close() {
+    isClosed = true
+    early = nil
+    device.setAccountHandler(nil)
+    account.changed = nil
+    pushes.close()
+    joins.close()
+    closeLinks()
+    timer.close()
+  }
+
+  /// The asker has gone.
+  func abandon(_ asker: Asker) {
+    joins.abandon(asker)
+    watchers.abandon(asker)
+    pushes.abandon(asker)
+  }
+
+  // MARK: What the account says
+
+  private func apply(_ account: AccountSnapshot, _ events: [AccountEvent]) {
+    snapshot = account
+    for event in events { handle(event) }
+    align()
+    nameDevices()
+    publish()
+  }
+
+  private func handle(_ event: AccountEvent) {
+    switch event {
+    case .membershipChanged:
+      copyProblem = nil
+      device.endLinks(of: nil, SegueError(.connectionUnavailable, "the other device has left the account"))
+      closeLinks()
+      align()
+      removal = nil
+    case .cut(let peer):
+      // It may be in the account all the same: its certificate is not valid now.
+      if !snapshot.devices.contains(where: { $0.id == peer }), let told = try? DeviceMessage.removed.encoding() {
+        device.sendAccount(told, to: peer)
+      }
+      device.endLinks(of: peer, SegueError(.notAllowed, "this device was removed from the account"))
+    case .credentialsChanged: renewLinks()
+    // A new epoch comes with new revocations: `credentialsChanged` has passed on both.
+    case .epochChanged: break
+    case .devicesChanged: links?.setDevices(snapshot.devices.map { $0.id })
+    case .send(let peer, let message): send(message, to: peer)
+    case .sendToAll(let except, let message):
+      for peer in links?.devices ?? [] where peer != except { send(message, to: peer) }
+    case .notice(let error): note(error)
+    case .joinSend, .joinAsks, .joinShows: joins.handle(event)
+    case .joinEnded(_, let error):
+      if let error { note(error) }
+      joins.handle(event)
+    }
+  }
+
+  /// Tells the user something; what is said again is told once, with its last date.
+  func note(_ error: SegueError) {
+    if let last = notices.last, last.error.status == error.status, Text.isSame(last.error.message, error.message) {
+      notices[notices.count - 1].date = Clock.date
+      return
+    }
+    Log.info("\(error.message)")
+    notices.append((Clock.date, error))
+    notices.removeFirst(max(0, notices.count - Self.noticeLimit))
+  }
+
+  // MARK: Links
+
+  /// Opens or closes the links, as the account has it.
+  private func align() {
+    guard let credentials = snapshot.credentials, !isClosed else { return closeLinks() }
+    if links == nil { openLinks(credentials) }
+    links?.invites = snapshot.invites
+  }
+
+  private func openLinks(_ credentials: DeviceCredentials) {
+    do throws(SegueError) {
+      let links = try DeviceLinks(
+        on: loop, device, credentials, snapshot.epochs, isAnnounced: settings.isAnnounced)
+      // `close` ends all that may call.
+      links.changed = { [unowned(unsafe) self] peer, isLinked in self.linkChanged(peer, isLinked) }
+      links.refused = { [unowned(unsafe) self] peer in self.noteRemoval(by: peer) }
+      links.joined = { [unowned(unsafe) self] connection in self.joins.accept(connection) }
+      links.copied = { [unowned(unsafe) self] device, address in self.isCopied(device, address) }
+      self.links = links
+      portProblem = nil
+      port = try listen(links)
+      account.perform({ [port] account, now in account.cancelInvites(exceptFor: port, at: now) })
+      links.setDevices(snapshot.devices.map { $0.id })
+      links.setAddresses(settings.dialled)
+      account.keepPort(port) { [self] result in
+        switch result {
+        case .success(let kept): settings = kept
+        case .failure(let error): Log.error("\(error.message)")
+        }
+      }
+    } catch {
+      portProblem = error
+      Log.error("other devices: \(error.message)")
+      closeLinks()
+    }
+  }
+
+  /// Listens where the user wants, else where it did before, else anywhere.
+  private func listen(_ links: DeviceLinks) throws(SegueError) -> UInt16 {
+    let wanted = settings.port > 0 ? settings.port : settings.lastPort
+    guard wanted > 0 else { return try links.open(port: 0) }
+    do throws(SegueError) {
+      return try links.open(port: wanted)
+    } catch {
+      guard !links.isListening else { throw error }
+      let port = try links.open(port: 0)
+      guard settings.port > 0 else { return port }
+      portProblem = SegueError(
+        error.status,
+        "\(error.message); this device listens at port \(Int(port)) until the other one is free and set again"
+      )
+      return port
+    }
+  }
+
+  private func closeLinks() {
+    guard let former = links else { return }
+    links = nil
+    port = 0
+    former.close()
+    keepPushes()
+  }
+
+  private func renewLinks() {
+    guard let links, let credentials = snapshot.credentials else { return align() }
+    do throws(SegueError) {
+      try links.renew(credentials, snapshot.epochs)
+    } catch {
+      note(error)
+      closeLinks()
+    }
+  }
+
+  /// A device says that this one was removed from the account. The user hears of it until a device links again.
+  private func noteRemoval(by peer: Identifier) {
+    let name = snapshot.devices.first { $0.id == peer }?.name ?? "another device"
+    let error = SegueError(
+      .notAllowed,
+      """
+      account: \(name) says that this device was removed from it; if that is so, `segue account leave` forgets the \
+      account here, and an invite brings this device back
+      """)
+    removal = error
+    note(error)
+    publish()
+  }
+
+  /// Sends a message about the account, or has it wait for the greeting of the other hub, whose answer comes by here.
+  private func send(_ message: [UInt8], to peer: Identifier) {
+    guard greeted.contains(peer) else {
+      let isLinked = links?.devices.contains(peer) ?? false
+      if isLinked, unsent.count(where: { $0.device == peer }) < Self.messageLimit { unsent.append((peer, message)) }
+      return
+    }
+    device.sendAccount(message, to: peer)
+    let due = unsent.filter { $0.device == peer }
+    unsent.removeAll { $0.device == peer }
+    for (_, message) in due { device.sendAccount(message, to: peer) }
+  }
+
+  private func linkChanged(_ peer: Identifier, _ isLinked: Bool) {
+    if isLinked { removal = nil }
+    // The greeting comes after the link.
+    greeted.removeAll { $0 == peer }
+    unsent.removeAll { $0.device == peer }
+    lastSeen.removeAll { $0.device == peer }
+    lastSeen.append((peer, Clock.date))
+    lastSeen.removeFirst(max(0, lastSeen.count - Limits.devices))
+    keepPushes()
+    publish()
+  }
+
+  /// Two machines are one device. Both have its keys, so that none of them can put the other one out.
+  private func isCopied(_ device: Identifier, _ address: NetworkAddress) {
+    if device == snapshot.identity?.device {
+      let error = SegueError(
+        .invalidState,
+        """
+        the machine at \(address.host) is this device, too: its state folder was copied; leave the account on both \
+        machines, and let each join with an invite of its own
+        """)
+      copyProblem = error
+      note(error)
+    } else {
+      let name = snapshot.devices.first { $0.id == device }?.name ?? ""
+      note(
+        SegueError(
+          .invalidState,
+          """
+          '\(name)' links from two machines by turns, lately from \(address.host): its state folder was copied; revoke \
+          it, and let each machine join with an invite of its own
+          """))
+    }
+    publish()
+  }
+
+  /// A device has said something about the account; nil: its session begins. The hub must not be called from here.
+  private func heard(_ message: [UInt8]?, from peer: Identifier) {
+    guard let message else {
+      if !greeted.contains(peer) { greeted.append(peer) }
+      return account.perform({ account, now throws(SegueError) in
+        [.send(to: peer, try account.greeting(at: now))]
+      })
+    }
+    guard let certificate = links?.certificate(of: peer) else { return }
+    guard waiting.count(where: { $0 == peer }) < Self.messageLimit else {
+      return Log.info("a device says more about the account than is heard")
+    }
+    waiting.append(peer)
+    account.use(
+      size: message.count,
+      { account, now throws(SegueError) in
+        // Nothing that a revoked device says counts, also of what is not about the account.
+        let known = try? DeviceMessage.known(message)
+        if let known, (try? account.accepted(certificate, at: now)) != nil { return ([], known) }
+        return (account.receive(message, from: certificate, at: now), nil)
+      }
+    ) { [self] (result: Result<DeviceMessage?, SegueError>) in
+      if let index = waiting.firstIndex(of: peer) { waiting.remove(at: index) }
+      guard case .success(let message?) = result, !isClosed else { return }
+      if case .removed = message { return noteRemoval(by: peer) }
+      if links?.certificate(of: peer) != nil { pushes.handle(message, from: peer, settings.push) }
+    }
+  }
+
+  /// Addresses at which others may reach this device.
+  var inviteAddresses: [String] {
+    var hosts: [String] = []
+    for interface in links?.interfaces ?? [] where !interface.address.isLinkLocal {
+      hosts.append(interface.address.host)
+    }
+    return Array(hosts.prefix(Limits.inviteAddresses))
+  }
+
+  // MARK: Settings
+
+  /// Changes settings, and answers when they are stored.
+  func set(_ ask: Value, _ answer: @escaping ControlAsks.Answer) {
+    account.change({ settings throws(SegueError) in try settings.change(ask) }) { [self] result in
+      guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
+      guard !isClosed else { return }
+      let former = settings
+      settings = changed
+      settingsProblem = nil
+      device.setPrivacy(settings.privacy)
+      // A port that was in use is tried again.
+      if settings.port != former.port || settings.isAnnounced != former.isAnnounced
+        || (ask["port"] != nil && portProblem != nil)
+      {
+        closeLinks()
+      } else {
+        links?.setAddresses(settings.dialled)
+      }
+      align()
+      publish()
+      answer(.success(.emptyDictionary))
+    }
+  }
+
+  // MARK: Time
+
+  private func tick() {
+    let uptime = Clock.uptime
+    joins.tick(uptime)
+    watchers.tick(uptime)
+    pushes.tick(uptime)
+    if let deadline = accountDeadline, deadline <= uptime, !isTicking {
+      isTicking = true
+      account.perform({ account, now in account.tick(at: now) }) { [self] in
+        isTicking = false
+        ticked = Clock.uptime
+        setTimer()
+      }
+    }
+    setTimer()
+  }
+
+  /// The uptime at which the account was last told of the time.
+  private var ticked: Int64 = 0
+
+  private var accountDeadline: Int64? { snapshot.nextTick(after: ticked) }
+
+  private func setTimer() {
+    guard !isClosed else { return }
+    var next = isTicking ? nil : accountDeadline
+    for deadline in [joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline] {
+      if let deadline { next = min(next ?? deadline, deadline) }
+    }
+    timer.set(next)
+  }
+
+  // MARK: Pushes
+
+  /// Has another device continue an offer of this one (R3.15).
+  /// - Parameters:
+  ///   - app: the bundle identifier of the app there; nil: whatever fits.
+  ///   - timeout: milliseconds for the answer, in which the user there may be asked.
+  ///   - answer: called once: the continuation has begun there, or why not. Not called if the asker goes.
+  /// Throws NOT_FOUND, INVALID_ARGUMENT, CONNECTION_UNAVAILABLE.
+  func push(
+    _ activity: Identifier, to peer: Identifier, app: String?, timeout: Int64?, for asker: Asker,
+    _ answer: @escaping ControlAsks.Answer
+  ) throws(SegueError) {
+    guard let found = snapshot.devices.first(where: { $0.id == peer }) else {
+      throw SegueError(.notFound, "device: the account has no such device")
+    }
+    guard !found.isThisDevice else { throw SegueError(.invalidArgument, "device: is this one") }
+    guard links?.certificate(of: peer) != nil else {
+      throw SegueError(.connectionUnavailable, "push: \(found.name) is not linked now")
+    }
+    pushes.outgoing.push(
+      activity, to: peer, found.name, app: app, timeout: timeout, for: asker, privacy: settings.privacy, answer)
+  }
+
+  /// Ends what waits for devices that are not linked any longer: not at once, as a link may take another one's place.
+  private func keepPushes() {
+    loop.post { [self] in if !isClosed { pushes.keep(links?.devices ?? []) } }
+  }
+
+  // MARK: Names
+
+  /// Has the hub call the devices as the account does, in offers and receipts.
+  private func nameDevices() {
+    let found = snapshot.devices
+    let names = found.map { (device: $0.id, name: $0.name) }
+    guard
+      !names.elementsEqual(self.names, by: { $0.device == $1.device && Text.isSame($0.name, $1.name) })
+    else { return }
+    self.names = names
+    pushes.names = names
+    guard let own = found.first(where: { $0.isThisDevice })?.id else { return device.setDeviceNames(nil) }
+    device.setDeviceNames { asked in names.first { $0.device == asked ?? own }?.name }
+  }
+
+  // MARK: What is told
+
+  /// Tells those who wait, if there is something new.
+  private func publish() {
+    guard !isClosed else { return }
+    do throws(SegueError) {
+      try watchers.publish(try state())
+    } catch {
+      Log.error("account: \(error.message)")
+    }
+    setTimer()
+  }
+
+  /// For a new asker: sets the timer for it.
+  func watch(
+    after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping ControlAsks.Answer
+  ) throws(SegueError) {
+    guard early == nil else {
+      early?.append { [self] in
+        do throws(SegueError) {
+          try watch(after: after, timeout: timeout, for: asker, answer)
+        } catch {
+          answer(.failure(error))
+        }
+      }
+      return
+    }
+    publish()
+    try watchers.get(after: after, timeout: timeout, for: asker, answer)
+    setTimer()
+  }
+}

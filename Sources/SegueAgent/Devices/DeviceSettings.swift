@@ -1,0 +1,155 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// What the user has set about other devices; stored in the file `devices` of the state folder.
+struct DeviceSettings {
+  /// Addresses to dial; types and apps that are private.
+  private static let addressLimit = 16
+  private static let privateLimit = 64
+
+  /// Where this device listens; 0: one that is free, the same as last time if that is.
+  private(set) var port: UInt16 = 0
+  /// The one that was free last time; 0: none.
+  var lastPort: UInt16 = 0
+  /// Those that are dialled always, with their ports, as the user wrote them.
+  private(set) var addresses: [String] = []
+  /// Whether beacons are sent and heard.
+  private(set) var isAnnounced = true
+  /// What happens with an activity that another device pushes (R3.15).
+  private(set) var push = PushPolicy.ask
+  /// R10.2: this device offers nothing to other devices; not these types; not activities of these apps.
+  private(set) var isPrivate = false
+  private(set) var privateTypes: [String] = []
+  private(set) var privateApps: [String] = []
+
+  init() {}
+
+  /// For settings that cannot be read: what was private then must not be told to others.
+  static var unreadable: DeviceSettings {
+    var settings = DeviceSettings()
+    settings.isPrivate = true
+    return settings
+  }
+
+  /// Reads the file. Throws MALFORMED.
+  init(file: [UInt8]) throws(SegueError) {
+    do throws(SegueError) {
+      let value = try Value(cbor: file)
+      guard let entries = value.entries else { throw SegueError(.malformed, "is no dictionary") }
+      for entry in entries {
+        if let key = entry.key.string, Text.isSame(key, "last_port") {
+          lastPort = try Self.port(entry.value, "last_port")
+        } else {
+          try set(entry.key.string ?? "", entry.value)
+        }
+      }
+    } catch {
+      throw SegueError(.malformed, "settings of devices: \(error.message)")
+    }
+  }
+
+  /// What is stored.
+  func file() throws(SegueError) -> [UInt8] {
+    try Value.dictionary(try entries() + [(key: .string("last_port"), value: .integer(Int64(lastPort)))]).encoding
+  }
+
+  /// For people and programs.
+  func value() throws(SegueError) -> Value { try .dictionary(try entries()) }
+
+  private func entries() throws(SegueError) -> [(key: Value, value: Value)] {
+    [
+      (key: .string("port"), value: .integer(Int64(port))),
+      (key: .string("addresses"), value: try .array(addresses.map { .string($0) })),
+      (key: .string("discovery"), value: .bool(isAnnounced)),
+      (key: .string("push"), value: .string(String(joining: "\(push.word)"))),
+      (key: .string("private"), value: .bool(isPrivate)),
+      (key: .string("private_types"), value: try .array(privateTypes.map { .string($0) })),
+      (key: .string("private_apps"), value: try .array(privateApps.map { .string($0) })),
+    ]
+  }
+
+  /// Changes what an ask names. Throws INVALID_ARGUMENT, which names a key that there is not, or a wrong value.
+  mutating func change(_ ask: Value) throws(SegueError) {
+    for entry in ask.entries ?? [] {
+      guard let key = entry.key.string else {
+        throw SegueError(.invalidArgument, "settings: keys must be strings")
+      }
+      if Text.isSame(key, "ask") { continue }
+      try set(key, entry.value)
+    }
+  }
+
+  /// The addresses to dial. They were checked when they were set.
+  var dialled: [NetworkAddress] { addresses.compactMap { try? NetworkAddress.read($0) } }
+
+  /// What is kept off other devices (R10.2); nil if nothing is.
+  var privacy: ((_ type: String, _ bundleIdentifier: String) -> Bool)? {
+    if isPrivate { return { _, _ in true } }
+    guard !privateTypes.isEmpty || !privateApps.isEmpty else { return nil }
+    return { [privateTypes, privateApps] type, app in
+      privateTypes.contains { Text.isSame($0, type) } || privateApps.contains { Text.isSame($0, app) }
+    }
+  }
+
+  private mutating func set(_ key: String, _ value: Value) throws(SegueError) {
+    switch true {
+    case Text.isSame(key, "port"): port = try Self.port(value, "port")
+    case Text.isSame(key, "addresses"):
+      addresses = try Self.texts(value, "addresses", atMost: Self.addressLimit, of: Limits.identifier)
+      for address in addresses { _ = try NetworkAddress.read(address) }
+    case Text.isSame(key, "discovery"): isAnnounced = try Self.bool(value, "discovery")
+    case Text.isSame(key, "push"):
+      let known: [PushPolicy] = [.ask, .atOnce, .never]
+      let word = value.string ?? ""
+      guard let push = known.first(where: { Text.isSame(word, String(joining: "\($0.word)")) }) else {
+        throw SegueError(.invalidArgument, "push: must be ask, at-once or never")
+      }
+      self.push = push
+    case Text.isSame(key, "private"): isPrivate = try Self.bool(value, "private")
+    case Text.isSame(key, "private_types"):
+      privateTypes = try Self.texts(value, "private_types", atMost: Self.privateLimit, of: Limits.type)
+    case Text.isSame(key, "private_apps"):
+      privateApps = try Self.texts(value, "private_apps", atMost: Self.privateLimit, of: Limits.identifier)
+    default: throw SegueError(.invalidArgument, "settings: there is no '\(key)'")
+    }
+  }
+
+  private static func bool(_ value: Value, _ key: StaticString) throws(SegueError) -> Bool {
+    guard let bool = value.bool else { throw SegueError(.invalidArgument, "\(key): must be true or false") }
+    return bool
+  }
+
+  private static func port(_ value: Value, _ key: StaticString) throws(SegueError) -> UInt16 {
+    guard let port = value.int64.flatMap({ UInt16(exactly: $0) }) else {
+      throw SegueError(.invalidArgument, "\(key): must be 0 to 65535")
+    }
+    return port
+  }
+
+  private static func texts(
+    _ value: Value, _ key: StaticString, atMost count: Int, of size: Int
+  ) throws(SegueError) -> [String] {
+    guard let elements = value.elements, elements.count <= count else {
+      throw SegueError(.invalidArgument, "\(key): must be an array of at most \(count) strings")
+    }
+    var texts: [String] = []
+    for element in elements {
+      guard let text = element.string else { throw SegueError(.invalidArgument, "\(key): must have strings alone") }
+      try Text.check(text, String(joining: "\(key)"), atMost: size)
+      texts.append(text)
+    }
+    return texts
+  }
+}
+
+extension PushPolicy {
+  /// As users write it.
+  fileprivate var word: StaticString {
+    switch self {
+    case .ask: "ask"
+    case .atOnce: "at-once"
+    case .never: "never"
+    }
+  }
+}

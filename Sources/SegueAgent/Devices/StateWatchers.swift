@@ -1,0 +1,84 @@
+import SegueEngine
+import SegueModel
+import SegueTransport
+
+/// Who waits for a change of what can be told: about the account and its devices, or about pushes. For the loop.
+final class StateWatchers {
+  private static let limit = 64
+  /// Milliseconds for one that was told of the state to ask again, before it counts as gone.
+  private static let pause: Int64 = 5_000
+
+  private struct Watcher {
+    let asker: Asker
+    let deadline: Int64
+    let answer: ControlAsks.Answer
+  }
+
+  /// Names a state; another one after each change. It starts at random, so that a new agent is noticed.
+  private var change: Int64
+  private var entries: [(key: Value, value: Value)] = []
+  private var encoding: [UInt8] = []
+  private var watchers: [Watcher] = []
+  private var toldAt: Int64 = -pause
+  private let what: StaticString
+
+  /// - Parameter what: for errors.
+  /// Throws SYSTEM without random numbers.
+  init(of what: StaticString) throws(SegueError) {
+    self.what = what
+    let drawn = try Randomness.identifier().bytes
+    change = drawn.prefix(4).reduce(1) { $0 << 8 | Int64($1) }
+  }
+
+  /// Sets the state, and answers those who wait if it is another one.
+  func publish(_ entries: [(key: Value, value: Value)]) throws(SegueError) {
+    let encoding = try Value.dictionary(entries).encoding
+    guard encoding != self.encoding else { return }
+    self.encoding = encoding
+    self.entries = entries
+    change += 1
+    let due = watchers
+    watchers = []
+    tell(due)
+  }
+
+  private var value: Result<Value, SegueError> {
+    ControlAsks.map(.success(())) { () throws(SegueError) in
+      try .dictionary(entries + [(key: .string("change"), value: .integer(change))])
+    }
+  }
+
+  /// - Parameters:
+  ///   - after: nil: answers at once. Otherwise once the state is another one than that, or the time is up.
+  ///   - timeout: milliseconds.
+  func get(
+    after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping ControlAsks.Answer
+  ) throws(SegueError) {
+    guard after == change else {
+      toldAt = Clock.uptime
+      return answer(value)
+    }
+    guard watchers.count < Self.limit else {
+      throw SegueError(.limitExceeded, "\(what): \(Self.limit) wait for a change already")
+    }
+    watchers.append(Watcher(asker: asker, deadline: Clock.uptime + timeout, answer: answer))
+  }
+
+  /// Whether somebody waits for a change, or was told of the state lately.
+  func isAttended(_ uptime: Int64) -> Bool { !watchers.isEmpty || uptime < toldAt + Self.pause }
+
+  private func tell(_ due: [Watcher]) {
+    if !due.isEmpty { toldAt = Clock.uptime }
+    for watcher in due { watcher.answer(value) }
+  }
+
+  func abandon(_ asker: Asker) { watchers.removeAll { $0.asker.number == asker.number } }
+
+  var nextDeadline: Int64? { watchers.map { $0.deadline }.min() }
+
+  func tick(_ uptime: Int64) {
+    let late = watchers.filter { $0.deadline <= uptime }
+    watchers.removeAll { $0.deadline <= uptime }
+    tell(late)
+  }
+}

@@ -1,0 +1,30 @@
+import SegueModel
+import SegueWire
+
+/// An offer that may be on its way to the agent.
+struct AwaitedOffer {
+  enum Purpose {
+    /// Its app pushes it (R3.15).
+    case start(ColdStartRequest)
+    /// The owner wants to know it.
+    case look(Identifier, wanted: String?, number: UInt64)
+  }
+
+  let purpose: Purpose
+  let until: Int64
+
+  var activity: Identifier {
+    switch purpose {
+    case .start(let request): request.activity
+    case .look(let activity, _, _): activity
+    }
+  }
+
+  /// The asker's.
+  var number: UInt64 {
+    switch purpose {
+    case .start(let request): request.number
+    case .look(_, _, let number): number
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import SegueModel
+
+/// What apps leave and take back before the disk has said what is kept from before a restart (R2.5). A disk that
+/// refuses to say it is asked again: what it has would not be offered otherwise, and what is taken back would return.
+struct KeptLoad {
+  /// The most that apps leave and take back meanwhile; those of one process have a quarter of that, and of the bytes.
+  static let limit = 1_024
+  static let accountLimit = limit / Account.share
+
+  enum Early {
+    case left(KeptRecord, account: Identifier)
+    case takenBack(Identifier, by: Identifier, account: Identifier)
+
+    fileprivate var account: Identifier {
+      switch self {
+      case .left(_, let account), .takenBack(_, _, let account): account
+      }
+    }
+
+    fileprivate var size: Int { if case .left(let record, _) = self { record.document.count } else { 0 } }
+  }
+
+  private var early: [Early] = []
+  private var pause = DiskPause()
+  /// Whether the disk has answered, or cannot be used at all.
+  private(set) var isDone = false
+  /// The uptime at which the disk is asked again.
+  private(set) var asksAt: Int64?
+
+  /// The bytes of the documents that it holds.
+  var size: Int { early.reduce(0) { $0 + $1.size } }
+
+  /// Whether apps of an account may leave so many more bytes: one document, whatever its size.
+  func hasRoom(for account: Identifier, _ size: Int = 0) -> Bool {
+    guard !isDone else { return true }
+    let own = early.filter { $0.account == account }
+    guard early.count < Self.limit, own.count < Self.accountLimit else { return false }
+    let held = own.reduce(0) { $0 + $1.size }
+    return held == 0 || held + size <= Limits.keptBytes / Account.share
+  }
+
+  /// There is room.
+  mutating func add(_ each: Early) { early.append(each) }
+
+  /// The disk has refused.
+  /// - Returns: whether it is asked again.
+  mutating func refused(_ error: SegueError, _ now: Instant) -> Bool {
+    asksAt = pause.take(after: error).map { now.uptime + $0 }
+    return asksAt != nil
+  }
+
+  /// - Returns: whether the disk is to be asked again now.
+  mutating func isDue(_ now: Instant) -> Bool {
+    guard let at = asksAt, at <= now.uptime else { return false }
+    asksAt = nil
+    return true
+  }
+
+  /// - Returns: what has come meanwhile.
+  mutating func end() -> [Early] {
+    isDone = true
+    asksAt = nil
+    defer { early = [] }
+    return early
+  }
+}

@@ -1,0 +1,53 @@
+import SegueModel
+
+/// What the user has set about activities that other devices push (R3.15).
+public enum PushPolicy: Sendable {
+  case ask
+  case atOnce
+  case never
+}
+
+/// Which pushes of other devices are let in (R3.15).
+public enum PushGate {
+  /// Those that have not begun, of all devices and of one.
+  public static let limit = 16
+  public static let deviceLimit = 4
+
+  /// Throws DECLINED, LIMIT_EXCEEDED, in words for the user of the other device.
+  /// - Parameters:
+  ///   - isAttended: somebody is at this device who can be asked.
+  ///   - waiting: of each push that has not begun, the device.
+  public static func admit(
+    from device: Identifier, _ policy: PushPolicy, isAttended: Bool, waiting: [Identifier]
+  ) throws(SegueError) {
+    switch policy {
+    case .never: throw SegueError(.declined, "the other device takes nothing that is pushed to it")
+    case .ask where !isAttended:
+      throw SegueError(.declined, "nobody is at the other device who could be asked")
+    case .ask, .atOnce: break
+    }
+    guard waiting.count < limit, waiting.count(where: { $0 == device }) < deviceLimit else {
+      throw SegueError(
+        .limitExceeded, "\(waiting.count) pushes wait at the other device, of one device at most \(deviceLimit)")
+    }
+  }
+
+  /// A device pushes only what it offers itself, over its own link. Throws NOT_FOUND.
+  public static func check(_ choice: AppChoice, from device: Identifier) throws(SegueError) {
+    guard choice.device == device else {
+      throw SegueError(.notFound, "push: that device does not offer it to this one")
+    }
+  }
+
+  /// What this device pushes is offered by it, and not private (R10.2). Throws NOT_ALLOWED.
+  public static func checkOwn(
+    _ choice: AppChoice, _ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+  ) throws(SegueError) {
+    guard choice.device == nil else {
+      throw SegueError(.notAllowed, "push: another device offers it; only what this device offers can be pushed")
+    }
+    if isPrivate?(choice.offer.description.type, choice.offer.bundleIdentifier) ?? false {
+      throw SegueError(.notAllowed, "push: it is private, and goes to no other device (R10.2)")
+    }
+  }
+}

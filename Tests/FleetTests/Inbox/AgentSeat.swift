@@ -1,0 +1,91 @@
+import SegueDriver
+import SegueEngine
+import SegueModel
+
+@testable import SegueFleet
+
+/// A participant at the hub in the process of an agent, with a connection of its own.
+final class AgentSeat<Engine: HubParticipant>: HubSeeker {
+  private let driver: AppDriver<Engine>
+  private unowned let agent: InboxAgent
+  /// Called after each call of the engine, before its bytes are written.
+  private let settled: () -> Void
+  private var connection: Connection?
+
+  init(_ engine: Engine, in agent: InboxAgent, _ settled: @escaping () -> Void) {
+    driver = AppDriver(engine, in: agent.directory)
+    self.agent = agent
+    self.settled = settled
+  }
+
+  var engine: Engine { driver.engine }
+
+  func perform(_ body: (Engine, Instant) -> Void) {
+    body(driver.engine, agent.now)
+    settle()
+  }
+
+  func settle() {
+    settled()
+    if let departure = driver.drain(agent.now) { agent.seek(departure.search, for: self) }
+    checkQueue()
+    agent.schedule(driver.nextDeadline)
+  }
+
+  func receive() {
+    driver.receive(agent.now)
+    settle()
+  }
+
+  func flush() {
+    driver.flush(agent.now)
+    checkQueue()
+  }
+
+  private func checkQueue() {
+    if let link = driver.engine.link { agent.fleet.checker.checkQueue(link, of: agent) }
+  }
+
+  func tick() {
+    guard let next = driver.engine.nextDeadline, next <= agent.now.uptime else { return settle() }
+    perform { $0.tick($1) }
+    if let next = driver.engine.nextDeadline, next <= agent.now.uptime {
+      agent.fleet.report(agent.name, "a deadline of the agent that has passed stays due: it would be busy for ever")
+    }
+  }
+
+  /// Leaves the hub in order: the last messages go out.
+  func close() {
+    flush()
+    driver.disconnect(agent.now)
+  }
+
+  /// The process is gone.
+  func abandon() { driver.abandon() }
+
+  /// Breaks the reference cycles when the fleet ends.
+  func tearDown() { connection?.tearDown() }
+
+  // MARK: HubSeeker
+
+  var hubGeneration: UInt64? { driver.generation }
+  var offersFrontmostOnly: Bool { false }
+  func prepare() throws(SegueError) {}
+
+  func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
+    // The directory creates no other kind.
+    let connection = unsafeDowncast(hub, to: ConnectionEnd.self).connection
+    self.connection = connection
+    agent.connected(self, connection)
+    driver.connected(hub, generation: generation, agent.now)
+    settle()
+  }
+
+  func disconnect() {
+    driver.disconnect(agent.now)
+    settle()
+  }
+
+  func backlogFull(at generation: UInt64) -> HubSearch { driver.backlogFull(at: generation, agent.now) }
+  func couldNotConnect(_ error: SegueError) -> Int64 { driver.couldNotConnect(error) }
+}

@@ -1,0 +1,140 @@
+import SegueEngine
+import SegueModel
+
+@testable import SegueFleet
+
+/// Knows what the disks of a fleet keep of what apps have left with their agents, and who has withdrawn it. The rule
+/// (R2.5): what a disk has acknowledged is offered again after the app has gone, and after the agent has died; what was
+/// withdrawn is never offered again.
+final class KeptOracle {
+  /// What a disk keeps.
+  private struct Kept {
+    let record: KeptRecord
+    let device: FleetDevice
+  }
+
+  /// An app that has ended, and had left an activity since a date, on the clock of its device.
+  private struct End {
+    let app: AppIdentity
+    let device: FleetDevice
+    let activity: Identifier
+    let since: Double
+  }
+
+  /// An app has made an activity current, or has come to the foreground with it.
+  private struct Start {
+    let app: AppIdentity
+    let device: FleetDevice
+    let activity: Identifier
+    let date: Double
+
+    /// Whether what an app has left may end by it.
+    func mayEnd(_ end: End) -> Bool {
+      guard app.id != end.app.id else { return false }
+      return activity == end.activity || device === end.device && app.isSameApp(as: end.app) && date >= end.since
+    }
+  }
+
+  private unowned let fleet: Fleet
+  private unowned let oracle: InboxOracle
+  private var kept: [Kept] = []
+  private var ends: [End] = []
+  private var starts: [Start] = []
+
+  init(_ fleet: Fleet, _ oracle: InboxOracle) {
+    self.fleet = fleet
+    self.oracle = oracle
+  }
+
+  // MARK: What is kept
+
+  private func index(of activity: Identifier, on device: FleetDevice) -> Int? {
+    kept.firstIndex { $0.device === device && $0.record.activity == activity }
+  }
+
+  /// What a disk keeps, and has not expired.
+  func records(on device: FleetDevice) -> [KeptRecord] {
+    kept.filter { $0.device === device && $0.record.expiresAt > device.now.date }.map { $0.record }
+  }
+
+  /// What the agent of a device has to offer: what apps have left that have gone, unless something else ends it.
+  func owed(on device: FleetDevice) -> [Identifier] {
+    records(on: device).filter { isOwed($0, on: device) }.map { $0.activity }
+  }
+
+  private func isOwed(_ record: KeptRecord, on device: FleetDevice) -> Bool {
+    ends.contains { end in
+      end.device === device && end.app.id == record.app.id && end.activity == record.activity
+        && record.keptAt >= end.since && !starts.contains { $0.mayEnd(end) }
+    }
+  }
+
+  // MARK: The disk
+
+  /// The disk has done what an agent asked for, or has refused.
+  func note(_ request: InboxRequest, _ reply: InboxReply?, on device: FleetDevice) {
+    switch (request, reply) {
+    case (.keep(let record), .kept(_, nil)):
+      if let index = index(of: record.activity, on: device) { kept.remove(at: index) }
+      kept.append(Kept(record: record, device: device))
+      oracle.meet("kept")
+    case (.withdraw(let activity), .withdrawn(_, nil)): forgotten(activity, on: device)
+    case (.loadKept, .loadedKept(.success(let found))): loaded(found, on: device)
+    case (.loadKept, .loadedKept(.failure)): oracle.meet("the disk does not say what is kept")
+    default: break
+    }
+  }
+
+  private func forgotten(_ activity: Identifier, on device: FleetDevice) {
+    guard let index = index(of: activity, on: device) else { return }
+    let record = kept.remove(at: index).record
+    if isOwed(record, on: device), record.expiresAt > device.now.date {
+      fleet.report(device.name, "R2.5: what an app has left is forgotten, and the app has gone")
+    }
+  }
+
+  private func loaded(_ found: [KeptRecord], on device: FleetDevice) {
+    if !found.isEmpty { oracle.meet("kept over a restart") }
+    let wanted = records(on: device).map { $0.activity }
+    for record in found where !wanted.contains(record.activity) && record.expiresAt > device.now.date {
+      fleet.report(device.name, "R2.5: what was withdrawn is kept after a restart")
+    }
+    for activity in wanted where !found.contains(where: { $0.activity == activity }) {
+      fleet.report(device.name, "R2.5: what was kept is lost by a restart")
+    }
+  }
+
+  // MARK: Apps and users
+
+  /// An app has ended, and had left this activity since a date.
+  func ended(_ app: AppIdentity, on device: FleetDevice, leaving activity: Identifier, since: Double) {
+    ends.append(End(app: app, device: device, activity: activity, since: since))
+  }
+
+  /// An app makes an activity current, or comes to the foreground with one.
+  func current(_ activity: Identifier, of app: AppIdentity, on device: FleetDevice) {
+    starts.append(Start(app: app, device: device, activity: activity, date: device.now.date))
+  }
+
+  /// The user withdraws it: it may go from the disk.
+  func withdraws(_ activity: Identifier) { ends.removeAll { $0.activity == activity } }
+
+  /// - Parameter error: what the user is told.
+  func withdrawn(_ activity: Identifier, _ error: SegueError?, on device: FleetDevice) {
+    guard error == nil else { return oracle.meet("not withdrawn") }
+    oracle.meet("withdrawn")
+    if index(of: activity, on: device) != nil {
+      fleet.report(device.name, "R2.5: the user hears that it is withdrawn, and the disk has it")
+    }
+  }
+
+  // MARK: Agents
+
+  /// An agent begins to offer what was left.
+  func offers(_ activity: Identifier, on device: FleetDevice) {
+    oracle.meet("offered for an app that has gone")
+    if index(of: activity, on: device) == nil {
+      fleet.report(device.name, "R2.5: the agent offers what its disk does not keep")
+    }
+  }
+}
