@@ -5,15 +5,22 @@ another device offers is continued by a button, or Ctrl+Return: the same file op
 
     gtk_notes.py FOLDER [NAME...]       # the folder may lie elsewhere on the other device; the names are files in it
 
-It gives each file and each window to Segue and calls `become_current` nowhere. Needs python3-gi and gir1.2-gtk-4.0.
+It gives each file and each window to Segue and calls `become_current` nowhere. A file that synchronisation has not
+brought yet is not opened, and one that has changed under the user's changes is not overwritten: those go to a file
+beside it. Needs python3-gi and gir1.2-gtk-4.0.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from typing import BinaryIO
+from urllib.parse import unquote_to_bytes, urlsplit
 
 import gi
 
@@ -25,16 +32,60 @@ import segue.glib  # noqa: E402
 
 NOTE = "com.example.notes.editing"
 TEXT = "text/plain"
+MOST = 1 << 20
+"""The most bytes of a note."""
+
+
+def text_in(file: BinaryIO) -> str:
+    """The text of an open file. Raises UnicodeDecodeError; OSError if it is no file, or too long."""
+    data = file.read(MOST + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    if data is None or len(data) > MOST:
+        raise OSError(f"not a file of at most {MOST} bytes")
+    return data.decode()
+
+
+def text_at(path: Path) -> str | None:
+    """The text of a file of the folder; None if there is none. A FIFO is refused, and not waited for."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return text_in(file)
+    except FileNotFoundError:
+        return None
+
+
+def write(path: Path, text: str) -> None:
+    """Replaces a file at once: whoever reads it finds the former text, or all of this."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    with open(new, "xb") as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileNotFoundError):
+        shutil.copymode(path, new)
+    os.replace(new, path)
+
+
+def free_name(path: Path) -> Path:
+    """The name of a file beside another that is not there yet."""
+    number = 1
+    while os.path.lexists(free := path.with_name(f"{path.stem} (mine {number}){path.suffix}")):
+        number += 1
+    return free
 
 
 class NoteWindow(segue.ResponderMixin, Gtk.ApplicationWindow):
     """Shows a file. Its own part of the state is where the cursor is."""
 
-    def __init__(self, program: Program, path: Path):
+    document: NoteDocument
+    in_file: str | None
+    """The text of the file when it was last read or written here."""
+
+    def __init__(self, program: Program, path: Path, text: str | None):
         super().__init__(application=program, default_width=360, default_height=240)
         self.path = path
         self.text = Gtk.TextView(wrap_mode=Gtk.WrapMode.WORD)
-        self.text.get_buffer().set_text(path.read_text() if path.exists() else "")
+        self.show_text(text)
         self.text.get_buffer().connect("changed", lambda _: self.document.changed())
         self.proceed = Gtk.Button(visible=False, action_name="app.continue")
         header = Gtk.HeaderBar()
@@ -47,6 +98,44 @@ class NoteWindow(segue.ResponderMixin, Gtk.ApplicationWindow):
         self.user_activity = self.document.user_activity
         segue.glib.follow_focus(program.segue, self)
         self.connect("close-request", self.closed)
+        self.connect("notify::is-active", lambda *_: self.refresh())
+
+    def show_text(self, text: str | None) -> None:
+        """Shows what the file has now; None: there is no file yet."""
+        self.in_file = text
+        buffer = self.text.get_buffer()
+        if buffer.get_text(*buffer.get_bounds(), True) != (text or ""):
+            buffer.set_text(text or "")
+        buffer.set_modified(False)
+
+    def refresh(self) -> None:
+        """Shows what synchronisation has brought meanwhile, unless the user has changed the text."""
+        buffer = self.text.get_buffer()
+        with suppress(OSError, UnicodeDecodeError):
+            text = text_at(self.path)
+            if text is not None and text != self.in_file and not buffer.get_modified():
+                cursor = buffer.props.cursor_position
+                self.show_text(text)
+                buffer.place_cursor(buffer.get_iter_at_offset(cursor))
+
+    def save(self) -> None:
+        """Writes what the user has changed: into another file, which this window shows from now on, if this one has
+        been changed elsewhere meanwhile. Raises OSError."""
+        buffer = self.text.get_buffer()
+        if not buffer.get_modified():
+            return
+        try:
+            is_same = text_at(self.path) == self.in_file
+        except UnicodeDecodeError:
+            is_same = False
+        if not is_same:
+            self.path = free_name(self.path)
+            self.set_title(self.path.name)
+            self.document.set_url(self.path)
+        text = buffer.get_text(*buffer.get_bounds(), True)
+        write(self.path, text)
+        self.in_file = text
+        buffer.set_modified(False)
 
     def update_user_activity_state(self, activity: segue.Activity) -> None:
         activity.user_info["cursor"] = self.text.get_buffer().props.cursor_position
@@ -56,29 +145,29 @@ class NoteWindow(segue.ResponderMixin, Gtk.ApplicationWindow):
         buffer.place_cursor(buffer.get_iter_at_offset(activity.user_info["cursor"]))
 
     def closed(self, _: Gtk.Window) -> bool:
+        """Stays open if its text cannot be written."""
+        try:
+            self.save()
+        except OSError as error:
+            print(f"{self.path.name} cannot be written: {error}", file=sys.stderr)
+            return True
         self.document.close()
         return False
 
 
 class NoteDocument(segue.Document):
-    """A file, which its window shows. It is written when it is handed over, and when the program ends."""
+    """A file, which its window shows. It is written when it is handed over, and when the window or program ends."""
 
     def __init__(self, app: segue.App, window: NoteWindow):
         self.window = window
         super().__init__(app, window.path, TEXT)
-        self.user_activity_changed(None, self.user_activity)
-
-    def user_activity_changed(self, old: segue.Activity | None, new: segue.Activity | None) -> None:
-        if new is not None:
-            new.title = self.window.path.name
 
     def changed(self) -> None:
         if self.user_activity is not None:
             self.user_activity.needs_save = True
 
     def update_user_activity_state(self, activity: segue.Activity) -> None:
-        buffer = self.window.text.get_buffer()
-        self.window.path.write_text(buffer.get_text(*buffer.get_bounds(), True))
+        self.window.save()
 
     def restore_user_activity_state(self, activity: segue.Activity) -> None:
         self.window.restore_user_activity_state(activity)
@@ -89,8 +178,22 @@ class Notes(segue.App):
         super().__init__("com.example.notes", name="Notes", document_types=[(TEXT, "editor", NOTE)])
         self.program = program
 
-    def on_open_document(self, url: segue.URL, activity: segue.Activity, continuation: segue.Continuation) -> Any:
-        return self.program.open_file(Path(unquote(urlsplit(str(url)).path))).document
+    def on_open_document(
+        self, url: segue.URL, activity: segue.Activity, continuation: segue.Continuation
+    ) -> segue.Document | None:
+        path = Path(os.fsdecode(unquote_to_bytes(urlsplit(str(url)).path)))
+        try:
+            for window in self.program.windows_of(path):
+                window.save()
+            with activity.access(url) as file:  # whatever the other device has named, it is a file of the folder
+                text = text_in(file)
+        except segue.NotThereYetError:
+            print(f"{path.name} is not there yet: continue it once it is synchronised", file=sys.stderr)
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            print(f"{path.name} cannot be opened: {error}", file=sys.stderr)
+            return None
+        return self.program.show(path, text).document
 
     def on_offer(self, kind: segue.OfferEventKind, offer: segue.Offer) -> None:
         self.program.show_offers()
@@ -119,16 +222,34 @@ class Program(Gtk.Application):
 
     def do_activate(self) -> None:
         for name in self.names:
-            self.open_file(self.folder / name)
+            path = self.folder / name
+            try:
+                self.show(path, text_at(path))
+            except (OSError, UnicodeDecodeError) as error:
+                print(f"{name} cannot be opened: {error}", file=sys.stderr)
 
     def do_shutdown(self) -> None:
+        for window in self.windows_of(None):
+            try:
+                window.save()
+            except OSError as error:
+                print(f"{window.path.name} cannot be written: {error}", file=sys.stderr)
         self.segue.close()
         Gtk.Application.do_shutdown(self)
 
-    def open_file(self, path: Path) -> NoteWindow:
-        """The window of a file: a new one, unless one shows it."""
-        shown = [window for window in self.get_windows() if isinstance(window, NoteWindow) and window.path == path]
-        window = shown[0] if shown else NoteWindow(self, path)
+    def windows_of(self, path: Path | None) -> Iterator[NoteWindow]:
+        """Those that show a file; None: all."""
+        for window in self.get_windows():
+            if isinstance(window, NoteWindow) and path in (None, window.path):
+                yield window
+
+    def show(self, path: Path, text: str | None) -> NoteWindow:
+        """The window of a file, with what that has now: a new one, unless one shows it."""
+        window = next(self.windows_of(path), None)
+        if window is None:
+            window = NoteWindow(self, path, text)
+        else:
+            window.show_text(text)
         window.present()
         self.show_offers()
         return window
@@ -136,7 +257,7 @@ class Program(Gtk.Application):
     def show_offers(self) -> None:
         offers = self.segue.offers
         self.lookup_action("continue").set_enabled(bool(offers))
-        for window in self.get_windows():
+        for window in self.windows_of(None):
             window.proceed.set_visible(bool(offers))
             if offers:
                 window.proceed.set_label(f"Continue {offers[0].title} of {offers[0].device_name}")

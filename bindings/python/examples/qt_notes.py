@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from PyQt6.QtCore import QSocketNotifier
+from PyQt6.QtGui import QCloseEvent
 from PyQt6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 import segue
@@ -34,7 +35,15 @@ class NoteWindow(segue.ResponderMixin, QWidget):
         layout = QVBoxLayout(self)
         layout.addWidget(self.proceed)
         layout.addWidget(self.text)
+        self.program = program
         self.user_activity = activity or segue.Activity(program.segue, NOTE, title=title)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Its draft is not offered any longer, as nobody else has that."""
+        self.user_activity = None
+        if self in self.program.windows:
+            self.program.windows.remove(self)
+        super().closeEvent(event)
 
     def update_user_activity_state(self, activity: segue.Activity) -> None:
         activity.user_info.update({"text": self.text.toPlainText(), "cursor": self.text.textCursor().position()})

@@ -98,7 +98,7 @@ def main(identifier: str, *names: str) -> None:
                     continue
                 data = os.read(sys.stdin.fileno(), 4096)
                 *lines, begun = (begun + data).split(b"\n")
-                if not data or not all(office.obey(line.decode()) for line in lines):
+                if not data or not all(office.obey(line.decode(errors="replace")) for line in lines):
                     return
 
 

@@ -58,6 +58,7 @@ def test_a_new_activity_has_the_defaults_of_the_header(activity: segue.Activity)
         ("needs_save", False),
         ("expiration_date", datetime(2030, 1, 1, 12, 0, 0, 500000, tzinfo=UTC)),
         ("supports_continuation_streams", True),
+        ("private", True),
         ("payload_version", 2**32 - 1),
         ("eligible_for_handoff", False),
         ("eligible_for_search", True),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import time
@@ -13,6 +14,29 @@ from conftest import PATIENCE, TYPE, Opener
 from test_command_line import command
 
 import segue
+from segue._command.session import within
+
+
+def test_a_wait_that_ends_and_is_cancelled_at_once_is_cancelled() -> None:
+    """Or Ctrl-C is lost at that moment."""
+
+    async def end_and_cancel() -> None:
+        awaited = asyncio.get_running_loop().create_future()
+        waiting = asyncio.ensure_future(within(PATIENCE, awaited))
+        await asyncio.sleep(0)  # it waits
+        awaited.set_result("the hub")
+        await asyncio.sleep(0)  # it has ended, and the wait has not gone on
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    async def end() -> None:
+        with pytest.raises(TimeoutError):
+            await within(0, asyncio.Event().wait())
+        assert await within(None, asyncio.sleep(0, "the hub")) == "the hub"
+
+    asyncio.run(end_and_cancel())
+    asyncio.run(end())
 
 
 def things(tmp_path: Path) -> dict[str, Path]:

@@ -47,10 +47,21 @@ def test_each_tab_goes_on_by_itself_in_the_app_that_has_its_type(office: dict[st
     plan.tell("quit")
     assert plan.wait() == 0
     big.tell("sums")
-    big.tell("= 6 * 7")
+    big.tell("= caf\udce9")
+    big.tell("sums")
+    big.wait_for("^shows sums: caf\ufffd$")
     sums.wait_for("^offered: sums$")
     sums.tell("continue")
+    sums.wait_for("^restored sums: caf\ufffd$")
+    big.wait_for("^offered: sums$")
+    big.tell("= 6 * 7")
+    big.tell("sums")
+    big.wait_for(r"^shows sums: 6 \* 7$")
+    sums.tell("continue")
     sums.wait_for(r"^restored sums: 6 \* 7$")
+    # The small app offers what it has continued last, and no longer what it has continued before.
+    big.wait_for("^gone: sums$")
+    big.wait_for("^offered: sums$")
     assert not any("plan" in line for line in sums.said), "what it cannot continue it does not see (R2.6)"
     # And back, into the tab that it belongs to.
     sums.tell("= 42")
@@ -79,7 +90,12 @@ class Notes(qt_notes.Notes):
         self.program.windows[0].proceed.click()
 
 qt_notes.NoteWindow, qt_notes.Notes = Window, Notes
-program = qt_notes.Program(["Draft"])
+program = qt_notes.Program(["Draft", "Closed"])
+program.windows[1].text.setPlainText("a secret")
+program.windows[1].close()
+assert len(program.windows) == 1
+program.windows[0].activateWindow()
+program.windows[0].text.setFocus()
 program.windows[0].text.setPlainText("half a sentence")
 sys.exit(program.exec())
 """
@@ -94,8 +110,7 @@ def test_a_program_with_qt(opened: Opener) -> None:
     command = [sys.executable, "-c", QT, str(EXAMPLES)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as program:
         try:
-            run_until([look], lambda: look.offers)
-            assert look.offers[0].title == "Draft"
+            run_until([look], lambda: [offer.title for offer in look.offers] == ["Draft"])
             continuation = look.continue_(look.offers[0])
             run_until([look], lambda: continuation.done)
             assert continuation.wait().user_info["text"] == "half a sentence"

@@ -21,6 +21,7 @@ import segue
 pytest.importorskip("gi", reason="needs python3-gi")
 
 EXAMPLE = ROOT / "bindings" / "python" / "examples" / "gtk_notes.py"
+REFUSED = "the document cannot be opened"
 SHOTS = ROOT / ".build" / "screenshots"
 
 
@@ -35,6 +36,8 @@ class Screen:
             stderr=subprocess.DEVNULL,
         )
         os.close(writer)
+        self.errors = ""
+        """What the program that has ended last has complained of."""
         with open(reader) as line:
             self.display = f":{line.readline().strip()}"
 
@@ -70,6 +73,7 @@ class Screen:
             yield program
             program.send_signal(signal.SIGTERM)
             _, errors = program.communicate(timeout=PATIENCE)
+            self.errors = errors
             assert program.returncode == 0, errors
             assert "Traceback" not in errors and "segue" not in errors, errors
         finally:
@@ -129,3 +133,99 @@ def test_the_window_that_the_user_works_in_goes_on(screen: Screen, opened: Opene
         assert state["cursor"] == 3
         assert state[segue.DOCUMENT_URL_KEY] == segue.URL((mine / "a.txt").as_uri())
     assert (there / "a.txt").read_text() == "Shopping list"
+
+
+def test_no_text_is_lost_there_and_back(screen: Screen, opened: Opener, tmp_path: Path) -> None:
+    """R5.1, R3.5: a window that is open shows what the file has when it is continued, or turned to; what the user has
+    written is kept apart if the file has changed meanwhile."""
+    folder = tmp_path / "both"
+    folder.mkdir()
+    file = folder / "a.txt"
+    file.write_text("one")
+    look = opened("com.example.look", chooser=True)
+
+    def press(window: str, *keys: str) -> None:
+        screen.focus(window)
+        screen.do("xdotool", "key", "--clearmodifiers", *keys)
+
+    def pull() -> None:
+        run_until([look], lambda: look.offers)
+        continuation = look.continue_(look.offers[0])
+        run_until([look], lambda: continuation.done)
+
+    def saved(text: str) -> None:
+        """Waits until the text, which was typed, is in the file: whoever continues a note has it written."""
+        while file.read_text() != text:
+            pull()
+
+    def titles() -> list[str]:
+        return sorted(str(offer.title) for offer in look.offers)
+
+    with screen.running(tmp_path, folder, "a.txt") as origin, screen.running(tmp_path, folder, "c.txt") as receiver:
+        a, c = screen.window(origin, "a.txt"), screen.window(receiver, "c.txt")
+        press(a, "ctrl+End", "2")
+        saved("one2")
+        screen.focus(c)
+        run_until([look], lambda: titles() == ["a.txt", "c.txt"])
+        press(c, "ctrl+Return")
+        there = screen.window(receiver, "a.txt")
+        press(there, "ctrl+End", "3")
+        saved("one23")
+        press(a, "ctrl+Return")
+        run_until([look], lambda: titles() == ["a.txt", "a.txt"])
+        press(a, "ctrl+End", "4")
+        saved("one234")
+        # Synchronisation brings other text while the user writes, at a window that is not turned to again.
+        press(a, "ctrl+End", "5")
+        file.write_text("brought")
+        mine = folder / "a (mine 1).txt"
+        run_until([look], lambda: titles() == ["a.txt", "a.txt"])
+        while not mine.exists():
+            pull()
+        assert mine.read_text() == "one2345"
+        run_until([look], lambda: mine.name in titles())
+    assert file.read_text() == "brought"
+    assert sorted(os.listdir(folder)) == [mine.name, "a.txt"]
+
+
+def test_a_file_that_cannot_be_opened(screen: Screen, opened: Opener, tmp_path: Path) -> None:
+    """R3.5: one that is not there yet, and what another device may name: neither opens an empty window, hangs the
+    program, or leads out of the folder."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for path in (here, there):
+        path.mkdir()
+    (tmp_path / "outside.txt").write_text("outside")
+    os.mkfifo(there / "fifo.txt")
+    (there / "latin.txt").write_bytes(b"caf\xe9")
+    (there / "link.txt").symlink_to(tmp_path / "outside.txt")
+    origin = opened("com.example.notes", document_types=[("text/plain", "editor", "com.example.notes.editing")])
+    origin.add_container("com.example.notes.files", here)
+    receipts: list[tuple[segue.Activity, segue.Receipt]] = []
+    origin.on_continuation_ended(lambda activity, receipt: receipts.append((activity, receipt)))
+    names = ["late.txt", "fifo.txt", "latin.txt", "link.txt"]
+
+    class Note(segue.Document):
+        def update_user_activity_state(self, activity: segue.Activity) -> None:
+            activity.user_info["cursor"] = 1
+
+    with screen.running(tmp_path, there, "c.txt") as receiver:
+        screen.focus(screen.window(receiver, "c.txt"))
+        for name in [*names, "late.txt"]:
+            note = Note(origin, here / name, "text/plain")
+            origin.main_responder = note
+            activity = note.user_activity
+            has_come = name == "late.txt" and (there / name).exists()
+            wanted = (segue.Outcome.RESTORED, "") if has_come else (segue.Outcome.FAILED, REFUSED)
+            # Nobody tells a test that the program has seen the offer; a second key stroke cancels the first.
+            while not any(of is activity and (each.outcome, each.reason) == wanted for of, each in receipts):
+                screen.do("xdotool", "key", "--clearmodifiers", "ctrl+Return")
+                origin.dispatch(0.1)
+            if has_come:
+                screen.window(receiver, "late.txt")
+            note.close()
+            if name == names[-1]:
+                (there / "late.txt").write_text("it has come")
+    for name, why in zip(names, ["is not there yet", "cannot be opened", "cannot be opened", "cannot be opened"]):
+        assert f"{name} {why}" in screen.errors
+    assert (there / "late.txt").read_text() == "it has come"
+    assert (tmp_path / "outside.txt").read_text() == "outside"

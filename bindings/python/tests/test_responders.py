@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import copy
 import gc
+import pickle
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -166,7 +168,7 @@ def test_the_offer_stays_when_the_focus_is_lost(segue_fleet: segue.Fleet) -> Non
     assert reader.offers == [] and window.user_activity is not None
 
 
-@pytest.mark.parametrize("how", ["raises", "too slow", "too large"])
+@pytest.mark.parametrize("how", ["raises", "too slow", "too large", "yields"])
 def test_a_save_that_fails_leaves_the_former_user_info(segue_fleet: segue.Fleet, how: str) -> None:
     origin, reader = origin_and_reader(segue_fleet)
     first, second = Window("first"), Window("second")
@@ -180,6 +182,8 @@ def test_a_save_that_fails_leaves_the_former_user_info(segue_fleet: segue.Fleet,
     def fail(activity: segue.Activity) -> Any:
         if how == "raises":
             raise RuntimeError("not now")
+        if how == "yields":
+            return (1 for _ in "unused")
         if how == "too large":
             activity.user_info["large"] = b"x" * segue.limits.user_info
         answers.append(concurrent.futures.Future())
@@ -198,8 +202,8 @@ def test_a_save_that_fails_leaves_the_former_user_info(segue_fleet: segue.Fleet,
         assert activity.user_info.copy() == former
         assert answers.pop().set_result(None) is None
     else:
-        kind = RuntimeError if how == "raises" else segue.UserInfoTooLargeError
-        with pytest.raises(kind):
+        kinds = {"raises": RuntimeError, "too large": segue.UserInfoTooLargeError, "yields": TypeError}
+        with pytest.raises(kinds[how], match="genexpr.* has a yield: it was not run" if how == "yields" else None):
             segue_fleet.run()
     segue_fleet.run()
     got = continuation.wait()
@@ -322,6 +326,17 @@ def test_a_loop_and_another_apps_responder_are_errors(segue_fleet: segue.Fleet) 
     activity.invalidate()
     with pytest.raises(segue.InvalidatedError):
         one.user_activity = activity
+
+
+def test_a_responder_is_not_copied(segue_fleet: segue.Fleet) -> None:
+    origin, _ = origin_and_reader(segue_fleet)
+    window = Window("first")
+    assert copy.copy(window).name == "first", "it is no responder yet"
+    window.user_activity = note(origin)
+    for make in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="Window is a responder of an app, and cannot be copied or pickled"):
+            make(window)
+    assert window.user_activity is not None
 
 
 def test_a_responder_released_in_its_own_callback(segue_fleet: segue.Fleet) -> None:

@@ -355,8 +355,24 @@ def test_a_reader_that_leaves_ends_a_watcher(folder: str, opened: Opener) -> Non
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["event"] == "appeared"
         process.stdout.close()
-        activity.title = "1"
-        assert process.wait(PATIENCE) == -signal.SIGPIPE
+        assert process.wait(PATIENCE) == -signal.SIGPIPE, "nothing more happens, and it does not wait for that"
+
+
+def test_what_is_not_offered_is_named(folder: str, opened: Opener) -> None:
+    def said(*words: str) -> str:
+        done = command(folder, *words, "--wait", "0.1")
+        assert (done.returncode, done.stdout) == (3, b"")
+        return done.stderr.decode()
+
+    app = opened(delivery="thread")
+    activity = segue.Activity(app, TYPE)
+    app.ready().wait(PATIENCE)
+    assert said("continue") == "segue: nothing came in time: nothing is offered\n"
+    activity.become_current()
+    while not said("continue", "ffff").endswith("begins with 'ffff'; `segue list` shows them\n"):
+        pass
+    of_type = "segue: nothing came in time: no activity of the type x.y is offered; `segue list` shows what is\n"
+    assert said("continue", "--type", "x.y") == of_type
 
 
 def test_a_library_that_is_missing_is_said_in_one_line(folder: str) -> None:
@@ -382,7 +398,7 @@ def test_a_shell_completes_verbs_options_and_files(tmp_path: Path) -> None:
     (tmp_path / "letter").touch()
     script = f"""
         source {made}
-        for words in 'segue in' 'segue send let' 'segue receive --f' 'segue receive --wait '; do
+        for words in 'segue in' 'segue account rec' 'segue send let' 'segue receive --f' 'segue receive --wait '; do
           read -ra COMP_WORDS <<<"$words"
           [[ $words == *' ' ]] && COMP_WORDS+=('')
           COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
@@ -391,4 +407,4 @@ def test_a_shell_completes_verbs_options_and_files(tmp_path: Path) -> None:
         done
     """
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("inbox inspect\nletter\n--force\n\n", "")
+    assert (done.stdout, done.stderr) == ("inbox invite inspect\nrecovery recover\nletter\n--force\n\n", "")

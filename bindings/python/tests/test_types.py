@@ -152,6 +152,7 @@ WRONG: list[tuple[str, list[Any], str, Callable[[Everything, Any], Any]]] = [
         "supports_continuation_streams",
         lambda all, wrong: setattr(all.activity, "supports_continuation_streams", wrong),
     ),
+    ("private", NOT_TRUTH, "private", lambda all, wrong: setattr(all.activity, "private", wrong)),
     (
         "version",
         [*NOT_INTEGERS, None],

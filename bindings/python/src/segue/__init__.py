@@ -16,6 +16,18 @@ from __future__ import annotations
 
 from . import errors
 from ._access import Access
+from ._account import (
+    Account,
+    DeviceSettings,
+    Invite,
+    InviteContents,
+    Join,
+    KnownDevice,
+    Membership,
+    Notice,
+    Pushed,
+    Pushes,
+)
 from ._activity import Activity, Origin, Problem
 from ._agent import Candidate, InboxEntry, KnownApp, Launch, Push
 from ._app import App
@@ -81,6 +93,7 @@ __all__ = [
     "DOCUMENT_URL_KEY",
     "URL",
     "Access",
+    "Account",
     "Activity",
     "App",
     "ArgumentTypeError",
@@ -91,6 +104,7 @@ __all__ = [
     "ConnectionUnavailableError",
     "Continuation",
     "DeclinedError",
+    "DeviceSettings",
     "Document",
     "Error",
     "Fleet",
@@ -103,8 +117,12 @@ __all__ = [
     "InvalidStateError",
     "InvalidURLError",
     "InvalidatedError",
+    "Invite",
+    "InviteContents",
     "JSONMode",
+    "Join",
     "KnownApp",
+    "KnownDevice",
     "Launch",
     "LibraryError",
     "LimitExceededError",
@@ -112,9 +130,11 @@ __all__ = [
     "Link",
     "MalformedError",
     "Map",
+    "Membership",
     "NotAllowedError",
     "NotFoundError",
     "NotThereYetError",
+    "Notice",
     "Offer",
     "OfferEvent",
     "OfferEventKind",
@@ -123,6 +143,8 @@ __all__ = [
     "Pending",
     "Problem",
     "Push",
+    "Pushed",
+    "Pushes",
     "Reason",
     "Receipt",
     "RemoteApplicationTimedOutError",

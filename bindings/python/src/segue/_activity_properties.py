@@ -160,6 +160,16 @@ class ActivityProperties(_native.Handle):
         )
 
     @property
+    def private(self) -> bool:
+        """Whether the activity stays on this device (R10.2): no other one is told of it, and none continues it. At
+        first it does not. Types, apps and the device are private by `App.set_devices`."""
+        return _native.take_bool(library.segue_activity_get_private, self._handle)
+
+    @private.setter
+    def private(self, private: bool) -> None:
+        library.segue_activity_set_private(self._handle, _arguments.truth(private, "private"))
+
+    @property
     def keeps_offering(self) -> bool:
         """Whether the activity stays offered when its app has ended (R2.5): the app leaves its last snapshot with the
         agent when it goes to the background, closes, or drops the current activity. False at first. Receivers then get

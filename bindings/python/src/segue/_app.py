@@ -33,6 +33,7 @@ from ._app_callbacks import AppCallbacks
 from ._app_delegate import answers_of, make_app_delegate
 from ._connection import Connection, state_of
 from ._continuation import Continuation, continuation_of
+from ._devices import DeviceCalls
 from ._dispatch import Dispatcher
 from ._hooks import is_later
 from ._limits import limits
@@ -61,7 +62,7 @@ _MOST_MILLISECONDS = 3_600_000
 """The most that segue_app_continue takes."""
 
 
-class App(Dispatcher, AppCallbacks):
+class App(DeviceCalls, Dispatcher, AppCallbacks):
     """One open of the library: identifier, team, the activity types that the app can continue.
 
         with segue.App("com.example.notes") as app:          # or: async with
@@ -284,7 +285,7 @@ class App(Dispatcher, AppCallbacks):
         timeout: seconds for the whole continuation; None: the limit `continuation_ms`
         """
         asked = _arguments.instance(offer, Offer, "offer")._handle
-        most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
         # Callbacks on other threads wait here until the continuation is known.
         with _native.known_lock:
             handle = _native.created(library.segue_app_continue, self._handle, asked, most)
@@ -302,23 +303,39 @@ class App(Dispatcher, AppCallbacks):
         timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
         """
         asked = _arguments.instance(offer, Offer, "offer")._handle
-        most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
         result = _native.created(library.segue_app_launch, self._handle, asked, app, len(app or b""), most)
         return launch_of(taken(result))
 
-    def push(self, activity: Activity, bundle_identifier: str | None = None, timeout: float | None = None) -> Push:
-        """Pushes the current activity of this app to another app of this device, which need not run (R3.15): it is
-        continued there as if the user had chosen that. Blocks until the app is chosen; `on_continuation_ended` gets the
-        receipt. Raises: InvalidStateError (it is not current), NotFoundError (no app fits, and why).
+    def push(
+        self,
+        activity: Activity,
+        bundle_identifier: str | None = None,
+        timeout: float | None = None,
+        *,
+        device: UUID | None = None,
+    ) -> Push:
+        """Pushes the current activity of this app to another app of this device, or of another one, which need not run
+        (R3.15): it is continued there as if the user had chosen that. Blocks until the app is chosen. Stay until the
+        receipt comes (`on_continuation_ended`): an app that closes before gets none, and nothing may arrive. Raises:
+        InvalidStateError (it is not current), NotFoundError (no app fits, and why), LimitExceededError (2 of this app
+        are under way). With a device also: DeclinedError (its user has declined, or is not there to be asked),
+        ConnectionUnavailableError (it is not linked), NotAllowedError (the activity is private).
 
         bundle_identifier: of that app; None: whichever fits best (R6.2)
-        timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
+        timeout: seconds for all of it, launch included; None: the limit `continuation_ms`. With a device: for its
+            answer, which may be a user's; None: 60
+        device: of the account, which decides whether it takes the activity: `KnownDevice.device`; None: this one
         """
         pushed = _arguments.instance(activity, Activity, "activity")._handle
-        most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
-        result = _native.created(library.segue_activity_push, pushed, app, len(app or b""), most)
+        if device is None:
+            result = _native.created(library.segue_activity_push, pushed, app, len(app or b""), most)
+        else:
+            there = _arguments.instance(device, UUID, "device").bytes
+            result = _native.created(library.segue_activity_push_to_device, pushed, there, app, len(app or b""), most)
         return push_of(taken(result))
 
     def inbox(self) -> list[InboxEntry]:
@@ -390,7 +407,7 @@ class App(Dispatcher, AppCallbacks):
 
         timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
         """
-        most = 0 if timeout is None else _arguments.milliseconds(timeout, "timeout", _MOST_MILLISECONDS)
+        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
         return _saved.open_saved(self._handle, saved, most)
 
     def forget_saved(self, bundle_identifier: str | None) -> int:

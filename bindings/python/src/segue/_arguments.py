@@ -40,6 +40,11 @@ def text(value: str, what: str) -> bytes:
         raise InvalidArgumentError(f"{what} is not UTF-8: {error.reason}") from error
 
 
+def reason(text: str) -> bytes:
+    """Returns the UTF-8 of why something has failed. Any text will do: the library cuts a long one."""
+    return text.encode("utf-8", "replace")
+
+
 def texts(values: Iterable[str], what: str) -> list[str]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise wrong(what, values, "several strings")
@@ -101,6 +106,14 @@ def milliseconds(seconds: float, what: str, most: int) -> int:
     if not 0 <= found <= most / 1000:
         raise InvalidArgumentError(f"{what} is {found}, not 0...{most // 1000} seconds")
     return -int(-found * 1000 // 1)
+
+
+def wait(seconds: float | None, most: int) -> int:
+    """Returns the timeout of a call, to which 0 is the default: no time at all is the shortest one.
+
+    most: milliseconds
+    """
+    return 0 if seconds is None else max(1, milliseconds(seconds, "timeout", most))
 
 
 def patience(seconds: float | None, what: str = "timeout") -> float | None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import inspect
 import weakref
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,7 +13,7 @@ from uuid import UUID
 
 from . import _arguments, _native, _table
 from ._activity import Activity
-from ._hooks import is_later
+from ._hooks import answer_now
 from ._host import Host
 from ._native import library
 from ._offer import Offer
@@ -126,10 +125,9 @@ class Continuation(_native.Handle, Pending[Activity]):
         library.segue_continuation_complete(self._handle, _arguments.truth(handled, "handled"))
 
     def _fail(self, error: BaseException) -> None:
-        """Answers: the handler has raised. The origin's receipt says failed; what the agent has delivered comes again.
-
-        The origin sees the kind of the error only: its text may name what is not for another device."""
-        reason = type(error).__name__.encode()[:255]
+        """Answers: the handler has raised. The origin's receipt says failed; unknown if the activity waits at
+        the agent, which delivers it again."""
+        reason = kind_of(error)
         library.segue_continuation_fail(self._handle, reason, len(reason))
 
     def _state(self) -> str:
@@ -199,6 +197,11 @@ class Continuation(_native.Handle, Pending[Activity]):
         super().__del__(release)
 
 
+def kind_of(error: BaseException) -> bytes:
+    """What the origin sees of an error: its kind only, as the text may name what is not for another device."""
+    return _arguments.reason(type(error).__name__)
+
+
 def continuation_of(app: Host, handle: int, owned: bool) -> Continuation:
     """Returns the continuation of a handle. A callback may know it before segue_app_continue returns it."""
     with _native.known_lock:
@@ -223,9 +226,4 @@ def _restorable_of(each: Restorable | RestoreState | Any) -> Restorable:
 def _restore_state(restoring: _Restoring, activity: int) -> bool:
     if restoring.app is None:
         return False
-    result = restoring.restore_state(restoring.app._activity(activity))
-    if is_later(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise TypeError("restore_state cannot be async: its answer counts at once")
-    return result is not False
+    return answer_now(restoring.restore_state(restoring.app._activity(activity)), "restore_state") is not False

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from . import _arguments, _native, _table
 from ._activity import Activity, activity_of
-from ._hooks import is_later
+from ._continuation import Continuation, kind_of
+from ._hooks import answer_now, is_later
 from ._native import library
 from ._responder import Attachment, ResponderMixin
-from .errors import Error, InvalidArgumentError, InvalidatedError
+from .errors import Error, InvalidArgumentError, InvalidatedError, RemoteApplicationTimedOutError
 from .values import URL
 
 if TYPE_CHECKING:
     from ._app import App
-    from ._continuation import Continuation
 
 DOCUMENT_URL_KEY = "NSUserActivityDocumentURLKey"
 """The key of `user_info` under which the URL of the activity's document stands (R5.2): Apple's name."""
@@ -33,14 +33,15 @@ class Document(ResponderMixin):
 
         app = segue.App("com.example.notes", document_types=[("text/plain", "editor", "com.example.notes.editing")])
         app.add_container("com.example.notes.files", "/media/sync")
-        document = segue.Document(app, Path("/media/sync/letter.txt"), "text/plain")
+        document = segue.Document(app, "/media/sync/letter.txt", "text/plain")
         window.next_user_activity_responder = document
 
     If the app has a document type for it, and the file is inside a container, it has an activity by itself, with the
-    URL of the file in `user_info` under `DOCUMENT_URL_KEY`. Subclasses may have the methods of `ResponderMixin`, and
-    `user_activity_changed`; documents are asked before other responders.
+    URL of the file in `user_info` under `DOCUMENT_URL_KEY`; its title is the name of the file, unless you set one.
+    Otherwise `user_activity` is None, and the log says why (`SEGUE_LOG=info`). Subclasses may have the methods of
+    `ResponderMixin`, and `user_activity_changed`; documents are asked before other responders.
 
-    url: a `file:` URL, or a path
+    url: a `file:` URL, or a path, which has to be absolute if it is a str
     content_type: as in the document types of the app, compared byte by byte
     """
 
@@ -62,7 +63,9 @@ class Document(ResponderMixin):
     def close(self) -> None:
         """Closes the document: its activity is invalidated, also if other responders have it. A second call has no
         effect."""
-        library.segue_document_close(self._opened.document)
+        opened = self._opened
+        library.segue_document_close(opened.document)
+        opened.activity = None
 
     def __enter__(self) -> Document:
         return self
@@ -116,7 +119,7 @@ def role_of(role: str) -> int:
 
 
 def _file_url(url: URL | str | os.PathLike[str]) -> bytes:
-    if isinstance(url, os.PathLike):
+    if isinstance(url, os.PathLike) or (isinstance(url, str) and url.startswith("/")):
         url = Path(url).absolute().as_uri()
     return _arguments.text(str(url) if isinstance(url, URL) else url, "url")
 
@@ -183,13 +186,15 @@ def _answer(
     if document is None:
         if error is not None:
             continuation._end(None, error)
-        reason = b"the document cannot be opened" if error is None else (str(error) or type(error).__name__).encode()
-        with suppress(Error):
-            library.segue_continuation_complete_opening(continuation._handle, None, reason[:255], len(reason[:255]))
+        reason = b"the document cannot be opened" if error is None else kind_of(error)
+        with suppress(Error):  # it has ended otherwise
+            library.segue_continuation_complete_opening(continuation._handle, None, reason, len(reason))
         return
     try:
         opened = _arguments.instance(document, Document, "the document of on_open_document")._opened
         library.segue_continuation_complete_opening(continuation._handle, opened.document, None, 0)
+    except RemoteApplicationTimedOutError:
+        return  # it has ended, and on_did_fail, which comes, says how
     except BaseException as failure:
         _answer(continuation, activity, None, failure)
         raise
@@ -200,7 +205,10 @@ def _answer(
 @_native.trampoline(_table.RESTORE_STATE, default=False)
 def _restore_state(attached: _Opened, told: int) -> bool:
     host = attached.host()
-    return host is not None and host.restore_user_activity_state(attached.app._activity(told)) is not False
+    if host is None:
+        return False
+    restored = host.restore_user_activity_state(attached.app._activity(told))
+    return answer_now(restored, "restore_user_activity_state") is not False
 
 
 @_native.trampoline(_table.ACTIVITY_CHANGED)
@@ -208,4 +216,5 @@ def _activity_changed(attached: _Opened, _: int, old: int | None, new: int | Non
     host = attached.host()
     if isinstance(host, Document):
         former, now = (None if each is None else activity_of(attached.app, each, owned=False) for each in (old, new))
+        attached.activity = now
         attached.app._finish_later(host.user_activity_changed(former, now))

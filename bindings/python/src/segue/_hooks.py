@@ -114,5 +114,18 @@ def _warn_of_unknown(kind: type, name: str, hooks: dict[str, _Hook]) -> None:
 
 
 def is_later(result: Any) -> bool:
-    """Whether a handler's answer comes later."""
-    return isinstance(result, concurrent.futures.Future) or inspect.isawaitable(result)
+    """Whether a handler's answer comes later. Raises: TypeError for a generator, of which nothing has run."""
+    if isinstance(result, concurrent.futures.Future) or inspect.isawaitable(result):
+        return True
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        raise TypeError(f"{result.__qualname__} has a yield: it was not run; a handler is a function, or `async def`")
+    return False
+
+
+def answer_now(result: Any, what: str) -> Any:
+    """Returns a handler's answer. Raises TypeError if it comes later, and then counts for nothing."""
+    if is_later(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise TypeError(f"{what} cannot be async: its answer counts at once")
+    return result

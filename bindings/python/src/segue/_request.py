@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _T = TypeVar("_T")
-_REASON_SIZE = 255
 
 
 class _Request(_native.Handle):
@@ -38,7 +37,7 @@ class _Request(_native.Handle):
     def refuse(self, error: BaseException) -> None:
         """Refuses with the text of an exception."""
         text = error.message if isinstance(error, DeclinedError) else f"{type(error).__name__}: {error}"
-        reason = text.encode("utf-8", "replace")[:_REASON_SIZE].decode("utf-8", "ignore").encode()
+        reason = _arguments.reason(text)
         library.segue_request_refuse(self._handle, reason, len(reason))
 
 
@@ -58,7 +57,7 @@ class _Response(Pending[_T]):
 
 
 def ask(activity: int, app: Host, data: ReadableBuffer, timeout: float | None) -> Pending[bytes]:
-    milliseconds = _milliseconds(timeout)
+    milliseconds = _arguments.wait(timeout, 3_600_000)
     data = _arguments.data(data, "data")
     response: _Response[bytes] = _Response(app)
     context = _native.new_context(weakref.ref(response))
@@ -72,7 +71,7 @@ def ask(activity: int, app: Host, data: ReadableBuffer, timeout: float | None) -
 
 
 def resume_back(activity: int, app: Host, timeout: float | None) -> Pending[bool]:
-    milliseconds = _milliseconds(timeout)
+    milliseconds = _arguments.wait(timeout, 3_600_000)
     response: _Response[bool] = _Response(app)
     context = _native.new_context(weakref.ref(response))
     request = c_void_p()
@@ -82,10 +81,6 @@ def resume_back(activity: int, app: Host, timeout: float | None) -> Pending[bool
         )
     response._keep(request)
     return response
-
-
-def _milliseconds(timeout: float | None) -> int:
-    return 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
 
 
 @_native.trampoline(_table.RESPONSE)

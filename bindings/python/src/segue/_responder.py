@@ -31,7 +31,7 @@ class Attachment(_native.Handle):
         self.app = app
         self.host = weakref.ref(host)
         self.activity: Activity | None = None
-        """Held, because its callbacks are Python's."""
+        """Its activity when it was last seen: held, because the callbacks that are set on it are Python's."""
         context = _native.new_context(weakref.ref(self))
         update = _update_state if host._overrides("update_user_activity_state") else _table.WILL_SAVE()
         super().__init__(create(update, context))
@@ -106,10 +106,8 @@ class ResponderMixin:
         if attached is None:
             return None
         found = _native.take_handle(library.segue_responder_get_activity, attached._handle)
-        if found is None:
-            attached.activity = None
-            return None
-        return activity_of(attached.app, found, owned=True)
+        attached.activity = None if found is None else activity_of(attached.app, found, owned=True)
+        return attached.activity
 
     @user_activity.setter
     def user_activity(self, activity: Activity | None) -> None:
@@ -166,6 +164,13 @@ class ResponderMixin:
     def _overrides(self, name: str) -> bool:
         """Whether it has a method of its own."""
         return getattr(type(self), name) is not getattr(ResponderMixin, name)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuses a copy, and pickling: two objects would be one responder, and each would give up the activity of the
+        other."""
+        if self._attachment is not None:
+            raise TypeError(f"{type(self).__name__} is a responder of an app, and cannot be copied or pickled")
+        return super().__reduce_ex__(protocol)
 
 
 class Responder(ResponderMixin):

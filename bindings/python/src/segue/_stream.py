@@ -287,7 +287,7 @@ class Streams:
 
 
 def ask(activity: int, app: Host, timeout: float | None) -> Pending[Stream]:
-    milliseconds = 0 if timeout is None else max(1, _arguments.milliseconds(timeout, "timeout", 3_600_000))
+    milliseconds = _arguments.wait(timeout, 3_600_000)
     answer: Pending[Stream] = Pending(app)
     context = _native.new_context(weakref.ref(answer))
     with expected(answer):

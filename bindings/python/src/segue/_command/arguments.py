@@ -6,12 +6,42 @@ from __future__ import annotations
 import argparse
 
 from .. import __version__, library_version
-from . import agent, candidates, content, doctor, document, inbox, link, offers, origin, receiver, search
+from . import (
+    account,
+    agent,
+    candidates,
+    content,
+    devices,
+    doctor,
+    document,
+    inbox,
+    invite,
+    link,
+    offers,
+    origin,
+    receiver,
+    search,
+)
 from .verbs import Verbs
 
-MODULES = (offers, origin, receiver, content, candidates, inbox, search, document, agent, doctor, link)
+MODULES = (
+    offers,
+    origin,
+    receiver,
+    content,
+    candidates,
+    inbox,
+    search,
+    account,
+    invite,
+    devices,
+    document,
+    agent,
+    doctor,
+    link,
+)
 """Each adds its verbs, in the order of `--help`."""
-DESCRIPTION = "What is offered on this machine: shows it, continues it, offers more, and says what is wrong."
+DESCRIPTION = "What is offered on the devices of a user: shows it, continues it, offers more, and says what is wrong."
 STATUSES = (
     (0, "done; the answer is yes"),
     (1, "it failed, or the answer is no: standard error says why"),

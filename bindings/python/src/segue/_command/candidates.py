@@ -157,6 +157,9 @@ def explained(offer: Offer | None, reason: Reason | None, candidates: list[Candi
 async def choose(options: argparse.Namespace) -> int:
     async with chooser() as app:
         await asked(app, app.choose, options.type, options.app)
+        known = options.app is None or any(each.bundle_identifier == options.app for each in await asked(app, app.apps))
+    if not known:
+        note(f"no manifest describes {shown(options.app)}: it is chosen only while it runs")
     chosen: dict[str, Any] = {"type": options.type, "bundle_identifier": options.app}
     if options.json:
         show_json(chosen)

@@ -11,11 +11,12 @@ import re
 from .. import __version__, library_path, library_version
 from .._app import App
 from .._terminal import shown, shown_lines
-from ..errors import ConnectionUnavailableError, Error, UnsafeFolderError
+from ..errors import ConnectionUnavailableError, Error, UnsafeFolderError, UnsupportedVersionError
 from .agent import NAME, found
 from .checks import Finding, State, folder_problem, space_problem, state_folder, stopped_agent
+from .device_checks import devices
 from .output import count, show_json
-from .session import asked, chooser, seconds
+from .session import asked, chooser, seconds, within
 from .verbs import Verbs
 
 VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR")
@@ -27,7 +28,7 @@ def add(verbs: Verbs) -> None:
     parser = verbs.add(
         "doctor",
         doctor,
-        "folders, permissions, hub, agent, versions, manifests and store: what is wrong, and what to do",
+        "folders, permissions, hub, agent, versions, manifests, store and devices: what is wrong, and what to do",
         "Notes are no problems: without an agent, apps that run continue each other's activities.\n"
         "The exit status is 1 if there is a problem.",
     )
@@ -60,7 +61,7 @@ async def from_inside(app: App, patience: float) -> list[Finding]:
     """Checks what an open app sees."""
     folder = runtime_folder(value_of(app, "runtime folder"))
     try:
-        await asyncio.wait_for(app.ready(), patience)
+        await within(patience, app.ready())
     except (asyncio.TimeoutError, TimeoutError):
         problem = app.connection_problem
         why = str(problem) if problem else "no hub has answered yet"
@@ -113,11 +114,13 @@ def connected(app: App) -> list[Finding]:
     else:
         why = f"version {carrier[1]}, and the library has {library_version}"
         findings.append(Finding("agent", State.NOTE, why, "after an upgrade: `segue agent --replace`"))
-    for about, check in (("manifests", manifests), ("inbox", inbox)):
+    for about, check in (("manifests", manifests), ("inbox", inbox), ("account", devices)):
         try:
             findings += check(app)
         except ConnectionUnavailableError as error:
             findings.append(Finding(about, State.PROBLEM, error.message, "try again: the agent has just gone"))
+        except UnsupportedVersionError as error:
+            findings.append(Finding(about, State.NOTE, error.message, "after an upgrade: `segue agent --replace`"))
         except Error as error:
             findings.append(Finding(about, State.PROBLEM, str(error), f"the log of {NAME} says more"))
     return findings

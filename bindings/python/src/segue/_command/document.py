@@ -29,6 +29,7 @@ FIELDS = (
     "payload_version",
     "expiration_date",
     "supports_continuation_streams",
+    "private",
     "eligible_for_handoff",
     "eligible_for_search",
     "eligible_for_public_indexing",

@@ -4,10 +4,15 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from typing import Any
 
+from .._account import Pushed
 from .._agent import InboxEntry
+from .._app import App
 from .._terminal import shown
+from ..errors import UnsupportedVersionError
+from . import pushes
 from .output import note, show_json, show_table
 from .session import asked, chooser, identifier, only
 from .verbs import Verbs
@@ -21,10 +26,18 @@ def add(verbs: Verbs) -> None:
     prefix: dict[str, Any] = {"type": identifier, "metavar": "ID"}
     act.add_argument("--drop", **prefix, help="forget the entry whose identifier begins so")
     act.add_argument("--retry", **prefix, help="deliver it again, although its app has crashed on it")
+    act.add_argument("--watch", action="store_true", help="ask here about what other devices push, until Ctrl-C")
+    act.add_argument("--accept", **prefix, help="continue what another device pushes")
+    act.add_argument("--decline", **prefix, help="decline what another device pushes")
 
 
 async def inbox(options: argparse.Namespace) -> int:
     async with chooser() as app:
+        if options.watch:
+            return await pushes.watch(app, options)
+        if options.accept is not None or options.decline is not None:
+            return await answer(app, options)
+        asking = await waiting(app)
         entries = await asked(app, app.inbox)
         changes = ((options.drop, app.drop, "dropped"), (options.retry, app.retry, "delivered again"))
         for prefix, change, done in changes:
@@ -37,12 +50,30 @@ async def inbox(options: argparse.Namespace) -> int:
                     print(f"{str(entry.continuation_id)[:8]}: {done}")
                 return 0
         if options.json:
-            show_json(entries)
-        elif entries:
-            show_table([row(entry) for entry in entries], HEADS)
+            show_json([*asking, *entries])
+        elif asking or entries:
+            show_table([*map(question, asking), *map(row, entries)], HEADS)
         else:
             note("nothing waits")
     return 0
+
+
+async def waiting(app: App) -> tuple[Pushed, ...]:
+    """What other devices push, which the user is asked about; none from an agent that knows no devices."""
+    with suppress(UnsupportedVersionError):
+        return (await asked(app, app.pushes)).pushes
+    return ()
+
+
+async def answer(app: App, options: argparse.Namespace) -> int:
+    prefix = options.decline if options.accept is None else options.accept
+    push = only(await waiting(app), prefix, lambda each: each.push, "inbox")
+    return 0 if await pushes.answer(app, push, options.accept is not None, options) else 1
+
+
+def question(push: Pushed) -> tuple[str, ...]:
+    names = (shown(push.bundle_identifier), shown(push.type), f"'{shown(push.title or '')}'")
+    return (str(push.push)[:8], *names, shown(push.app_name), shown(push.device_name), "asks: --accept, --decline")
 
 
 def row(entry: InboxEntry) -> tuple[str, ...]:

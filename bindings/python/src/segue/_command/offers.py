@@ -22,6 +22,7 @@ from .session import (
     offer_row,
     seconds,
 )
+from .streams import while_read
 from .verbs import Verbs
 
 
@@ -52,6 +53,10 @@ async def list_offers(options: argparse.Namespace) -> int:
 
 
 async def watch(options: argparse.Namespace) -> int:
+    return await while_read(watched(options))
+
+
+async def watched(options: argparse.Namespace) -> int:
     async with chooser() as app:
         async for event in app.offer_events():
             now = datetime.now().astimezone()

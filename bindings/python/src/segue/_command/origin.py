@@ -13,8 +13,9 @@ from .._json import JSONMode
 from .._receipt import Outcome, Receipt
 from .._terminal import shown
 from ..errors import Error
+from . import pushes
 from .output import CommandError, UsageError, bytes_in_words, note, said, show_json
-from .session import NAME, PATIENCE, asked, chooser, connected, first, offer_record, seconds
+from .session import NAME, PATIENCE, asked, chooser, connected, first, offer_record, seconds, within
 from .streams import standard_input
 from .verbs import Verbs
 
@@ -48,6 +49,9 @@ def add_identity(parser: argparse.ArgumentParser) -> None:
     help = f"offer it as this app (default: one of its own, {IDENTIFIER}.XXXXXXXX)"
     parser.add_argument("--bundle", metavar="BUNDLE", help=help)
     parser.add_argument("--team", help="apps of this team can continue it (default: the command and choosers only)")
+    parser.add_argument(
+        "--to", metavar="DEVICE", help="have an app on this device of the account continue it, and end (R3.15)"
+    )
 
 
 def origin(options: argparse.Namespace) -> App:
@@ -70,8 +74,10 @@ async def offer(options: argparse.Namespace) -> int:
 def described(app: App, options: argparse.Namespace) -> Activity:
     """Makes the activity that the arguments describe. Raises: UsageError, which says what is wrong with it."""
     text = None if options.user_info is None else state_text(options.user_info)
-    if options.keep and (options.attach or options.once):
-        raise UsageError("--keep leaves the activity with the agent: no files are kept, and --once has nothing to do")
+    if options.keep and (options.attach or options.once or options.to):
+        raise UsageError(
+            "--keep leaves the activity with the agent: no files are kept, and --once and --to have nothing to do"
+        )
     try:
         activity = Activity(app, options.type, title=options.title, webpage_url=options.url)
         if text is not None:
@@ -123,10 +129,15 @@ async def leave(activity: Activity, options: argparse.Namespace) -> int:
 
 
 async def hold(activity: Activity, options: argparse.Namespace, doing: str) -> int:
-    """Offers an activity, and tells of each attempt to continue it; with `--once`, until it was restored.
+    """Offers an activity, and tells of each attempt to continue it; with `--once`, until it was restored; with `--to`,
+    of the one on that device.
 
     Raises: TimeoutError after `--timeout`.
     """
+    if options.to is not None:
+        receipt = await within(options.timeout, pushes.push(activity, options))
+        show_receipt(receipt, options)
+        return pushes.status(receipt)
     receipts: asyncio.Queue[Receipt] = asyncio.Queue()
     activity.on_continuation_ended(receipts.put_nowait)
     activity.become_current()
@@ -139,7 +150,7 @@ async def hold(activity: Activity, options: argparse.Namespace, doing: str) -> i
             if options.once and receipt.outcome == Outcome.RESTORED:
                 return 0
 
-    return await asyncio.wait_for(tell(), options.timeout)
+    return await within(options.timeout, tell())
 
 
 def show_receipt(receipt: Receipt, options: argparse.Namespace) -> None:

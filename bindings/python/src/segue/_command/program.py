@@ -70,8 +70,8 @@ def run() -> int:
         return fail(said(error), TIMED_OUT)
     except Error as error:
         return fail(said(error))
-    except (asyncio.TimeoutError, TimeoutError):
-        return fail("nothing came in time; SEGUE_LOG=debug shows what happens", TIMED_OUT)
+    except (asyncio.TimeoutError, TimeoutError) as error:
+        return fail(str(error) or "nothing came in time; SEGUE_LOG=debug shows what happens", TIMED_OUT)
     except (LibraryError, OSError) as error:
         if isinstance(error, OSError) and error.errno in FULL:
             raise

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import signal
-from collections.abc import Iterable
-from typing import Any, Callable, TypeVar
+import threading
+from collections.abc import Awaitable, Iterable
+from contextlib import suppress
+from typing import Any, Callable, TypeVar, cast
 
 from .._app import App
 from .._offer import Offer
 from .._terminal import shown
 from ..errors import Error, NotFoundError
 from .output import CommandError, ago, table
-from .streams import die_of
 
 PATIENCE = 10.0
 """Seconds to find the hub."""
@@ -30,20 +30,56 @@ def chooser() -> App:
     return App("segue.command", name=NAME, chooser=True)
 
 
-async def connected(app: App, patience: float = PATIENCE) -> None:
+async def within(patience: float | None, awaited: Awaitable[_T]) -> _T:
+    """Awaits it for so many seconds. Raises: TimeoutError. asyncio.wait_for loses a cancellation, as by Ctrl-C, that
+    comes together with the result, up to Python 3.11."""
+    task = asyncio.ensure_future(awaited)
+    try:
+        if not (await asyncio.wait([task], timeout=patience))[0]:
+            raise TimeoutError
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+
+async def connected(app: App, patience: float | None = PATIENCE) -> None:
     """Waits for the hub. Raises: TimeoutError."""
-    await asyncio.wait_for(app.ready(), patience)
+    await within(patience, app.ready())
 
 
 async def asked(app: App, question: Callable[..., _T], *arguments: Any) -> _T:
     """Asks the agent, which takes a moment, beside the loop. It may be starting on demand, as the hub."""
     await connected(app)
-    try:
-        return await asyncio.to_thread(question, *arguments)
-    except asyncio.CancelledError:
-        # By Ctrl-C. What waits for the agent cannot be ended, and would delay the end of this process.
-        die_of(signal.SIGINT)
-        raise
+    return await beside(question, *arguments)
+
+
+async def beside(question: Callable[..., _T], *arguments: Any) -> _T:
+    """Asks in a thread of its own. What waits for the agent cannot be ended: the thread is left alone if the wait for
+    it is, by Ctrl-C for example, and does not delay the end of this process."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[_T] = loop.create_future()
+
+    def end(result: _T | None, error: BaseException | None) -> None:
+        if answer.done():
+            return
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(cast("_T", result))
+
+    def ask() -> None:
+        result, problem = None, None
+        try:
+            result = question(*arguments)
+        except BaseException as error:
+            problem = error
+        with suppress(RuntimeError):  # the loop has been closed
+            loop.call_soon_threadsafe(end, result, problem)
+
+    threading.Thread(target=ask, name=f"segue: {getattr(question, '__name__', 'question')}", daemon=True).start()
+    return await answer
 
 
 # ---- which offer ----
@@ -88,9 +124,10 @@ async def first(app: App, options: argparse.Namespace) -> Offer:
     """Returns the frontmost matching offer, now or within `--wait`; with an identifier, the only one. Connecting to the
     hub takes time of its own.
 
-    Raises: CommandError if the identifier begins those of several activities; TimeoutError.
+    Raises: CommandError if the identifier begins those of several activities; TimeoutError, which says what there is
+        not.
     """
-    await asyncio.wait_for(app.ready(), None if options.wait is None else PATIENCE)
+    await connected(app, None if options.wait is None else PATIENCE)
     prefix, type = options.id or options.argument or "", options.type
 
     def found() -> Offer | None:
@@ -108,7 +145,21 @@ async def first(app: App, options: argparse.Namespace) -> Offer:
         raise Error("the app was closed")
 
     offer = found()
-    return offer if offer is not None else await asyncio.wait_for(come(), options.wait)
+    if offer is not None:
+        return offer
+    try:
+        return await within(options.wait, come())
+    except (asyncio.TimeoutError, TimeoutError):
+        raise TimeoutError(f"nothing came in time: {missing(app, prefix, type)}") from None
+
+
+def missing(app: App, prefix: str, type: str | None) -> str:
+    """What is not offered, in words."""
+    if not app.offers:
+        return "nothing is offered"
+    if type is not None and not any(offer.type == type for offer in app.offers):
+        return f"no activity of the type {shown(type)} is offered; `segue list` shows what is"
+    return f"no activity that is offered has an identifier that begins with '{prefix}'; `segue list` shows them"
 
 
 def only(entries: Iterable[_T], prefix: str, identifier_of: Callable[[_T], object], verb: str) -> _T:

@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import io
 import os
 import signal
+import stat
 import sys
-from typing import IO
+from collections.abc import Coroutine
+from typing import IO, Any, TypeVar
 
 from .output import CommandError
 
+_T = TypeVar("_T")
 _closed: set[int] = set()
 """Descriptors that were closed when the command was started."""
 
@@ -48,6 +53,33 @@ def discard_output() -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)
+
+
+async def while_read(work: Coroutine[Any, Any, _T]) -> _T:
+    """Does some work that prints now and then, as long as somebody reads from the pipe that standard output may be.
+
+    Raises: BrokenPipeError once its reader has gone, as the next thing printed would.
+    """
+    if not stat.S_ISFIFO(os.fstat(1).st_mode):
+        return await work
+    task = asyncio.ensure_future(work)
+    loop, gone = asyncio.get_running_loop(), []
+
+    def look() -> None:
+        gone.append(True)
+        loop.remove_reader(1)
+        task.cancel()
+
+    loop.add_reader(1, look)  # of the end that is written to, only errors are reported
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not gone:
+            raise
+        discard_output()
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
+    finally:
+        loop.remove_reader(1)
 
 
 def die_of(number: signal.Signals) -> int:

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The account of a user, and the devices in it (R10)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, TypeVar, cast
+from uuid import UUID
+
+from .errors import Status
+from .values import Timestamp
+
+_T = TypeVar("_T")
+
+
+class Membership(enum.Enum):
+    """Whether this device is in an account."""
+
+    NONE = "none"
+    MEMBER = "member"
+    UNUSABLE = "unusable"
+    """What is stored of the account cannot be used; `Account.message` says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class KnownDevice:
+    """A device of the account."""
+
+    device: UUID
+    name: str
+    """Chosen there, without control characters."""
+    platform: str
+    this_device: bool
+    manager: bool
+    """It invites, renames and revokes others."""
+    confirmed: bool
+    """It has shown that it has its new key."""
+    linked: bool
+    """Now, so its offers are here."""
+    joined: datetime | Timestamp
+    certificate_ends: datetime | Timestamp
+    fingerprint: str | None = None
+    """Only where the names of two devices look the same."""
+    last_seen: datetime | Timestamp | None = None
+    """None: not since the agent has started."""
+    address: str | None = None
+    """None: not linked."""
+
+
+@dataclass(frozen=True)
+class Join:
+    """A device that joins: the other one of the two, and the digits to compare."""
+
+    join: int
+    """For `await_join` and `answer_join`."""
+    digits: str
+    """Eight, in two groups: "1234 5678". If the other screen shows others, somebody is in between."""
+    account_name: str
+    device_name: str
+    """Of the other device, as the next one."""
+    platform: str
+    """Empty if it is not known: the manager does not say."""
+    asks: bool = False
+    """The user of this device is to answer: `answer_join`."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something about the account that the user should hear of."""
+
+    date: datetime | Timestamp
+    status: int
+    message: str
+
+
+@dataclass(frozen=True)
+class DeviceSettings:
+    """How this device meets others. None of these says anything about apps of this device among themselves."""
+
+    port: int = 0
+    """0: any that is free, and the same one after each start."""
+    addresses: tuple[str, ...] = ()
+    """IPv4 or IPv6 addresses with a port, that are dialled beside those found: "192.0.2.7:4711"."""
+    discovery: bool = True
+    """It finds others, and is found, by multicast in the local network."""
+    push: str = "ask"
+    """Whether other devices may have activities continued here: "ask" (`App.pushes`), "at-once" or "never"
+    (R3.15)."""
+    private: bool = False
+    """Offers of this device go to no other (R10.2)."""
+    private_types: tuple[str, ...] = ()
+    """Activity types whose offers go to no other device."""
+    private_apps: tuple[str, ...] = ()
+    """Bundle identifiers of apps whose offers go to no other device."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Which account this device is in, at one moment. Without one, only the first three and the last three say
+    anything."""
+
+    status: Membership
+    change: int
+    """For `App.account(after=...)`: another one after each change."""
+    message: str | None = None
+    """Why it cannot be used, or advice about clock and certificate; None: all is well."""
+    account: UUID | None = None
+    account_name: str | None = None
+    device: UUID | None = None
+    """This one."""
+    manager: bool = False
+    """This device is it."""
+    port: int = 0
+    """Where others reach this device; 0: it does not listen."""
+    invites: int = 0
+    """Those that can be used now."""
+    devices: tuple[KnownDevice, ...] = ()
+    joins: tuple[Join, ...] = ()
+    """Devices that join now."""
+    settings: DeviceSettings = DeviceSettings()
+    notices: tuple[Notice, ...] = ()
+    """At most 16, the newest last."""
+
+
+@dataclass(frozen=True)
+class Invite:
+    """What a device joins with."""
+
+    link: str
+    """A secret until it has been used: who has it can ask to join."""
+    expires: datetime | Timestamp
+
+
+@dataclass(frozen=True)
+class InviteContents:
+    """What an invite says, before anything has proved it."""
+
+    account: UUID
+    account_name: str
+    addresses: tuple[str, ...]
+    """With ports."""
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What another device wants to have continued here, about which the user is asked (R3.15)."""
+
+    push: UUID
+    """For `App.answer_push`."""
+    device: UUID
+    """Where it comes from, as the next one."""
+    device_name: str
+    activity_id: UUID
+    type: str
+    app_name: str
+    """Of the origin."""
+    bundle_identifier: str
+    """Of the app here that would continue it, as the next one."""
+    receiver_name: str
+    received: datetime | Timestamp
+    expires: datetime | Timestamp
+    """It is declined then."""
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """What other devices push, at one moment."""
+
+    change: int
+    """For `App.pushes(after=...)`: another one after each change."""
+    pushes: tuple[Pushed, ...] = ()
+
+
+def account_of(value: Mapping[Any, Any]) -> Account:
+    entries = dict(value)
+    entries["status"] = Membership(value["status"])
+    entries["devices"] = tuple(_made(KnownDevice, each) for each in value.get("devices", ()))
+    entries["joins"] = tuple(_made(Join, each) for each in value.get("joins", ()))
+    entries["notices"] = tuple(_notice(each) for each in value.get("notices", ()))
+    entries["settings"] = _made(DeviceSettings, value.get("settings", {}))
+    return _made(Account, entries)
+
+
+def invite_of(value: Mapping[Any, Any]) -> Invite:
+    return _made(Invite, value)
+
+
+def contents_of(value: Mapping[Any, Any]) -> InviteContents:
+    return _made(InviteContents, value)
+
+
+def join_of(value: Mapping[Any, Any]) -> Join:
+    return _made(Join, value)
+
+
+def pushes_of(value: Mapping[Any, Any]) -> Pushes:
+    return Pushes(value["change"], tuple(_made(Pushed, each) for each in value["pushes"]))
+
+
+def _notice(value: Mapping[Any, Any]) -> Notice:
+    status = value["status"]
+    return _made(Notice, {**value, "status": Status(status) if status in Status.__members__.values() else status})
+
+
+def _made(kind: type[_T], value: Mapping[Any, Any]) -> _T:
+    """Makes one of its entries, as far as this version knows them."""
+    names = [field.name for field in fields(cast(Any, kind))]
+    known = {name: value[name] for name in names if name in value}
+    return kind(**{name: tuple(each) if isinstance(each, list) else each for name, each in known.items()})

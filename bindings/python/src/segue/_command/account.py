@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The account of the user: `account`, and what is done with it."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from .._account import Account, DeviceSettings, Membership, Notice
+from .._terminal import shown
+from .answers import agreed, read_line
+from .devices import asker
+from .output import CommandError, count, note, show_json
+from .session import asked, chooser
+from .verbs import Verbs
+
+MOST_PASSPHRASE = 1024
+"""Bytes."""
+PASSPHRASE = "The passphrase is asked for in the terminal; without one it is the first line of standard input."
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add(
+        "account",
+        account,
+        "the account that this device is in, and its settings; creates it, leaves it, saves its key",
+        "Devices of one account have each other's offers. The first device creates it, others join with `segue\n"
+        "invite` and `segue join`.",
+    )
+    actions = Verbs(parser, of_verb=True)
+    making = actions.add("create", create, "make an account, with this device as its manager")
+    making.add_argument("name", metavar="NAME", help="of the account: other devices show it when they join")
+    making.add_argument("--device", metavar="NAME", help="the name of this device (default: that of the host)")
+    leaving = actions.add("leave", leave, "take this device out of its account, and forget the account here")
+    leaving.add_argument("--yes", action="store_true", help="do not ask")
+    leaving.add_argument(
+        "--abandon", action="store_true", help="also as the manager of other devices, which then have none"
+    )
+    saving = actions.add(
+        "recovery",
+        recovery,
+        "save the key of the account, encrypted, so that another device can become the manager",
+        f"Keep the file where a lost device does not take it along. {PASSPHRASE}\nIt has at least 12 characters.",
+    )
+    saving.add_argument("file", metavar="FILE", help="to make; it must not be there yet")
+    becoming = actions.add(
+        "recover",
+        recover,
+        "make this device the manager, with a file of `account recovery`: the former one is lost",
+        f"Then `segue revoke` puts the lost one out. {PASSPHRASE}",
+    )
+    becoming.add_argument("file", metavar="FILE", help="made by `segue account recovery`")
+    setting = actions.add("set", set_devices, "set how this device meets others; what is not named stays as it is")
+    setting.add_argument("--port", type=port, help="at which it listens; 0: any that is free")
+    setting.add_argument(
+        "--address",
+        action="append",
+        dest="addresses",
+        metavar="ADDRESS",
+        help="dialled beside those found; several times; '': none",
+    )
+    setting.add_argument("--discovery", choices=("on", "off"), help="find others, and be found, by multicast")
+    setting.add_argument(
+        "--push",
+        choices=("ask", "at-once", "never"),
+        help="what others may have continued here (default: ask, see `segue inbox --watch`)",
+    )
+    setting.add_argument("--private", choices=("on", "off"), help="offers of this device go to no other")
+    setting.add_argument(
+        "--private-type", action="append", dest="private_types", metavar="TYPE", help="its offers go to no other device"
+    )
+    setting.add_argument(
+        "--private-app", action="append", dest="private_apps", metavar="BUNDLE", help="the same for an app"
+    )
+
+
+def port(text: str) -> int:
+    """Parses an argument: a port."""
+    if not text.isascii() or not text.isdigit() or not 0 <= int(text) <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 65535")
+    return int(text)
+
+
+async def account(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        found = await asked(app, app.account)
+    if options.json:
+        show_json(found)
+    else:
+        print("\n".join(described(found)))
+    return 0 if found.status == Membership.MEMBER else 1
+
+
+def described(account: Account) -> list[str]:
+    """Returns lines for people."""
+    lines = []
+    if account.status == Membership.NONE:
+        lines.append("this device is in no account: `segue account create NAME`, or `segue join LINK`")
+    elif account.status == Membership.UNUSABLE:
+        lines.append("the account cannot be used")
+    else:
+        role = "this device is its manager" if account.manager else "another device is its manager"
+        linked = sum(each.linked for each in account.devices)
+        devices = f"{count(len(account.devices), 'device')}, {linked} linked now"
+        listens = f"listens at port {account.port}" if account.port else "does not listen"
+        lines += [f"account '{shown(account.account_name or '')}': {role}", devices, listens]
+    if account.invites:
+        lines.append(f"invites that can be used: {account.invites}")
+    lines += [
+        f"{asker(each)} asks to join, with the digits {shown(each.digits)}: `segue invite` asks for the answer"
+        for each in account.joins
+        if each.asks
+    ]
+    if account.message:
+        lines.append(shown(account.message, None))
+    return [*lines, *settings(account.settings), *map(heard, account.notices)]
+
+
+def heard(notice: Notice) -> str:
+    when = f"{notice.date.astimezone():%Y-%m-%d %H:%M} " if isinstance(notice.date, datetime) else ""
+    return when + shown(notice.message, None)
+
+
+def settings(found: DeviceSettings) -> list[str]:
+    """Those that differ from what they are at first."""
+    usual = DeviceSettings()
+    lines = []
+    for name in DeviceSettings.__dataclass_fields__:
+        value = getattr(found, name)
+        if value != getattr(usual, name):
+            words = ", ".join(map(shown, value)) if isinstance(value, tuple) else shown(str(value))
+            lines.append(f"{name.replace('_', ' ')}: {words}")
+    return lines
+
+
+async def create(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        await asked(app, app.create_account, options.name, options.device)
+        return await done(options, app, "created; `segue invite` lets another device join")
+
+
+async def done(options: argparse.Namespace, app: object, said: str) -> int:
+    if options.json:
+        show_json({"done": True})
+    else:
+        print(said)
+    return 0
+
+
+async def leave(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        state: Account = await asked(app, app.account)
+        others = [each for each in state.devices if not each.this_device]
+        abandoned = count(len(others), "other device") if state.manager and others else None
+        if abandoned and not options.abandon:
+            raise CommandError(
+                f"this device is the manager of {abandoned}: make one of them the manager first"
+                " (`segue account recover` there), or leave them without one: --abandon"
+            )
+        if not options.yes:
+            named = f" '{shown(state.account_name)}'" if state.account_name else ""
+            question = f"take this device out of its account{named}?"
+            if abandoned:
+                question += f" That leaves {abandoned} without a manager, until a recovery file makes one."
+            if not await agreed(question):
+                raise CommandError("not left")
+        aside = await asked(app, app.leave_account, options.abandon)
+        absent = [each for each in others if each.manager and not each.linked]
+    if options.json:
+        show_json({"aside": aside})
+    else:
+        print(f"left{f'; what could not be used is kept as {shown(aside)}' if aside else ''}")
+        for each in absent:
+            note(f"{shown(each.name)}, the manager, is not linked: it lists this device until `segue revoke` there")
+    return 0
+
+
+async def passphrase(*, twice: bool) -> str:
+    """Raises: CommandError if the two differ, or it is not UTF-8."""
+    if not sys.stdin.isatty():
+        try:
+            return (await read_line(MOST_PASSPHRASE + 1)).decode()
+        except UnicodeDecodeError:
+            raise CommandError("the passphrase is not UTF-8") from None
+    first = getpass.getpass("passphrase: ")
+    if twice and getpass.getpass("once more: ") != first:
+        raise CommandError("the two differ; nothing was saved")
+    return first
+
+
+async def recovery(options: argparse.Namespace) -> int:
+    path = Path(options.file)
+    if os.path.lexists(path):
+        raise CommandError(f"{shown(str(path), None)}: is there already")
+    async with chooser() as app:
+        data = await asked(app, app.recovery_file, await passphrase(twice=True))
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise CommandError(f"{shown(str(path), None)}: {error.strerror}") from error
+    if options.json:
+        show_json({"file": str(path)})
+    else:
+        print(f"saved: {shown(str(path), None)}")
+        note("who has this file and its passphrase has the account: keep it away from the device")
+    return 0
+
+
+async def recover(options: argparse.Namespace) -> int:
+    try:
+        data = Path(options.file).read_bytes()
+    except OSError as error:
+        raise CommandError(f"{shown(options.file, None)}: {error.strerror}") from error
+    async with chooser() as app:
+        was_manager = (await asked(app, app.account)).manager
+        await asked(app, app.recover_account, data, await passphrase(twice=False))
+        if was_manager:
+            return await done(options, app, "this device is the manager, as before")
+        return await done(options, app, "this device is the manager now; `segue revoke` puts the lost one out")
+
+
+async def set_devices(options: argparse.Namespace) -> int:
+    wanted: dict[str, Any] = {
+        "port": options.port,
+        "discovery": truth(options.discovery),
+        "push": options.push,
+        "private": truth(options.private),
+        "addresses": several(options.addresses),
+        "private_types": several(options.private_types),
+        "private_apps": several(options.private_apps),
+    }
+    async with chooser() as app:
+        await asked(app, lambda: app.set_devices(**wanted))
+        state: Account = await asked(app, app.account)
+        types = {offer.type for offer in app.offers}
+    found = state.settings
+    if options.json:
+        show_json(found)
+    else:
+        for line in settings(found) or ["all settings are as they were at first"]:
+            print(line)
+    for each in wanted["private_types"] or ():
+        if each not in types:
+            note(f"nothing that is offered now has the type {shown(each)}")
+    if options.port and state.port not in (0, options.port):
+        raise CommandError(shown(state.message or f"this device listens at port {state.port}", None))
+    return 0
+
+
+def truth(word: str | None) -> bool | None:
+    return None if word is None else word == "on"
+
+
+def several(words: list[str] | None) -> list[str] | None:
+    """An empty word stands for none."""
+    return None if words is None else [word for word in words if word]

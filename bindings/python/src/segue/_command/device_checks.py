@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `doctor` finds about the account, its certificate, the port and the network."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from .._account import Account, KnownDevice, Membership
+from .._app import App
+from .._terminal import shown
+from .checks import Finding, State
+from .output import count
+
+BEACONS = "UDP port 47470 (to 239.255.47.47 and ff02::5e:9e)"
+"""What finds other devices: docs/device-links.md."""
+EARLY = 30 * 86_400
+"""Seconds before the end of a certificate from which on that is worth a note: it is renewed after half a year."""
+IFF_UP, IFF_LOOPBACK, IFF_MULTICAST = 0x1, 0x8, 0x1000
+INTERFACES = Path("/sys/class/net")
+
+
+def devices(app: App) -> list[Finding]:
+    return findings(app.account())
+
+
+def findings(account: Account) -> list[Finding]:
+    if account.status == Membership.NONE:
+        return [Finding("account", State.OK, "this device is in none, so no other device has its offers")]
+    if account.status == Membership.UNUSABLE:
+        message = account.message or "it cannot be used"
+        return [Finding("account", State.PROBLEM, shown(message, None), "`segue account leave`, then join again")]
+    linked = sum(each.linked for each in account.devices)
+    said = f"'{shown(account.account_name or '')}', {count(len(account.devices), 'device')}, {linked} linked"
+    found = [Finding("account", State.OK, said)]
+    if account.message:
+        found.append(Finding("account", State.PROBLEM, shown(account.message, None)))
+    found += [each for device in account.devices if device.this_device for each in certificate(device, account)]
+    if account.port or not account.message:  # else that says why it does not listen
+        found += port(account.port)
+    if not any(interfaces()):
+        why = "no network interface is up, so this device can neither invite nor be reached"
+        found.append(Finding("network", State.NOTE, why, "connect it to a network"))
+    if any(not each.linked and not each.this_device for each in account.devices):
+        found += network(account)
+    return found
+
+
+def certificate(device: KnownDevice, account: Account) -> Iterator[Finding]:
+    """When the certificate of this device ends. That it has ended, the agent says itself."""
+    if not isinstance(device.certificate_ends, datetime):
+        return
+    left = device.certificate_ends.timestamp() - time.time()
+    said = f"ends at {device.certificate_ends:%Y-%m-%d}"
+    if left > EARLY:
+        yield Finding("certificate", State.OK, said)
+    elif account.manager:
+        yield Finding("certificate", State.NOTE, said, "the agent renews it by itself; its log says if it could not")
+    else:
+        yield Finding("certificate", State.NOTE, said, "bring this device together with the manager, which renews it")
+
+
+def port(number: int) -> Iterator[Finding]:
+    """Whether something listens where others are told to dial."""
+    if number == 0:
+        why = "this device does not listen, so others cannot dial it"
+        yield Finding("port", State.PROBLEM, why, "`segue account set --port N` with one that is free; 0 finds one")
+        return
+    problem = refusal(number)
+    if problem is None:
+        yield Finding("port", State.OK, f"listens at TCP port {number}")
+    else:
+        why = f"nothing answers at TCP port {number} of this machine: {problem}"
+        yield Finding("port", State.PROBLEM, why, "restart the agent: `segue agent --replace`")
+
+
+def refusal(number: int) -> str | None:
+    """Why a connection to a port of this machine fails; None: it does not."""
+    why = "unknown"
+    for family, address in ((socket.AF_INET6, "::1"), (socket.AF_INET, "127.0.0.1")):
+        try:
+            with socket.socket(family, socket.SOCK_STREAM) as made:
+                made.settimeout(2)
+                made.connect((address, number))
+            return None
+        except OSError as error:
+            if error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+                why = error.strerror or str(error)
+    return why
+
+
+def network(account: Account) -> Iterator[Finding]:
+    """What may keep devices from each other, while one is not linked."""
+    missing = [each for each in account.devices if not each.linked and not each.this_device]
+    names = ", ".join(shown(each.name) for each in missing[:3]) + (", …" if len(missing) > 3 else "")
+    advice = "is it on, in an account, and in the same network? Elsewhere: `segue account set --address ADDRESS:PORT`"
+    yield Finding("devices", State.NOTE, f"not linked now: {names}", advice)
+    if not account.settings.discovery:
+        why = "discovery is off: only addresses that are set are dialled"
+        yield Finding("network", State.NOTE, why, "`segue account set --discovery on`")
+    elif not any(flags & IFF_MULTICAST for flags in interfaces()):
+        why = "no network interface that is up can multicast, so no device is found by itself"
+        yield Finding("network", State.NOTE, why, "`segue account set --address ADDRESS:PORT` on one of two devices")
+    for name in firewalls():
+        why = f"{name} is in use, and may drop what devices need"
+        yield Finding("firewall", State.NOTE, why, f"let in TCP port {account.port} and {BEACONS}")
+
+
+def interfaces() -> Iterator[int]:
+    """The flags of each network interface that is up and no loopback."""
+    for each in sorted(INTERFACES.glob("*/flags")):
+        try:
+            flags = int(each.read_text(), 16)
+        except (OSError, ValueError):
+            continue  # it has just gone
+        if flags & IFF_UP and not flags & IFF_LOOPBACK:
+            yield flags
+
+
+def firewalls() -> Iterator[str]:
+    """Those that say so in files that everybody may read; others cannot be told without root."""
+    try:
+        if "ENABLED=yes" in Path("/etc/ufw/ufw.conf").read_text().split():
+            yield "ufw"
+    except (OSError, UnicodeDecodeError):
+        pass
+    if os.path.isdir("/run/firewalld"):
+        yield "firewalld"

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The devices of the account: `devices`, `revoke`, `rename`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import datetime
+from typing import Any
+
+from .._account import Account, Join, KnownDevice, Membership
+from .._app import App
+from .._terminal import shown
+from ..errors import NotFoundError
+from .answers import agreed
+from .output import CommandError, ago, note, show_json, show_table, table
+from .session import asked, chooser
+from .verbs import Verbs
+
+HEADS = ("ID", "NAME", "SYSTEM", "STATE", "CERTIFICATE")
+LONGEST_WAIT = 60.0
+"""Seconds of one question; it is asked again."""
+
+
+def add(verbs: Verbs) -> None:
+    listing = verbs.add("devices", devices, "the devices of the account, and which of them are linked now")
+    listing.add_argument("--watch", action="store_true", help="then each change, until Ctrl-C")
+    revoking = verbs.add(
+        "revoke",
+        revoke,
+        "put a device out of the account for good: a lost one, or one that is sold",
+        "Its links end within a second. What it has already continued stays there. Only the manager revokes; if the\n"
+        "manager is what is lost: `segue account recover` first.",
+    )
+    revoking.add_argument("device", metavar="DEVICE", help="its name, or the beginning of its identifier")
+    revoking.add_argument("--yes", action="store_true", help="do not ask")
+    renaming = verbs.add("rename", rename, "give this device, or at the manager any device, another name")
+    renaming.add_argument("name", metavar="NAME", help="the new name")
+    renaming.add_argument("--device", metavar="DEVICE", help="its name, or the beginning of its identifier")
+
+
+async def devices(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        found: Account = await asked(app, app.account)
+        show(found, options)
+        while options.watch:
+            former, found = found, await asked(app, app.account, found.change, LONGEST_WAIT)
+            if found.change == former.change:
+                continue
+            if options.json:
+                show_json(found, line=True)
+            else:
+                for line in changes(former, found):
+                    print(line, flush=True)
+    return 0 if found.status == Membership.MEMBER else 1
+
+
+def show(account: Account, options: argparse.Namespace) -> None:
+    if options.json:
+        show_json(account, line=options.watch)
+        return
+    if account.devices:
+        show_table([row(each) for each in account.devices], HEADS)
+    elif account.status == Membership.UNUSABLE:
+        note("the account cannot be used")
+    else:
+        note("this device is in no account: `segue account create NAME`, or `segue join LINK`")
+    if account.message:
+        note(shown(account.message, None))
+
+
+def changes(former: Account, now: Account) -> list[str]:
+    """Returns a line for each difference."""
+    lines = []
+    before = {each.device: each for each in former.devices}
+    for each in now.devices:
+        old = before.pop(each.device, None)
+        if old is None:
+            lines.append(f"joined    {named(each)}")
+        elif old.name != each.name:
+            lines.append(f"renamed   {named(old)} is {named(each)} now")
+        if each.manager and old and not old.manager:
+            lines.append(f"manager   {named(each)}")
+        if each.linked and not (old and old.linked):
+            lines.append(f"linked    {named(each)} at {shown(each.address or 'an unknown address')}")
+        if old and old.linked and not each.linked:
+            lines.append(f"gone      {named(each)}")
+    if now.status == Membership.MEMBER:
+        lines += [f"removed   {named(each)} has left, or was revoked" for each in before.values()]
+    known = {each.join for each in former.joins}
+    lines += [f"asks      {asker(each)}" for each in now.joins if each.asks and each.join not in known]
+    if former.status != now.status:
+        lines.append(f"account   {now.status.value}")
+    if now.message and former.message != now.message:
+        lines.append(f"advice    {shown(now.message, None)}")
+    heard = set(former.notices)
+    return lines + [f"notice    {shown(each.message, None)}" for each in now.notices if each not in heard]
+
+
+def row(device: KnownDevice) -> tuple[str, ...]:
+    words = []
+    if device.this_device:
+        words.append("this device")
+    elif device.linked:
+        words.append(f"linked, {shown(device.address or '')}".rstrip(", "))
+    elif isinstance(device.last_seen, datetime):
+        words.append(f"seen {ago(max(0.0, time.time() - device.last_seen.timestamp()))} ago")
+    else:
+        words.append("not seen")
+    if device.manager:
+        words.append("manager")
+    if not device.confirmed:
+        words.append("not confirmed")
+    return (str(device.device)[:8], named(device), shown(device.platform), ", ".join(words), ends(device))
+
+
+def ends(device: KnownDevice) -> str:
+    if not isinstance(device.certificate_ends, datetime):
+        return ""
+    return f"until {device.certificate_ends:%Y-%m-%d}"
+
+
+def named(device: KnownDevice) -> str:
+    """The name, with the fingerprint where names look the same."""
+    return shown(device.name) + (f" ({shown(device.fingerprint)})" if device.fingerprint else "")
+
+
+def asker(join: Join) -> str:
+    return f"'{shown(join.device_name)}'" + (f" ({shown(join.platform)})" if join.platform else "")
+
+
+def only(account: Account, text: str) -> KnownDevice:
+    """Returns the device of this name, or whose identifier begins so. Raises: NotFoundError, CommandError."""
+    found = [each for each in account.devices if each.name == text]
+    if not found and text.strip("-"):
+        found = [each for each in account.devices if str(each.device).startswith(text.lower())]
+    if not found:
+        raise NotFoundError(f"no device of the account has the name '{shown(text)}', or an identifier that begins so")
+    if len(found) > 1:
+        lines = table([row(each) for each in found], HEADS)
+        raise CommandError("\n".join([f"'{shown(text)}' is what {len(found)} devices are called:", *lines]))
+    return found[0]
+
+
+async def found(app: App, text: str) -> KnownDevice:
+    """As `only`. Raises: CommandError without an account."""
+    account: Account = await asked(app, app.account)
+    if account.status != Membership.MEMBER:
+        raise CommandError(shown(account.message or "this device is in no account", None))
+    return only(account, text)
+
+
+async def revoke(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        device = await found(app, options.device)
+        question = f"put {named(device)} ({str(device.device)[:8]}) out of the account for good?"
+        if not options.yes and not await agreed(question):
+            raise CommandError("not revoked")
+        await asked(app, app.revoke_device, device.device)
+    return told(options, {"revoked": device.device}, f"revoked: {named(device)}")
+
+
+async def rename(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        device = None if options.device is None else (await found(app, options.device)).device
+        await asked(app, app.rename_device, options.name, device)
+    return told(options, {"name": options.name}, "renamed")
+
+
+def told(options: argparse.Namespace, record: dict[str, Any], said: str) -> int:
+    if options.json:
+        show_json(record)
+    else:
+        print(said)
+    return 0

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Another device joins the account: `invite` there, `join` here."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from contextlib import suppress
+from datetime import datetime
+from uuid import UUID
+
+from .._account import Account, Invite, Join
+from .._app import App
+from .._terminal import shown
+from ..errors import Error, InvalidStateError, NotFoundError, RemoteApplicationTimedOutError
+from .answers import agreed, read_line
+from .devices import LONGEST_WAIT, asker, told
+from .output import CommandError, note, show_json
+from .qr import drawn
+from .session import asked, chooser
+from .verbs import Verbs
+
+MOST_LINK = 2048
+
+
+def add(verbs: Verbs) -> None:
+    inviting = verbs.add(
+        "invite",
+        invite,
+        "make a link with which one device can join, and admit that device",
+        "The link lives for ten minutes, and is a secret until it has been used. In a terminal it is also drawn\n"
+        "as a QR code (pip install segue[qr]). Then the command waits for the device, shows its digits, and asks.",
+    )
+    inviting.add_argument(
+        "--address",
+        action="append",
+        dest="addresses",
+        metavar="ADDRESS",
+        help="at which this device is reached; several times",
+    )
+    inviting.add_argument(
+        "--automatic", action="store_true", help="admit the device without asking: where no user could be asked"
+    )
+    what = inviting.add_mutually_exclusive_group()
+    what.add_argument("--no-wait", action="store_true", help="end once the link is printed")
+    what.add_argument("--cancel", action="store_true", help="void all invites instead")
+    joining = verbs.add(
+        "join",
+        join,
+        "join the account of an invite",
+        "Other users of this machine can see arguments of programs. LINK is - to read it from standard input.",
+    )
+    joining.add_argument("link", metavar="LINK", help="printed by `segue invite`; -: standard input")
+    joining.add_argument("--device", metavar="NAME", help="the name of this device (default: that of the host)")
+    joining.add_argument("--yes", action="store_true", help="do not ask before dialling")
+
+
+# ---- the device that is in the account ----
+
+
+async def invite(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        if options.cancel:
+            await asked(app, app.cancel_invites)
+            return told(options, {"cancelled": True}, "all invites are void")
+        before = await asked(app, app.account)
+        made = await asked(app, app.invite, options.addresses, options.automatic)
+        show_invite(made, options)
+        if options.no_wait:
+            return 0
+        try:
+            return await admit(app, made, before, options)
+        except asyncio.CancelledError:
+            with suppress(Error):
+                app.cancel_invites(made.link)
+            note("the invite is void now")
+            raise
+
+
+def show_invite(made: Invite, options: argparse.Namespace) -> None:
+    if options.json:
+        show_json(made, line=True)
+        return
+    print(made.link, flush=True)
+    if not sys.stdout.isatty():
+        return
+    code = drawn(made.link)
+    if code:
+        print(code, flush=True)
+    until = f"until {made.expires.astimezone():%H:%M}" if isinstance(made.expires, datetime) else "for ten minutes"
+    note(f"on the other device: `segue join 'LINK'`, {until}; Ctrl-C voids it")
+
+
+async def admit(app: App, made: Invite, state: Account, options: argparse.Namespace) -> int:
+    """Waits for the device, and asks the user. Returns the exit status."""
+    known = {each.device for each in state.devices}
+    before, heard = state.invites, set(state.notices)
+    handled: set[int] = set()
+    while True:
+        for each in state.joins:
+            if each.asks and each.join not in handled:
+                handled.add(each.join)
+                await decide(app, each, options)
+        came = [each for each in state.devices if each.device not in known and each.confirmed]
+        if came:
+            joined(came[0].device, came[0].name, options)
+            return 0
+        wrong = [each for each in state.notices if each not in heard]
+        if wrong and state.invites > before:
+            heard.update(wrong)  # somebody could not join, and may try again
+            note(shown(wrong[-1].message, None))
+        elif wrong and not state.joins:
+            raise CommandError(f"{shown(wrong[-1].message, None)}; that invite is void, make another one")
+        if handled and not state.joins and not any(each.device not in known for each in state.devices):
+            raise CommandError("the device was not admitted; that invite is void, make another one")
+        left = remaining(made)
+        if left <= 0 and not state.joins:
+            raise TimeoutError
+        state = await asked(app, app.account, state.change, min(max(left, 1.0), LONGEST_WAIT))
+
+
+def remaining(made: Invite) -> float:
+    """Seconds until the invite expires."""
+    return made.expires.timestamp() - time.time() if isinstance(made.expires, datetime) else LONGEST_WAIT
+
+
+async def decide(app: App, join: Join, options: argparse.Namespace) -> None:
+    """Has the user compare the digits."""
+
+    def show() -> None:
+        if options.json:
+            show_json({"join": join}, line=True)
+        note(f"{asker(join)} asks to join, and must show these digits: {shown(join.digits)}")
+
+    async def ended() -> None:
+        """Until the other device has given up, or the user has answered elsewhere."""
+        state = await asked(app, app.account)
+        while any(each.join == join.join and each.asks for each in state.joins):
+            state = await asked(app, app.account, state.change, LONGEST_WAIT)
+
+    try:
+        admits = await agreed("does it show the same digits, and is it yours?", ended, show)
+    except asyncio.CancelledError:
+        with suppress(Error):  # it has ended by itself
+            app.answer_join(join, False)
+        raise
+    if admits is None:
+        note("no answer is needed any longer")
+        return
+    try:
+        await asked(app, app.answer_join, join, admits)
+    except (InvalidStateError, NotFoundError):
+        note("too late: it was answered elsewhere, or the other device has ended it")
+        return
+    if not admits:
+        raise CommandError("declined; that invite is void")
+
+
+def joined(device: UUID, name: str, options: argparse.Namespace) -> None:
+    if options.json:
+        show_json({"joined": device, "name": name}, line=True)
+    else:
+        print(f"joined: {shown(name)} ({str(device)[:8]})")
+
+
+# ---- the device that joins ----
+
+
+async def join(options: argparse.Namespace) -> int:
+    link = options.link if options.link != "-" else await read_link()
+    async with chooser() as app:
+        contents = await asked(app, app.read_invite, link)
+        if not options.yes:
+            question = (
+                f"join the account '{shown(contents.account_name)}', at {', '.join(map(shown, contents.addresses))}?"
+            )
+            if not await agreed(question):
+                raise CommandError("not joined; nothing was dialled")
+        made = await asked(app, app.join, link, options.device)
+        if options.json:
+            show_json(made, line=True)
+        other = asker(made)
+        note(f"{other} must show these digits, and its user say that they are the same: {shown(made.digits)}")
+        await settle(app, made)
+        state = await asked(app, app.account)
+    if options.json:
+        show_json(state, line=True)
+    else:
+        print(f"joined: this device is in the account '{shown(state.account_name or '')}'")
+    return 0
+
+
+async def settle(app: App, join: Join) -> None:
+    """Waits for the user of the manager. If this user ends the wait, or it lasts too long, the join ends."""
+    try:
+        await asked(app, app.await_join, join)
+    except (asyncio.CancelledError, RemoteApplicationTimedOutError):
+        with suppress(Error):  # it has ended by itself
+            app.answer_join(join, False)
+        raise
+
+
+async def read_link() -> str:
+    text = (await read_line(MOST_LINK)).strip()
+    if not text:
+        raise CommandError("standard input has no link")
+    return text.decode(errors="replace")

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an app asks about the devices of its user (R10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from . import _arguments, _native
+from ._account import (
+    Account,
+    Invite,
+    InviteContents,
+    Join,
+    Pushed,
+    Pushes,
+    account_of,
+    contents_of,
+    invite_of,
+    join_of,
+    pushes_of,
+)
+from ._native import library
+from ._values import taken, value_of
+from .errors import InvalidArgumentError
+
+_MOST_MILLISECONDS = 600_000
+_PUSHES = ("ask", "at-once", "never")
+
+
+class DeviceCalls:
+    """Accounts and devices: for a settings window, or a command. All block until the agent answers; under asyncio:
+    `await asyncio.to_thread(app.account)`."""
+
+    _handle: int
+
+    # ---- devices of the user ----
+
+    def account(self, after: int | None = None, timeout: float | None = None) -> Account:
+        """Tells which account this device is in, which devices there are, and who asks to join.
+
+        after: `Account.change` of the answer before: waits until something has changed, or the time is up; None: at
+            once
+        timeout: seconds; None: the limit `continuation_ms`
+        """
+        known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")
+        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
+        return account_of(taken(_native.created(library.segue_app_get_account, self._handle, known, most)))
+
+    def create_account(self, name: str, device_name: str | None = None) -> None:
+        """Makes an account, with this device as its first, and its manager.
+
+        device_name: None: the name of the host
+        """
+        text, device = _arguments.text(name, "name"), _optional(device_name, "device_name")
+        library.segue_app_create_account(self._handle, text, len(text), device, len(device or b""))
+
+    def invite(self, addresses: Iterable[str] | None = None, automatic: bool = False) -> Invite:
+        """Makes an invite, with which one device can join within ten minutes. The manager only.
+
+        addresses: IPv4 or IPv6 addresses at which this device is reached; None: those of its networks
+        automatic: admits its device without asking: where no user could be asked
+        """
+        options: dict[str, Any] = {"automatic": _arguments.truth(automatic, "automatic")}
+        if addresses is not None:
+            options["addresses"] = _arguments.texts(addresses, "addresses")
+        with value_of(options) as value:
+            return invite_of(taken(_native.created(library.segue_app_invite, self._handle, value)))
+
+    def cancel_invites(self, link: str | None = None) -> None:
+        """Voids invites that can be used.
+
+        link: of one of them; None: all
+        """
+        text = _optional(link, "link")
+        library.segue_app_cancel_invites(self._handle, text, len(text or b""))
+
+    def read_invite(self, link: str) -> InviteContents:
+        """Tells what an invite says, and dials nothing. Raises: InvalidURLError (it is none, and why)."""
+        text = _arguments.text(link, "link")
+        return contents_of(taken(_native.created(library.segue_app_read_invite, self._handle, text, len(text))))
+
+    def join(self, link: str, device_name: str | None = None, timeout: float | None = None) -> Join:
+        """Asks to join the account of an invite. Returns when both devices show their digits: show them, too, and then
+        wait with `await_join`.
+
+        device_name: None: the name of the host
+        timeout: seconds until the other device is reached; None: the limit `continuation_ms`; more counts as 20
+        """
+        text, device = _arguments.text(link, "link"), _optional(device_name, "device_name")
+        arguments = (text, len(text), device, len(device or b""), _arguments.wait(timeout, _MOST_MILLISECONDS))
+        return join_of(taken(_native.created(library.segue_app_join, self._handle, *arguments)))
+
+    def await_join(self, join: Join, timeout: float = _MOST_MILLISECONDS / 1000) -> None:
+        """Waits until this device is in the account. Raises: DeclinedError (by the user of the manager),
+        RemoteApplicationTimedOutError (the join goes on: wait again), NotAllowedError.
+
+        timeout: seconds, at most 600
+        """
+        library.segue_app_await_join(self._handle, _number(join), _arguments.wait(timeout, _MOST_MILLISECONDS))
+
+    def answer_join(self, join: Join, admits: bool) -> None:
+        """Answers for the user, who has compared the digits: at the manager whether the device is admitted; at the one
+        that joins, False ends it. Raises: InvalidStateError (it has ended), NotFoundError."""
+        library.segue_app_answer_join(self._handle, _number(join), _arguments.truth(admits, "admits"))
+
+    def rename_device(self, name: str, device: UUID | None = None) -> None:
+        """Renames a device. The manager renames any; another device asks the manager for a name of its own. Raises:
+        ConnectionUnavailableError (the manager is not linked).
+
+        device: None: this one
+        """
+        text = _arguments.text(name, "name")
+        which = None if device is None else _arguments.instance(device, UUID, "device").bytes
+        library.segue_app_rename_device(self._handle, which, text, len(text))
+
+    def revoke_device(self, device: UUID) -> None:
+        """Puts a device out of the account for good. Its links end within a second. The manager only."""
+        library.segue_app_revoke_device(self._handle, _arguments.instance(device, UUID, "device").bytes)
+
+    def leave_account(self, abandons: bool = False) -> str | None:
+        """Takes this device out of its account, and forgets the account here.
+
+        abandons: a manager with other devices leaves only if True
+
+        Returns the name of the file to which an account that cannot be used was moved, if there was one.
+        """
+        leaves = _arguments.truth(abandons, "abandons")
+        answer = taken(_native.created(library.segue_app_leave_account, self._handle, leaves))
+        aside: str | None = answer.get("aside")
+        return aside
+
+    def recovery_file(self, passphrase: str) -> bytes:
+        """Gets the key of the account, encrypted, as PEM: with it, another device of the account can become the
+        manager. The manager only.
+
+        passphrase: at least 12 characters
+        """
+        text = _arguments.text(passphrase, "passphrase")
+        answer = taken(_native.created(library.segue_app_get_recovery_file, self._handle, text, len(text)))
+        return bytes(answer["file"])
+
+    def recover_account(self, file: bytes, passphrase: str) -> None:
+        """Makes this device the manager of its account, which then can revoke the one that is lost. Raises:
+        NotAllowedError (another passphrase, or another account), MalformedError (no recovery file).
+
+        file: what `recovery_file` gave
+        """
+        data, text = _arguments.data(file, "file"), _arguments.text(passphrase, "passphrase")
+        library.segue_app_recover_account(self._handle, data, len(data), text, len(text))
+
+    def set_devices(
+        self,
+        *,
+        port: int | None = None,
+        addresses: Iterable[str] | None = None,
+        discovery: bool | None = None,
+        push: str | None = None,
+        private: bool | None = None,
+        private_types: Iterable[str] | None = None,
+        private_apps: Iterable[str] | None = None,
+    ) -> None:
+        """Sets how this device meets others, as `DeviceSettings` describes it; what is None stays as it is."""
+        settings: dict[str, Any] = {}
+        if port is not None:
+            settings["port"] = _arguments.integer(port, 0, 65_535, "port")
+        if push is not None:
+            if _arguments.instance(push, str, "push") not in _PUSHES:
+                raise InvalidArgumentError(f"push is {push!r}, not one of {', '.join(map(repr, _PUSHES))}")
+            settings["push"] = push
+        for name, truth in (("discovery", discovery), ("private", private)):
+            if truth is not None:
+                settings[name] = _arguments.truth(truth, name)
+        texts = (("addresses", addresses), ("private_types", private_types), ("private_apps", private_apps))
+        for name, several in texts:
+            if several is not None:
+                settings[name] = _arguments.texts(several, name)
+        with value_of(settings) as value:
+            library.segue_app_set_devices(self._handle, value)
+
+    # ---- what other devices push (R3.15) ----
+
+    def pushes(self, after: int | None = None, timeout: float | None = None) -> Pushes:
+        """Tells what other devices push about which the user is to be asked. While a call waits, and for 5 s after it
+        has returned, there is somebody who can ask; without anybody a push is declined.
+
+        after: `Pushes.change` of the answer before: waits until something has changed, or the time is up; None: at once
+        timeout: seconds; None: the limit `continuation_ms`
+        """
+        known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")
+        answer = _native.created(
+            library.segue_app_get_pushes, self._handle, known, _arguments.wait(timeout, _MOST_MILLISECONDS)
+        )
+        return pushes_of(taken(answer))
+
+    def answer_push(self, push: Pushed, accepts: bool) -> None:
+        """Answers for the user. If True, returns when the app is chosen that continues it. Raises: NotFoundError (it is
+        not asked about any longer, or not offered any longer; no app fits, and why)."""
+        which = _arguments.instance(push, Pushed, "push").push.bytes
+        library.segue_app_answer_push(self._handle, which, _arguments.truth(accepts, "accepts"))
+
+
+def _optional(text: str | None, what: str) -> bytes | None:
+    return None if text is None else _arguments.text(text, what)
+
+
+def _number(join: Join) -> int:
+    return _arguments.instance(join, Join, "join").join

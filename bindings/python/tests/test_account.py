@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accounts and devices, as far as they need no agent: arguments, what answers become, and what the command says.
+With agents: Tests/agent/test_account.py, Tests/devices/test_command.py."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import shutil
+import socket
+import threading
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from conftest import PATIENCE, Opener
+
+import segue
+from segue import _arguments
+from segue._account import account_of
+from segue._command import device_checks
+from segue._command.checks import Finding, State
+from segue._command.devices import changes, named, only, row
+from segue._command.output import CommandError
+from segue._command.qr import drawn
+from segue._command.session import beside
+
+NOW = datetime(2026, 11, 23, tzinfo=timezone.utc)
+NASTY = "a\x1b[2J\u202eb"
+
+
+def device(name: str, **more: Any) -> dict[str, Any]:
+    return {
+        "device": uuid4(),
+        "name": name,
+        "platform": "Linux",
+        "this_device": False,
+        "manager": False,
+        "confirmed": True,
+        "linked": False,
+        "joined": NOW,
+        "certificate_ends": datetime(2099, 1, 1, tzinfo=timezone.utc),
+        **more,
+    }
+
+
+def account(*devices: dict[str, Any], **more: Any) -> segue.Account:
+    answer = {"change": 1, "status": "member", "account_name": "Home", "port": 1, "devices": list(devices), **more}
+    return account_of({"settings": {}, "joins": [], "notices": [], **answer})
+
+
+JOIN = segue.Join(join=1, digits="12345678", account_name="Home", device_name="phone", platform="Linux")
+BAD: list[tuple[type[segue.Error], Callable[[segue.App], Any]]] = [
+    (segue.ArgumentTypeError, lambda app: app.account(after="1")),  # type: ignore[arg-type]
+    (segue.InvalidArgumentError, lambda app: app.account(after=1 << 63)),
+    (segue.InvalidArgumentError, lambda app: app.account(timeout=601)),
+    (segue.ArgumentTypeError, lambda app: app.create_account(None)),  # type: ignore[arg-type]
+    (segue.LimitExceededError, lambda app: app.create_account("a" * 256)),
+    (segue.LimitExceededError, lambda app: app.create_account("a", "b" * 256)),
+    (segue.ArgumentTypeError, lambda app: app.invite(addresses="10.0.0.1")),
+    (segue.ArgumentTypeError, lambda app: app.invite(automatic="yes")),  # type: ignore[arg-type]
+    (segue.LimitExceededError, lambda app: app.read_invite("segue:join?" + "a" * 2048)),
+    (segue.LimitExceededError, lambda app: app.join("segue:join?" + "a" * 2048)),
+    (segue.ArgumentTypeError, lambda app: app.await_join(1)),  # type: ignore[arg-type]
+    (segue.ArgumentTypeError, lambda app: app.answer_join(JOIN, "y")),  # type: ignore[arg-type]
+    (segue.ArgumentTypeError, lambda app: app.rename_device("a", "b")),  # type: ignore[arg-type]
+    (segue.ArgumentTypeError, lambda app: app.revoke_device("a")),  # type: ignore[arg-type]
+    (segue.LimitExceededError, lambda app: app.recovery_file("a" * 1025)),
+    (segue.LimitExceededError, lambda app: app.recover_account(b"a" * 8193, "b")),
+    (segue.InvalidArgumentError, lambda app: app.set_devices(port=65536)),
+    (segue.InvalidArgumentError, lambda app: app.set_devices(push="maybe")),
+    (segue.ArgumentTypeError, lambda app: app.set_devices(private_types="a")),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_bad_arguments_are_refused_by_name(opened: Opener, number: int) -> None:
+    kind, call = BAD[number]
+    with pytest.raises(kind):
+        call(opened())
+
+
+ASKS: dict[str, Callable[[segue.App], Any]] = {
+    "account": lambda app: app.account(),
+    "create_account": lambda app: app.create_account("Home"),
+    "invite": lambda app: app.invite(),
+    "cancel_invites": lambda app: app.cancel_invites(),
+    "read_invite": lambda app: app.read_invite("segue:join?"),
+    "join": lambda app: app.join("segue:join?"),
+    "await_join": lambda app: app.await_join(JOIN, 1),
+    "answer_join": lambda app: app.answer_join(JOIN, True),
+    "rename_device": lambda app: app.rename_device("a"),
+    "revoke_device": lambda app: app.revoke_device(uuid4()),
+    "leave_account": lambda app: app.leave_account(),
+    "recovery_file": lambda app: app.recovery_file("a" * 12),
+    "recover_account": lambda app: app.recover_account(b"a", "b"),
+    "set_devices": lambda app: app.set_devices(port=0),
+    "pushes": lambda app: app.pushes(),
+}
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_without_an_agent_it_says_so(opened: Opener, name: str) -> None:
+    with pytest.raises(segue.ConnectionUnavailableError, match="no agent runs"):
+        ASKS[name](opened())
+
+
+WAITS: dict[str, Callable[[segue.App], Any]] = {
+    "account": lambda app: app.account(after=1, timeout=600),
+    "await_join": lambda app: app.await_join(JOIN),
+    "inbox": lambda app: app.inbox(),
+    "pushes": lambda app: app.pushes(after=1, timeout=600),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_what_waits_for_the_agent_ends_when_the_app_is_closed(opened: Opener, folder: str, name: str) -> None:
+    app, beside = opened(), Path(f"{folder}-agent")
+    beside.mkdir(mode=0o700)
+    ends: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            WAITS[name](app)
+        except BaseException as error:
+            ends.append(error)
+
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind(str(beside / "control"))
+        agent.listen()
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        question, _ = agent.accept()
+        with question:
+            assert question.recv(1)  # so it is asked, and no answer will come
+            app.close()
+            waiting.join(PATIENCE)
+    shutil.rmtree(beside)
+    assert not waiting.is_alive()
+    (end,) = ends
+    assert isinstance(end, segue.CancelledError) and "closed" in str(end)
+
+
+def test_no_time_at_all_is_not_the_default() -> None:
+    assert [_arguments.wait(each, 1000) for each in (None, 0, 0.0004, 1)] == [0, 1, 1, 1000]
+
+
+# ---- what answers become
+
+
+def test_an_answer_of_a_newer_agent_is_read_as_far_as_it_is_known() -> None:
+    read = account(
+        device("laptop", colour="red"),
+        joins=[{"join": 7, "asks": True, "digits": "1", "account_name": "", "device_name": "a", "platform": "b"}],
+        notices=[{"date": NOW, "status": 16, "message": "declined"}, {"date": NOW, "status": 4711, "message": "new"}],
+        settings={"port": 4711, "private_types": ["a", "b"], "colour": "red"},
+        colour="red",
+    )
+    assert read.status == segue.Membership.MEMBER
+    assert read.joins[0].asks
+    assert [each.status for each in read.notices] == [segue.Status.DECLINED, 4711]
+    assert read.settings == segue.DeviceSettings(port=4711, private_types=("a", "b"))
+    assert hash(read) == hash(read)
+
+
+def test_without_an_account_there_are_settings_all_the_same() -> None:
+    read = account_of({"change": 3, "status": "none", "settings": {"push": "never"}, "joins": [], "notices": []})
+    assert (read.status, read.devices, read.account) == (segue.Membership.NONE, (), None)
+    assert read.settings.push == "never"
+
+
+# ---- what the command says
+
+
+def test_names_of_others_are_escaped() -> None:
+    (shown,) = account(device(NASTY, platform=NASTY, linked=True, address=NASTY)).devices
+    assert all(character.isprintable() for cell in row(shown) for character in cell)
+
+
+def test_a_device_is_named_by_its_name_or_the_beginning_of_its_identifier() -> None:
+    one, other, twin = device("laptop"), device("phone", fingerprint="ab12"), device("phone", fingerprint="cd34")
+    home = account(one, other, twin)
+    assert only(home, "laptop").device == one["device"]
+    assert only(home, str(twin["device"])[:13]).device == twin["device"]
+    with pytest.raises(CommandError, match="2 devices"):
+        only(home, "phone")
+    with pytest.raises(segue.NotFoundError, match="'tablet'"):
+        only(home, "tablet")
+    with pytest.raises(segue.NotFoundError):
+        only(home, "")
+    assert named(only(home, str(other["device"]))) == "phone (ab12)"
+
+
+def test_each_change_is_a_line() -> None:
+    laptop, phone = device("laptop"), device("phone", linked=True, address="10.0.0.2:1")
+    former = account(laptop, phone)
+    now = account({**laptop, "name": "notebook", "linked": True, "address": "10.0.0.3:1"}, device("tablet"))
+    assert changes(former, now) == [
+        "renamed   laptop is notebook now",
+        "linked    notebook at 10.0.0.3:1",
+        "joined    tablet",
+        "removed   phone has left, or was revoked",
+    ]
+    assert changes(now, now) == []
+    heir = [{**laptop, "manager": True}, phone]
+    assert changes(former, account(*heir)) == ["manager   laptop"]
+
+
+def test_a_code_is_drawn_the_same_way_round_in_every_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), "utf-8"))
+    lines = (drawn("segue:join?v=1") or "").splitlines()
+    assert len(lines) > 10
+    assert all(line.startswith("\x1b[38;5;231;48;5;16m") and line.endswith("\x1b[0m") for line in lines)
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), "ascii"))
+    assert drawn("segue:join?v=1") is None
+
+
+def problems(found: list[Finding]) -> list[str]:
+    return [each.about for each in found if each.state != State.OK]
+
+
+def test_the_doctor_knows_certificates_ports_and_firewalls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_checks, "refusal", lambda number: None)
+    monkeypatch.setattr(device_checks, "firewalls", lambda: iter(["ufw"]))
+    monkeypatch.setattr(device_checks, "interfaces", lambda: iter([device_checks.IFF_UP]))
+    here = device("laptop", this_device=True)
+    assert problems(device_checks.findings(account(here))) == []
+    soon = {**here, "certificate_ends": NOW}
+    assert problems(device_checks.findings(account(soon))) == ["certificate"]
+    assert problems(device_checks.findings(account(here, port=0))) == ["port"]
+    assert problems(device_checks.findings(account(here, message="the clock is wrong"))) == ["account"]
+    away = device_checks.findings(account(here, device("phone")))
+    assert problems(away) == ["devices", "network", "firewall"]
+    assert "TCP port 1 and UDP port 47470" in (away[-1].advice or "")
+    # Why it does not listen, and no other remedy.
+    assert problems(device_checks.findings(account(here, port=0, message="the certificate has ended"))) == ["account"]
+    unusable = account(status="unusable", message="of another machine")
+    assert problems(device_checks.findings(unusable)) == ["account"]
+    monkeypatch.setattr(device_checks, "interfaces", lambda: iter([]))
+    assert problems(device_checks.findings(account(here))) == ["network"]
+
+
+def test_a_port_at_which_nothing_listens_is_found() -> None:
+    assert device_checks.refusal(1) is not None
+
+
+def test_who_asks_in_a_thread_of_its_own_can_leave() -> None:
+    """Ctrl-C does not wait for an agent that does not answer."""
+    answers = threading.Event()
+
+    async def leave() -> None:
+        asked = asyncio.ensure_future(beside(answers.wait))
+        await asyncio.sleep(0)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        assert await beside(sum, [1, 2]) == 3
+        with pytest.raises(ZeroDivisionError):
+            await beside(divmod, 1, 0)
+
+    asyncio.run(leave())  # ends although the first is still asked
+    answers.set()

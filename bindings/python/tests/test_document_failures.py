@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents whose handlers fail, are no functions, or go, and what a document is called (R5.1, R3.5)."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Log
+from test_documents import TEXT, Devices, Letter, Window
+
+import segue
+from segue import DOCUMENT_URL_KEY, URL
+from segue._native import library
+
+
+class Asked(segue.App):
+    """Opens documents as a function does, which gets the continuation."""
+
+    opening: Any = None
+    document: segue.Document | None = None
+
+    def on_open_document(self, url: URL, activity: segue.Activity, continuation: segue.Continuation) -> Any:
+        return self.opening(url, continuation)
+
+
+@pytest.fixture
+def devices(segue_fleet: segue.Fleet, tmp_path: Path) -> Devices:
+    return Devices(segue_fleet, tmp_path)
+
+
+@pytest.fixture
+def asked(segue_fleet: segue.Fleet, tmp_path: Path) -> Devices:
+    return Devices(segue_fleet, tmp_path, Asked)
+
+
+# ---- what handlers must not be able to hide ----
+
+
+@pytest.mark.parametrize("how", ["async def", "generator"])
+@pytest.mark.parametrize("where", ["document", "window"])
+def test_a_restoration_that_cannot_count_has_failed(devices: Devices, how: str, where: str) -> None:
+    """R3.5, R3.6: nothing of it has run, so the origin does not hear that it was restored."""
+
+    async def later(activity: segue.Activity) -> bool:
+        return True
+
+    def generated(activity: segue.Activity) -> Iterator[bool]:
+        yield True
+
+    class Wrong(segue.Document if where == "document" else Window):  # type: ignore[misc]
+        def restore_user_activity_state(self, activity: segue.Activity) -> Any:
+            return later(activity) if how == "async def" else generated(activity)
+
+    devices.letter()
+    if where == "document":
+        devices.reader.document = Wrong(devices.reader, devices.there / "letter.txt", TEXT)
+        devices.reader.answer = devices.reader.document
+    else:
+        devices.reader.on_continue(lambda activity, continuation: continuation.restore([Wrong("window")]))
+    with pytest.raises(TypeError, match="cannot be async" if how == "async def" else "generated has a yield"):
+        devices.pull()
+    devices.fleet.run()
+    assert [receipt.outcome for receipt in devices.receipts] == [segue.Outcome.FAILED]
+
+
+@pytest.mark.parametrize("name", ["on_was_continued", "on_continuation_ended", "on_will_save"])
+@pytest.mark.parametrize("moved", [False, True])
+def test_handlers_of_its_activity_stay_with_a_document(
+    devices: Devices, tmp_path: Path, name: str, moved: bool
+) -> None:
+    """R5.1: also of the activity that it has got when it came back into its container."""
+    called: list[str] = []
+
+    class Moved(Letter):
+        def user_activity_changed(self, old: segue.Activity | None, new: segue.Activity | None) -> None:
+            if new is not None:
+                getattr(new, name)(lambda *arguments: called.append(name))
+
+    document = devices.letter(Moved if moved else Letter)
+    if moved:
+        for place in (tmp_path, devices.here):
+            document.set_url(place / "letter.txt")
+            devices.fleet.run()
+    else:
+        getattr(document.user_activity, name)(lambda *arguments: called.append(name))
+    gc.collect()
+    devices.pull().wait()
+    devices.fleet.run()
+    assert called == [name]
+    document.close()
+    assert document.user_activity is None
+
+
+@pytest.mark.parametrize("text", ["é" * 300, "\udcff", "\0\n\x1b[0m"], ids=["long", "surrogate", "control"])
+@pytest.mark.parametrize("kind", [OSError, type("é" * 300, (Exception,), {})], ids=["short", "long name"])
+def test_whatever_it_raises_the_opening_has_failed(devices: Devices, text: str, kind: type[Exception]) -> None:
+    """R3.5: at once, and the origin sees the kind of the error, not its text."""
+    later: concurrent.futures.Future[Any] = concurrent.futures.Future()
+    devices.reader.answer = later
+    devices.letter()
+    continuation = devices.pull()
+    later.set_exception(kind(text))
+    with pytest.raises(kind):
+        devices.fleet.run()
+    devices.fleet.run()
+    assert continuation.done
+    assert [(receipt.outcome, receipt.reason) for receipt in devices.receipts] == [
+        (segue.Outcome.FAILED, kind.__name__[:127])
+    ]
+
+
+@pytest.mark.parametrize("reason", [b"\xc3\xa9" * 128, b"\xff" * 200, b"x" * 70_000], ids=["cut", "no UTF-8", "huge"])
+@pytest.mark.parametrize("how", ["fail", "complete_opening", "decline"])
+def test_a_failure_is_told_whatever_its_reason(asked: Devices, reason: bytes, how: str) -> None:
+    """R3.7, R3.10: its text is cut, to whole characters."""
+
+    def tell(continuation: segue.Continuation) -> None:
+        given = (continuation._handle, None) if how == "complete_opening" else (continuation._handle,)
+        getattr(library, f"segue_continuation_{how}")(*given, reason, len(reason))
+
+    reader = asked.reader
+    if how == "fail":
+        reader.on_continue(lambda activity, continuation: tell(continuation))
+    elif how == "decline":
+        reader.on_will_continue(lambda type, continuation: tell(continuation))
+    reader.opening = lambda url, continuation: tell(continuation)
+    asked.letter()
+    asked.pull()
+    asked.fleet.run()
+    (receipt,) = asked.receipts
+    assert receipt.outcome == (segue.Outcome.DECLINED if how == "decline" else segue.Outcome.FAILED)
+    told = reason.decode("utf-8", "replace").encode()[:255].decode("utf-8", "ignore")
+    assert receipt.reason == told and len(told.encode()) > 250
+
+
+def test_a_cancel_while_the_document_opens_is_what_ends_it(asked: Devices) -> None:
+    """R3.2, R3.5: wait() and on_did_fail say the same."""
+    failures: list[segue.Error] = []
+    asked.reader.on_did_fail(lambda type, error, continuation: failures.append(error))
+
+    def cancelled(url: URL, continuation: segue.Continuation) -> segue.Document:
+        continuation.cancel()
+        made: segue.Document = Letter(asked.reader, url, TEXT)
+        asked.reader.document = made
+        return made
+
+    asked.reader.opening = cancelled
+    asked.letter()
+    continuation = asked.pull()
+    with pytest.raises(segue.UserCancelledError):
+        continuation.wait()
+    assert [type(failure) for failure in failures] == [segue.UserCancelledError]
+
+
+# ---- what a document is called ----
+
+
+def test_the_title_is_the_name_of_the_file(devices: Devices) -> None:
+    """R5.1: until the app sets one; it follows a rename."""
+    document = devices.letter()
+    activity = document.user_activity
+    assert activity.title == "letter.txt"
+    document.set_url(devices.here / "sub" / "r\u00e9sum\u00e9 100%.txt")
+    assert activity.title == "r\u00e9sum\u00e9 100%.txt"
+    document.set_url(devices.here)
+    assert activity.title is None, "the folder itself"
+    document.set_url(devices.here / "again")
+    assert activity.title is None, "the app may have taken it away"
+    folder = segue.Document(devices.origin, devices.url(devices.here, "folder/"), TEXT)
+    assert folder.user_activity is not None and folder.user_activity.title == "folder"
+    activity.title = "My letter"
+    document.set_url(devices.here / "b.txt")
+    assert activity.title == "My letter"
+    long = segue.Document(devices.origin, devices.url(devices.here, "a" * 1025), TEXT)
+    assert long.user_activity is not None and long.user_activity.title is None
+
+
+def test_a_path_as_text_and_what_is_no_absolute_url(devices: Devices) -> None:
+    """R5.1"""
+    document = segue.Document(devices.origin, str(devices.here / "a b.txt"), TEXT)
+    assert document.user_activity is not None
+    assert document.user_activity.user_info[DOCUMENT_URL_KEY] == devices.url(devices.here, "a b.txt")
+    for url in ("file:relative", "file:", "file:?x"):
+        with pytest.raises(segue.InvalidURLError, match="absolute file: URL"):
+            document.set_url(url)
+
+
+@pytest.fixture
+def verbose(log: Log) -> Iterator[Log]:
+    """The log, with lines of level info."""
+    logger = logging.getLogger("segue")
+    former = logger.level
+    logger.setLevel(logging.INFO)  # an app that is made sets the library's
+    yield log
+    logger.setLevel(former)
+
+
+def test_the_log_says_why_a_document_has_no_activity(verbose: Log, devices: Devices, tmp_path: Path) -> None:
+    """R5.1"""
+    segue.Document(devices.origin, tmp_path / "a.txt", TEXT)
+    segue.Document(devices.origin, devices.here / "b.txt", "text/PLAIN")
+    said = [line for _, line in verbose if line.startswith("document:")]
+    assert len(said) == 2
+    assert "in no container" in said[0] and "/a.txt" in said[0]
+    assert "no document type" in said[1] and "/b.txt" in said[1]
