@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# A shell has its background jobs ignore Ctrl-C, and programs inherit that. The tests interrupt some.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            errors="surrogateescape",  # bytes that are no UTF-8 can be told, and are heard
             env=environment,
             pass_fds=pass_fds,
             cwd=cwd,

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 NAME = r"[0-9a-f]{32}"
@@ -25,3 +28,14 @@ def output(folder: Path, *words: str, status: int = 0) -> list[str]:
 def waiting(folder: Path) -> list[list[str]]:
     """The entries of the inbox, in words, without the heads."""
     return [re.split(r"\s{2,}", line) for line in output(folder, "inbox") if line != "nothing waits"][1:]
+
+
+@contextlib.contextmanager
+def unreadable(database: Path) -> Iterator[None]:
+    """A pipe in the place of a database, which nobody has open. The database comes back in one step, so that whoever
+    tries meanwhile makes no new one."""
+    aside = database.with_suffix(".aside")
+    database.rename(aside)
+    os.mkfifo(database)
+    yield
+    aside.rename(database)

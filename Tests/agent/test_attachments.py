@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 from conftest import CARRIES
 from inbox import NAME, command_line
 from programs import Program, programs
+from segue import App, LimitExceededError
 
 SIZE = 3_000_000
 """More than a socket and a piece hold."""
@@ -124,3 +128,47 @@ def test_nothing_is_left_of_what_is_fetched(agent, state, start, segue, entries)
     ask(segue, entries)
     files = {path.name for path in (state / "segue").iterdir()}
     assert files <= {"inbox.db", "inbox.db-wal", "search.db", "search.db-wal", "lock", "machine", "participant"}
+
+
+def descriptors(process: int) -> list[str]:
+    """What the descriptors of a process lead to; those that are closed meanwhile are left out."""
+    held = []
+    for path in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            held.append(os.readlink(path))
+    return held
+
+
+def test_an_app_that_fetches_over_and_over_has_a_quarter(agent, state, folder, start, segue, entries):
+    """It reads nothing of what it fetches: others are served, and the disk has one copy for all of it."""
+    service = agent()
+    offer(start, ("photo", SIZE))
+    pipes = [os.pipe() for _ in range(12)]
+
+    async def fetch() -> None:
+        app = App("com.example.viewer", team="T", types=["com.example.editing"], runtime_folder=folder)
+        continued = asyncio.get_running_loop().create_future()
+
+        @app.on_continue
+        async def later(activity, continuation) -> None:
+            continued.set_result(activity)
+            await asyncio.Event().wait()
+
+        async with app:
+            await asyncio.to_thread(ask, segue, entries)
+            activity = await continued
+            fetches = [asyncio.ensure_future(activity.fetch_attachment("photo", write)) for _, write in pipes]
+            refused, waiting = await asyncio.wait(fetches, return_when=asyncio.FIRST_EXCEPTION)
+            while len(refused) < 4:
+                more, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                refused |= more
+            assert all(isinstance(fetch.exception(), LimitExceededError) for fetch in refused)
+            held = descriptors(service.pid)
+            assert len({name for name in held if name.startswith(f"{state}/segue/") and "deleted" in name}) == 1
+            for fetch in waiting:
+                fetch.cancel()
+
+    asyncio.run(fetch())
+    for pipe in pipes:
+        for end in pipe:
+            os.close(end)

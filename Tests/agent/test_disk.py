@@ -105,6 +105,24 @@ def test_an_answer_is_acknowledged_once_the_full_disk_has_room(agent, start, dis
         assert time.monotonic() < deadline
 
 
+def test_what_a_full_disk_does_not_withdraw_stays_offered(agent, start, disk, folder):
+    """R2.5: the user is told; otherwise the next agent would offer again what was withdrawn."""
+    agent(**disk)
+    viewer, editor = start("viewer").ready(), start("editor").ready()
+    editor.ask("offer one", "offered")
+    editor.ask("keep_offering yes", "keeps offering")
+    viewer.hears("appeared one")
+    editor.end()
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    name = next(line for line in output(folder, "list") if "'one'" in line).split()[0]
+    Path(disk["DISK_FULL"]).touch()
+    assert "the disk is full" in output(folder, "withdraw", name, status=1)[-1]
+    Path(disk["DISK_FULL"]).unlink()
+    assert output(folder, "withdraw", name)[0].endswith("withdrawn")
+    viewer.hears("gone one")
+
+
 def moments() -> list[int]:
     """Calls of the disk at which the agent dies, each printed with its test."""
     return sorted(random.Random(SEED).sample(range(1, LAST_CALL + 1), min(KILLS, LAST_CALL)))

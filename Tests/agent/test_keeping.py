@@ -6,11 +6,16 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import signal
+import time
+import uuid
 from collections.abc import Callable
 
+import cbor2
 import inbox
 import pytest
 import segue
+import wire
 
 TYPE = "com.example.editing"
 KEEPS = r"keeps what com.example.editor has left"
@@ -102,6 +107,19 @@ def test_a_killed_agent_offers_it_again(editor, viewer, agent):
     check_is_served(viewer)
 
 
+def test_what_the_disk_refuses_to_say_at_first_is_offered_later(editor, viewer, agent, state):
+    editor.end()
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    viewer.agent.signal(signal.SIGTERM)
+    assert viewer.agent.wait() == 0
+    viewer.hears("gone one")
+    with inbox.unreadable(state / "segue" / "inbox.db"):
+        agent().wait_for("kept offers: .*inbox.db: is no regular file")
+    viewer.hears("appeared one")
+    check_is_served(viewer)
+
+
 def test_another_activity_of_the_app_ends_it(editor, viewer, start):
     editor.end()
     viewer.hears("gone one")
@@ -132,6 +150,29 @@ def test_without_an_agent_the_app_is_told(start):
     editor.ask("keep_offering yes", "keeps offering")
     editor.tell("foreground no")
     editor.program.wait_for("keep offering: UNAVAILABLE: no agent runs; start segue-agent")
+
+
+def test_an_app_that_leaves_one_activity_after_the_other(editor, viewer, agent, folder):
+    """It keeps nobody from the disk, fills no log, and delays no end; what others have left stays."""
+    enemy = wire.Connection.to(max(folder.glob("hub.*[0-9]"), key=lambda path: int(path.suffix[1:])))
+    enemy.send(wire.hello("enemy"))
+    enemy.receive_kind("keeps")
+    document = cbor2.dumps(cbor2.CBORTag(55799, [1, {"type": TYPE, "title": "flood"}]), canonical=True)
+    for number in range(400):
+        channel = 2 * number + 1
+        enemy.send_message("keep", uuid.uuid4(), uuid.uuid4(), channel, len(document))
+        enemy.send(wire.frame("data", document, channel), wire.end(channel, len(document)))
+    editor.end()
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    began = time.monotonic()
+    viewer.agent.signal(signal.SIGTERM)
+    viewer.agent.wait_for("ends: ")
+    assert viewer.agent.wait() == 0 and time.monotonic() - began < 5
+    assert sum("enemy has left" in line for line in viewer.agent.said) < 100
+    enemy.close()
+    agent()
+    viewer.hears("appeared one")
 
 
 def test_python(agent, folder, tmp_path):

@@ -21,6 +21,7 @@ from uuid import UUID
 import pytest
 import wire
 from conftest import CARRIES
+from inbox import unreadable
 from programs import Program
 
 TYPE = "com.example.editing"
@@ -211,6 +212,23 @@ def test_a_choice_is_remembered_by_the_next_agent(data):
     assert data.route(**QUERY) == {"a": "fits, none", "b": "fits, none", "elsewhere": "no manifest"}
 
 
+def test_a_choice_that_the_disk_refuses_to_say_at_first_counts_later(data, state):
+    """R6.2: and needs no restart."""
+    data.desktop("app", "app")
+    for name in ("a", "b"):
+        data.plist(name, SegueDesktopFile="app.desktop")
+    data.start().reads(2, 2)
+    assert data.ask("choose", type=TYPE, app="com.example.b") == {}
+    data.agent.signal(signal.SIGTERM)
+    assert data.agent.wait() == 0
+    with unreadable(state / "segue" / "inbox.db"):
+        data.start().reads(2, 2)
+        data.agent.wait_for("inbox.db: is no regular file")
+        assert data.route(**QUERY)["b"] == "fits, none"
+    data.agent.wait_for("the disk says which apps the user prefers")
+    assert data.route(**QUERY)["b"] == "fits, chosen"
+
+
 def test_an_offer_that_is_not_there_has_no_route(data):
     data.start().reads(0, 0)
     assert data.ask("route", activity=UUID(int=7)) == (NOT_FOUND, "continue: the activity is not offered")
@@ -286,6 +304,8 @@ def test_the_command_line_shows_apps_routes_and_choices(data, start, segue):
     ]
     assert segue("route")[1] == ["com.example.b", "b", "has a manifest", "chosen"]
     assert segue("route")[3][-1] == "own app: it is the origin, and no other process of it runs"
+    told = "no manifest describes com.example.none: it is chosen only while it runs"
+    assert segue("choose", TYPE, "com.example.none") == [[f"{TYPE}: com.example.none"], [told]]
     assert segue("choose", TYPE) == [[f"{TYPE}: no choice"]]
     assert segue("route")[1][0] == "com.example.a"
     start("viewer").ready()

@@ -211,7 +211,7 @@ def test_a_python_app_saves_searches_and_deletes(agent, folder, control):
     agent()
 
     async def story() -> None:
-        async with segue.App("com.example.python", runtime_folder=folder) as app:
+        async with segue.App("com.example.python", name="Python", runtime_folder=folder) as app:
             await app.ready()
             made = segue.Activity(app, TYPE, title="Café Budget", user_info={"page": 3, "draft": "x"})
             made.keywords = {"money"}
@@ -225,6 +225,7 @@ def test_a_python_app_saves_searches_and_deletes(agent, folder, control):
             one = found[0]
             assert (one.title, one.type, one.activity_id) == ("Café Budget", TYPE, made.id)
             assert (one.bundle_identifier, one.persistent_identifier) == ("com.example.python", "café")
+            assert one.app_name == "Python", "no manifest says what the app says of itself"
             assert one.webpage_url == "https://example.com/budget"
             assert (one.expires - one.saved).days == 30
             assert await asyncio.to_thread(app.search, "budget", "com.example.other") == []

@@ -3,58 +3,19 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from agents import AgentDevice, making
+from network import Cable, Network, Sockets, can_make_networks, two_networks
 from participants import Participant, participant
 from programs import Program, programs
 from project import ROOT, build, run
 
 PROBE = ROOT / ".build" / "debug" / "DeviceProbe"
-
-
-class Network:
-    """A machine's network: a namespace, in which programs are started."""
-
-    def __init__(self, user: int, network: int):
-        self.user, self.network = user, network
-
-    @property
-    def under(self) -> list[str]:
-        """What a command is started under."""
-        namespaces = [f"--user=/proc/{self.user}/ns/user", f"--net=/proc/{self.network}/ns/net"]
-        return ["nsenter", *namespaces, "--preserve-credentials"]
-
-    def run(self, *command: str) -> None:
-        run(*self.under, *command)
-
-
-class Cable:
-    """Two machines, and what joins them: 10.99.0.1 and 10.99.0.2, fe80:: at both ends."""
-
-    def __init__(self, one: Network, other: Network):
-        self.machines = (one, other)
-        for machine in self.machines:
-            machine.run("sh", "-c", "echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad; ip link set lo up")
-        one.run("ip", "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", f"{other.network}")
-        self.plug()
-
-    def address(self, *, ipv4: bool = True) -> None:
-        """Gives both machines addresses; without IPv4 only those that every interface has."""
-        for number, machine in enumerate(self.machines, 1):
-            if ipv4:
-                machine.run("ip", "addr", "add", f"10.99.0.{number}/24", "dev", "cable")
-
-    def pull(self) -> None:
-        self.machines[0].run("ip", "link", "set", "cable", "down")
-
-    def plug(self) -> None:
-        for machine in self.machines:
-            machine.run("ip", "link", "set", "cable", "up")
 
 
 class TestedDevice:
@@ -122,6 +83,13 @@ def device(probe: Path, account: Path, tmp_path: Path) -> Iterator[Callable[...,
 
 
 @pytest.fixture
+def agents(tmp_path: Path) -> Iterator[Callable[..., AgentDevice]]:
+    """agents("one", machine): a device whose agent is started by `begin`."""
+    with programs() as start:
+        yield making(start, tmp_path)
+
+
+@pytest.fixture
 def app(app_program: Path) -> Iterator[Callable[..., Participant]]:
     """app(device, "name"): an app on that device."""
     with programs() as start:
@@ -134,18 +102,33 @@ def app(app_program: Path) -> Iterator[Callable[..., Participant]]:
         yield begin
 
 
+@pytest.fixture(scope="session")
+def preloaded() -> Iterator[Callable[[str], Path]]:
+    """preloaded("devices/clock.c"): the library of that source, for LD_PRELOAD."""
+    with tempfile.TemporaryDirectory(prefix="segue-preloaded-") as folder:
+
+        def made(source: str) -> Path:
+            library = Path(folder) / f"{Path(source).stem}.so"
+            if not library.exists():
+                run("cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", ROOT / "Tests" / source, "-o", library, "-ldl")
+            return library
+
+        yield made
+
+
 @pytest.fixture
 def cable() -> Iterator[Cable]:
     """Two machines, without addresses of IPv4 yet."""
-    try:
-        subprocess.run(["unshare", "-Urn", "true"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
+    if not can_make_networks():
         pytest.skip("namespaces cannot be made here")
     with programs() as start:
-        one = start("machine 1", ["unshare", "-Urn", "sh", "-c", "echo there; read line"])
-        one.wait_for("there")
-        under = Network(one.pid, one.pid).under
-        other = start("machine 2", [*under, "unshare", "-n", "sh", "-c", "echo there; read line"])
-        other.wait_for("there")
-        assert os.readlink(f"/proc/{one.pid}/ns/net") != os.readlink(f"/proc/{other.pid}/ns/net")
-        yield Cable(Network(one.pid, one.pid), Network(one.pid, other.pid))
+        yield two_networks(start)
+
+
+@pytest.fixture
+def sockets(cable: Cable) -> Iterator[tuple[Sockets, Sockets]]:
+    """For both machines."""
+    made = Sockets(cable.machines[0]), Sockets(cable.machines[1])
+    yield made
+    for each in made:
+        each.close()

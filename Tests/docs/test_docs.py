@@ -145,6 +145,23 @@ def test_every_test_that_holds_a_claim_exists(claim, held, tests):
         assert re.search(rf"\b(def|struct|class) {re.escape(name)}\b", text), name
 
 
+ATTACKS = re.findall(
+    r"^\| A(\d+) [^|]*\| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", (ROOT / "Tests/README.md").read_text(), re.M
+)
+
+
+def test_every_attack_on_devices_has_tests_and_a_mutant(tests):
+    """A17 comes with the relay."""
+    assert [int(number) for number, *_ in ATTACKS] == [number for number in range(1, 22) if number != 17]
+    mutants = re.findall(r'^name = "(.*)"$', (ROOT / "Tests/mutants/written.toml").read_text(), re.MULTILINE)
+    text = "\n".join(text for name, text in tests.items() if not name.endswith(".md"))
+    for _, on_bytes, on_agents, _, broken in ATTACKS:
+        assert names(on_bytes) and (names(on_agents) or on_agents == "the same")
+        for name in names(on_bytes + on_agents) - {"fuzz"}:
+            assert re.search(rf"\b(def|struct|class) {re.escape(name)}\b", text), name
+        assert names(broken) and names(broken) <= set(mutants), broken
+
+
 # Links
 
 

@@ -60,7 +60,7 @@ func issue(_ folder: String, _ count: Int) {
 func credentials(_ folder: String) -> DeviceCredentials {
   DeviceCredentials(
     key: load(folder + "/key"), certificate: load(folder + "/certificate"), root: load(folder + "/root"),
-    revocations: load(folder + "/revocations"))
+    revocations: load(folder + "/revocations"), members: AccountMembers(listed: [], removed: [], number: 0))
 }
 
 /// Newest first.

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device of the account whose hub was modified: it shows its certificate, and then tells what it likes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import socket
+import ssl
+import uuid
+from pathlib import Path
+from typing import Any
+
+import cbor2
+import wire
+from wire import PROTOCOL
+
+TEAM = "T"
+
+
+class SecureConnection(wire.Connection):
+    def read(self, count: int) -> bytes:
+        while len(self._bytes) < count:
+            more = self.socket.recv(65536)
+            if not more:
+                raise EOFError
+            self._bytes += more
+        head, self._bytes = self._bytes[:count], self._bytes[count:]
+        return head
+
+
+def read(connected: socket.socket, count: int) -> bytes:
+    said = b""
+    while len(said) < count:
+        more = connected.recv(count - len(said))
+        assert more, "the listener has closed it"
+        said += more
+    return said
+
+
+def knock(connected: socket.socket, key: bytes) -> None:
+    """docs/device-links.md, "The knock"."""
+    theirs, own = read(connected, 16), os.urandom(16)
+    proof = {
+        role: hmac.new(key, b"segue knock" + role + theirs + own, hashlib.sha256).digest() for role in (b"\1", b"\2")
+    }
+    connected.sendall(own + proof[b"\1"])
+    assert read(connected, 32) == proof[b"\2"]
+
+
+def context(folder: Path) -> ssl.SSLContext:
+    """With the credentials of a device."""
+    pem = folder / "hostile.pem"
+    parts = []
+    for name, label in (("key", "PRIVATE KEY"), ("certificate", "CERTIFICATE")):
+        text = base64.encodebytes((folder / name).read_bytes()).decode()
+        parts.append(f"-----BEGIN {label}-----\n{text}-----END {label}-----\n")
+    pem.write_text("".join(parts))
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+    made.minimum_version = ssl.TLSVersion.TLSv1_3
+    made.options &= ~ssl.OP_ENABLE_MIDDLEBOX_COMPAT
+    made.set_alpn_protocols(["segue/1"])
+    made.load_cert_chain(pem)
+    return made
+
+
+class HostileHub:
+    """Linked with a DeviceProbe of epoch 1."""
+
+    def __init__(self, port: int, folder: Path):
+        connected = socket.create_connection(("127.0.0.1", port), timeout=wire.PATIENCE)
+        knock(connected, bytes([1]) * 32)
+        self.peer = SecureConnection(context(folder).wrap_socket(connected))
+        # The lower identifier decides that a session begins.
+        self.id, self.app = uuid.UUID(int=uuid.uuid4().int >> 64), uuid.uuid4()
+        self._number, self._channel = 0, 1
+        self.peer.send_message("link", PROTOCOL, PROTOCOL, self.id, "hostile")
+        self.peer.receive_kind("link")
+        self.peer.send_message("resume", uuid.uuid4(), [])
+        self.peer.receive_kind("resume")
+        self.peer.send_message("proceed", None, 0)
+        self.peer.send_message("route", self.id, [0, self.id])
+
+    def offers(self, title: str, remaining: int | None = None, *further: object) -> uuid.UUID:
+        """further: follows on what an offer between hubs has"""
+        self._number += 1
+        activity = uuid.uuid4()
+        described = [activity, wire.TYPE, title, 0, 0, 0, remaining, False]
+        names = [self.app, "Fake", "com.example.fake", "hostile", 1]
+        origin = [TEAM, 1, self.id, self._number]
+        self.peer.send_message("offer", *described, *names, origin, *further)
+        return activity
+
+    def delivers(self, activity: uuid.UUID, **properties: Any) -> None:
+        """Answers the next fetch, whatever it is for."""
+        _, continuation, origin, wanted, _, receiver, *_ = self.peer.receive_kind("fetch")
+        assert (origin, wanted) == (self.app, activity)
+        state = cbor2.dumps(
+            cbor2.CBORTag(55799, [1, {"type": wire.TYPE, "title": "delivered", **properties}]), canonical=True
+        )
+        channel, self._channel = self._channel, self._channel + 2
+        self.peer.send_message("state", continuation, receiver[0], channel, len(state), False)
+        self.peer.send(wire.frame("data", state, channel), wire.end(channel, len(state)))
+
+    def outcome(self) -> int:
+        """Of the last continuation, which is acknowledged."""
+        _, continuation, _, _, kind, *_, receiver = self.peer.receive_kind("outcome")
+        self.peer.send_message("outcomeAck", continuation, receiver[0])
+        return kind
+
+    def close(self) -> None:
+        self.peer.close()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Push to another device (R3.15): at once, after its user was asked, or never; with the agents that ship."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from uuid import UUID, uuid4
+
+import commands
+import pytest
+from agents import Refused
+
+INVALID_ARGUMENT, NOT_FOUND, DECLINED, NOT_ALLOWED, UNAVAILABLE = 1, 8, 16, 19, 21
+
+
+@pytest.fixture
+def home(cable, agents):
+    """Two machines, in one account, and linked."""
+    cable.address()
+    one, two = (agents(name, machine).begin() for name, machine in zip(("one", "two"), cable.machines, strict=True))
+    one.create().admit(two)
+    one.linked("two")
+    two.linked("one")
+    return one, two
+
+
+@pytest.fixture
+def notes(home, app):
+    """An app on each, of one team; the first one offers a letter, which the second one sees."""
+    mine, yours = (app(device, "notes") for device in home)
+    mine.tell("offer letter", "payload 200000")
+    yours.hears("appeared letter")
+    return mine, yours
+
+
+def push(device, app) -> None:
+    app.tell(f"push_to_device {device['device'].hex}")
+
+
+def offers(device):
+    """All offers that a device has, named as the account names devices."""
+    return json.loads(commands.segue(device.folder, "list", "--json").out)
+
+
+class User:
+    """Somebody at a device who can be asked."""
+
+    def __init__(self, device):
+        self._device = device
+        self.state = device.ask("pushes")
+        self._await()
+
+    def _await(self) -> None:
+        self._next = self._device.asking("pushes", after=self.state["change"], timeout=20_000)
+
+    def hears(self):
+        """What other devices push, after the next change."""
+        self.state = self._next.answer()
+        self._await()
+        return self.state["pushes"]
+
+    def answers(self, push, accepts: bool) -> None:
+        self._device.ask("answer-push", push=push["push"], accepts=accepts)
+
+    def goes(self) -> None:
+        self._next.abandon()
+
+
+@contextmanager
+def user(device):
+    one = User(device)
+    try:
+        yield one
+    finally:
+        one.goes()
+
+
+def test_what_is_pushed_goes_on_at_once_where_the_user_has_set_that(home, notes):
+    """The receipt comes back, and what waits says where it came from."""
+    one, two = home
+    mine, yours = notes
+    two.ask("set-devices", push="at-once")
+    push(one.device("two"), mine)
+    mine.hears("push_to_device OK")
+    name = yours.hears(r"continue (\w+) \d+ letter( redelivered)?")[2]
+    mine.hears(rf"ended {name} restored OK fresh.*")
+    # An app that takes nothing now finds it later: what waits says where it came from.
+    yours.tell("accept no")
+    mine.ask(f"push_to_device {one.device('two')['device'].hex}", "push_to_device OK")
+    while not (entries := two.ask("inbox")["entries"]):
+        pass
+    assert [(entry["device_name"], entry["type"]) for entry in entries] == [("one", "com.example.editing")]
+    yours.tell("accept yes")
+    yours.hears(r"continue \w+ \d+ letter( redelivered)?")
+
+
+def test_the_user_of_the_other_device_is_asked(home, notes):
+    one, two = home
+    mine, yours = notes
+    there = one.device("two")
+    # Nobody is there who could be asked.
+    push(there, mine)
+    mine.hears("push_to_device DECLINED")
+    with user(two) as asked:
+        push(there, mine)
+        (question,) = asked.hears()
+        assert (question["device_name"], question["title"]) == ("one", "letter")
+        assert question["bundle_identifier"] == "com.example.notes"
+        asked.answers(question, False)
+        mine.hears("push_to_device DECLINED")
+        assert asked.hears() == []
+        push(there, mine)
+        (question,) = asked.hears()
+        asked.answers(question, True)
+        mine.hears("push_to_device OK")
+        name = yours.hears(r"continue (\w+) \d+ letter( redelivered)?")[2]
+        mine.hears(rf"ended {name} restored OK fresh .*")
+        assert asked.hears() == []
+        with pytest.raises(Refused) as refused:
+            asked.answers(question, True)
+        assert refused.value.status == NOT_FOUND
+        # Who asks for it and goes is not waited for.
+        activity = question["activity_id"]
+        pushing = one.asking("push", activity=activity, device=there["device"])
+        assert len(asked.hears()) == 1
+        pushing.abandon()
+        assert asked.hears() == []
+        # Nor is a device that is not linked any longer.
+        push(there, mine)
+        assert len(asked.hears()) == 1
+        one.ask("set-devices", discovery=False)
+        mine.hears("push_to_device CONNECTION_UNAVAILABLE")
+        assert asked.hears() == []
+
+
+def test_what_cannot_be_pushed(home, notes):
+    one, two = home
+    mine, yours = notes
+    there, here = one.device("two")["device"], one.device("one")["device"]
+    two.ask("set-devices", push="never")
+    push({"device": there}, mine)
+    mine.hears("push_to_device DECLINED")
+    two.ask("set-devices", push="at-once")
+    for device, status in ((here, INVALID_ARGUMENT), (uuid4(), NOT_FOUND)):
+        with pytest.raises(Refused) as refused:
+            one.ask("push", activity=uuid4(), device=device)
+        assert refused.value.status == status
+    # Nobody offers it; the other device does, which is not what is pushed.
+    with pytest.raises(Refused, match="is not offered"):
+        one.ask("push", activity=uuid4(), device=there)
+    yours.tell("offer answer")
+    mine.hears("appeared answer")
+    (answer,) = (offer for offer in offers(one) if offer["title"] == "answer")
+    assert answer["device_name"] == "two"
+    with pytest.raises(Refused) as refused:
+        one.ask("push", activity=UUID(answer["id"]), device=there)
+    assert refused.value.status == NOT_ALLOWED
+    # R10.2
+    one.ask("set-devices", private_apps=["com.example.notes"])
+    push({"device": there}, mine)
+    mine.hears("push_to_device NOT_ALLOWED")
+    one.ask("set-devices", private_apps=[])
+    yours.hears("appeared letter")
+    # No app there takes it.
+    yours.end()
+    push({"device": there}, mine)
+    mine.hears("push_to_device NOT_FOUND")
+    two.kill()
+    one.linked()
+    push({"device": there}, mine)
+    mine.hears("push_to_device CONNECTION_UNAVAILABLE")
