@@ -117,11 +117,13 @@ class Program:
     def kill(self) -> None:
         """Ends it, whatever it is doing; it may have ended already."""
         self._process.kill()
-        self._process.wait()
+        self._process.wait(PATIENCE)
         self._end()
 
     def _end(self) -> None:
-        self._reader.join()
+        self._reader.join(PATIENCE)
+        if self._reader.is_alive():  # and reads on: closing what it reads would wait for it
+            raise self._error("left a process behind that holds its output")
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             with contextlib.suppress(BrokenPipeError):
