@@ -73,6 +73,8 @@ static int run_once(const struct scenario *scenario, long n, int variant) {
 
 /* Runs in progress: most of the time they wait for retries. */
 #define AT_ONCE 12
+/* A scenario that has failed so often is over: it does so whatever call is refused. */
+#define ENOUGH_FAILURES 10
 static struct run {
   pid_t child;
   const struct scenario *scenario;
@@ -98,6 +100,7 @@ static void wait_for_one(void) {
     bool made_fewer = WIFEXITED(status) && WEXITSTATUS(status) == 3;
     is_over |= made_fewer;
     failures += !made_fewer && status != 0;
+    is_over |= failures >= ENOUGH_FAILURES;
     runs += !made_fewer;
   }
 }
