@@ -76,6 +76,12 @@ static inline void linux_tune_connection(int socket, int ms) {
   linux_set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   linux_set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
 }
+/** Has the other end's system acknowledge now and then that it is there, while nothing is sent; every so many s. */
+static inline void linux_probe_connection(int socket, int seconds) {
+  linux_set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  linux_set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+  linux_set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
+}
 /** Listens on all addresses, of IPv4 alone if there is no IPv6; a descriptor and its port, or -1. */
 static inline int linux_listen(uint16_t *port) {
   for (int family = AF_INET6;; family = AF_INET) {

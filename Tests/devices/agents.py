@@ -31,10 +31,10 @@ class Question:
 
     def __init__(self, control: Path, what: str, keys: dict[str, object]):
         self._peer = wire.Connection.to(control)
-        self._peer.socket.settimeout(PATIENCE)
         self._peer.send_message("ask", 1, cbor2.dumps({"ask": what, **keys}, canonical=True))
 
-    def answer(self) -> Any:
+    def answer(self, patience: float = PATIENCE) -> Any:
+        self._peer.socket.settimeout(patience)
         name, (number, status, message, value) = self._peer.next_message()
         assert (name, number) == ("answer", 1)
         self._peer.socket.close()
@@ -93,7 +93,8 @@ class AgentDevice:
         while not condition(state):
             left = int((deadline - time.monotonic()) * 1000)
             assert left > 0, f"{self.name}: never came about: {state}\n" + "\n".join(self.agent.said[-20:])
-            state = self.ask("account", after=state["change"], timeout=max(1, left))
+            question = self.asking("account", after=state["change"], timeout=max(1, left))
+            state = question.answer(patience=left / 1000 + PATIENCE)
         return state
 
     def device(self, name: str) -> dict[str, Any]:

@@ -140,6 +140,23 @@ def test_a_disk_that_is_full_while_a_device_joins(pair, preloaded, tmp_path, ful
 # ---- copies ----
 
 
+def test_a_join_ends_soon_after_the_cable_was_pulled(pair, cable):
+    """Neither end hears of it: nothing is sent while the users compare the digits."""
+    one, two = pair
+    one.begin().create()
+    two.begin()
+    there = two.ask("join", link=one.ask("invite")["link"], device_name="two")
+    end = two.asking("await-join", join=there["join"])
+    one.awaits(lambda state: state["joins"])
+    cable.pull()
+    with pytest.raises(Refused, match="join: "):
+        end.answer(patience=60)
+    one.awaits(lambda state: not state["joins"], patience=60)
+    cable.plug()
+    one.admit(two)
+    one.linked("two")
+
+
 def test_a_state_folder_that_was_copied_is_named_everywhere(pair, agents):
     """Two machines that are one device: they do not take each other's link for ever."""
     one, two = pair

@@ -103,6 +103,10 @@ final class DeviceConnection: ByteConnection {
   /// Whether its device was revoked since.
   func isRevoked(by context: TLSContext) -> Bool { channel.isRevoked(by: context) }
 
+  /// Has it end soon after the other machine has gone, though neither end says anything for minutes. Links have
+  /// heartbeats.
+  func probe() { TCPSocket.probe(fd) }
+
   func start(on loop: Loop) throws(SegueError) {
     do throws(SegueError) {
       // It is kept until it is closed: an event may end it while it is handled.

@@ -9,15 +9,6 @@ extension DeviceService {
   func state() throws(SegueError) -> Entries {
     var joins: [Value] = []
     for join in self.joins.open { joins.append(try .dictionary(AccountJoins.entries(of: join))) }
-    var notices: [Value] = []
-    for (date, error) in self.notices {
-      notices.append(
-        try .dictionary([
-          (key: .string("date"), value: try .date(date)),
-          (key: .string("status"), value: .integer(Int64(error.status.rawValue))),
-          (key: .string("message"), value: .string(error.message)),
-        ]))
-    }
     var (status, message): (StaticString, SegueError?) = ("none", problem)
     switch snapshot.status {
     case .none: break
@@ -28,7 +19,7 @@ extension DeviceService {
       (key: .string("status"), value: .string(String(joining: "\(status)"))),
       (key: .string("settings"), value: try settings.value()),
       (key: .string("joins"), value: try .array(joins)),
-      (key: .string("notices"), value: try .array(notices)),
+      (key: .string("notices"), value: try notices.value()),
     ]
     if let message { entries.append((key: .string("message"), value: .string(message.message))) }
     if let identity = snapshot.identity, let name = snapshot.name { entries += try accountEntries(identity, name) }

@@ -7,11 +7,6 @@ import SegueTrust
 /// Other devices of the user: the account, and links with its devices while this one is in it (docs/trust.md,
 /// docs/device-links.md). For the loop.
 final class DeviceService {
-  /// Messages of one device that wait for the account's thread; one that sends more is not served.
-  private static let messageLimit = 16
-  /// What the user is told of last.
-  static let noticeLimit = 16
-
   private let loop: Loop
   private let device: Device
   let account: AccountClient
@@ -29,18 +24,15 @@ final class DeviceService {
   /// Another machine has the keys of this device.
   private var copyProblem: SegueError?
   var problem: SegueError? { copyProblem ?? settingsProblem ?? portProblem }
-  private(set) var notices: [(date: Double, error: SegueError)] = []
+  private(set) var notices = AccountNotices()
   /// When devices were linked, or no longer, in this run.
   private(set) var lastSeen: [(device: Identifier, date: Double)] = []
-  private var waiting: [Identifier] = []
   /// What another device says of this one: it is not believed alone, and undoes nothing.
   private(set) var removal: SegueError?
   /// What the hub calls the devices.
   private var names: [(device: Identifier, name: String)] = []
-  /// Linked devices whose hub has greeted this one over the link that there is: what is sent before is lost.
-  private var greeted: [Identifier] = []
-  /// What waits for that, in its order.
-  private var unsent: [(device: Identifier, message: [UInt8])] = []
+  /// Nil once it is closed.
+  private var messages: AccountMessages?
   private var isTicking = false
   private var isClosed = false
   /// Who asks before it is known what is stored: "in no account" would be wrong. Nil once it is known.
@@ -83,11 +75,15 @@ final class DeviceService {
       self.loop.post { [self] in if !isClosed { device.sendAccount(message, to: peer) } }
     }
     joins.refused = { [unowned(unsafe) self] error in
-      self.note(error)
+      self.notices.add(error)
       self.publish()
     }
     joins.hasJoined = { [unowned(unsafe) self] address in self.links?.noteAddress(address) }
-    device.setAccountHandler { [unowned(unsafe) self] device, message in self.heard(message, from: device) }
+    let messages = AccountMessages(
+      account, device, certificate: { [unowned(unsafe) self] peer in self.links?.certificate(of: peer) },
+      said: { [unowned(unsafe) self] message, peer in self.heard(message, from: peer) })
+    messages.open()
+    self.messages = messages
     account.load { [self] snapshot, kept in
       guard !isClosed else { return }
       settings = kept.settings
@@ -106,7 +102,8 @@ final class DeviceService {
   func close() {
     isClosed = true
     early = nil
-    device.setAccountHandler(nil)
+    messages?.close()
+    messages = nil
     account.changed = nil
     pushes.close()
     joins.close()
@@ -149,26 +146,15 @@ final class DeviceService {
     // A new epoch comes with new revocations: `credentialsChanged` has passed on both.
     case .epochChanged: break
     case .devicesChanged: links?.setDevices(snapshot.devices.map { $0.id })
-    case .send(let peer, let message): send(message, to: peer)
+    case .send(let peer, let message): messages?.send(message, to: peer)
     case .sendToAll(let except, let message):
-      for peer in links?.devices ?? [] where peer != except { send(message, to: peer) }
-    case .notice(let error): note(error)
+      for peer in links?.devices ?? [] where peer != except { messages?.send(message, to: peer) }
+    case .notice(let error): notices.add(error)
     case .joinSend, .joinAsks, .joinShows: joins.handle(event)
     case .joinEnded(_, let error):
-      if let error { note(error) }
+      if let error { notices.add(error) }
       joins.handle(event)
     }
-  }
-
-  /// Tells the user something; what is said again is told once, with its last date.
-  func note(_ error: SegueError) {
-    if let last = notices.last, last.error.status == error.status, Text.isSame(last.error.message, error.message) {
-      notices[notices.count - 1].date = Clock.date
-      return
-    }
-    Log.info("\(error.message)")
-    notices.append((Clock.date, error))
-    notices.removeFirst(max(0, notices.count - Self.noticeLimit))
   }
 
   // MARK: Links
@@ -239,7 +225,7 @@ final class DeviceService {
     do throws(SegueError) {
       try links.renew(credentials, snapshot.epochs)
     } catch {
-      note(error)
+      notices.add(error)
       closeLinks()
     }
   }
@@ -254,28 +240,13 @@ final class DeviceService {
       account here, and an invite brings this device back
       """)
     removal = error
-    note(error)
+    notices.add(error)
     publish()
-  }
-
-  /// Sends a message about the account, or has it wait for the greeting of the other hub, whose answer comes by here.
-  private func send(_ message: [UInt8], to peer: Identifier) {
-    guard greeted.contains(peer) else {
-      let isLinked = links?.devices.contains(peer) ?? false
-      if isLinked, unsent.count(where: { $0.device == peer }) < Self.messageLimit { unsent.append((peer, message)) }
-      return
-    }
-    device.sendAccount(message, to: peer)
-    let due = unsent.filter { $0.device == peer }
-    unsent.removeAll { $0.device == peer }
-    for (_, message) in due { device.sendAccount(message, to: peer) }
   }
 
   private func linkChanged(_ peer: Identifier, _ isLinked: Bool) {
     if isLinked { removal = nil }
-    // The greeting comes after the link.
-    greeted.removeAll { $0 == peer }
-    unsent.removeAll { $0.device == peer }
+    messages?.linkChanged(peer)
     lastSeen.removeAll { $0.device == peer }
     lastSeen.append((peer, Clock.date))
     lastSeen.removeFirst(max(0, lastSeen.count - Limits.devices))
@@ -293,10 +264,10 @@ final class DeviceService {
         machines, and let each join with an invite of its own
         """)
       copyProblem = error
-      note(error)
+      notices.add(error)
     } else {
       let name = snapshot.devices.first { $0.id == device }?.name ?? ""
-      note(
+      notices.add(
         SegueError(
           .invalidState,
           """
@@ -307,33 +278,11 @@ final class DeviceService {
     publish()
   }
 
-  /// A device has said something about the account; nil: its session begins. The hub must not be called from here.
-  private func heard(_ message: [UInt8]?, from peer: Identifier) {
-    guard let message else {
-      if !greeted.contains(peer) { greeted.append(peer) }
-      return account.perform({ account, now throws(SegueError) in
-        [.send(to: peer, try account.greeting(at: now))]
-      })
-    }
-    guard let certificate = links?.certificate(of: peer) else { return }
-    guard waiting.count(where: { $0 == peer }) < Self.messageLimit else {
-      return Log.info("a device says more about the account than is heard")
-    }
-    waiting.append(peer)
-    account.use(
-      size: message.count,
-      { account, now throws(SegueError) in
-        // Nothing that a revoked device says counts, also of what is not about the account.
-        let known = try? DeviceMessage.known(message)
-        if let known, (try? account.accepted(certificate, at: now)) != nil { return ([], known) }
-        return (account.receive(message, from: certificate, at: now), nil)
-      }
-    ) { [self] (result: Result<DeviceMessage?, SegueError>) in
-      if let index = waiting.firstIndex(of: peer) { waiting.remove(at: index) }
-      guard case .success(let message?) = result, !isClosed else { return }
-      if case .removed = message { return noteRemoval(by: peer) }
-      if links?.certificate(of: peer) != nil { pushes.handle(message, from: peer, settings.push) }
-    }
+  /// A device has said something that is not about the members of the account.
+  private func heard(_ message: DeviceMessage, from peer: Identifier) {
+    guard !isClosed else { return }
+    if case .removed = message { return noteRemoval(by: peer) }
+    if links?.certificate(of: peer) != nil { pushes.handle(message, from: peer, settings.push) }
   }
 
   /// Addresses at which others may reach this device.

@@ -47,6 +47,8 @@ final class JoinConnection {
     // It is terminated, or closed, before this object is released.
     connection.attach(0) { [unowned(unsafe) self] isReadable in self.ready(isReadable) }
     connection.watch(reading: false, writing: false)
+    // Users may take minutes to compare the digits.
+    connection.probe()
   }
 
   private init(

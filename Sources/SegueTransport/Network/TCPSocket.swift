@@ -5,6 +5,8 @@ import SegueModel
 public enum TCPSocket {
   /// Milliseconds without an acknowledgement of what was sent, after which the system gives a connection up.
   private static let silence: Int32 = 20_000
+  /// Seconds between two probes of a connection on which nothing is sent.
+  private static let probeInterval: Int32 = 5
 
   public enum Accepted {
     case connection(Int32, from: NetworkAddress)
@@ -50,6 +52,9 @@ public enum TCPSocket {
     linux_tune_connection(fd, silence)
     return Descriptors.own(fd)
   }
+
+  /// Has a connection end, as if it were cut, though nothing is sent on it: some 20 s after the other machine has gone.
+  public static func probe(_ fd: Int32) { linux_probe_connection(fd, probeInterval) }
 
   /// Returns why connecting has failed; nil if it has not.
   public static func failure(_ fd: Int32, dialling address: NetworkAddress) -> SegueError? {

@@ -1,0 +1,83 @@
+import SegueModel
+import SegueRuntime
+import SegueTrust
+
+/// What the agents of linked devices say to each other about their account (docs/trust.md, "Over links"). For the loop.
+final class AccountMessages {
+  /// Messages to or from one device that wait: to one that does not greet, and for the account's thread. What comes
+  /// above it is dropped.
+  private static let limit = 16
+
+  private let account: AccountClient
+  private let device: Device
+  /// Linked devices whose hub has greeted this one over the link that there is: what is sent before is lost.
+  private var greeted: [Identifier] = []
+  /// What waits for that, in its order.
+  private var unsent: [(device: Identifier, message: [UInt8])] = []
+  /// Who has said what the account's thread has not heard yet, once for each message.
+  private var waiting: [Identifier] = []
+  /// The certificate of a linked device, as DER; nil if it is not linked.
+  private let certificate: (Identifier) -> [UInt8]?
+  /// Called with what is about something else than the members of the account.
+  private let said: (DeviceMessage, Identifier) -> Void
+
+  /// - Parameter device: carries the hub. `open` has its messages come here, `close` ends that.
+  init(
+    _ account: AccountClient, _ device: Device, certificate: @escaping (Identifier) -> [UInt8]?,
+    said: @escaping (DeviceMessage, Identifier) -> Void
+  ) {
+    (self.account, self.device, self.certificate, self.said) = (account, device, certificate, said)
+  }
+
+  func open() {
+    device.setAccountHandler { [unowned(unsafe) self] peer, message in self.heard(message, from: peer) }
+  }
+
+  func close() { device.setAccountHandler(nil) }
+
+  /// A link begins, ends, or takes another one's place: the greeting comes after it.
+  func linkChanged(_ peer: Identifier) {
+    greeted.removeAll { $0 == peer }
+    unsent.removeAll { $0.device == peer }
+  }
+
+  /// Sends a message, or has it wait for the greeting of the other hub, whose answer comes by here.
+  func send(_ message: [UInt8], to peer: Identifier) {
+    guard greeted.contains(peer) else {
+      let isLinked = certificate(peer) != nil
+      if isLinked, unsent.count(where: { $0.device == peer }) < Self.limit { unsent.append((peer, message)) }
+      return
+    }
+    device.sendAccount(message, to: peer)
+    let due = unsent.filter { $0.device == peer }
+    unsent.removeAll { $0.device == peer }
+    for (_, message) in due { device.sendAccount(message, to: peer) }
+  }
+
+  /// A device has said something; nil: its session begins. The hub must not be called from here.
+  private func heard(_ message: [UInt8]?, from peer: Identifier) {
+    guard let message else {
+      if !greeted.contains(peer) { greeted.append(peer) }
+      return account.perform({ account, now throws(SegueError) in
+        [.send(to: peer, try account.greeting(at: now))]
+      })
+    }
+    guard let sender = certificate(peer) else { return }
+    guard waiting.count(where: { $0 == peer }) < Self.limit else {
+      return Log.info("a device says more about the account than is heard")
+    }
+    waiting.append(peer)
+    account.use(
+      size: message.count,
+      { account, now throws(SegueError) in
+        // Nothing that a revoked device says counts, also of what is not about the account.
+        let known = try? DeviceMessage.known(message)
+        if let known, (try? account.accepted(sender, at: now)) != nil { return ([], known) }
+        return (account.receive(message, from: sender, at: now), nil)
+      }
+    ) { [self] (result: Result<DeviceMessage?, SegueError>) in
+      if let index = waiting.firstIndex(of: peer) { waiting.remove(at: index) }
+      if case .success(let message?) = result { said(message, peer) }
+    }
+  }
+}
