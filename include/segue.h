@@ -740,7 +740,7 @@ segue_status segue_activity_get_eligible(const segue_activity *activity, segue_e
  *   origin  out, owned: release with segue_value_release; NULL if this app created it; else a dictionary
  *           {"continuation_id": UUID, "activity_id": UUID, "device_name": string, "app_name": string,
  *           "bundle_identifier": string, "stale": bool,
- *           "redelivered": bool (the agent delivers it once more: R3.8),
+ *           "redelivered": bool (the agent has begun to deliver it before: R3.8),
  *           "document": bool (the URL of its document came as that of a container that this app has: section 15)}
  */
 segue_status segue_activity_get_continued_from(const segue_activity *activity, segue_value **origin);

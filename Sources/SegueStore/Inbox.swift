@@ -1,3 +1,4 @@
+import SegueEngine
 import SegueModel
 
 /// The durable half of the agent: entries that wait for apps (R3.8), kept offers (R2.5), the user's choices (R6.2) and
@@ -142,8 +143,10 @@ public final class Inbox: @unchecked Sendable {
   @discardableResult
   public func endDelivery(_ continuation: Identifier, _ end: DeliveryEnd) throws(SegueError) -> Bool {
     try database.run(
-      "UPDATE entries SET state = 0, crashes = crashes + ?2 WHERE continuation = ?1 AND state = 1",
-      [Cell(continuation), Cell(end == .crashed)]) > 0
+      """
+      UPDATE entries SET state = 0, attempts = attempts - ?2, crashes = crashes + ?3
+      WHERE continuation = ?1 AND state = 1
+      """, [Cell(continuation), Cell(end == .untold), Cell(end == .crashed)]) > 0
   }
 
   /// Ends an entry for good, after the app has answered (restored or declined), in time or late.

@@ -68,14 +68,6 @@ public enum Placement: Sendable {
   case ended
 }
 
-/// Why a delivery ended without an acknowledgement. The entry waits again in each case.
-public enum DeliveryEnd: Sendable {
-  /// The app's process died while it had the entry: counted.
-  case crashed
-  /// No answer by the deadline, the user cancelled (R3.3), or the connection was lost. A late answer still counts.
-  case unanswered
-}
-
 /// An activity that is offered although its app is in the background or has ended (R2.5).
 public struct KeptOffer: Sendable {
   /// Its rank and time of activation are 0.

@@ -19,26 +19,31 @@ public enum InboxJobs {
   public static func run<Holder: InboxHolder>(_ request: InboxRequest, _ holder: Holder) -> InboxReply? {
     switch request {
     case .open: return .opened(result { () throws(SegueError) in try open(holder) })
-    case .put(let record):
-      return .put(record.continuation, failure { () throws(SegueError) in try put(record, holder) })
+    case .put(let record, let begins):
+      return .put(
+        record.continuation, result { () throws(SegueError) in try put(record, begins: begins, holder) })
     case .begin(let app, let bundle, let tried):
-      return .begun(app: app, result { () throws(SegueError) in try begin(bundle, tried, holder) })
+      return .begun(
+        app: app,
+        result { () throws(SegueError) in
+          try holder.perform { inbox throws(SegueError) in try begin(bundle, tried, inbox, holder.date) }
+        })
     case .load(let id, let app):
       return .loaded(id, app: app, result { () throws(SegueError) in try load(id, holder) })
-    case .end(let id, let isCrash):
+    case .end(let id, let end):
       let error = failure { () throws(SegueError) in
         try holder.perform { inbox throws(SegueError) in
-          _ = try inbox.endDelivery(id, isCrash ? .crashed : .unanswered)
+          _ = try inbox.endDelivery(id, end)
         }
       }
       return error.map { .refused($0) }
-    case .acknowledge(let id, let app, let receipt):
-      return acknowledged(id, app, receipt, holder)
+    case .acknowledge(let id, let app, let wasSent, let receipt):
+      return acknowledged(id, app, wasSent, receipt, holder)
     case .sent(let id, let app):
       let error = failure { () throws(SegueError) in
         try holder.perform { inbox throws(SegueError) in try inbox.noteSent(id, to: app) }
       }
-      return error.map { .refused($0) } ?? .sent(id, app: app)
+      return error.map { .refused($0) }
     case .decide(let receipt):
       let result = result { () throws(SegueError) in
         try holder.perform { inbox throws(SegueError) in try inbox.decide(receipt) }
@@ -64,10 +69,10 @@ public enum InboxJobs {
   public static func refusal(of request: InboxRequest, _ error: SegueError) -> InboxReply {
     switch request {
     case .open: .opened(.failure(error))
-    case .put(let record): .put(record.continuation, error)
+    case .put(let record, _): .put(record.continuation, .failure(error))
     case .begin(let app, _, _): .begun(app: app, .failure(error))
     case .load(let id, let app): .loaded(id, app: app, .failure(error))
-    case .acknowledge(let id, let app, _): .acknowledged(id, app: app, .failure(error))
+    case .acknowledge(let id, let app, _, _): .acknowledged(id, app: app, .failure(error))
     case .decide(let receipt): .decided(receipt.continuation, .failure(error))
     case .loadKept: .loadedKept(.failure(error))
     case .keep(let record): .kept(record.activity, error)
@@ -90,17 +95,16 @@ public enum InboxJobs {
   }
 
   private static func begin(
-    _ bundle: String, _ tried: [Identifier], _ holder: some InboxHolder
+    _ bundle: String, _ tried: [Identifier], _ inbox: Inbox, _ date: Double
   ) throws(SegueError) -> InboxItem? {
-    try holder.perform { inbox throws(SegueError) in
-      guard let entry = try inbox.beginDelivery(to: bundle, except: tried, at: holder.date) else { return nil }
-      return InboxItem(
-        continuation: entry.continuation, offer: entry.offer, isStale: entry.isStale,
-        isRedelivered: entry.isRedelivered)
-    }
+    guard let entry = try inbox.beginDelivery(to: bundle, except: tried, at: date) else { return nil }
+    return InboxItem(
+      continuation: entry.continuation, offer: entry.offer, isStale: entry.isStale, isRedelivered: entry.isRedelivered)
   }
 
-  private static func put(_ record: InboxRecord, _ holder: some InboxHolder) throws(SegueError) {
+  private static func put(
+    _ record: InboxRecord, begins: Bool, _ holder: some InboxHolder
+  ) throws(SegueError) -> InboxItem? {
     func entry(withContent: Bool) -> IncomingEntry {
       IncomingEntry(
         continuation: record.continuation, app: record.app, offer: record.offer, isStale: record.isStale,
@@ -110,17 +114,23 @@ public enum InboxJobs {
           return AttachmentContent(name: attachment.name, size: attachment.size, source: source ?? .origin)
         }, account: record.account)
     }
-    try holder.perform { inbox throws(SegueError) in
+    func put(withContent: Bool, in inbox: Inbox, at now: Double) throws(SegueError) -> InboxItem? {
+      try inbox.atOnce { () throws(SegueError) in
+        _ = try inbox.put(entry(withContent: withContent), at: now)
+        return begins ? try begin(record.app, [], inbox, now) : nil
+      }
+    }
+    return try holder.perform { inbox throws(SegueError) in
       let now = holder.date
       _ = try inbox.expire(at: now)
       do throws(SegueError) {
-        _ = try inbox.put(entry(withContent: true), at: now)
+        return try put(withContent: true, in: inbox, at: now)
       } catch {
         guard error.status == .limitExceeded, record.attachments.contains(where: { $0.source != nil }) else {
           throw error
         }
         holder.log(.info, "\(error.message): the attachments stay with \(record.offer.appName)")
-        _ = try inbox.put(entry(withContent: false), at: now)
+        return try put(withContent: false, in: inbox, at: now)
       }
     }
   }
@@ -135,11 +145,11 @@ public enum InboxJobs {
   }
 
   private static func acknowledged(
-    _ id: Identifier, _ app: Identifier, _ receipt: Receipt, _ holder: some InboxHolder
+    _ id: Identifier, _ app: Identifier, _ wasSent: Bool, _ receipt: Receipt, _ holder: some InboxHolder
   ) -> InboxReply {
     do throws(SegueError) {
       let isBelieved = try holder.perform { inbox throws(SegueError) in
-        guard receipt.outcome == .restored, try inbox.entry(id) != nil else { return true }
+        guard receipt.outcome == .restored, !wasSent, try inbox.entry(id) != nil else { return true }
         return try inbox.wasSent(id, to: app)
       }
       guard isBelieved else { return .disbelieved(id, app: app) }

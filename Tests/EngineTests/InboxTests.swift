@@ -119,7 +119,7 @@ import Testing
     let viewer = openViewer(accepts: false)
     viewer.answersContinue = false
     accept(viewer)
-    #expect(viewer.continued.map { $0.from.isRedelivered } == [false], "it is the first delivery")
+    #expect(viewer.continued.map { $0.from.isRedelivered } == [true], "the former agent has begun to deliver it")
     world.killAgent()
     let third = world.startAgent(second.inbox)
     #expect(viewer.continued.count == 1, "the app has it")
@@ -347,15 +347,52 @@ import Testing
     #expect(editor.receipts.map { $0.outcome } == [fetches ? .restored : .unknown])
   }
 
-  @Test func `R3.6: the state ends once it is on the disk that it was sent`() {
+  @Test func `R3.6: an answer counts though the disk does not say that the app was sent the state`() {
     world.ask(agent, for: activity)
     agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
     let viewer = openViewer()
-    world.wait(5_000)
-    #expect(viewer.continued.isEmpty && viewer.events.contains("will_continue"))
+    #expect(viewer.continued.count == 1 && editor.receipts.isEmpty, "the app waits for no disk, its answer does")
     agent.inbox.failure = nil
     world.wait(10_000)
-    #expect(viewer.continued.count == 1 && editor.receipts.map { $0.outcome } == [.restored])
+    #expect(agent.inbox.open.isEmpty && editor.receipts.map { $0.outcome } == [.restored])
+  }
+
+  // MARK: Apps that are awaited
+
+  @Test func `R3.8: the delivery to an app that is started begins when its entry is stored`() {
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.entries.map { $0.attempts } == [1])
+    agent.isStuck = true
+    let viewer = openViewer()
+    #expect(viewer.events.contains("will_continue"), "the app waits for no disk")
+    agent.isStuck = false
+    world.settle()
+    #expect(viewer.continued.map { $0.from.isRedelivered } == [false] && agent.inbox.open.isEmpty)
+  }
+
+  @Test func `R3.8: what an app that did not open has not heard of is not marked`() {
+    world.ask(agent, for: activity)
+    world.wait(InboxDeliveries.openingTime - 1)
+    #expect(agent.inbox.entries.map { $0.isDelivered } == [true])
+    world.wait(1)
+    #expect(agent.inbox.entries.map { $0.isDelivered } == [false] && agent.inbox.entries.map { $0.attempts } == [0])
+    #expect(openViewer().continued.map { $0.from.isRedelivered } == [false])
+  }
+
+  @Test func `R3.8: nor what the agent awaits an app for when it ends`() {
+    world.ask(agent, for: activity)
+    agent.engine.flush()
+    world.settle()
+    #expect(agent.inbox.entries.map { $0.attempts } == [0] && agent.inbox.open.count == 1)
+  }
+
+  @Test func `R3.8: an app that is awaited by two entries gets the older one first`() throws {
+    world.ask(agent, for: activity)
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.entries.map { $0.attempts } == [1, 0])
+    let viewer = openViewer()
+    #expect(viewer.continued.map { $0.from.continuation } == agent.inbox.entries.map { $0.record.continuation })
+    #expect(viewer.continued.allSatisfy { !$0.from.isRedelivered } && agent.inbox.open.isEmpty)
   }
 
   @Test func `a hub may say that any number of apps are open`() throws {

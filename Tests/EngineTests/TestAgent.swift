@@ -44,6 +44,20 @@ final class TestInbox {
     return true
   }
 
+  /// Begins to deliver the next entry for an app.
+  private func begin(_ bundle: String, except tried: [Identifier] = []) -> InboxItem? {
+    let own = entries.indices.filter { entries[$0].record.app == bundle && !entries[$0].isAcknowledged }
+    guard !own.contains(where: { entries[$0].isDelivered }),
+      let next = own.first(where: { entries[$0].crashes < 3 && !tried.contains(entries[$0].record.continuation) })
+    else { return nil }
+    entries[next].isDelivered = true
+    entries[next].attempts += 1
+    let record = entries[next].record
+    return InboxItem(
+      continuation: record.continuation, offer: record.offer, isStale: record.isStale,
+      isRedelivered: entries[next].attempts > 1)
+  }
+
   func perform(_ request: InboxRequest) -> InboxReply? {
     switch request {
     case .open:
@@ -54,24 +68,11 @@ final class TestInbox {
             let offer = entries[index].record.offer
             return OwedReceipt(receipt: receipt, origin: offer.origin, activity: offer.description.id)
           }))
-    case .put(let record):
-      if let failure { return .put(record.continuation, failure) }
+    case .put(let record, let begins):
+      if let failure { return .put(record.continuation, .failure(failure)) }
       entries.append(Entry(record: record))
-      return .put(record.continuation, nil)
-    case .begin(let app, let bundle, let tried):
-      let own = entries.indices.filter { entries[$0].record.app == bundle && !entries[$0].isAcknowledged }
-      guard !own.contains(where: { entries[$0].isDelivered }),
-        let next = own.first(where: { entries[$0].crashes < 3 && !tried.contains(entries[$0].record.continuation) })
-      else { return .begun(app: app, .success(nil)) }
-      entries[next].isDelivered = true
-      entries[next].attempts += 1
-      let record = entries[next].record
-      return .begun(
-        app: app,
-        .success(
-          InboxItem(
-            continuation: record.continuation, offer: record.offer, isStale: record.isStale,
-            isRedelivered: entries[next].attempts > 1)))
+      return .put(record.continuation, .success(begins ? begin(record.app) : nil))
+    case .begin(let app, let bundle, let tried): return .begun(app: app, .success(begin(bundle, except: tried)))
     case .load(let id, let app):
       guard let index = index(id), !entries[index].isAcknowledged else {
         return .loaded(id, app: app, .failure(SegueError(.notFound, "dropped")))
@@ -80,18 +81,19 @@ final class TestInbox {
     case .sent(let id, let app):
       if let failure { return .refused(failure) }
       if let index = index(id) { entries[index].sent = app }
-      return .sent(id, app: app)
-    case .end(let id, let isCrash):
+      return nil
+    case .end(let id, let end):
       guard let index = index(id), entries[index].isDelivered else { return nil }
       entries[index].isDelivered = false
-      if isCrash { entries[index].crashes += 1 }
+      if end == .crashed { entries[index].crashes += 1 }
+      if end == .untold { entries[index].attempts -= 1 }
       return nil
-    case .acknowledge(let id, let app, let receipt):
+    case .acknowledge(let id, let app, let wasSent, let receipt):
       if let failure { return .acknowledged(id, app: app, .failure(failure)) }
       guard let index = index(id), !entries[index].isAcknowledged else {
         return .acknowledged(id, app: app, .success(nil))
       }
-      if receipt.outcome == .restored, entries[index].sent != app { return .disbelieved(id, app: app) }
+      if receipt.outcome == .restored, !wasSent, entries[index].sent != app { return .disbelieved(id, app: app) }
       entries[index].isAcknowledged = true
       let offer = entries[index].record.offer
       let owed = OwedReceipt(receipt: receipt, origin: offer.origin, activity: offer.description.id)

@@ -55,6 +55,7 @@ struct InboxModel {
       guard let index = open(id), entries[index].isDelivered else { return "false" }
       entries[index].isDelivered = false
       if end == .crashed { entries[index].crashes += 1 }
+      if end == .untold { entries[index].attempts -= 1 }
       return "true"
     case .acknowledge(let id), .drop(let id):
       guard let index = open(id) else { return "false" }

@@ -1,4 +1,5 @@
 import CLinux
+import SegueEngine
 import SegueModel
 import SegueStore
 
@@ -42,7 +43,7 @@ struct Workload {
     switch below(30) {
     case 0...6: return .put(entry: below(16), app: below(3), expires: expiry())
     case 7...11: return .begin(app: below(3))
-    case 12...14: return .end(entry: below(16), below(3) == 0 ? .unanswered : .crashed)
+    case 12...14: return .end(entry: below(16), [.untold, .unanswered, .crashed][below(3)])
     case 15...17: return .acknowledge(entry: below(16))
     case 18: return .drop(entry: below(16))
     case 19: return .retry(entry: below(16))

@@ -221,7 +221,7 @@ import Testing
       let receipt = Receipt(
         continuation: Identifier(1), receiver: receiver, outcome: outcome, status: .ok, reason: "", isStale: false,
         date: now)
-      return InboxJobs.run(.acknowledge(Identifier(1), app: process, receipt), Holder(try open(), now))
+      return InboxJobs.run(.acknowledge(Identifier(1), app: process, wasSent: false, receipt), Holder(try open(), now))
     }
     do {
       let inbox = try open()
@@ -253,7 +253,7 @@ import Testing
       let receipt = Receipt(
         continuation: Identifier(1), receiver: receiver, outcome: .declined, status: .declined, reason: reason,
         isStale: false, date: now)
-      return InboxJobs.run(.acknowledge(Identifier(1), app: Identifier(7), receipt), Holder(inbox, now))
+      return InboxJobs.run(.acknowledge(Identifier(1), app: Identifier(7), wasSent: false, receipt), Holder(inbox, now))
     }
     guard case .acknowledged(_, _, .failure)? = answer(String(repeating: "x", count: 2_000)) else {
       return #expect(Bool(false))
@@ -306,7 +306,7 @@ import Testing
           SegueModel.Attachment(name: "here", size: UInt64(size), source: Bytes(bytes)),
           SegueModel.Attachment(name: "left", size: 9),
         ])
-      guard case .put(_, nil)? = InboxJobs.run(.put(record), holder) else {
+      guard case .put(_, .success)? = InboxJobs.run(.put(record, begins: false), holder) else {
         Issue.record("it is not stored")
         return []
       }

@@ -93,7 +93,10 @@ public final class AgentEngine: HubParticipant {
   }
 
   /// The agent ends: all that waits is asked of the inbox, and no answer is awaited.
-  public func flush() { kept.flush() }
+  public func flush() {
+    deliveries.flush()
+    kept.flush()
+  }
 
   /// The apps that are open on this device, as far as the hub of the agent says.
   public var runningApps: [AppIdentity] { deliveries.identities }
@@ -109,16 +112,18 @@ public final class AgentEngine: HubParticipant {
   public func stored(_ reply: InboxReply, of request: InboxRequest, _ now: Instant) {
     switch reply {
     case .opened(.success(let receipts)): for receipt in receipts { starts.report(receipt, now) }
-    case .put(let id, let error): starts.put(id, error, now)
+    case .put(let id, .success(let item)):
+      if let item, case .put(let record, _) = request { deliveries.add(item, for: record.app, now) }
+      starts.put(id, nil, now)
+    case .put(let id, .failure(let error)): starts.put(id, error, now)
     case .begun(let app, let result): deliveries.begun(app, result, of: request, now)
     case .loaded(let id, let app, let result): deliveries.loaded(id, by: app, result, now)
     case .acknowledged(_, let app, .success(let owed)):
-      if case .acknowledge(_, _, let receipt) = request { deliveries.acknowledged(receipt, by: app, now) }
+      if case .acknowledge(_, _, _, let receipt) = request { deliveries.acknowledged(receipt, by: app, now) }
       if let owed { starts.acknowledged(owed, now) }
     case .opened(.failure(let error)), .acknowledged(_, _, .failure(let error)), .refused(let error):
       deliveries.refused(request, error, now)
     case .disbelieved(let id, let app): deliveries.disbelieved(id, by: app)
-    case .sent(let id, let app): deliveries.noted(id, by: app)
     case .decided(let id, let result): starts.decided(id, result, now)
     case .loadedKept(let result): kept.loaded(result, now)
     case .kept(_, let error), .withdrawn(_, let error): kept.stored(error, now)

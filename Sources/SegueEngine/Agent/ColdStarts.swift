@@ -216,7 +216,8 @@ final class ColdStarts: AppFeature {
       .put(
         InboxRecord(
           continuation: start.id, app: start.app.bundleIdentifier, offer: start.offer, isStale: start.isStale,
-          document: document, attachments: attachments, account: start.account?.id)))
+          document: document, attachments: attachments, account: start.account?.id),
+        begins: !deliveries.isOpen(start.app.bundleIdentifier)))
   }
 
   private func receiver(_ app: ChosenApp) -> Receiver {

@@ -29,8 +29,6 @@ private struct InboxDelivery {
     case loading
     /// The document goes out on this channel; `sent` bytes of it have gone.
     case sending(Link.Channel, [UInt8], sent: Int)
-    /// All of it has gone. The end of the channel follows when that is on the disk.
-    case noting(Link.Channel)
     /// The answer of the app is on its way to the disk.
     case acknowledging
   }
@@ -39,24 +37,29 @@ private struct InboxDelivery {
   var phase = Phase.announced
   /// Whether the app has asked for the document: if it dies before, that is not because of it.
   var isFetched = false
-  /// Whether the app was sent the whole document, and that is on the disk: only then can it have restored it (R3.6).
+  /// Whether the app was sent the whole document: only then can it have restored it (R3.6).
   var isSent = false
 
   /// Whether it has a document in memory.
   var isLarge: Bool {
     switch phase {
     case .loading, .sending: true
-    case .announced, .queued, .noting, .acknowledging: false
+    case .announced, .queued, .acknowledging: false
     }
   }
 
   /// The channel that is open for the document.
   var channel: Link.Channel? {
-    switch phase {
-    case .sending(let channel, _, _), .noting(let channel): channel
-    case .announced, .queued, .loading, .acknowledging: nil
-    }
+    if case .sending(let channel, _, _) = phase { channel } else { nil }
   }
+}
+
+/// An entry whose delivery has begun before a process of its app is open: the first one gets it.
+private struct AwaitedApp {
+  let bundle: String
+  let item: InboxItem
+  /// The uptime at which the delivery ends without one.
+  let until: Int64
 }
 
 /// Delivers the entries of the inbox to the apps that are open and take them: one at a time to each, the same one again
@@ -72,10 +75,14 @@ final class InboxDeliveries: AppFeature {
   private static let formerLimit = 256
   /// Milliseconds for the apps of a former hub to register with the next one.
   static let reconnectTime: Int64 = 3_000
+  /// Apps that are awaited, and milliseconds for each to open.
+  static let awaitedLimit = 64
+  static let openingTime: Int64 = 20_000
 
   private let agent: AgentContext
   private let hub: HubConnection
   private var apps: [PresentApp] = []
+  private var awaited: [AwaitedApp] = []
   /// What apps that have gone have had, the latest last: a hub may lose an app that runs on, and find it again.
   private var former: [(app: Identifier, tried: [Identifier])] = []
   /// The uptime at which apps that the current hub does not know are gone.
@@ -116,7 +123,7 @@ final class InboxDeliveries: AppFeature {
       apps.append(PresentApp(identity: app, account: account, accepts: accepts, tried: takeFormer(app.id)))
       agent.owner.opened(app)
     }
-    askNext(app.id)
+    giveNext(to: app.id, now)
   }
 
   func absent(_ id: Identifier, _ now: Instant) {
@@ -134,7 +141,7 @@ final class InboxDeliveries: AppFeature {
     if let channel = delivery.channel { hub.link?.reset(channel) }
     // What it was not sent it cannot have restored: its answer will not end the entry.
     if case .acknowledging = delivery.phase, delivery.isSent { return }
-    agent.owner.perform(.end(delivery.item.continuation, isCrash: isCrash && delivery.isFetched))
+    agent.owner.perform(.end(delivery.item.continuation, isCrash && delivery.isFetched ? .crashed : .unanswered))
     askNext(ofBundle: app.identity.bundleIdentifier)
     loadQueued()
   }
@@ -143,13 +150,33 @@ final class InboxDeliveries: AppFeature {
     former.firstIndex { $0.app == app }.map { former.remove(at: $0).tried } ?? []
   }
 
+  /// Whether a process of an app is open.
+  func isOpen(_ bundle: String) -> Bool { apps.contains { Text.isSame($0.identity.bundleIdentifier, bundle) } }
+
   /// There may be an entry for an app.
   /// - Returns: false if no process of it is open.
   func deliver(to bundle: String, _ now: Instant) -> Bool {
-    let isOpen = apps.contains { Text.isSame($0.identity.bundleIdentifier, bundle) }
-    askNext(ofBundle: bundle)
-    return isOpen
+    for id in processes(of: bundle) { giveNext(to: id, now) }
+    return isOpen(bundle)
   }
+
+  /// The delivery of an entry has begun before its app is open: the app need not wait for the disk.
+  func add(_ item: InboxItem, for bundle: String, _ now: Instant) {
+    guard awaited.count < Self.awaitedLimit else {
+      return agent.owner.perform(.end(item.continuation, .untold))
+    }
+    awaited.append(AwaitedApp(bundle: bundle, item: item, until: now.uptime + Self.openingTime))
+  }
+
+  /// No process of it has opened, or the agent ends.
+  private func stopAwaiting(at index: Int) {
+    let app = awaited.remove(at: index)
+    agent.owner.perform(.end(app.item.continuation, .untold))
+    askNext(ofBundle: app.bundle)
+  }
+
+  /// The agent ends.
+  func flush() { while !awaited.isEmpty { stopAwaiting(at: 0) } }
 
   /// The user wants an entry to be delivered again.
   func retry(_ continuation: Identifier) {
@@ -158,10 +185,19 @@ final class InboxDeliveries: AppFeature {
     for id in apps.map({ $0.identity.id }) { askNext(id) }
   }
 
-  private func askNext(ofBundle bundle: String) {
-    for id in apps.filter({ Text.isSame($0.identity.bundleIdentifier, bundle) }).map({ $0.identity.id }) {
-      askNext(id)
-    }
+  private func processes(of bundle: String) -> [Identifier] {
+    apps.filter { Text.isSame($0.identity.bundleIdentifier, bundle) }.map { $0.identity.id }
+  }
+
+  private func askNext(ofBundle bundle: String) { for id in processes(of: bundle) { askNext(id) } }
+
+  /// Gives an app what its opening was awaited for, or asks the inbox.
+  private func giveNext(to id: Identifier, _ now: Instant) {
+    guard let index = index(of: id), apps[index].accepts, apps[index].delivery == nil, !apps[index].isAsking,
+      let next = awaited.firstIndex(where: { Text.isSame($0.bundle, apps[index].identity.bundleIdentifier) }),
+      !apps[index].tried.contains(awaited[next].item.continuation)
+    else { return askNext(id) }
+    give(awaited.remove(at: next).item, toAppAt: index, now)
   }
 
   private func askNext(_ id: Identifier) {
@@ -195,21 +231,26 @@ final class InboxDeliveries: AppFeature {
       return refused(request, error, now)
     }
     guard let item = found else {
-      if shallAskAgain { askNext(id) }
+      if shallAskAgain { giveNext(to: id, now) }
       return
     }
     guard let index, apps[index].accepts else {
       // The app has gone, or takes none any more: another process of it does.
-      agent.owner.perform(.end(item.continuation, isCrash: false))
+      agent.owner.perform(.end(item.continuation, .unanswered))
       if case .begin(_, let bundle, _) = request { askNext(ofBundle: bundle) }
       return
     }
+    give(item, toAppAt: index, now)
+  }
+
+  /// Its delivery has begun, and that is on the disk.
+  private func give(_ item: InboxItem, toAppAt index: Int, _ now: Instant) {
     apps[index].delivery = InboxDelivery(item: item)
     apps[index].tried.append(item.continuation)
     agent.app.log(
       .info,
       "\(item.offer.description.type) goes to \(apps[index].identity.name)\(item.isRedelivered ? ", once more" : "")")
-    announce(item, to: id, now)
+    announce(item, to: apps[index].identity.id, now)
   }
 
   private func announce(_ item: InboxItem, to id: Identifier, _ now: Instant) {
@@ -300,23 +341,16 @@ final class InboxDeliveries: AppFeature {
         apps[index].delivery?.phase = .sending(channel, document, sent: end)
         return
       }
-      apps[index].delivery?.phase = .noting(channel)
+      link.finish(channel)
+      apps[index].delivery?.phase = .announced
+      apps[index].delivery?.isSent = true
+      // So that a later agent believes its answer, too. The app need not wait for it: to one that does not know, the
+      // answer is a failure, and the next delivery is marked.
       if let delivery = apps[index].delivery {
         agent.owner.perform(.sent(delivery.item.continuation, app: apps[index].identity.id))
       }
       return loadQueued()
     }
-  }
-
-  /// It is on the disk that an app was sent the whole document: a later agent believes its answer, too.
-  func noted(_ continuation: Identifier, by app: Identifier) {
-    pause.end()
-    guard let index = index(of: app), let delivery = apps[index].delivery,
-      delivery.item.continuation == continuation, case .noting(let channel) = delivery.phase
-    else { return }
-    hub.link?.finish(channel)
-    apps[index].delivery?.phase = .announced
-    apps[index].delivery?.isSent = true
   }
 
   /// The app takes no more of it.
@@ -366,7 +400,8 @@ final class InboxDeliveries: AppFeature {
       reason: Self.bounded(error?.message ?? ""),
       isStale: index.map { apps[$0].delivery?.item.isStale ?? false } ?? false,
       date: now.date)
-    agent.owner.perform(.acknowledge(continuation, app: receiver.id, receipt))
+    let wasSent = index.map { apps[$0].delivery?.isSent ?? false } ?? false
+    agent.owner.perform(.acknowledge(continuation, app: receiver.id, wasSent: wasSent, receipt))
     return nil
   }
 
@@ -374,7 +409,7 @@ final class InboxDeliveries: AppFeature {
   private func end(at index: Int) {
     guard let delivery = apps[index].delivery else { return }
     apps[index].delivery = nil
-    agent.owner.perform(.end(delivery.item.continuation, isCrash: false))
+    agent.owner.perform(.end(delivery.item.continuation, .unanswered))
     askNext(ofBundle: apps[index].identity.bundleIdentifier)
   }
 
@@ -412,7 +447,7 @@ final class InboxDeliveries: AppFeature {
       let request = refused.remove(at: index).request
       switch request {
       // The app may have gone, or take nothing now.
-      case .begin(let app, _, _): askNext(app)
+      case .begin(let app, _, _): giveNext(to: app, now)
       case .end:
         agent.owner.perform(request)
         // Others could get no entry of their app meanwhile.
@@ -441,7 +476,7 @@ final class InboxDeliveries: AppFeature {
       apps[index].isConfirmed = false
       switch apps[index].delivery?.phase {
       // The next hub knows nothing of it. What is being read is read again when the app fetches it there.
-      case .queued?, .loading?, .sending?, .noting?: apps[index].delivery?.phase = .announced
+      case .queued?, .loading?, .sending?: apps[index].delivery?.phase = .announced
       case .announced?, .acknowledging?, nil: break
       }
     }
@@ -452,10 +487,13 @@ final class InboxDeliveries: AppFeature {
       purgeAt = nil
       while let index = apps.firstIndex(where: { !$0.isConfirmed }) { leave(at: index, isCrash: false) }
     }
+    while let index = awaited.firstIndex(where: { $0.until <= now.uptime }) { stopAwaiting(at: index) }
     repeatRefused(now)
   }
 
-  var nextDeadline: Int64? { refused.reduce(purgeAt) { earlier($0, $1.at) } }
+  var nextDeadline: Int64? {
+    awaited.reduce(refused.reduce(purgeAt) { earlier($0, $1.at) }) { earlier($0, $1.until) }
+  }
 
   var brokenInvariant: StaticString? {
     apps.count(where: { $0.delivery?.isLarge ?? false }) > Self.documentLimit ? "agent: too many documents" : nil

@@ -47,6 +47,16 @@ public struct InboxItem: Sendable {
   }
 }
 
+/// Why a delivery ends without an acknowledgement. The entry waits again in each case.
+public enum DeliveryEnd: Sendable {
+  /// No app was told of it: the next delivery is not marked.
+  case untold
+  /// No answer by the deadline, the user cancelled (R3.3), or the connection was lost. A late answer still counts.
+  case unanswered
+  /// The app's process died while it had the entry: counted.
+  case crashed
+}
+
 /// A receipt that was decided before a restart, and whose arrival was not confirmed.
 public struct OwedReceipt: Sendable {
   public let receipt: Receipt
@@ -95,19 +105,20 @@ public struct KeptRecord: Sendable {
 public enum InboxRequest: Sendable {
   /// The first request. Reply: `opened`.
   case open
-  /// Stores an entry. Reply: `put`.
-  case put(InboxRecord)
+  /// Stores an entry. Where its app is not open, its next delivery begins in the same commit. Reply: `put`.
+  case put(InboxRecord, begins: Bool)
   /// Begins to deliver the next entry for a bundle identifier, but none of these. Reply: `begun`.
   case begin(app: Identifier, bundle: String, except: [Identifier])
   /// Reads the document of an entry. Reply: `loaded`.
   case load(Identifier, app: Identifier)
-  /// Notes that an app was sent the whole document of an entry. Reply: `sent`, or `refused`.
+  /// Notes that an app was sent the whole document of an entry. Reply only if that fails: `refused`.
   case sent(Identifier, app: Identifier)
   /// Ends a delivery without an acknowledgement. Reply only if that fails: `refused`.
-  case end(Identifier, isCrash: Bool)
+  case end(Identifier, DeliveryEnd)
   /// Ends an entry for good, and decides its receipt unless there is one. Reply: `acknowledged`; or `disbelieved`, if
-  /// the app says that it has restored what it was not sent whole.
-  case acknowledge(Identifier, app: Identifier, Receipt)
+  /// the app says that it has restored what it was not sent whole: neither by this agent (`wasSent`), nor by one of
+  /// which the disk knows it.
+  case acknowledge(Identifier, app: Identifier, wasSent: Bool, Receipt)
   /// Decides the receipt of an entry unless there is one. Reply: `decided`.
   case decide(Receipt)
   /// The origin has the receipt. Reply only if that cannot be stored: `refused`.
@@ -122,7 +133,7 @@ public enum InboxRequest: Sendable {
   /// The bytes that it holds.
   public var size: Int {
     switch self {
-    case .put(let record): record.document.count
+    case .put(let record, _): record.document.count
     case .keep(let record): record.document.count
     default: 0
     }
@@ -135,7 +146,8 @@ public enum InboxRequest: Sendable {
     case (.begin(let app, _, _), .begin(let other, _, _)): app == other
     case (.end(let id, _), .end(let other, _)), (.confirm(let id), .confirm(let other)): id == other
     case (.sent(let id, let app), .sent(let other, let otherApp)): id == other && app == otherApp
-    case (.acknowledge(let id, let app, _), .acknowledge(let other, let otherApp, _)): id == other && app == otherApp
+    case (.acknowledge(let id, let app, _, _), .acknowledge(let other, let otherApp, _, _)):
+      id == other && app == otherApp
     default: false
     }
   }
@@ -143,14 +155,14 @@ public enum InboxRequest: Sendable {
 
 public enum InboxReply: Sendable {
   case opened(Result<[OwedReceipt], SegueError>)
-  case put(Identifier, SegueError?)
+  /// The entry whose delivery has begun; nil: none.
+  case put(Identifier, Result<InboxItem?, SegueError>)
   /// Nil: there is none, or another process of that app has one.
   case begun(app: Identifier, Result<InboxItem?, SegueError>)
   case loaded(Identifier, app: Identifier, Result<[UInt8], SegueError>)
   /// The entry's receipt and where it goes if it was decided now; nil if it was before, or the entry had ended.
   case acknowledged(Identifier, app: Identifier, Result<OwedReceipt?, SegueError>)
   case disbelieved(Identifier, app: Identifier)
-  case sent(Identifier, app: Identifier)
   /// Whether it was decided now.
   case decided(Identifier, Result<Bool, SegueError>)
   /// A request that has no other reply has failed.

@@ -196,7 +196,7 @@ final class InboxAgent: FleetProcess {
   private func done(_ request: InboxRequest, _ reply: InboxReply?) {
     isWorking = false
     if let reply { call { $0.stored(reply, of: request, $1) } }
-    if case .put(_, nil)? = reply, case .put(let record) = request {
+    if case .put(_, .success)? = reply, case .put(let record, _) = request {
       // Otherwise it would wait for somebody to open the app.
       if !knows(record.app), !launching.contains(record.app) {
         fleet.report(name, "R3.8: an entry waits, and its app neither runs nor is launched")

@@ -20,10 +20,11 @@ final class InboxOracle {
     let attachments: [String]
     /// Whether the disk has taken it.
     var isStored = false
-    /// The processes to which a delivery has begun, also those that did not get it, and by which agent's process.
-    var begun: [(app: Identifier, agent: Int32)] = []
+    /// The processes to which a delivery has begun, also those that did not get it, and by which agent's process. Nil:
+    /// the first that opens.
+    var begun: [(app: Identifier?, agent: Int32)] = []
     /// The processes whose `continue` has run, and by which agent's process.
-    var continued: [(app: Identifier, agent: Int32)] = []
+    var continued: [(app: Identifier?, agent: Int32)] = []
     /// Whether `continue` has run without the mark.
     var wasUnmarked = false
     var answers: [(app: Identifier, outcome: Outcome)] = []
@@ -80,14 +81,13 @@ final class InboxOracle {
   private func complain(_ device: FleetDevice, _ what: StaticString) { fleet.report(device.name, "\(what)") }
 
   /// How far the last continuation has come.
-  enum Phase: CaseIterable { case asked, stored, begun, continued, acknowledged, told }
+  enum Phase: CaseIterable { case asked, stored, continued, acknowledged, told }
 
   var phase: Phase {
     guard let entry = entries.last, entry.isStored else { return .asked }
     if receipts[entry.id] != nil { return .told }
     if entry.acknowledged != nil { return .acknowledged }
-    if !entry.continued.isEmpty { return .continued }
-    return entry.begun.isEmpty ? .stored : .begun
+    return entry.continued.isEmpty ? .stored : .continued
   }
 
   // MARK: The disk
@@ -97,28 +97,34 @@ final class InboxOracle {
     let device = agent.device
     kept.note(request, reply, on: device)
     switch (request, reply) {
-    case (.put(let record), .put(_, let error)): put(record, error, device)
+    case (.put(let record, _), .put(_, let result)):
+      if case .failure = result { return put(record, isStored: false, device) }
+      put(record, isStored: true, device)
+      if case .success(let item?) = result { begun(item, nil, agent) }
     case (.begin(let app, _, _), .begun(_, .success(let item?))): begun(item, app, agent)
-    case (.acknowledge(let id, let app, let receipt), .acknowledged(_, _, .success(let owed))):
+    case (.acknowledge(let id, let app, _, let receipt), .acknowledged(_, _, .success(let owed))):
       acknowledged(id, app, receipt, owed, device)
     case (.decide(let receipt), .decided(_, .success(true))): self[receipt.continuation]?.decided = receipt.outcome
-    case (.end(_, isCrash: true), _): meet("crashed on")
+    case (.end(_, .crashed), _): meet("crashed on")
+    case (.end(let id, .untold), nil):
+      if self[id]?.begun.last?.app == nil { self[id]?.begun.removeLast() }
+      meet("begun, and no app has opened")
     case (.acknowledge, _), (.decide, .decided(_, .failure)), (.begin, .begun(_, .failure)): meet("refused by the disk")
     default: break
     }
   }
 
-  private func put(_ record: InboxRecord, _ error: SegueError?, _ device: FleetDevice) {
+  private func put(_ record: InboxRecord, isStored: Bool, _ device: FleetDevice) {
     let entry = Entry(record, on: device)
     if self[record.continuation] != nil { complain(device, "R3.8: an entry is stored twice") }
     places[entry.id] = entries.count
     entries.append(entry)
-    entry.isStored = error == nil
-    fleet.trace(device.name, error == nil ? "stores" : "does not store", record.app)
-    meet(error == nil ? "stored" : "not stored")
+    entry.isStored = isStored
+    fleet.trace(device.name, isStored ? "stores" : "does not store", record.app)
+    meet(isStored ? "stored" : "not stored")
   }
 
-  private func begun(_ item: InboxItem, _ app: Identifier, _ agent: InboxAgent) {
+  private func begun(_ item: InboxItem, _ app: Identifier?, _ agent: InboxAgent) {
     let device = agent.device
     guard let entry = self[item.continuation] else {
       return complain(device, "R3.8: what was never stored is delivered")
@@ -170,6 +176,7 @@ final class InboxOracle {
     guard entry.isStored else { return "R3.8: an app gets what is not stored" }
     guard entry.app == app.bundleIdentifier else { return "R3.8: an app gets what is another's" }
     guard ScriptedApp.number(of: activity) == entry.number else { return "R3.8: an app gets another activity" }
+    if let last = entry.begun.last, last.app == nil { entry.begun[entry.begun.count - 1].app = app.id }
     guard let begun = entry.begun.last(where: { $0.app == app.id }) else {
       return "R3.8: an app gets what the disk does not know of"
     }
