@@ -309,7 +309,8 @@ final class InboxWorkload: Workload {
   private func checkOpenAppsHaveTheirs(_ agent: InboxAgent) throws(SegueError) {
     for entry in try entries(of: agent) where !entry.isHeld && entry.expiresAt > agent.device.now.date {
       for app in open where app.process.device === agent.device && app.identity.bundleIdentifier == entry.app {
-        if oracle[entry.continuation]?.begun.contains(where: { ($0.app ?? app.identity.id) == app.identity.id }) != true {
+        if oracle[entry.continuation]?.begun.contains(where: { ($0.app ?? app.identity.id) == app.identity.id }) != true
+        {
           app.process.complain("R3.8: what waits is not delivered to an app that takes it")
         }
       }
