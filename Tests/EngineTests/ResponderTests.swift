@@ -221,4 +221,17 @@ import Testing
     #expect(scene.editor.engine.currentActivity == nil && scene.editor.engine.isClosed)
     #expect(scene.offered.isEmpty)
   }
+
+  @Test func `of an app that dies no responder is left, which its activity holds (R4.1)`() throws {
+    weak var left: Responder?
+    func die() throws {
+      let scene = Scene()
+      scene.give(try scene.activity("note"), scene.text)
+      left = scene.text
+      scene.world.kill(scene.editor)
+    }
+    try die()
+    let isGone = left == nil
+    #expect(isGone)
+  }
 }

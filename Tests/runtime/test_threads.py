@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from valgrind import VALGRIND, needs_valgrind
 
 HERE = Path(__file__).resolve().parent
 TESTS = [
@@ -42,12 +42,8 @@ def test_all_at_once(built, folder):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@needs_valgrind
 def test_valgrind_finds_no_leak_and_no_bad_access(built, folder):
-    """Continuations and the end of two apps. Undefined values are not looked for: optimised Swift copies the unused
-    bits of enumerations, and tests words that hold some."""
-    kinds = "definite,indirect"
-    leaks = ("--leak-check=full", f"--show-leak-kinds={kinds}", f"--errors-for-leak-kinds={kinds}")
-    under = ("valgrind", "--quiet", "--undef-value-errors=no", *leaks, "--error-exitcode=9")
-    done = run(built, folder, "threads", "delivery_by_thread", under=under)
+    """Continuations and the end of two apps."""
+    done = run(built, folder, "threads", "delivery_by_thread", under=VALGRIND)
     assert done.returncode == 0, done.stderr[:4000]

@@ -29,8 +29,8 @@ public final class Responder {
 
   fileprivate var following: Responder? { next.flatMap { $0.isRemoved ? nil : $0 } }
 
-  /// It has no activity any longer, and no place in a chain. For its owner, once the engine is gone.
-  public func leave() {
+  /// It has no activity any longer, and no place in a chain.
+  fileprivate func leave() {
     isRemoved = true
     managed = nil
     next = nil
@@ -48,6 +48,15 @@ private final class ManagedActivity {
   var isUndecided = false
 
   init(_ id: Identifier) { self.id = id }
+
+  /// No responder has it any longer.
+  /// - Returns: those that had it.
+  @discardableResult func leave() -> [Responder] {
+    let former = responders
+    responders = []
+    for responder in former { responder.managed = nil }
+    return former
+  }
 }
 
 /// What a save of an activity asks (R4.2).
@@ -71,6 +80,11 @@ final class Responders: AppFeature {
   private var plans: UInt64 = 0
 
   init(_ app: AppContext) { self.app = app }
+
+  /// An app that dies does not close. Its responders and their activities hold each other.
+  deinit {
+    for gone in managed { gone.leave() }
+  }
 
   // MARK: For the app
 
@@ -161,11 +175,7 @@ final class Responders: AppFeature {
   }
 
   private func release(_ gone: ManagedActivity) {
-    for responder in gone.responders {
-      responder.managed = nil
-      noteChange(of: responder)
-    }
-    gone.responders = []
+    for responder in gone.leave() { noteChange(of: responder) }
   }
 
   // MARK: For other features

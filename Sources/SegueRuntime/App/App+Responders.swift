@@ -13,7 +13,6 @@ extension App {
   func remove(_ responder: LiveResponder) {
     guard let engineResponder = responder.engineResponder else { return }
     performIfOpen { $0.removeResponder(engineResponder, $1) }
-    engineResponder.leave()
   }
 
   /// Throws INVALID_ARGUMENT if the activity is another app's, or no app's; INVALIDATED.
