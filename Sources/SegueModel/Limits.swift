@@ -58,6 +58,8 @@ public struct Limits: Sendable {
   /// Kept offers, and the bytes of their documents; the oldest make room for new ones (R2.5).
   public static let keptOffers = 64
   public static let keptBytes = 64 * 1024 * 1024
+  /// Bytes of the attachments of all kept offers (R2.5).
+  public static let keptAttachments = 4 * storedAttachments
   /// Saved activities (R8.1), and the bytes of all of them.
   public static let savedActivities: Int64 = 100_000
   public static let savedBytes: Int64 = 1 << 30

@@ -35,6 +35,11 @@ extension Inbox {
     return found
   }
 
+  /// Nil if there is none of that activity.
+  public func keptOffer(_ activity: Identifier) throws(SegueError) -> KeptOffer? {
+    try keptOffers().first { $0.offer.description.id == activity }
+  }
+
   /// Forgets the kept offer of an activity.
   /// - Returns: false if there is none.
   @discardableResult

@@ -7,6 +7,8 @@ extension Inbox {
   private static let part = 256 * 1024
   /// The share of an inbox that the entries for one app, and those that one account has asked for, may use at most.
   private static let share = 4
+  /// The share of an inbox for the entries for one app that one account has asked for: it leaves room to others.
+  private static let shareOfBoth = 8
   /// Bytes of a document: a value of the largest size, and the other properties.
   private static let document = Limits.value + 64 * 1024
 
@@ -20,10 +22,10 @@ extension Inbox {
   }
 
   /// Writes a stored attachment to a descriptor, at its place.
-  /// Throws NOT_FOUND if only the origin has it or its entry is no longer there, SYSTEM if it cannot be written.
+  /// Throws NOT_FOUND if it was not kept or its entry is no longer there, SYSTEM if it cannot be written.
   public func copy(_ attachment: StoredAttachment, to descriptor: Int32) throws(SegueError) {
     guard attachment.isHere else {
-      throw SegueError(.notFound, "attachment \(attachment.name): is too large for the agent; only its origin has it")
+      throw SegueError(.notFound, "attachment \(attachment.name): the agent has not kept it; only its origin has it")
     }
     var size: UInt64 = 0
     try database.forEachRow(
@@ -113,36 +115,43 @@ extension Inbox {
   }
 
   /// Throws LIMIT_EXCEEDED if what waits for its app, or what waits of those that its account has asked for, would be
-  /// more than a quarter of an inbox.
+  /// more than a quarter of an inbox; what its account has asked for in its app, more than an eighth.
   func checkShares(of entry: IncomingEntry, for size: Int64) throws(SegueError) {
     try checkShare(
       """
       SELECT count(*), total(payloads.size) FROM entries JOIN payloads ON payloads.number = entries.payload
       WHERE app = ?1 AND state < 2
-      """, .text(entry.app), "for \(entry.app)", size)
+      """, [.text(entry.app)], Self.share, "for \(entry.app)", size)
     guard let account = entry.account else { return }
     try checkShare(
       """
       SELECT count(*), total(payloads.size) FROM askers JOIN entries USING (continuation)
         JOIN payloads ON payloads.number = entries.payload
       WHERE account = ?1 AND state < 2
-      """, Cell(account), "that this process has asked for", size)
+      """, [Cell(account)], Self.share, "that one process or device has asked for", size)
+    try checkShare(
+      """
+      SELECT count(*), total(payloads.size) FROM askers JOIN entries USING (continuation)
+        JOIN payloads ON payloads.number = entries.payload
+      WHERE account = ?1 AND app = ?2 AND state < 2
+      """, [Cell(account), .text(entry.app)], Self.shareOfBoth,
+      "for \(entry.app) that one process or device has asked for", size)
   }
 
   /// - Parameter whose: for people.
   private func checkShare(
-    _ query: StaticString, _ key: Cell, _ whose: DiagnosticText, _ size: Int64
+    _ query: StaticString, _ keys: [Cell], _ share: Int, _ whose: DiagnosticText, _ size: Int64
   ) throws(SegueError) {
-    let used = try database.first(query, [key]) {
+    let used = try database.first(query, keys) {
       row throws(SegueError) in (try row.count(0), Int64(exactly: try row.real(1)) ?? -1)
     }
-    guard let used, used.0 < Limits.inboxEntries / Self.share else {
+    guard let used, used.0 < Limits.inboxEntries / share else {
       throw SegueError(
-        .limitExceeded, "inbox: \(Limits.inboxEntries / Self.share) entries wait \(whose), which is the most")
+        .limitExceeded, "inbox: \(Limits.inboxEntries / share) entries wait \(whose), which is the most")
     }
     guard 0...Limits.inboxBytes ~= used.1 else { throw database.damaged("payloads have \(used.1) bytes") }
-    guard used.1 <= room / Int64(Self.share) - size else {
-      throw SegueError(.limitExceeded, "inbox: more than \(room / Int64(Self.share)) bytes would wait \(whose)")
+    guard used.1 <= room / Int64(share) - size else {
+      throw SegueError(.limitExceeded, "inbox: more than \(room / Int64(share)) bytes would wait \(whose)")
     }
   }
 

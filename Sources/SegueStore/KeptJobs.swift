@@ -8,7 +8,11 @@ enum KeptJobs {
     let offer = Offer(
       description: record.description, origin: record.app.id, appName: record.app.name,
       bundleIdentifier: record.app.bundleIdentifier, deviceName: "", rank: 0, activatedAt: 0)
-    let attachments = record.attachments.map { AttachmentContent(name: $0.name, size: $0.size, source: .origin) }
+    let attachments = record.attachments.map { attachment in
+      AttachmentContent(
+        name: attachment.name, size: attachment.size,
+        source: attachment.source.map { holder.content(of: $0) } ?? .origin)
+    }
     try holder.perform { inbox throws(SegueError) in
       _ = try inbox.expire(at: holder.date)
       try inbox.keep(
@@ -29,7 +33,8 @@ enum KeptJobs {
           records.append(
             try KeptRecord(
               offer.description.id, of: app, document: try inbox.document(of: kept.payload), keptAt: kept.keptAt,
-              expiresAt: kept.expiresAt))
+              expiresAt: kept.expiresAt,
+              attachmentBytes: kept.payload.attachments.reduce(0) { $0 &+ ($1.isHere ? $1.size : 0) }))
         } catch {
           // The others are not lost with it. A damaged file is another matter.
           guard error.status != .system else { throw error }

@@ -118,6 +118,8 @@ extension Message {
     case .deliver(let delivery): self = .deliver(coder.code(delivery))
     case .keep(let id, let app, let channel, let size):
       self = .keep(coder.code(id), app: coder.code(app), channel: coder.code(channel), size: coder.code(size))
+    case .keepAttachment(let channel, let name, let changed):
+      self = .keepAttachment(channel: coder.code(channel), coder.code(name), changed: coder.code(changed))
     case .ask(let number, let bytes): self = .ask(coder.code(number), coder.code(bytes: bytes))
     case .answer(let number, let error, let bytes):
       self = .answer(coder.code(number), coder.code(orOK: error), coder.code(bytes: bytes))

@@ -49,6 +49,7 @@ extension Message {
     case .answer: 45
     case .keep: 46
     case .keeps: 47
+    case .keepAttachment: 48
     }
   }
 
@@ -100,6 +101,7 @@ extension Message {
     case 45: self = .answer(0, nil, [])
     case 46: self = .keep(.blank, app: .blank, channel: 0, size: 0)
     case 47: self = .keeps
+    case 48: self = .keepAttachment(channel: 0, "", changed: 0)
     default: return nil
     }
   }

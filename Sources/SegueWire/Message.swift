@@ -83,6 +83,9 @@ public enum Message: Sendable {
   /// App → hub → agent: the app leaves a snapshot of this activity, which comes on this channel; the hub fills in the
   /// app. Channel 0: it is not kept any more (R2.5).
   case keep(Identifier, app: Identifier, channel: UInt32, size: UInt64)
+  /// App → hub → agent, with a descriptor: the file of an attachment of what comes on this channel, by its name, and
+  /// when it was last changed (nanoseconds since 1970).
+  case keepAttachment(channel: UInt32, String, changed: UInt64)
   /// Hub → app: the agent takes part at this hub, and keeps what the app leaves.
   case keeps
 
@@ -191,13 +194,14 @@ public enum Message: Sendable {
     public static let limit = 512
   }
 
-  /// Why an app does not see an activity.
+  /// Why an app or a device does not see an activity.
   public struct Explanation: Sendable {
-    public let appName: String
+    /// Of the app, or with `notLinked` of the device.
+    public let name: String
     public let obstacle: Routing.Obstacle
 
-    public init(appName: String, obstacle: Routing.Obstacle) {
-      self.appName = appName
+    public init(name: String, obstacle: Routing.Obstacle) {
+      self.name = name
       self.obstacle = obstacle
     }
   }

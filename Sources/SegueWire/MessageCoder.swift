@@ -396,11 +396,11 @@ struct MessageCoder {
   mutating func code(_ explanations: [Message.Explanation]) -> [Message.Explanation] {
     enter("a list of explanations")
     if count % 2 != 0 { fail("a list of explanations") }
-    let blank = Message.Explanation(appName: "", obstacle: .isOrigin)
+    let blank = Message.Explanation(name: "", obstacle: .isOrigin)
     let coded = code(explanations, blank: blank) { (coder, explanation) in
-      let name = coder.code(explanation.appName, atMost: Frame.messageLimit)
+      let name = coder.code(explanation.name, atMost: Frame.messageLimit)
       return Routing.Obstacle(rawValue: coder.code(explanation.obstacle.rawValue)).map {
-        Message.Explanation(appName: name, obstacle: $0)
+        Message.Explanation(name: name, obstacle: $0)
       }
     }
     leave()

@@ -182,12 +182,8 @@ import Testing
       chooser.engine.offers.all.first { $0.description.title == title }?.deviceName
     }
     let (said, host) = (name("Letter"), name("Own"))
-    func call(_ names: ((Identifier?) -> String?)?) {
-      world.hub?.setDeviceNames(names, world.now)
-      world.device.hub?.flush()
-      world.settle()
-    }
-    call { [one] device in device == one ? "laptop" : device == nil ? "desktop" : nil }
+    let here = world.identifier()
+    call(AccountDevices(own: here, all: [(here, "desktop"), (one, "laptop")]))
     #expect([name("Letter"), name("Own"), name("Draft")] == ["laptop", "desktop", said])
     let attempt = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: own)
     let asker = receiver()
@@ -196,6 +192,54 @@ import Testing
     #expect(editor.receipts.last?.receiver.deviceName == "laptop", "not \"away\", as the device says")
     call(nil)
     #expect([name("Letter"), name("Own")] == [said, host])
+  }
+
+  private func call(_ devices: AccountDevices?) {
+    world.hub?.setDevices(devices, world.now)
+    world.device.hub?.flush()
+    world.settle()
+  }
+
+  @Test func `R6.5: an explanation says which devices are not linked, and what is kept off all of them`() throws {
+    let editor = world.open("editor")
+    _ = world.open("viewer")
+    let id = try world.offer("Letter", by: editor)
+    func reasons() -> [String] {
+      world.tell(editor) { _ = $0.explain(id, editor.activity(id), $1) }
+      world.wait(2 * HubExplanations.pause)
+      return editor.reasons.map { "\($0.reason): \($0.app ?? "-") \($0.device ?? "-")" }
+    }
+    #expect(reasons().isEmpty, "no account, no devices")
+    let own = world.identifier()
+    call(AccountDevices(own: own, all: [(own, "desktop"), (one, "laptop"), (other, "phone")]))
+    _ = try world.linkHub(device: one)
+    #expect(reasons() == ["not linked: - phone"])
+    world.hub?.setPrivacy({ type, _ in type == "com.example.note" }, world.now)
+    #expect(reasons() == ["private: - -", "not linked: - phone"])
+    world.tell(editor) { engine, now in
+      // The question is on its way when the link ends.
+      _ = engine.explain(id, editor.activity(id), now)
+      world.hub?.endLinks(of: one, SegueError(.notAllowed, "removed"), now)
+    }
+    world.wait(2 * HubExplanations.pause)
+    let devices = editor.reasons.compactMap { $0.device }
+    #expect(devices == ["laptop", "phone"])
+    call(AccountDevices(own: own, all: [(own, "desktop")]))
+    world.hub?.endLinks(of: nil, SegueError(.notAllowed, "removed"), world.now)
+    #expect(reasons().isEmpty, "there is no other device that it is kept off")
+    call(nil)
+    func set(isPrivate: Bool) {
+      editor.change(id) { $0.setPrivate(isPrivate) }
+      world.wait(5_000)
+    }
+    set(isPrivate: true)
+    #expect(reasons().isEmpty)
+    set(isPrivate: false)
+    // What the user keeps off the account is for whom an app links, unless the app says that it is private.
+    _ = try world.linkHub()
+    #expect(reasons().isEmpty)
+    set(isPrivate: true)
+    #expect(reasons() == ["private: - -"])
   }
 
   // MARK: Accounts

@@ -220,7 +220,7 @@ import Testing
     #expect(app.explanations.count == 1, "one at a time")
     world.wait(3 * HubExplanations.pause)
     #expect(app.explanations.count == 4)
-    let sizes = app.explanations.map { $0.reduce(0) { $0 + $1.appName.utf8.count } }
+    let sizes = app.explanations.map { $0.reduce(0) { $0 + $1.name.utf8.count } }
     #expect(sizes.allSatisfy { $0 > 0 && $0 <= HubExplanations.size })
     try app.say(
       (0...HubExplanations.questionLimit + 1).map { .explain(request: UInt64($0), world.identifier(), type: "a") })

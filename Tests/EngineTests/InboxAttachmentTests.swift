@@ -34,7 +34,8 @@ import Testing
     let wanted = try #require(agent.collections.last)
     let found = wanted.attachments.filter { names.contains($0.name) }
     agent.engine.collected(
-      wanted.continuation, found.map { SegueModel.Attachment(name: $0.name, size: $0.size, source: Content()) })
+      wanted.continuation, found.map { SegueModel.Attachment(name: $0.name, size: $0.size, source: Content()) },
+      world.now)
     world.settle()
   }
 

@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
 
 /// R3.15: an app has its own activity continued by another app of the device.
@@ -74,6 +75,51 @@ import Testing
           type == "com.example.note" && app == "com.example.editor"
         }
       } == .notAllowed, "R10.2")
+  }
+
+  @Test func `R10.2: what its app has marked as private is not pushed`() throws {
+    let id = world.identifier()
+    var activity = try Activity(type: "com.example.note")
+    activity.setPrivate(true)
+    editor.add(activity, as: id)
+    world.tell(editor) { $0.becomeCurrent(id, $1) }
+    func push() -> Status? {
+      agent.engine.look(for: id, wanted: nil, 1, world.now)
+      world.settle()
+      return status { () throws(SegueError) in
+        guard let found = agent.found.last else { return }
+        try PushGate.checkOwn(try found.get(), nil)
+      }
+    }
+    #expect(push() == .notAllowed)
+    editor.change(id) { $0.setPrivate(false) }
+    world.wait(1_000)
+    #expect(push() == nil && agent.found.count == 2)
+  }
+
+  @Test func `R3.15: what is asked about an offer ends with it`() throws {
+    let device = Identifier(high: 0xd0, low: 1)
+    let linked = try world.linkHub(device: device)
+    let theirs = world.identifier()
+    try linked.peer.say(.offered(theirs, "letter", by: world.identifier(), of: linked.id))
+    let own = try world.offer("own", by: editor)
+    #expect(agent.gone.isEmpty)
+    try linked.peer.say(.gone(theirs, OffersVersion(hub: linked.id, number: 2)))
+    world.settle()
+    #expect(agent.gone == [theirs])
+    world.close(editor)
+    #expect(agent.gone == [theirs, own])
+  }
+
+  @Test func `R3.15: who looks once is not there to be asked, who waits is`() {
+    var attendance = Attendance()
+    #expect(!attendance.isAttended(waiting: 0, at: 0) && attendance.isAttended(waiting: 1, at: 0))
+    attendance.told(hasWaited: false, at: 10_000)
+    #expect(!attendance.isAttended(waiting: 0, at: 10_000))
+    attendance.told(hasWaited: true, at: 20_000)
+    #expect(attendance.isAttended(waiting: 0, at: 24_999) && !attendance.isAttended(waiting: 0, at: 25_000))
+    attendance.told(hasWaited: false, at: 24_999)
+    #expect(!attendance.isAttended(waiting: 0, at: 25_000))
   }
 
   private let other = Identifier(high: 0xd0, low: 2)

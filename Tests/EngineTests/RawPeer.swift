@@ -203,6 +203,20 @@ final class RawPeer: WorldParticipant {
   /// Opens the channel that `message` names; no byte of it follows.
   func open(_ message: (Link.Channel) -> Message) throws { try say(message(link.open())) }
 
+  /// The same, and other messages about the channel may follow.
+  func begin(_ message: (Link.Channel) -> Message) throws -> Link.Channel {
+    let channel = link.open()
+    try say(message(channel))
+    return channel
+  }
+
+  /// All bytes on a channel that is open, and its end.
+  func finish(_ bytes: [UInt8], on channel: Link.Channel) throws {
+    link.write(bytes[...], to: channel)
+    link.finish(channel)
+    world.settle()
+  }
+
   private func flush() {
     while connection.isWhole,
       link.takeOutput({ connection.write($0, link.outgoingDescriptor, from: 0, world.fleet) })

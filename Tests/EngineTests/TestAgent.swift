@@ -24,6 +24,10 @@ final class TestInbox {
   private var confirmed: Set<Identifier> = []
   /// What the disk answers to each change.
   var failure: SegueError?
+  /// The most bytes of attachments of what an app leaves.
+  var room = UInt64.max
+  /// What it answers if that is too little.
+  var roomFailure = SegueError(.limitExceeded, "the inbox is full")
   /// What it answers if it is asked what is kept.
   var loadFailure: SegueError?
 
@@ -105,6 +109,8 @@ final class TestInbox {
     case .loadKept: return .loadedKept(loadFailure.map { .failure($0) } ?? .success(kept))
     case .keep(let record):
       if let failure { return .kept(record.activity, failure) }
+      let size = record.attachments.reduce(0) { $0 + ($1.source == nil ? 0 : $1.size) }
+      if size > room { return .kept(record.activity, roomFailure) }
       kept.removeAll { $0.activity == record.activity }
       kept.append(record)
       return .kept(record.activity, nil)
@@ -135,11 +141,13 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// The continuations for which an app was chosen, and the numbers of the questions.
   private(set) var begun: [(number: UInt64, continuation: Identifier)] = []
   /// The attachments that it was to fetch, and what it was to stop, before anybody has answered.
-  private(set) var collections: [(continuation: Identifier, attachments: [SegueModel.Attachment])] = []
+  var collections: [(continuation: Identifier, attachments: [SegueModel.Attachment])] = []
   private(set) var stopped: [Identifier] = []
   private(set) var streamAnswers: [SegueError?] = []
   /// Attachments that apps fetch.
   private(set) var served: [StreamRequest] = []
+  /// Attachments that receivers fetch of what apps have left.
+  private(set) var servedKept: [(request: StreamRequest, offer: KeptParticipant)] = []
   private(set) var answers: [Result<ColdStartReport, SegueError>] = []
   /// The app that fits.
   var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer")
@@ -231,18 +239,23 @@ final class TestAgent: AgentOwner, WorldParticipant {
   private(set) var found: [Result<AppChoice, SegueError>] = []
   func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) { found.append(result) }
 
+  /// The offers that were over.
+  private(set) var gone: [Identifier] = []
+  func gone(_ activity: Identifier) { gone.append(activity) }
+
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     choices.append(choice)
     guard let app else { throw SegueError(.notFound, "no app fits") }
     return app
   }
 
-  func collect(_ attachments: [SegueModel.Attachment], of continuation: Identifier, for account: Account?) {
+  func collect(_ attachments: [SegueModel.Attachment], of continuation: Identifier, for account: Identifier?) {
     collections.append((continuation, attachments))
   }
   func stopCollecting(_ continuation: Identifier) { stopped.append(continuation) }
   func streamAnswered(_ id: Identifier, _ error: SegueError?) { streamAnswers.append(error) }
   func serve(_ request: StreamRequest) { served.append(request) }
+  func serve(_ request: StreamRequest, of offer: KeptParticipant) { servedKept.append((request, offer)) }
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) { begun.append((number, continuation)) }
   func launch(_ app: ChosenApp, for number: UInt64) { launches.append(app.bundleIdentifier) }
   func opened(_ app: AppIdentity) { openings.append(app.name) }
@@ -277,7 +290,12 @@ final class TestAgent: AgentOwner, WorldParticipant {
     return count - saved.count
   }
 
-  func join(_ offer: KeptParticipant) { kept.append(KeptConnection(offer, of: process, in: world)) }
+  /// Whether the system refuses to connect what apps have left.
+  var refusesJoins = false
+  func join(_ offer: KeptParticipant) {
+    guard !refusesJoins else { return engine.notJoined(offer, world.now) }
+    kept.append(KeptConnection(offer, of: process, in: world))
+  }
   func leave(_ offer: KeptParticipant) { kept.first { $0.participant === offer }?.isOver = true }
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) { answers.append(result) }
   func log(_ severity: Severity, _ message: DiagnosticText) { lines.append(message.string) }

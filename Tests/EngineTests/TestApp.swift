@@ -47,6 +47,8 @@ final class TestApp: FleetProgram, AppEngineOwner {
   var answersRequests = true
   var takesRequests = true
   var takesStreams = true
+  /// Whether its files are as they were when they were attached.
+  var handsOver = true
   /// What can be seen of the ends of its streams.
   var end = StreamStatus.open
   private(set) var pendingSaves: [UInt64] = []
@@ -187,6 +189,9 @@ final class TestApp: FleetProgram, AppEngineOwner {
     return cameBy.first { $0.value == continuation }.map { ($0.key, origin) }
   }
   func answersWillSave(_ id: Identifier) -> Bool { answersWillSave }
+  func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? {
+    handsOver ? (FleetDescriptor(), 7) : nil
+  }
   func takesRequests(_ id: Identifier) -> Bool { takesRequests }
   func takesStreams(_ id: Identifier) -> Bool { takesStreams }
   func streamEnd(_ id: Identifier) -> StreamStatus { end }

@@ -1,8 +1,9 @@
 import Foundation
-import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
 
+@testable import SegueEngine
 @testable import SegueStore
 @testable import StoreProbe
 
@@ -195,6 +196,77 @@ import Testing
     }
   }
 
+  @Test func `a kept offer has its attachments with it, and they go with it (R2.5)`() throws {
+    let inbox = try open()
+    let bytes = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
+    func keep(_ sources: [AttachmentContent.Source]) throws -> [StoredAttachment] {
+      let attachments = sources.enumerated().map { number, source in
+        AttachmentContent(name: "\(number)", size: UInt64(bytes.count), source: source)
+      }
+      try inbox.keep(.sample(3), team: "T", document: [1], attachments: attachments, at: now)
+      return try #require(try inbox.keptOffer(Identifier(3))).payload.attachments
+    }
+    func copied(_ attachment: StoredAttachment) throws -> [UInt8] {
+      let copy = try #require(tmpfile())
+      defer { fclose(copy) }
+      try inbox.copy(attachment, to: fileno(copy))
+      var read = [UInt8](repeating: 0, count: bytes.count + 1)
+      let count = pread(fileno(copy), &read, read.count, 0)
+      return Array(read[..<max(0, count)])
+    }
+    let first = try keep([.bytes(bytes), .origin])
+    #expect(try copied(first[0]) == bytes)
+    let error = try #require(thrown { _ = try copied(first[1]) })
+    #expect(error.status == .notFound)
+    #expect(error.message == "attachment 1: the agent has not kept it; only its origin has it")
+    let second = try keep([.origin, .bytes(bytes)])
+    #expect(second.map(\.isHere) == [false, true])
+    #expect(thrown { _ = try copied(first[0]) }?.status == .notFound, "the newer state has replaced it")
+    try inbox.withdraw(Identifier(3))
+    #expect(try inbox.keptOffer(Identifier(3)) == nil && folder.data("inbox.db").count < 300_000)
+  }
+
+  @Test func `a load says how many bytes of attachments are kept (R2.5)`() throws {
+    let inbox = try open()
+    var activity = try Activity(type: "com.example.note")
+    for (name, size) in [("a", 3), ("b", 9)] { try activity.attach(Attachment(name: name, size: UInt64(size))) }
+    let attachments = [
+      AttachmentContent(name: "a", size: 3, source: .bytes([1, 2, 3])),
+      AttachmentContent(name: "b", size: 9, source: .origin),
+    ]
+    try inbox.keep(
+      .sample(3), team: "T", document: try ActivityDocument.encode(activity, .none), attachments: attachments, at: now)
+    guard case .loadedKept(let result)? = InboxJobs.run(.loadKept, Holder(inbox, now)) else {
+      return #expect(Bool(false))
+    }
+    #expect(try result.get().map { $0.attachmentBytes } == [3])
+  }
+
+  @Test func `what an app leaves is stored with those attachments that could be copied (R2.5)`() throws {
+    let inbox = try open()
+    var activity = try Activity(type: "com.example.note")
+    try activity.attach(Attachment(name: "a", size: 3, source: Bytes([1, 2, 3])))
+    try activity.attach(Attachment(name: "b", size: 9))
+    let app = AppIdentity(
+      known: Identifier(9), bundleIdentifier: "com.example.a", name: "a", team: "T", types: ["com.example.note"])
+    let document = try ActivityDocument.encode(activity, .none)
+    let record = try KeptRecord(Identifier(3), of: app, document: document, keptAt: now)
+    // As the engine hands it over: a document that travels names its attachments only.
+    #expect(record.attachments.allSatisfy { $0.source == nil })
+    let copied = record.keeping(activity.attachments)
+    guard case .kept(Identifier(3), nil)? = InboxJobs.run(.keep(copied), Holder(inbox, now)) else {
+      return #expect(Bool(false))
+    }
+    let kept = try #require(try inbox.keptOffer(Identifier(3)))
+    #expect(kept.payload.attachments.map(\.name) == ["a", "b"])
+    #expect(kept.payload.attachments.map(\.isHere) == [true, false])
+    let copy = try #require(tmpfile())
+    defer { fclose(copy) }
+    try inbox.copy(kept.payload.attachments[0], to: fileno(copy))
+    var bytes = [UInt8](repeating: 0, count: 4)
+    #expect(pread(fileno(copy), &bytes, 4, 0) == 3 && bytes == [1, 2, 3, 0])
+  }
+
   @Test func `an inbox is bounded, and says so (R3.8)`() throws {
     let inbox = try Inbox.open(in: folder.open(), room: 200_000)
     let large = [UInt8](repeating: 1, count: 40_000)
@@ -334,23 +406,41 @@ import Testing
   }
 
   @Test func `what one process has asked for takes a quarter of an inbox, whatever apps it is for (R3.8)`() throws {
-    let inbox = try Inbox.open(in: folder.open(), room: 200_000)
+    let inbox = try Inbox.open(in: folder.open(), room: 400_000)
     let large = [UInt8](repeating: 1, count: 40_000)
     func put(_ number: Int, _ document: [UInt8] = [1], by account: Int?) throws {
       // Each app has two of them.
       _ = try inbox.put(.sample(number, to: "app\(number / 2)", document: document, account: account), at: now)
     }
     try put(1, large, by: 7)
-    let error = try #require(thrown { try put(2, large, by: 7) })
-    #expect(error.status == .limitExceeded && error.message.contains("50000 bytes would wait that this process has"))
-    try put(2, large, by: 8)
-    for number in 3..<3 + Limits.inboxEntries / 4 - 1 { try put(number, by: 7) }
+    try put(2, large, by: 7)
+    let error = try #require(thrown { try put(3, large, by: 7) })
+    #expect(error.status == .limitExceeded && error.message.contains("100000 bytes would wait that one process"))
+    try put(3, large, by: 8)
+    for number in 4..<4 + Limits.inboxEntries / 4 - 2 { try put(number, by: 7) }
     let full = try #require(thrown { try put(999, by: 7) })
-    #expect(full.status == .limitExceeded && full.message.contains("250 entries wait that this process has asked for"))
+    #expect(full.status == .limitExceeded && full.message.contains("250 entries wait that one process or device has"))
     try put(999, by: 8)
     try put(1_000, by: nil)
-    try inbox.acknowledge(Identifier(3), at: now)
+    try inbox.acknowledge(Identifier(4), at: now)
     try put(1_001, by: 7)
+  }
+
+  @Test func `what one process has asked for in one app leaves room for others there (R3.8)`() throws {
+    let inbox = try Inbox.open(in: folder.open(), room: 400_000)
+    let large = [UInt8](repeating: 1, count: 40_000)
+    func put(_ number: Int, to app: String = "notes", _ document: [UInt8] = [1], by account: Int) throws {
+      _ = try inbox.put(.sample(number, to: app, document: document, account: account), at: now)
+    }
+    try put(1, large, by: 7)
+    let error = try #require(thrown { try put(2, large, by: 7) })
+    #expect(error.status == .limitExceeded && error.message.contains("50000 bytes would wait for notes that one"))
+    try put(2, large, by: 8)
+    for number in 3..<3 + Limits.inboxEntries / 8 - 1 { try put(number, by: 7) }
+    let full = try #require(thrown { try put(999, by: 7) })
+    #expect(full.status == .limitExceeded && full.message.contains("125 entries wait for notes that one process"))
+    try put(999, by: 8)
+    try put(1_000, to: "other", by: 7)
   }
 
   @Test func `a restart forgets nothing of what a process has asked for (R3.8)`() throws {

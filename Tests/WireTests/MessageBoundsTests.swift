@@ -160,10 +160,11 @@ import Testing
     func explanation(_ parts: [Value]) throws -> [Value] {
       [.unsigned(18), .unsigned(1), .unsigned(7), try .array(parts)]
     }
-    let all = (0..<5).flatMap { [Value.string("app\($0)"), .unsigned($0)] }
+    let all = (0..<7).flatMap { [Value.string("app\($0)"), .unsigned($0)] }
     guard case .explanation(1, let list, 7)? = try decoded(explanation(all)) else { return #expect(Bool(false)) }
-    #expect(list.map { $0.obstacle } == [.isOrigin, .teamDiffers, .typeNotDeclared, .notFrontmost])
-    #expect(list.map { $0.appName } == (0..<4).map { "app\($0)" })
+    let known: [Routing.Obstacle] = [.isOrigin, .teamDiffers, .typeNotDeclared, .notFrontmost, .isPrivate, .notLinked]
+    #expect(list.map { $0.obstacle } == known)
+    #expect(list.map { $0.name } == (0..<6).map { "app\($0)" })
     #expect(try isRefused(explanation([.string("app")])))
     #expect(try isRefused(explanation([.unsigned(1), .unsigned(1)])))
     #expect(try isRefused(explanation([.string("app"), .string("why")])))
@@ -192,7 +193,7 @@ import Testing
   @Test func `a message has 64 KiB (A9)`() throws {
     func explanation(_ count: Int) -> Message {
       let names = (0..<count).map {
-        Message.Explanation(appName: "\($0)" + String(repeating: "x", count: 250), obstacle: .isOrigin)
+        Message.Explanation(name: "\($0)" + String(repeating: "x", count: 250), obstacle: .isOrigin)
       }
       return .explanation(request: 1, names, appCount: UInt64(count))
     }

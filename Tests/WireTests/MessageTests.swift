@@ -44,7 +44,7 @@ import Testing
         offer: Offer(
           description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,
           activatedAt: 0), timing: timing, milliseconds: 20_000, isRedelivered: true)),
-    .keep(id, app: id, channel: 3, size: 9), .keeps,
+    .keep(id, app: id, channel: 3, size: 9), .keepAttachment(channel: 3, "a.png", changed: .max), .keeps,
     .ask(3, [1, 2]), .answer(3, nil, [3]), .answer(4, SegueError(.notFound, "why"), []),
     .link(HubIdentity(id: id, deviceName: "vm"), version: 1, minimum: 1),
     .resume(secret: id, sessions: [Message.SharedSession(secret: id, isConnected: true)]),
@@ -67,7 +67,7 @@ import Testing
     .response(7, continuation, to: id, channel: 4, size: 9, nil),
     .response(7, continuation, to: id, channel: 0, size: 0, SegueError(.declined, "no")),
     .explain(request: 1, id, type: "a"),
-    .explanation(request: 1, [Message.Explanation(appName: "n", obstacle: .teamDiffers)], appCount: 2),
+    .explanation(request: 1, [Message.Explanation(name: "n", obstacle: .teamDiffers)], appCount: 2),
   ]
 
   @Test func `every message is what it was`() throws {

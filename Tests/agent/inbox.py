@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 NAME = r"[0-9a-f]{32}"
+NO_AGENT = "no agent runs; start one: `segue agent`, or `systemctl --user enable --now segue-agent.socket`"
 
 
 def command_line(folder: Path, *words: str) -> list[str]:

@@ -37,6 +37,18 @@ def app(folder: Path, run: Callable[..., Any]) -> Any:
         yield opened
 
 
+def test_a_call_without_a_timeout_has_the_limit_of_the_process(app, monkeypatch):
+    """Also one that is longer than what the agent takes."""
+    app.create_account("Home", "desktop")
+    known = app.account().change
+    monkeypatch.setattr(segue.limits, "continuation_ms", 300)
+    begun = time.monotonic()
+    assert app.account(after=known).change == known
+    assert 0.25 < time.monotonic() - begun < 10
+    monkeypatch.setattr(segue.limits, "continuation_ms", 3_600_000)
+    assert app.account(after=known + 1).change == known
+
+
 def test_a_user_makes_an_account_and_leaves_it(run, tmp_path):
     assert run("account", status=1).out.startswith("this device is in no account")
     assert "created" in run("account", "create", "Home", "--device", "desktop").out

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from conftest import AGENT, CARRIES
-from inbox import command_line
+from inbox import NO_AGENT, command_line
 from programs import Program, programs
 from terminal import PROMPT, Terminal, terminals
 
@@ -76,7 +76,7 @@ def test_somebody_works_in_terminals(terminal, start, folder):
     assert r"a\x1b[2Jb" in receiver.runs(f"{SEGUE} receive")
     carrier.press("C-c")
     carrier.shows(r"^status=0")
-    assert "no agent runs; start segue-agent" in shell.runs(f"{SEGUE} inbox", status=1)
+    assert NO_AGENT in shell.runs(f"{SEGUE} inbox", status=1)
     assert "what to do: `segue agent`" in shell.runs(f"{SEGUE} doctor")
 
 
@@ -176,19 +176,25 @@ def test_an_agent_is_replaced_and_one_that_is_stopped_is_found(begin, segue, var
         assert second.wait() == 0
 
 
-def test_what_a_script_offers_stays_offered(begin, segue, variables):
+def test_what_a_script_offers_stays_offered(begin, segue, variables, tmp_path):
     """R2.5: `offer --keep` ends at once; without an agent it says that nothing is kept."""
     offered = ("offer", TYPE, "--title", "left", "--user-info", '{"line": 12}', "--keep")
     command = ["env", *(f"{name}={value}" for name, value in variables.items()), sys.executable, "-m", "segue"]
     done = subprocess.run([*command, *offered], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "segue: CONNECTION_UNAVAILABLE: no agent runs; start segue-agent\n")
+    assert (done.returncode, done.stderr) == (1, f"segue: CONNECTION_UNAVAILABLE: {NO_AGENT}\n")
     begin(**variables).wait_for(CARRIES)
     left = segue(*offered)
     assert [offer["id"] for offer in segue("list")] == [left["id"]]
     for _ in range(2):
         continued = segue("continue", "--id", left["id"])
         assert (continued["title"], continued["user_info"]) == ("left", {"line": 12})
-    other = segue("offer", TYPE, "--title", "other", "--keep")
+    (tmp_path / "draft.txt").write_text("a draft")
+    other = segue("offer", TYPE, "--title", "other", "--keep", "--attach", tmp_path / "draft.txt")
+    (tmp_path / "draft.txt").unlink()
+    received = tmp_path / "received"
+    received.mkdir()
+    segue("receive", "--id", other["id"], "--to", received)
+    assert (received / "draft.txt").read_text() == "a draft"
     assert {offer["title"] for offer in segue("list")} == {"left", "other"}, "one does not end the other"
     for each in (left, other):
         assert segue("withdraw", each["id"][:8], "--wait", "0")["done"] == "withdrawn"

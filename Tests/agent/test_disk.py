@@ -4,19 +4,26 @@ was told to anybody is on it (R3.8)."""
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
+import hashlib
 import os
 import random
 import signal
+import socket
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import CARRIES
 from inbox import NAME, command_line, output, waiting
 from programs import Program, programs
 from project import ROOT, run
+from segue import App, Error, Membership, NotAllowedError
 
 KILLS = int(os.environ.get("SEGUE_INBOX_KILLS", "6"))
 SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))
@@ -151,3 +158,49 @@ def test_an_agent_that_dies_at_a_call_of_the_disk_loses_nothing(begin, start, di
         assert continued, "the asker was told that it is restored"
     for receipt in receipts:
         assert receipt[2] != "restored" or continued, "the origin was told that it is restored"
+
+
+def test_a_join_whose_asker_has_gone_does_nothing_to_the_next(agent, disk, folder):
+    """It goes before the account has answered, which waits for the disk. Of what arrives at the agent meanwhile nobody
+    hears, so it gets time."""
+    hang = Path(disk["DISK_HANG"])
+    agent(**disk)
+    with contextlib.ExitStack() as stack:
+        silent, gone = (stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2))
+        reached, closed = silent.getsockname()[1], gone.getsockname()[1]
+        gone.close()
+        setting, first, second = (
+            stack.enter_context(App(f"com.example.{name}", runtime_folder=folder)) for name in ("a", "b", "c")
+        )
+        hang.touch()
+        stack.callback(hang.unlink, missing_ok=True)
+        began = [beside(setting.set_devices, discovery=False)]
+        began.append(beside(first.join, invite(closed)))
+        first.close()
+        joined = beside(second.join, invite(reached), timeout=1.0)
+        hang.unlink()
+        with pytest.raises(NotAllowedError, match="does not take this invite"):
+            joined.result(20)
+        assert second.account().status is Membership.NONE
+        for each in began:
+            each.exception(20)
+
+
+def beside(call: Callable[..., Any], *arguments: Any, **named: Any) -> concurrent.futures.Future[Any]:
+    """Calls it on a thread, and gives the agent time to get it."""
+    answer: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+    def run_it() -> None:
+        try:
+            answer.set_result(call(*arguments, **named))
+        except Error as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=run_it, daemon=True).start()
+    time.sleep(0.3)
+    return answer
+
+
+def invite(port: int) -> str:
+    link = f"segue:join?v=1&a={'0' * 32}&f={'1' * 64}&t={'2' * 64}&p={port}&h=127.0.0.1&n=Home"
+    return f"{link}&c={hashlib.sha256(link.encode()).hexdigest()[:8]}"

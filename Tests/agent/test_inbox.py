@@ -188,7 +188,7 @@ def test_a_late_answer_ends_the_entry_and_the_origin_has_one_receipt(editor, sta
 def test_a_stopped_agent_is_an_error_that_says_what_to_do(start, output):
     """Without an agent nothing waits."""
     start("editor").ready()
-    assert output("inbox", status=1)[-1].endswith("no agent runs; start segue-agent")
+    assert output("inbox", status=1)[-1].endswith(inbox.NO_AGENT)
 
 
 def test_what_no_app_can_continue_says_why(editor, output):

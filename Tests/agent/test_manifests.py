@@ -21,7 +21,7 @@ from uuid import UUID
 import pytest
 import wire
 from conftest import CARRIES
-from inbox import unreadable
+from inbox import NO_AGENT, unreadable
 from programs import Program
 
 TYPE = "com.example.editing"
@@ -315,7 +315,7 @@ def test_the_command_line_shows_apps_routes_and_choices(data, start, segue):
 def test_without_an_agent_it_is_said(start, segue):
     start("viewer").ready()
     for words in (("apps",), ("choose", TYPE, "a")):
-        assert segue(*words, status=1) == [["segue: CONNECTION_UNAVAILABLE: no agent runs; start segue-agent"]]
+        assert segue(*words, status=1) == [[f"segue: CONNECTION_UNAVAILABLE: {NO_AGENT}"]]
 
 
 APP = """

@@ -136,7 +136,7 @@ def test_nothing_is_lost_by_a_killed_agent(begin, start, titles):
 def test_without_an_agent_it_is_said(start, output):
     editor = start("editor").ready()
     editor.ask("delete all", "deleted 0 CONNECTION_UNAVAILABLE")
-    assert output("search", "x", status=1)[-1].endswith("no agent runs; start segue-agent")
+    assert output("search", "x", status=1)[-1].endswith(inbox.NO_AGENT)
 
 
 APP = """

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import uuid
 from collections.abc import Callable, Iterator
@@ -99,8 +100,8 @@ def test_a_higher_generation_replaces_the_hub_of_the_library(hub, native, regist
     app.until("ready")
 
 
-def test_what_is_to_stay_offered_is_left_with_the_agent(hub, native):
-    """R2.5: once an agent is there, again for the next one, and until the app takes it back."""
+def test_what_is_to_stay_offered_is_left_with_the_agent(hub, native, tmp_path):
+    """R2.5: once an agent is there, again for the next one, and until the app takes it back; with its attachments."""
     ours = hub(1)
     app = native(TYPE)
     peer = ours.accept()
@@ -111,10 +112,18 @@ def test_what_is_to_stay_offered_is_left_with_the_agent(hub, native):
     activity, id = app.offer_document(document("Kept"))
     peer.receive_kind("publish")
     app.call("segue_activity_set_keeps_offering", activity, True)
+    file = tmp_path / "photo"
+    file.write_bytes(b"pixels")
+    app.call("segue_activity_attach_file", activity, b"photo", 5, str(file).encode(), len(str(file).encode()))
     app.call("segue_app_set_foreground", app.app, False)
     for _ in range(2):
         peer.send_message("keeps")
         _, named, who, channel, size = peer.receive_kind("keep")
+        assert peer.receive() == ["keepAttachment", channel, "photo", file.stat().st_mtime_ns]
+        with os.fdopen(peer.descriptors.pop(), "rb") as handed:
+            assert handed.read() == b"pixels"
+            with pytest.raises(OSError, match="Bad file descriptor"):
+                os.write(handed.fileno(), b"!")
         assert (named, who) == (id, uuid.UUID(bytes=hashlib.sha256(secret.bytes).digest()[:16]))
         kind, on, body = peer.next_frame()
         assert (kind, on, len(body)) == ("data", channel, size)

@@ -163,6 +163,15 @@ static void attach(const char *words) {
   free(bytes);
 }
 
+/** "NAME PATH". */
+static void attach_file(const char *words) {
+  char name[256] = "";
+  int length = 0;
+  sscanf(words, "%255s %n", name, &length);
+  if (CHECK(segue_activity_attach_file(activity, name, NUL, words + length, NUL)))
+    say("attached");
+}
+
 static void fetched(void *context, segue_activity *its, const segue_error *error) {
   (void)its;
   segue_status status = SEGUE_OK;
@@ -212,6 +221,12 @@ static void expire(const char *seconds) {
 static void keep_offering(const char *word) {
   if (CHECK(segue_activity_set_keeps_offering(activity, word[0] == 'y')))
     say("keeps offering");
+}
+
+/** R10.2 */
+static void set_private(const char *word) {
+  if (CHECK(segue_activity_set_private(activity, word[0] == 'y')))
+    say("is private");
 }
 
 static void drop_activity(const char *unused) {
@@ -393,6 +408,7 @@ static const struct {
     {"write", write_kept},
     {"resume_back", resume_back},
     {"attach", attach},
+    {"attach_file", attach_file},
     {"fetch", fetch},
     {"push", push},
     {"push_to_device", push_to_device},
@@ -418,6 +434,7 @@ static const struct {
     {"save", save_for_search},
     {"delete", delete_saved},
     {"keep_offering", keep_offering},
+    {"private", set_private},
     {"release", drop_activity},
 };
 

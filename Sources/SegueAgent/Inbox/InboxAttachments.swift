@@ -5,52 +5,65 @@ import SegueStore
 import SegueTransport
 import SegueWire
 
-/// The attachments of what waits: fetched from origins for the inbox, and read from there for the apps that fetch them
-/// (R3.8, R7.6). On the way they are in files without names in the state folder. For the loop.
+/// The attachments of what waits, and of what apps have left: fetched from origins, or copied, for the inbox, and read
+/// from there for those that fetch them (R2.5, R3.8, R7.6). On the way they are in files without names in the state
+/// folder. For the loop.
 final class InboxAttachments {
   /// Continuations whose attachments are fetched at a time, one after the other; others wait. A process that slow
   /// origins keep waiting has a quarter of them.
   private static let collectionLimit = 8
-  /// The most attachments that are sent at a time, and a quarter of it to one app.
+  /// The most attachments that are sent at a time, and a quarter of it to one app, or to one account.
   private static let uploadLimit = 32
 
-  /// The attachments of a continuation.
+  /// The attachments of a continuation, or of what an app has left.
   private struct Collection {
     let continuation: Identifier
-    /// Of the process that wants it continued; nil: it is not counted.
-    let account: Account?
+    /// Of the process that wants it continued, or has left it; nil: it is not counted.
+    let account: Identifier?
+    /// Whether the files were handed over.
+    let isCopied: Bool
     /// Those that were not begun.
     var rest: [Attachment]
     var found: [Attachment] = []
     var download: InboxDownload?
   }
 
-  /// An attachment of what waits.
+  /// An attachment of what waits, or of what an app has left.
   private struct Key {
-    let continuation: Identifier
+    /// The continuation, or who offers what was left, which differs for each state of it.
+    let id: Identifier
+    /// The activity of what was left.
+    let kept: Identifier?
     let name: String
 
-    func isSame(as other: Key) -> Bool {
-      continuation == other.continuation && Text.isSame(name, other.name)
-    }
+    func isSame(as other: Key) -> Bool { id == other.id && Text.isSame(name, other.name) }
+  }
+
+  /// Who fetches one.
+  private struct Fetch {
+    let request: StreamRequest
+    let socket: Int32
+    /// What an app has left; nil: what waits.
+    let offer: KeptParticipant?
   }
 
   private struct Upload {
     let key: Key
-    let app: Identifier
+    let account: Identifier
     let file: SourceFile
     let upload: AttachmentUpload
   }
 
   private struct Reading {
     let key: Key
-    var requests: [(request: StreamRequest, socket: Int32)]
+    var fetches: [Fetch]
   }
 
   private let folder: String
   private let thread: InboxThread
   private let loop: Loop
   private let perform: ((AgentEngine, Instant) -> Void) -> Void
+  private let performKept: (KeptParticipant, () -> Void) -> Void
   private var collections: [Collection] = []
   /// The streams that origins have not answered.
   private var asked: [(id: Identifier, download: InboxDownload)] = []
@@ -59,23 +72,30 @@ final class InboxAttachments {
   private var readings: [Reading] = []
   private var isOpen = true
 
-  /// - Parameter perform: calls the engine.
+  /// - Parameters:
+  ///   - perform: calls the engine.
+  ///   - performKept: calls what is offered for an app that has gone, while it is.
   init(
     in folder: String, _ thread: InboxThread, on loop: Loop,
-    _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void
+    _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void,
+    _ performKept: @escaping (KeptParticipant, () -> Void) -> Void
   ) {
     self.folder = folder
     self.thread = thread
     self.loop = loop
     self.perform = perform
+    self.performKept = performKept
   }
 
-  /// Ends all transfers.
+  /// Ends all transfers. What has been copied of what apps have left is handed over.
   func close() {
     isOpen = false
+    for collection in collections { collection.download?.stop(SegueError(.cancelled, "the agent ends")) }
     for collection in collections {
-      collection.download?.stop(SegueError(.cancelled, "the agent ends"))
       collection.download?.join()
+      guard collection.isCopied else { continue }
+      let last = collection.download?.whole
+      perform { $0.collected(collection.continuation, collection.found + (last.map { [$0] } ?? []), $1) }
     }
     collections = []
     asked = []
@@ -83,15 +103,17 @@ final class InboxAttachments {
     for upload in uploads { upload.upload.join() }
     uploads = []
     for reading in readings {
-      for (_, socket) in reading.requests { Descriptors.closeUntrusted(socket) }
+      for fetch in reading.fetches { Descriptors.closeUntrusted(fetch.socket) }
     }
     readings = []
   }
 
   // MARK: Fetching
 
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Account?) {
-    collections.append(Collection(continuation: continuation, account: account, rest: attachments))
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
+    let isCopied = attachments.contains { $0.source != nil }
+    collections.append(
+      Collection(continuation: continuation, account: account, isCopied: isCopied, rest: attachments))
     loop.post { [self] in beginNext() }
   }
 
@@ -107,7 +129,7 @@ final class InboxAttachments {
     guard isOpen else { return }
     while let index = collections.firstIndex(where: { $0.download == nil && $0.rest.isEmpty }) {
       let collection = collections.remove(at: index)
-      perform { engine, _ in engine.collected(collection.continuation, collection.found) }
+      perform { $0.collected(collection.continuation, collection.found, $1) }
     }
     for index in collections.indices where collections[index].download == nil && hasRoom(for: collections[index]) {
       begin(collections[index].rest.removeFirst(), at: index)
@@ -133,7 +155,7 @@ final class InboxAttachments {
       try download.start()
       collections[index].download = download
     } catch {
-      Log.write(.error, "\(attachment.name) stays with its origin: \(error.message)")
+      logLoss(of: attachment, .error, error)
       collections[index].rest = []
     }
   }
@@ -164,11 +186,19 @@ final class InboxAttachments {
     if let whole = download.whole, error == nil {
       collections[index].found.append(whole)
     } else if let error {
-      Log.write(.info, "\(download.attachment.name) stays with its origin: \(error.message)")
+      logLoss(of: download.attachment, .info, error)
       // It is gone: the others would be waited for in vain.
       if error.status == .connectionUnavailable { collections[index].rest = [] }
     }
     beginNext()
+  }
+
+  private func logLoss(of attachment: Attachment, _ severity: Severity, _ error: SegueError) {
+    guard attachment.source == nil else {
+      // The engine logs it, as often as it may for one app.
+      return Log.write(.debug, "\(attachment.name) is not kept: \(error.message)")
+    }
+    Log.write(severity, "\(attachment.name) stays with its origin: \(error.message)")
   }
 
   private func index(of continuation: Identifier) -> Int? {
@@ -177,74 +207,83 @@ final class InboxAttachments {
 
   // MARK: Sending
 
-  /// An app fetches an attachment of what it gets.
-  func serve(_ request: StreamRequest) {
+  /// An app fetches an attachment of what it gets, or of what is offered for an app that has gone.
+  func serve(_ request: StreamRequest, of offer: KeptParticipant? = nil) {
     guard let part = request.attachment else { return }
-    let fd = request.descriptor.owned.take()
+    let fetch = Fetch(request: request, socket: request.descriptor.owned.take(), offer: offer)
     while let index = uploads.firstIndex(where: { $0.upload.hasEnded }) { uploads.remove(at: index).upload.join() }
-    let key = Key(continuation: request.continuationID.ofDelivery, name: part.name)
-    guard StreamSocket(fd) != nil, hasRoom(for: request.app) else {
-      Descriptors.closeUntrusted(fd)
-      return answer(request, SegueError(.limitExceeded, "the agent sends as many attachments as it may"))
+    let id = offer?.engine.identity.id ?? request.continuationID.ofDelivery
+    let key = Key(id: id, kept: offer?.activity, name: part.name)
+    guard StreamSocket(fetch.socket) != nil, hasRoom(for: request.account) else {
+      return refuse(fetch, SegueError(.limitExceeded, "the agent sends as many attachments as it may"))
     }
-    if let upload = uploads.first(where: { $0.key.isSame(as: key) }) {
-      return send(upload.file, key, to: fd, request)
-    }
+    if let upload = uploads.first(where: { $0.key.isSame(as: key) }) { return send(upload.file, key, to: fetch) }
     if let index = readings.firstIndex(where: { $0.key.isSame(as: key) }) {
-      return readings[index].requests.append((request, fd))
+      return readings[index].fetches.append(fetch)
     }
-    readings.append(Reading(key: key, requests: [(request, fd)]))
+    readings.append(Reading(key: key, fetches: [fetch]))
     let folder = folder
     thread.use(on: loop) { inbox throws(SegueError) in
-      try Self.file(with: key.name, of: key.continuation, inbox, in: folder)
+      try Self.file(of: key, inbox, in: folder)
     } _: { [self] result in
       guard let index = readings.firstIndex(where: { $0.key.isSame(as: key) }) else { return }
-      for (request, fd) in readings.remove(at: index).requests {
+      for fetch in readings.remove(at: index).fetches {
         switch result {
-        case .success(let file): send(file, key, to: fd, request)
-        case .failure(let error):
-          Descriptors.closeUntrusted(fd)
-          answer(request, error)
+        case .success(let file): send(file, key, to: fetch)
+        case .failure(let error): refuse(fetch, error)
         }
       }
     }
   }
 
-  private func hasRoom(for app: Identifier) -> Bool {
-    let waiting = readings.flatMap { $0.requests }
-    let used = uploads.count { $0.app == app } + waiting.count { $0.request.app == app }
+  private func hasRoom(for account: Identifier) -> Bool {
+    let waiting = readings.flatMap { $0.fetches }
+    let used = uploads.count { $0.account == account } + waiting.count { $0.request.account == account }
     return uploads.count + waiting.count < Self.uploadLimit && used < Self.uploadLimit / Account.share
   }
 
   /// Writes a stored attachment to a file. On the inbox's thread. Throws NOT_FOUND, SYSTEM.
-  private static func file(
-    with name: String, of continuation: Identifier, _ inbox: Inbox, in folder: String
-  ) throws(SegueError) -> SourceFile {
-    let stored = try inbox.entry(continuation)?.payload.attachments.first { Text.isSame($0.name, name) }
-    guard let stored else { throw SegueError(.notFound, "attachment \(name): what has waited has none of that name") }
+  private static func file(of key: Key, _ inbox: Inbox, in folder: String) throws(SegueError) -> SourceFile {
+    let payload: StoredPayload?
+    if let activity = key.kept {
+      payload = try inbox.keptOffer(activity)?.payload
+    } else {
+      payload = try inbox.entry(key.id)?.payload
+    }
+    let stored = payload?.attachments.first { Text.isSame($0.name, key.name) }
+    guard let stored else { throw SegueError(.notFound, "attachment \(key.name): the agent has none of that name") }
     let file = try TargetFile.unnamed(in: folder)
     try file.begin()
     try inbox.copy(stored, to: file.descriptor)
     try file.finish()
-    guard let source = file.source else { throw SegueError(.system, "attachment \(name): cannot be read again") }
+    guard let source = file.source else { throw SegueError(.system, "attachment \(key.name): cannot be read again") }
     return source
   }
 
-  private func send(_ file: SourceFile, _ key: Key, to fd: Int32, _ request: StreamRequest) {
+  private func send(_ file: SourceFile, _ key: Key, to fetch: Fetch) {
+    let request = fetch.request
     let upload = AttachmentUpload(
-      file, from: request.attachment?.offset ?? 0, to: fd, of: request.account, crossesLink: request.crossesLink,
-      patience: Limits().transferResume)
-    answer(request, nil)
+      file, from: request.attachment?.offset ?? 0, to: fetch.socket, of: request.account,
+      crossesLink: request.crossesLink, patience: Limits().transferResume)
+    answer(fetch, nil)
     do throws(SegueError) {
       try upload.start()
-      uploads.append(Upload(key: key, app: request.app, file: file, upload: upload))
+      uploads.append(Upload(key: key, account: request.account, file: file, upload: upload))
     } catch {
       // The app sees a broken stream, and retries.
       Log.write(.error, "\(error.message)")
     }
   }
 
-  private func answer(_ request: StreamRequest, _ error: SegueError?) {
-    loop.post { [self] in perform { engine, _ in engine.answer(request, error) } }
+  private func refuse(_ fetch: Fetch, _ error: SegueError) {
+    Descriptors.closeUntrusted(fetch.socket)
+    answer(fetch, error)
+  }
+
+  private func answer(_ fetch: Fetch, _ error: SegueError?) {
+    loop.post { [self] in
+      guard let offer = fetch.offer else { return perform { engine, _ in engine.answer(fetch.request, error) } }
+      performKept(offer) { offer.answer(fetch.request, error) }
+    }
   }
 }

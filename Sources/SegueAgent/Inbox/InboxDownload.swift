@@ -1,9 +1,11 @@
+import SegueEngine
 import SegueModel
 import SegueRuntime
 import SegueTransport
 import SegueWire
 
-/// The download of an attachment for the inbox, into a file without a name.
+/// The download of an attachment for the inbox, into a file without a name; or the copy of one that an app has handed
+/// over with what it leaves.
 final class InboxDownload: AttachmentReceiver, @unchecked Sendable {
   let attachment: Attachment
   private let file: TargetFile
@@ -29,12 +31,14 @@ final class InboxDownload: AttachmentReceiver, @unchecked Sendable {
     ask: @escaping (InboxDownload, Message.AttachmentPart, OwnedDescriptor, Int64) -> Void,
     ended: @escaping (InboxDownload, SegueError?) -> Void
   ) {
+    // The engine gives no other sources.
+    let handed = attachment.source.map { unsafeDowncast($0, to: HandedAttachment.self) }
     self.attachment = attachment
     self.file = file
     self.loop = loop
     self.ask = ask
     self.ended = ended
-    super.init(attachment.name, to: sink)
+    super.init(attachment.name, to: sink, handed: handed.map { ($0.descriptor.owned, $0.changed) })
   }
 
   /// The attachment with its content, once it has ended without an error.

@@ -24,6 +24,8 @@ final class InboxService {
   private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []
   /// Those who wait for an offer.
   private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
+  /// Called once an offer is over; nil: nobody asks about offers.
+  var offerEnded: ((Identifier) -> Void)?
   private var lastNumber: UInt64 = 0
   private var isOpen = true
   /// The apps that have a manifest.
@@ -68,7 +70,11 @@ final class InboxService {
     _ identity: AppIdentity, on device: Device, in folder: String, _ ready: @escaping () -> Void
   ) throws(SegueError) {
     kept = KeptConnections(on: device)
-    attachments = InboxAttachments(in: folder, thread, on: loop) { [self] body in perform(body) }
+    attachments = InboxAttachments(in: folder, thread, on: loop) { [self] body in
+      perform(body)
+    } _: { [self] offer, body in
+      kept?.perform(offer, body)
+    }
     // This object outlives the participant, which `close` ends.
     participant = try AgentParticipant(
       AgentEngine(identity: identity, limits: ProcessLimits.current, owner: self), on: device)
@@ -82,6 +88,7 @@ final class InboxService {
 
   func close() {
     storeUses()
+    offerEnded = nil
     isOpen = false
     preferencesTimer?.close()
     usesTimer?.close()
@@ -263,6 +270,11 @@ extension InboxService: AgentOwner {
     }
   }
 
+  func gone(_ activity: Identifier) {
+    // As above.
+    loop.post { [self] in offerEnded?(activity) }
+  }
+
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     let offer = choice.offer
     let router = Router(
@@ -298,13 +310,14 @@ extension InboxService: AgentOwner {
     return SegueError(.notFound, "continue: \(app.name) \(reason)")
   }
 
-  func collect(_ wanted: [Attachment], of continuation: Identifier, for account: Account?) {
+  func collect(_ wanted: [Attachment], of continuation: Identifier, for account: Identifier?) {
     attachments?.collect(wanted, of: continuation, for: account)
   }
 
   func stopCollecting(_ continuation: Identifier) { attachments?.stop(continuation) }
   func streamAnswered(_ id: Identifier, _ error: SegueError?) { attachments?.answered(id, error) }
   func serve(_ request: StreamRequest) { attachments?.serve(request) }
+  func serve(_ request: StreamRequest, of offer: KeptParticipant) { attachments?.serve(request, of: offer) }
 
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) {
     guard let index = asks.firstIndex(where: { $0.number == number }), let began = asks[index].began else { return }
@@ -406,7 +419,12 @@ extension InboxService: AgentOwner {
   }
 
   // The hub may be in the middle of a call.
-  func join(_ offer: KeptParticipant) { loop.post { [self] in kept?.join(offer) } }
+  func join(_ offer: KeptParticipant) {
+    loop.post { [self] in
+      if let kept, !kept.join(offer) { perform { $0.notJoined(offer, $1) } }
+    }
+  }
+
   func leave(_ offer: KeptParticipant) { loop.post { [self] in kept?.leave(offer) } }
 
   func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {

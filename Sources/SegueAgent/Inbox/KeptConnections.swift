@@ -9,13 +9,16 @@ final class KeptConnections {
 
   init(on device: Device) { self.device = device }
 
-  func join(_ offer: KeptParticipant) {
+  /// - Returns: false if the system refuses it.
+  func join(_ offer: KeptParticipant) -> Bool {
     do throws(SegueError) {
       // The offer outlives its participant, which `leave` and `close` end.
       let participant = try AgentParticipant(offer.engine, on: device) { [unowned(unsafe) offer] in offer.settle() }
       connected.append((offer, participant))
+      return true
     } catch {
       Log.write(.error, "keep offering: \(error.message)")
+      return false
     }
   }
 
@@ -23,6 +26,11 @@ final class KeptConnections {
     guard let index = connected.firstIndex(where: { $0.offer === offer }) else { return }
     connected[index].participant.close()
     connected.remove(at: index)
+  }
+
+  /// Calls an offer; no effect once it is over.
+  func perform(_ offer: KeptParticipant, _ body: () -> Void) {
+    connected.first { $0.offer === offer }?.participant.perform { _, _ in body() }
   }
 
   func close() {

@@ -49,7 +49,9 @@ final class AgentContext {
       switch delivery {
       case .log(let severity, let message): owner.log(severity, message)
       case .streamAnswered(let id, let error): owner.streamAnswered(id, error)
-      case .offer(.gone, let offer): origins[offer.description.id] = nil
+      case .offer(.gone, let offer):
+        origins[offer.description.id] = nil
+        owner.gone(offer.description.id)
       default: break
       }
     }

@@ -73,9 +73,10 @@ public final class AgentEngine: HubParticipant {
     streams.ask(id, from, attachment: part, otherEnd: otherEnd, timeout: timeout, now)
   }
 
-  /// What could be collected of the attachments of a continuation is here: each with a source.
-  public func collected(_ continuation: Identifier, _ attachments: [Attachment]) {
-    starts.collected(continuation, attachments)
+  /// What could be collected of the attachments of a continuation, or of what an app has left, is here: each with a
+  /// source.
+  public func collected(_ continuation: Identifier, _ attachments: [Attachment], _ now: Instant) {
+    if !kept.collected(continuation, attachments, now) { starts.collected(continuation, attachments) }
   }
 
   /// The attachment that an app fetches is about to be sent, or cannot be.
@@ -91,6 +92,9 @@ public final class AgentEngine: HubParticipant {
   public func withdraw(_ activity: Identifier, for number: UInt64, _ now: Instant) {
     kept.withdraw(activity, for: number, now)
   }
+
+  /// An offer that was to be connected to the hub could not be: tried again later.
+  public func notJoined(_ offer: KeptParticipant, _ now: Instant) { kept.notJoined(offer, now) }
 
   /// The agent ends: all that waits is asked of the inbox, and no answer is awaited.
   public func flush() {
@@ -218,6 +222,8 @@ public final class AgentEngine: HubParticipant {
       kept.review(now)
     case .keep(let id, let app, let channel, let size):
       try kept.receive(id, by: app, channel: channel, size: size, now)
+    case .keepAttachment(let channel, let name, let changed):
+      kept.receiveAttachment(name, changed: changed, of: channel, descriptor)
     case .state(let id, _, let channel, let size, let isStale):
       try starts.receiveState(id, channel: channel, size: size, isStale: isStale, now)
     case .refused(let id, _, let error): starts.refused(id, error, now)

@@ -100,18 +100,23 @@ public protocol AgentOwner: AnyObject {
   func drawIdentifier() -> Identifier?
   /// Answers `AgentEngine.look`, once: what is asked about the offer, or NOT_FOUND, BUSY.
   func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>)
+  /// An offer is over: what is asked about it is, too.
+  func gone(_ activity: Identifier)
   /// Throws NOT_FOUND if no app fits, which says why.
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp
-  /// Fetches attachments of a continuation from its origin, into files of this process. Answered once by
-  /// `AgentEngine.collected`, with those that have come.
-  /// - Parameter account: of the process that wants it continued; nil: it is not counted.
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Account?)
+  /// Fetches attachments of a continuation from its origin, into files of this process; or copies those of what an app
+  /// has left, whose sources are `HandedAttachment`. Answered once by `AgentEngine.collected`, with those that have
+  /// come.
+  /// - Parameter account: of the process that wants it continued, or has left it; nil: it is not counted.
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?)
   /// No more of them is waited for: answered with those that are whole. No effect once it was answered.
   func stopCollecting(_ continuation: Identifier)
   /// The origin has accepted or refused a stream for an attachment (`AgentEngine.ask`).
   func streamAnswered(_ id: Identifier, _ error: SegueError?)
   /// An app fetches an attachment of what it gets. Answered by `AgentEngine.answer`.
   func serve(_ request: StreamRequest)
+  /// A receiver fetches an attachment of what an app has left. Answered by `KeptParticipant.answer`.
+  func serve(_ request: StreamRequest, of offer: KeptParticipant)
   /// The app that was asked for with this number is chosen, and its continuation begins.
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp)
   /// Starts an app that does not run. Answered by `AgentEngine.launched`.
@@ -126,7 +131,8 @@ public protocol AgentOwner: AnyObject {
   /// Changes the saved activities of an app. Answered by `AgentEngine.changed` with the same number.
   /// - Parameter account: of the app's process.
   func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64)
-  /// Connects the engine of an offer to the hub, in a connection of its own, until `leave`.
+  /// Connects the engine of an offer to the hub, in a connection of its own, until `leave`. What the system refuses to
+  /// connect is said by `AgentEngine.notJoined`.
   func join(_ offer: KeptParticipant)
   /// The offer is over. Its last messages are in its `link`.
   func leave(_ offer: KeptParticipant)

@@ -274,7 +274,7 @@ final class ColdStarts: AppFeature {
     guard !wanted.isEmpty else { return store(at: index, document, attachments) }
     starts[index].phase = .collecting(document, attachments)
     starts[index].size = document.count
-    agent.owner.collect(wanted, of: start.id, for: start.account)
+    agent.owner.collect(wanted, of: start.id, for: start.account?.id)
   }
 
   /// As many attachments as could be fetched are here. The others stay with the origin.

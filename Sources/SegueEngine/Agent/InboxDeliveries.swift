@@ -180,9 +180,13 @@ final class InboxDeliveries: AppFeature {
 
   /// The user wants an entry to be delivered again.
   func retry(_ continuation: Identifier) {
+    forgetTries(of: continuation)
+    for id in apps.map({ $0.identity.id }) { askNext(id) }
+  }
+
+  private func forgetTries(of continuation: Identifier) {
     for index in apps.indices { apps[index].tried.removeAll { $0 == continuation } }
     for index in former.indices { former[index].tried.removeAll { $0 == continuation } }
-    for id in apps.map({ $0.identity.id }) { askNext(id) }
   }
 
   private func processes(of bundle: String) -> [Identifier] {
@@ -423,6 +427,8 @@ final class InboxDeliveries: AppFeature {
     if let index = index(of: app), apps[index].delivery?.item.continuation == receipt.continuation {
       apps[index].delivery = nil
     }
+    // It is over: no app gets it again.
+    forgetTries(of: receipt.continuation)
     askNext(ofBundle: receipt.receiver.bundleIdentifier)
   }
 

@@ -77,17 +77,22 @@ public struct KeptRecord: Sendable {
   public let app: AppIdentity
   /// An activity document.
   public let document: [UInt8]
-  /// Of these nobody has the content once the app has ended.
-  public let attachments: [Attachment]
+  /// Those without a source are not kept.
+  public private(set) var attachments: [Attachment]
+  /// Bytes of those that are kept.
+  public private(set) var attachmentBytes: UInt64
   public let description: OfferDescription
   /// Seconds since 1970.
   public let keptAt: Double
   public let expiresAt: Double
 
-  /// - Parameter expiresAt: nil for the usual life, or the activity's own expiration date if that is earlier.
+  /// - Parameters:
+  ///   - expiresAt: nil for the usual life, or the activity's own expiration date if that is earlier.
+  ///   - attachmentBytes: what is on the disk of its attachments.
   /// Throws MALFORMED.
   public init(
-    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, expiresAt: Double? = nil
+    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, expiresAt: Double? = nil,
+    attachmentBytes: UInt64 = 0
   ) throws(SegueError) {
     let state = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
     let latest = keptAt + Limits.keptOfferLife
@@ -96,9 +101,30 @@ public struct KeptRecord: Sendable {
     self.document = document
     self.keptAt = keptAt
     self.expiresAt = expiresAt ?? state.expirationDate.map { min($0, latest) } ?? latest
+    self.attachmentBytes = min(attachmentBytes, UInt64(Limits.storedAttachments))
     attachments = state.attachments
     description = OfferDescription(state, id: activity)
   }
+
+  /// The same, of whose attachments these are kept.
+  func keeping(_ kept: [Attachment]) -> KeptRecord {
+    var record = self
+    record.attachments = attachments.map { attachment in
+      let source = kept.first { Text.isSame($0.name, attachment.name) }?.source
+      return Attachment(name: attachment.name, size: attachment.size, source: source)
+    }
+    record.attachmentBytes = record.attachments.reduce(0) { $0 + ($1.source == nil ? 0 : $1.size) }
+    return record
+  }
+
+  /// The same, without what holds the content of its attachments.
+  var withoutContent: KeptRecord {
+    var record = keeping([])
+    record.attachmentBytes = attachmentBytes
+    return record
+  }
+
+  var hasContent: Bool { attachments.contains { $0.source != nil } }
 }
 
 /// What the agent wants of its inbox. What has a reply has exactly one.

@@ -17,6 +17,7 @@ struct KeptLoad {
       }
     }
 
+    fileprivate var fileCount: Int { if case .left(let record, _) = self { record.fileCount } else { 0 } }
     fileprivate var size: Int { if case .left(let record, _) = self { record.document.count } else { 0 } }
   }
 
@@ -29,6 +30,11 @@ struct KeptLoad {
 
   /// The bytes of the documents that it holds.
   var size: Int { early.reduce(0) { $0 + $1.size } }
+
+  /// The files that it holds, of an account, or of all.
+  func fileCount(of account: Identifier?) -> Int {
+    early.reduce(0) { count, each in account.map { $0 != each.account } ?? false ? count : count + each.fileCount }
+  }
 
   /// Whether apps of an account may leave so many more bytes: one document, whatever its size.
   func hasRoom(for account: Identifier, _ size: Int = 0) -> Bool {

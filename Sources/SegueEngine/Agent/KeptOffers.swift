@@ -6,6 +6,8 @@ import SegueWire
 final class KeptOffers: AppFeature {
   /// Milliseconds for the apps of a former hub to register with the agent's, before they count as ended.
   static let settlingTime = InboxDeliveries.reconnectTime
+  /// Milliseconds until an offer that could not be connected to the hub is tried again.
+  static let joinPause: Int64 = 5_000
 
   /// A document on its way from an app.
   private struct Arrival {
@@ -18,10 +20,13 @@ final class KeptOffers: AppFeature {
     /// The uptime by which it has arrived.
     let deadline: Int64
     var document: [UInt8] = []
+    /// The attachments whose files have come.
+    var files: [Attachment] = []
   }
 
   private struct Kept {
-    let record: KeptRecord
+    /// Without the content of attachments.
+    var record: KeptRecord
     /// Who was charged when it was left; nil: that was before a restart.
     let account: Identifier?
     /// The uptime at which it was left; before the start of the clock if that was before a restart.
@@ -36,6 +41,7 @@ final class KeptOffers: AppFeature {
   private let hub: HubConnection
   private let seen: SeenOffers
   private let deliveries: InboxDeliveries
+  private let copies: KeptCopies
   private let writes: KeptWrites
   private var arrivals: [Arrival] = []
   private var load = KeptLoad()
@@ -46,12 +52,15 @@ final class KeptOffers: AppFeature {
   private var settlesAt: Int64?
   /// The uptime at which the next one may expire.
   private var expiresAt: Int64?
+  /// The uptime at which what could not be connected to the hub is tried again.
+  private var joinsAt: Int64?
 
   init(_ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers, _ deliveries: InboxDeliveries) {
     self.agent = agent
     self.hub = hub
     self.seen = seen
     self.deliveries = deliveries
+    copies = KeptCopies(agent)
     writes = KeptWrites(agent)
   }
 
@@ -87,6 +96,24 @@ final class KeptOffers: AppFeature {
     }
   }
 
+  /// The app has handed over the file of an attachment of what it leaves. One that has no room is not kept.
+  func receiveAttachment(_ name: String, changed: UInt64, of channel: Link.Channel, _ descriptor: PassedDescriptor?) {
+    guard let descriptor, !descriptor.isLost, let index = arrivals.firstIndex(where: { $0.channel == channel }),
+      hasRoomForFile(of: arrivals[index].account)
+    else { return }
+    arrivals[index].files.append(
+      Attachment(name: name, size: 0, source: HandedAttachment(descriptor, changed: changed)))
+  }
+
+  private func hasRoomForFile(of account: Identifier) -> Bool {
+    func count(of account: Identifier?) -> Int {
+      arrivals.reduce(copies.fileCount(of: account) + load.fileCount(of: account)) { count, arrival in
+        account.map { $0 != arrival.account } ?? false ? count : count + arrival.files.count
+      }
+    }
+    return count(of: nil) < KeptCopies.fileLimit && count(of: account) < KeptCopies.fileLimit / Account.share
+  }
+
   private var arrivedBytes: Int {
     arrivals.reduce(load.size) { $0 + $1.document.count }
   }
@@ -99,7 +126,7 @@ final class KeptOffers: AppFeature {
     guard arrival.document.count == arrival.size else { return }
     do throws(SegueError) {
       let record = try KeptRecord(arrival.activity, of: arrival.app, document: arrival.document, keptAt: now.date)
-      keep(record, account: arrival.account, now)
+      keep(KeptCopies.choose(arrival.files, for: record), account: arrival.account, now)
     } catch {
       agent.log(.error, "\(arrival.app.name) leaves an activity that cannot be read: \(error.message)", now)
     }
@@ -123,14 +150,31 @@ final class KeptOffers: AppFeature {
       remove(at: index, fromDisk: kept[index].record.activity != record.activity, now)
     }
     append(record, account, isStored: false, now)
-    writes.keep(record, now)
+    if !record.hasContent || !copies.begin(record, account: account, now) { write(record.keeping([]), now) }
     makeRoom(inShareOf: account, now)
     makeRoom(now)
   }
 
+  /// As many attachments as could be copied of what an app has left are here.
+  /// - Returns: false if they are none of these.
+  func collected(_ id: Identifier, _ found: [Attachment], _ now: Instant) -> Bool {
+    guard let record = copies.end(id, found) else { return false }
+    write(record, now)
+    return true
+  }
+
+  /// The disk gets it, with its attachments.
+  private func write(_ record: KeptRecord, _ now: Instant) {
+    let (all, kept) = (record.attachments.count, record.fileCount)
+    if kept < all {
+      agent.log(.error, "of what \(record.app.name) leaves \(all - kept) of \(all) attachments are not kept", now)
+    }
+    writes.keep(record, now)
+  }
+
   /// The oldest make room for new ones.
   private func makeRoom(_ now: Instant) {
-    while kept.count > Limits.keptOffers || bytes(where: { _ in true }) > Limits.keptBytes { makeRoom(at: 0, now) }
+    while kept.count > Limits.keptOffers || isTooMuch(1, of: { _ in true }) { makeRoom(at: 0, now) }
     setExpiry(now)
   }
 
@@ -139,8 +183,7 @@ final class KeptOffers: AppFeature {
     while true {
       let own = kept.indices.filter { kept[$0].account == account }
       guard own.count > 1,
-        own.count > Limits.keptOffers / Account.share
-          || bytes(where: { $0.account == account }) > Limits.keptBytes / Account.share
+        own.count > Limits.keptOffers / Account.share || isTooMuch(Account.share, of: { $0.account == account })
       else { return }
       makeRoom(at: own[0], now)
     }
@@ -151,8 +194,11 @@ final class KeptOffers: AppFeature {
     remove(at: index, now)
   }
 
-  private func bytes(where isCounted: (Kept) -> Bool) -> Int {
-    kept.reduce(0) { $0 + (isCounted($1) ? $1.record.document.count : 0) }
+  /// Whether the documents of some, or their attachments, have more bytes than a share of what is kept.
+  private func isTooMuch(_ share: Int, of isCounted: (Kept) -> Bool) -> Bool {
+    let counted = kept.filter(isCounted)
+    return counted.reduce(0) { $0 + $1.record.document.count } > Limits.keptBytes / share
+      || counted.reduce(0) { $0 + $1.record.attachmentBytes } > UInt64(Limits.keptAttachments / share)
   }
 
   private func takeBack(_ activity: Identifier, by app: Identifier, _ now: Instant) {
@@ -168,7 +214,7 @@ final class KeptOffers: AppFeature {
   private func append(_ record: KeptRecord, _ account: Identifier?, isStored: Bool, _ now: Instant) {
     let age = (now.date - record.keptAt) * 1000
     let since = now.uptime - (age > 0 ? Int64(min(age, Limits.keptOfferLife * 1000)) : 0)
-    kept.append(Kept(record: record, account: account, since: since, isStored: isStored))
+    kept.append(Kept(record: record.withoutContent, account: account, since: since, isStored: isStored))
   }
 
   // MARK: The disk
@@ -200,13 +246,14 @@ final class KeptOffers: AppFeature {
     guard let write = writes.finish(error, now) else { return }
     for asker in write.askers { agent.owner.withdrawn(asker, error) }
     // What came meanwhile has an answer of its own.
-    guard !writes.isKeeping(write.activity), let index = index(of: write.activity) else { return }
+    guard !writes.isKeeping(write.activity), !copies.contains(write.activity), let index = index(of: write.activity)
+    else { return }
     let name = kept[index].record.app.name
     switch (write.record, error) {
     case (nil, nil): remove(at: index, fromDisk: false, now)
     case (nil, _): break
-    case (_, nil):
-      kept[index].isStored = true
+    case (let record?, nil):
+      (kept[index].record, kept[index].isStored) = (record.withoutContent, true)
       agent.log(.info, "keeps what \(name) has left", now)
       review(now)
     case (_, let error?):
@@ -227,15 +274,21 @@ final class KeptOffers: AppFeature {
     else {
       return agent.owner.withdrawn(number, SegueError(.notFound, "activity: the agent keeps no offer of it"))
     }
+    // What is being copied comes to no disk.
+    if copies.contains(activity) { remove(at: index, fromDisk: false, now) }
     writes.forget(activity, for: number, now)
   }
 
   /// The agent ends: what waits for the disk is handed over.
-  func flush() { writes.flush() }
+  func flush() {
+    writes.flush()
+    for record in copies.flush() { agent.owner.perform(.keep(record)) }
+  }
 
   private func remove(at index: Int, fromDisk: Bool = true, _ now: Instant) {
     let gone = kept.remove(at: index)
     if let offer = gone.offer { end(offer, now) }
+    copies.stop(gone.record.activity)
     if fromDisk { writes.forget(gone.record.activity, now) }
     setExpiry(now)
   }
@@ -267,7 +320,7 @@ final class KeptOffers: AppFeature {
           remove(at: index, now)
           continue
         }
-        if kept[index].offer == nil, kept[index].isStored { offer(at: index, now) }
+        if kept[index].offer == nil, kept[index].isStored, joinsAt == nil { offer(at: index, now) }
       }
       index += 1
     }
@@ -311,6 +364,13 @@ final class KeptOffers: AppFeature {
     }
   }
 
+  /// The system has refused to connect an offer to the hub.
+  func notJoined(_ offer: KeptParticipant, _ now: Instant) {
+    guard let index = kept.firstIndex(where: { $0.offer === offer }) else { return }
+    kept[index].offer = nil
+    joinsAt = now.uptime + Self.joinPause
+  }
+
   private func end(_ offer: KeptParticipant, _ now: Instant) {
     offer.end(now)
     agent.owner.leave(offer)
@@ -330,14 +390,13 @@ final class KeptOffers: AppFeature {
 
   func tick(_ now: Instant) {
     while let index = arrivals.firstIndex(where: { $0.deadline <= now.uptime }) { drop(at: index) }
+    copies.tick(now)
     writes.tick(now)
     if load.isDue(now) { agent.owner.perform(.loadKept) }
-    if let at = settlesAt, at <= now.uptime {
-      (isSettled, settlesAt) = (true, nil)
-    } else {
-      guard let expiresAt, expiresAt <= now.uptime else { return }
-    }
-    review(now)
+    var isDue = expiresAt.map { $0 <= now.uptime } ?? false
+    if let at = settlesAt, at <= now.uptime { (isSettled, settlesAt, isDue) = (true, nil, true) }
+    if let at = joinsAt, at <= now.uptime { (joinsAt, isDue) = (nil, true) }
+    if isDue { review(now) }
   }
 
   private func setExpiry(_ now: Instant) {
@@ -346,12 +405,16 @@ final class KeptOffers: AppFeature {
 
   /// Nothing is due while nothing is kept: an idle agent causes no wake-ups.
   var nextDeadline: Int64? {
-    let arrives = arrivals.reduce(earlier(writes.nextDeadline, load.asksAt)) { earlier($0, $1.deadline) }
-    return kept.isEmpty ? arrives : earlier(arrives, earlier(settlesAt, expiresAt))
+    let stored = earlier(copies.nextDeadline, writes.nextDeadline)
+    let arrives = arrivals.reduce(earlier(stored, load.asksAt)) { earlier($0, $1.deadline) }
+    return kept.isEmpty ? arrives : earlier(earlier(arrives, joinsAt), earlier(settlesAt, expiresAt))
   }
 
   var brokenInvariant: StaticString? {
     for each in kept where each.offer != nil && !each.isStored { return "R2.5: it offers what is not on the disk" }
+    if !copies.areAll(of: kept.filter { !$0.isStored }.map { $0.record.activity }) {
+      return "R2.5: it copies attachments of what it does not keep"
+    }
     return kept.count > Limits.keptOffers ? "R2.5: it keeps too many offers" : nil
   }
 

@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 /// An activity that the agent offers in place of its app, which has ended (R2.5): an app at the hub with one activity,
-/// under the names of that app. What only the app could give is refused.
+/// under the names of that app. What only the app could give is refused: streams and requests.
 ///
 /// Its owner connects `engine` to the hub as an app's, and calls `settle` after each of its calls.
 public final class KeptParticipant: AppEngineOwner {
@@ -50,22 +50,29 @@ public final class KeptParticipant: AppEngineOwner {
     engine.finishClosing(now)
   }
 
-  /// Refuses what receivers have asked for meanwhile.
+  /// Refuses what receivers have asked for meanwhile, except attachments, which its owner sends.
   public func settle() {
     for request in engine.takeStreamRequests() {
-      engine.refuse(request, request.attachment == nil ? Self.appHasEnded : Self.noAttachments)
+      if request.attachment == nil {
+        engine.refuse(request, Self.appHasEnded)
+      } else if let error = engine.objection(to: request) {
+        engine.refuse(request, error)
+      } else {
+        agent.serve(request, of: self)
+      }
     }
     let requests = self.requests
     self.requests = []
     for number in requests { engine.refuseRequest(number, Self.appHasEnded) }
   }
 
-  private static var appHasEnded: SegueError {
-    SegueError(.invalidState, "its app has ended, and the agent offers what it has left: no streams, no requests")
+  /// The attachment that a receiver fetches is about to be sent, or cannot be.
+  public func answer(_ request: StreamRequest, _ error: SegueError?) {
+    if let error { engine.refuse(request, error) } else { _ = engine.take(request) }
   }
 
-  private static var noAttachments: SegueError {
-    SegueError(.notFound, "its app has ended, and the agent keeps no attachments")
+  private static var appHasEnded: SegueError {
+    SegueError(.invalidState, "its app has ended, and the agent offers what it has left: no streams, no requests")
   }
 
   // MARK: For its engine

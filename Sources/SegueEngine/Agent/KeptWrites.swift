@@ -10,7 +10,7 @@ final class KeptWrites {
   struct Write {
     let activity: Identifier
     /// Nil: the activity is to be forgotten.
-    let record: KeptRecord?
+    var record: KeptRecord?
     /// The numbers of those who wait until it is forgotten.
     var askers: [UInt64] = []
     /// Whether the disk is asked again if it refuses: not for askers alone, who are told.
@@ -99,6 +99,14 @@ final class KeptWrites {
       pause.end()
       if write.record == nil { stored.remove(write.activity) }
       return write
+    }
+    // Without its attachments it may have room.
+    if let record = write.record, record.hasContent, error.status == .limitExceeded || error.status == .system {
+      guard !isKeeping(write.activity) else { return write }
+      agent.log(.error, "what \(record.app.name) has left is kept without its attachments: \(error.message)", now)
+      write.record = record.keeping([])
+      waiting.append(write)
+      return nil
     }
     // A full disk keeps nothing new, and the app may leave it again. A queue that is full has room later.
     let isRepeated = write.record == nil ? write.isRepeated : error.status == .busy

@@ -13,7 +13,7 @@ public enum PushGate {
   public static let limit = 16
   public static let deviceLimit = 4
 
-  /// Throws DECLINED, LIMIT_EXCEEDED, in words for the user of the other device.
+  /// Throws DECLINED, LIMIT_EXCEEDED, in words for the user of the other device, whose agent names this one first.
   /// - Parameters:
   ///   - isAttended: somebody is at this device who can be asked.
   ///   - waiting: of each push that has not begun, the device.
@@ -21,14 +21,14 @@ public enum PushGate {
     from device: Identifier, _ policy: PushPolicy, isAttended: Bool, waiting: [Identifier]
   ) throws(SegueError) {
     switch policy {
-    case .never: throw SegueError(.declined, "the other device takes nothing that is pushed to it")
+    case .never: throw SegueError(.declined, "takes nothing that is pushed to it")
     case .ask where !isAttended:
-      throw SegueError(.declined, "nobody is at the other device who could be asked")
+      throw SegueError(.declined, "nobody is there who could be asked")
     case .ask, .atOnce: break
     }
     guard waiting.count < limit, waiting.count(where: { $0 == device }) < deviceLimit else {
       throw SegueError(
-        .limitExceeded, "\(waiting.count) pushes wait at the other device, of one device at most \(deviceLimit)")
+        .limitExceeded, "\(waiting.count) pushes wait there, of one device at most \(deviceLimit)")
     }
   }
 
@@ -40,14 +40,19 @@ public enum PushGate {
   }
 
   /// What this device pushes is offered by it, and not private (R10.2). Throws NOT_ALLOWED.
+  /// - Parameter isKept: whether the user keeps a type or an app on this device.
   public static func checkOwn(
-    _ choice: AppChoice, _ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+    _ choice: AppChoice, _ isKept: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   ) throws(SegueError) {
     guard choice.device == nil else {
       throw SegueError(.notAllowed, "push: another device offers it; only what this device offers can be pushed")
     }
-    if isPrivate?(choice.offer.description.type, choice.offer.bundleIdentifier) ?? false {
-      throw SegueError(.notAllowed, "push: it is private, and goes to no other device (R10.2)")
-    }
+    if choice.offer.description.isPrivate { throw isPrivate }
+    if isKept?(choice.offer.description.type, choice.offer.bundleIdentifier) ?? false { throw isPrivate }
+  }
+
+  /// What goes to no other device is not pushed to one.
+  public static var isPrivate: SegueError {
+    SegueError(.notAllowed, "push: the activity is private, and goes to no other device (R10.2)")
   }
 }

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueWire
 
 /// The activities of an app, for its engine. The engine calls these from inside its own calls.
 public protocol ActivitySource: AnyObject {
@@ -36,6 +37,9 @@ public protocol AppEngineOwner: ActivitySource {
   var isBacklogged: Bool { get }
   /// Whether log lines of this severity are wanted.
   func logs(_ severity: Severity) -> Bool
+  /// Opens what is attached for another process of this device, which only reads it: the file, and when it was last
+  /// changed (nanoseconds since 1970). Nil if it was changed since it was attached, or cannot be handed over.
+  func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)?
 }
 
 extension AppEngineOwner {
@@ -44,4 +48,5 @@ extension AppEngineOwner {
   public func leftDocument(of id: Identifier) -> [UInt8]? { nil }
   public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
+  public func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? { nil }
 }

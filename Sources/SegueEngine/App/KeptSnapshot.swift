@@ -10,7 +10,7 @@ final class KeptSnapshot: AppFeature {
   /// The activity that is left once it is saved.
   private var leaving: Identifier?
   /// What the agent has, or is about to get: also the next agent. Without a document: that it is to forget it.
-  private var left: (activity: Identifier, document: [UInt8]?)?
+  private var left: (activity: Identifier, document: [UInt8]?, attachments: [Attachment])?
   /// The channel of the document; 0 if it is not on its way. How many bytes of it have gone.
   private var channel: Link.Channel = 0
   private var sent = 0
@@ -35,9 +35,6 @@ final class KeptSnapshot: AppFeature {
       return
     }
     guard !app.identity.isChooser else { return app.log(.error, "keep offering: not for a chooser's activities") }
-    if !state.attachments.isEmpty {
-      app.log(.error, "keep offering: the agent keeps no attachments; it says so to apps that fetch them")
-    }
     leaving = id
     settle()
   }
@@ -49,7 +46,7 @@ final class KeptSnapshot: AppFeature {
     guard let snapshot = saves.snapshot(of: id) else {
       return app.log(.error, "keep offering: the activity could not be saved")
     }
-    left = (id, snapshot.document)
+    left = (id, snapshot.document, app.owner.activity(id)?.attachments ?? [])
     isTold = false
     send()
   }
@@ -71,7 +68,7 @@ final class KeptSnapshot: AppFeature {
   func forget(_ id: Identifier) {
     if leaving == id { leaving = nil }
     guard left?.activity == id, left?.document != nil else { return }
-    left = (id, nil)
+    left = (id, nil, [])
     send()
   }
 
@@ -89,7 +86,34 @@ final class KeptSnapshot: AppFeature {
     guard link.openCount < Link.channelLimit else { return logRefusal() }
     channel = link.open()
     hub.send(.keep(left.activity, app: app.identity.id, channel: channel, size: UInt64(document.count)))
+    handOver(left.attachments)
     pump(channel)
+  }
+
+  /// Hands the files of the attachments to the agent, in their order, as many as it keeps: they go before the document
+  /// does, and can be read when this app has gone.
+  private func handOver(_ attachments: [Attachment]) {
+    var room = UInt64(Limits.storedAttachments)
+    for attachment in attachments {
+      guard attachment.size <= room else {
+        logLoss(of: attachment, "at most \(Limits.storedAttachments) bytes are kept of one activity")
+        continue
+      }
+      guard let source = attachment.source else {
+        logLoss(of: attachment, "only its former origin has it")
+        continue
+      }
+      guard let file = app.owner.handOver(source) else {
+        logLoss(of: attachment, "was changed since, or is no file of this device that can be opened")
+        continue
+      }
+      room -= attachment.size
+      hub.send(.keepAttachment(channel: channel, attachment.name, changed: file.changed), with: file.descriptor)
+    }
+  }
+
+  private func logLoss(of attachment: Attachment, _ why: DiagnosticText) {
+    app.log(.error, "keep offering: attachment \(attachment.name) is not kept: \(why)")
   }
 
   /// Sends as much of the document as its channel accepts.

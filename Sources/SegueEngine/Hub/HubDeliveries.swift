@@ -39,6 +39,17 @@ extension HubContinuations {
     send(.keep(activity, app: app.id, channel: outChannel, size: size), to: agent)
   }
 
+  /// Passes on the file of an attachment of what an app leaves, while that is on its way.
+  func keepAttachment(
+    _ name: String, changed: UInt64, of channel: Link.Channel, _ descriptor: PassedDescriptor?, from peer: Peer
+  ) {
+    guard let descriptor, !descriptor.isLost, case .relay(let relay)? = peer.channels[channel], relay.from === peer,
+      relay.to === presence.agentPeer, relay.attachments < Limits.attachments
+    else { return }
+    relay.attachments += 1
+    send(.keepAttachment(channel: relay.outChannel, name, changed: changed), to: relay.to, with: descriptor)
+  }
+
   /// Forwards the fetch of an app to which the participant has delivered.
   /// - Returns: false if this is no such continuation.
   func forwardDelivered(

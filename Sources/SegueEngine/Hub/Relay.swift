@@ -11,6 +11,8 @@ final class Relay {
   let outChannel: Link.Channel
   /// That of the receiver, whichever way the bytes go.
   let account: Account
+  /// The attachments that have been passed on with it.
+  var attachments = 0
 
   init(from: Peer, channel: Link.Channel, to: Peer, outChannel: Link.Channel, of account: Account) {
     self.account = account

@@ -1,6 +1,7 @@
 import SegueEngine
 import SegueModel
 import SegueTransport
+import SegueWire
 
 /// The calls of an app's activities.
 extension App {
@@ -56,6 +57,11 @@ extension App: ActivitySource {
   }
   public func answersWillSave(_ id: Identifier) -> Bool {
     hasDidUpdate || activities.delegate(of: id)?.answersWillSave ?? false
+  }
+  public func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? {
+    // There are no other sources.
+    let file = unsafeDowncast(source, to: SourceFile.self)
+    return file.openedToHandOver().map { (OwnedDescriptor($0), file.stamp.changed) }
   }
   public func takesStreams(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesStreams ?? false }
   public func takesRequests(_ id: Identifier) -> Bool { activities.delegate(of: id)?.takesRequests ?? false }

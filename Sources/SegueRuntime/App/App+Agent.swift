@@ -11,7 +11,7 @@ extension App {
   ///   - timeout: milliseconds; nil for the limit.
   /// - Returns: a dictionary, as `segue_app_launch` describes it.
   public func launch(_ offer: Offer, in bundle: String?, timeout: Int64?) throws(SegueError) -> Value {
-    let timeout = timeout ?? Limits().continuation
+    let timeout = timeout ?? AgentClient.usualTimeout
     return try ask(
       "continue", offer.description.id, in: bundle, timeout: timeout, waiting: timeout + AgentClient.answerTime)
   }
@@ -21,7 +21,7 @@ extension App {
   /// - Returns: once the app is chosen, a dictionary, as `segue_activity_push` describes it.
   public func push(_ activity: LiveActivity, to bundle: String?, timeout: Int64?) throws(SegueError) -> Value {
     try requireCurrent(activity)
-    return try ask("push", activity.id, in: bundle, timeout: timeout ?? Limits().continuation)
+    return try ask("push", activity.id, in: bundle, timeout: timeout ?? AgentClient.usualTimeout)
   }
 
   /// The same by an app of another device of the account; then the timeout is that of its answer.
@@ -29,6 +29,8 @@ extension App {
     _ activity: LiveActivity, to bundle: String?, on device: Identifier, timeout: Int64?
   ) throws(SegueError) -> Value {
     try requireCurrent(activity)
+    // The agent may not know yet that it is.
+    if activity.read({ $0.isPrivate }) { throw PushGate.isPrivate }
     let timeout = timeout ?? Limits.pushAnswer
     return try ask(
       "push", activity.id, in: bundle, on: device, timeout: timeout, waiting: timeout + AgentClient.answerTime)

@@ -59,7 +59,7 @@ extension App {
   ///   - timeout: milliseconds; nil for the limit.
   /// - Returns: as `launch`.
   public func openSaved(_ result: Value, timeout: Int64?) throws(SegueError) -> Value {
-    let timeout = timeout ?? Limits().continuation
+    let timeout = timeout ?? AgentClient.usualTimeout
     let entries: [(key: Value, value: Value)] = [
       (key: .string("timeout"), value: .integer(timeout)),
       (key: .string("environment"), value: try AgentClient.environment()),

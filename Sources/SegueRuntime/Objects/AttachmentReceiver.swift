@@ -9,6 +9,8 @@ import SegueWire
 open class AttachmentReceiver: Handled, @unchecked Sendable {
   let name: String
   let sink: AttachmentSink
+  /// The file, if its app has handed it over already, and the time of its last change.
+  private let handed: (descriptor: OwnedDescriptor, changed: UInt64)?
   private let lock = Lock()
 
   // Guarded by `lock`.
@@ -35,9 +37,16 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
   /// Milliseconds between two attempts: initially, and at most.
   static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
-  public init(_ name: String, to sink: AttachmentSink) {
+  /// How often a handed file is copied that is renamed or deleted meanwhile.
+  private static let copies = 3
+
+  /// - Parameter handed: the file, if it is not to be asked for, and the time of its last change (`FileStamp.changed`).
+  public init(
+    _ name: String, to sink: AttachmentSink, handed: (descriptor: OwnedDescriptor, changed: UInt64)? = nil
+  ) {
     self.name = name
     self.sink = sink
+    self.handed = handed
   }
 
   // MARK: For the subclass
@@ -98,6 +107,14 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
 
   /// - Returns: the error, or nil.
   private final func fetch() -> SegueError? {
+    if let handed {
+      do throws(SegueError) {
+        try copy(handed.descriptor, changed: handed.changed)
+        return nil
+      } catch {
+        return error
+      }
+    }
     var brokenAt = Clock.uptime
     var pause = Self.pause.first
     while true {
@@ -233,6 +250,17 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
       if let why = whyStopped { throw why }
       report(copied)
     }
+  }
+
+  /// Copies what was handed over before, as it was when it was attached.
+  private final func copy(_ descriptor: OwnedDescriptor, changed: UInt64) throws(SegueError) {
+    try sink.begin(size: sink.total)
+    for _ in 0..<Self.copies {
+      guard let file = HandedFile.of(descriptor: descriptor.fd) else { break }
+      if try copy(file, changedAt: FileStamp.time(changed)) { return try finish() }
+      try sink.startAgain()
+    }
+    throw SegueError(.handoffFailed, "what its app has handed over cannot be read")
   }
 
   private final func finish() throws(SegueError) {

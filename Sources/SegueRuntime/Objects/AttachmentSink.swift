@@ -55,14 +55,15 @@ public final class AttachmentSink {
     hasBegun = true
   }
 
+  /// Discards what was copied.
+  func startAgain() throws(SegueError) { if case .file(let file) = target { try file.startAgain() } }
+
   /// From now on the attachment arrives as bytes.
   func takeBytes() throws(SegueError) {
     guard !takesBytes else { return }
     takesBytes = true
-    if case .file(let file) = target {
-      try file.startAgain()
-      try file.reserve(size: total)
-    }
+    try startAgain()
+    if case .file(let file) = target { try file.reserve(size: total) }
   }
 
   /// Hashes a large attachment on a thread of its own.

@@ -24,6 +24,18 @@ public struct FileStamp: Sendable {
     statusNanoseconds = Int64(status.st_ctim.tv_nsec)
   }
 
+  /// The modification time in nanoseconds since 1970, modulo 2^64.
+  public var changed: UInt64 { UInt64(bitPattern: seconds &* Self.second &+ Int64(nanoseconds)) }
+
+  /// The time that `changed` stands for: seconds since 1970, and nanoseconds.
+  public static func time(_ changed: UInt64) -> (seconds: Int64, nanoseconds: UInt32) {
+    let (seconds, rest) = Int64(bitPattern: changed).quotientAndRemainder(dividingBy: second)
+    return rest < 0 ? (seconds - 1, UInt32(rest + second)) : (seconds, UInt32(rest))
+  }
+
+  /// Nanoseconds.
+  private static let second: Int64 = 1_000_000_000
+
   /// Size and modification time.
   func hasSameBytes(as other: FileStamp) -> Bool {
     size == other.size && seconds == other.seconds && nanoseconds == other.nanoseconds

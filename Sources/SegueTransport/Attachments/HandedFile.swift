@@ -20,6 +20,9 @@ public final class HandedFile {
     return HandedFile(fd, stamp)
   }
 
+  /// The same with a second descriptor of it; the first stays the caller's.
+  public static func of(descriptor: Int32) -> HandedFile? { take(Descriptors.own(linux_duplicate(descriptor))) }
+
   private init(_ fd: Int32, _ stamp: FileStamp) {
     self.fd = fd
     self.stamp = stamp

@@ -91,6 +91,11 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
     return again
   }
 
+  /// Opens it for another process of this device, which only reads it; the caller closes it.
+  /// - Returns: nil if it was changed since it was attached, or is not on one of the kernel's own file systems. On
+  ///   others any call may block.
+  public func openedToHandOver() -> Int32? { LocalFiles.has(fd) && isUnchanged ? openedAgain() : nil }
+
   /// - Returns: the number of bytes read; 0 at the end. Throws SYSTEM.
   public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SegueError) -> Int {
     guard let offset = off_t(exactly: offset) else { return 0 }

@@ -9,6 +9,13 @@ final class CollectedBytes: AttachmentSource, @unchecked Sendable {
     super.init()
   }
 
+  /// An attachment of an app; one that is too large to be stored has no content.
+  static func attachment(_ name: String, size: UInt64) -> Attachment {
+    let attachment = Attachment(name: name, size: size)
+    guard size <= Limits.storedAttachments else { return attachment }
+    return Attachment(name: name, size: size, source: CollectedBytes(content(of: attachment)))
+  }
+
   /// What every attachment of that name has.
   static func content(of attachment: Attachment) -> [UInt8] {
     let seed = attachment.name.utf8.reduce(UInt8(0)) { 31 &* $0 &+ $1 }

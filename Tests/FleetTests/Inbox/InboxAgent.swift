@@ -27,8 +27,8 @@ final class InboxAgent: FleetProcess {
 
   private enum Job {
     case request(InboxRequest)
-    /// An app fetches an attachment, on this socket.
-    case serve(StreamRequest, FleetSocket)
+    /// An app fetches an attachment, on this socket: of what waits, or of what an app has left.
+    case serve(StreamRequest, FleetSocket, KeptParticipant?)
   }
 
   init(on device: FleetDevice, _ disk: InboxDisk, _ workload: InboxWorkload) {
@@ -173,15 +173,17 @@ final class InboxAgent: FleetProcess {
         let reply = disk.run(request)
         workload.oracle.note(request, reply, of: self)
         later(fleet.random.within(0, disk.slowness)) { [unowned self] in done(request, reply) }
-      case .serve(let request, let socket):
-        let result = disk.attachment(of: request)
-        later(fleet.random.within(0, disk.slowness)) { [unowned self] in done(request, on: socket, result) }
+      case .serve(let request, let socket, let offer):
+        let result = disk.attachment(of: request, in: offer?.activity)
+        later(fleet.random.within(0, disk.slowness)) { [unowned self] in done(request, on: socket, result, offer) }
       }
     }
   }
 
   /// What was read is in the socket when the app hears of it.
-  private func done(_ request: StreamRequest, on socket: FleetSocket, _ result: Result<[UInt8], SegueError>) {
+  private func done(
+    _ request: StreamRequest, on socket: FleetSocket, _ result: Result<[UInt8], SegueError>, _ offer: KeptParticipant?
+  ) {
     isWorking = false
     var refusal: SegueError?
     switch result {
@@ -189,7 +191,11 @@ final class InboxAgent: FleetProcess {
     case .failure(let error): refusal = error
     }
     socket.close()
-    call { engine, _ in engine.answer(request, refusal) }
+    if let offer {
+      kept.first { $0.offer === offer }?.seat.perform { _, _ in offer.answer(request, refusal) }
+    } else {
+      call { engine, _ in engine.answer(request, refusal) }
+    }
     work()
   }
 
@@ -209,6 +215,7 @@ final class InboxAgent: FleetProcess {
 extension InboxAgent: AgentOwner {
   // No device pushes here.
   func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) {}
+  func gone(_ activity: Identifier) {}
   func drawIdentifier() -> Identifier? { fleet.drawIdentifier() }
 
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
@@ -218,18 +225,21 @@ extension InboxAgent: AgentOwner {
 
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) {}
 
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Account?) {
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
     collections.begin(attachments, of: continuation)
   }
 
   func stopCollecting(_ continuation: Identifier) { collections.stop(continuation) }
   func streamAnswered(_ id: Identifier, _ error: SegueError?) { collections.answered(id, error) }
 
-  func serve(_ request: StreamRequest) {
+  func serve(_ request: StreamRequest) { serve(request, nil) }
+  func serve(_ request: StreamRequest, of offer: KeptParticipant) { serve(request, offer) }
+
+  private func serve(_ request: StreamRequest, _ offer: KeptParticipant?) {
     guard let socket = unsafeDowncast(request.descriptor, to: FleetDescriptor.self).takeSocket() else {
       return fleet.report(name, "R7.6: the agent is to send on what is no stream")
     }
-    jobs.append(.serve(request, socket))
+    jobs.append(.serve(request, socket, offer))
     work()
   }
 
@@ -254,7 +264,7 @@ extension InboxAgent: AgentOwner {
 
   // The hub may be in the middle of a call.
   func join(_ offer: KeptParticipant) {
-    workload.oracle.kept.offers(offer.activity, on: device)
+    workload.oracle.kept.offers(offer.activity, as: offer.engine.identity.id, on: device)
     later(0) { [unowned self] in
       let seat = AgentSeat(offer.engine, in: self) { offer.settle() }
       kept.append((offer, seat))

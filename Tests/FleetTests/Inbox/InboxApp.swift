@@ -10,7 +10,7 @@ final class InboxApp: ScriptedApp {
   /// Whether it has a handler for what waits.
   private(set) var accepts = false
   /// The attachments that it fetches, of which continuations, and where they come.
-  private var fetches: [(id: Identifier, continuation: Identifier, attachment: Attachment, socket: FleetSocket)] = []
+  private var fetches: [(id: Identifier, from: ContinuedFrom, attachment: Attachment, socket: FleetSocket)] = []
   /// Its current activity after its last call, and the one that it has in the background, since a date (R2.5).
   private var lastCurrent: Identifier?
   private var away: (activity: Identifier, since: Double)?
@@ -82,12 +82,13 @@ final class InboxApp: ScriptedApp {
     perform { $0.cancel(id, SegueError(.userCancelled, "no"), $1) }
   }
 
-  /// Fetches the attachments of what has waited, before it answers.
+  /// Fetches the attachments of what has waited, before it answers; and of what an agent offers for an app that has
+  /// gone.
   private func fetch(_ activity: Activity, _ from: ContinuedFrom) {
     for attachment in activity.attachments {
       let (near, far) = process.makeSockets()
       let id = process.fleet.drawIdentifier()
-      fetches.append((id, from.continuation, attachment, near))
+      fetches.append((id, from, attachment, near))
       perform { engine, now in
         process.waits(forStream: id, "asks for an attachment", deadline: now.uptime + engine.limits.continuation)
         engine.askStream(
@@ -103,7 +104,9 @@ final class InboxApp: ScriptedApp {
     var bytes: [UInt8] = []
     while let count = fetch.socket.read(atMost: 8_192, { bytes.append(contentsOf: $0) }), count > 0 {}
     fetch.socket.close()
-    process.complain(oracle.violation(by: fetch.attachment, of: fetch.continuation, bytes, error, at: identity))
+    process.complain(
+      oracle.kept.violation(by: fetch.attachment, of: fetch.from, bytes, error)
+        ?? oracle.violation(by: fetch.attachment, of: fetch.from.continuation, bytes, error, at: identity))
   }
 
   override func deliver(_ delivery: Delivery) {
@@ -120,7 +123,7 @@ final class InboxApp: ScriptedApp {
     if case .step(let step, let id) = event {
       switch step {
       case .continue(let activity, let from):
-        if deliveries.contains(id) { fetch(activity, from) }
+        if deliveries.contains(id) || oracle.kept.isOffered(by: from.offer.origin) { fetch(activity, from) }
         deliveries.removeAll { $0 == id }
       case .didFail: deliveries.removeAll { $0 == id }
       case .willContinue, .resumedBack, .openingFailed: break

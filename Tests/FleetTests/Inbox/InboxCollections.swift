@@ -4,7 +4,8 @@ import SegueWire
 
 @testable import SegueFleet
 
-/// The attachments that an agent of a fleet fetches from origins, one after the other.
+/// The attachments that an agent of a fleet fetches from origins, one after the other; or copies, if apps have handed
+/// them over.
 final class InboxCollections {
   private struct Collection {
     let continuation: Identifier
@@ -37,7 +38,12 @@ final class InboxCollections {
     guard let index = index(of: continuation), collections[index].stream == nil else { return }
     guard let attachment = collections[index].rest.first else {
       let found = collections.remove(at: index).found
-      return agent.call { engine, _ in engine.collected(continuation, found) }
+      return agent.call { $0.collected(continuation, found, $1) }
+    }
+    if attachment.source != nil {
+      // Some were changed meanwhile.
+      let (isWhole, time) = (agent.fleet.random.chance(0.7), agent.fleet.random.within(0, 200))
+      return agent.later(time) { [unowned self] in copied(attachment, of: continuation, isWhole: isWhole) }
     }
     let (near, far) = agent.makeSockets()
     let id = agent.fleet.drawIdentifier()
@@ -77,6 +83,11 @@ final class InboxCollections {
           source: CollectedBytes(CollectedBytes.content(of: attachment))))
     }
     agent.later(0) { [unowned self] in next(continuation) }
+  }
+
+  private func copied(_ attachment: Attachment, of continuation: Identifier, isWhole: Bool) {
+    guard let index = index(of: continuation), collections[index].rest.first?.name == attachment.name else { return }
+    ended(at: index, isComplete: isWhole)
   }
 
   private func index(of continuation: Identifier) -> Int? {

@@ -33,14 +33,21 @@ final class InboxDisk: InboxHolder {
   }
 
   /// The content of an attachment that an app fetches.
-  func attachment(of request: StreamRequest) -> Result<[UInt8], SegueError> {
+  /// - Parameter activity: what an app has left; nil: what waits.
+  func attachment(of request: StreamRequest, in activity: Identifier?) -> Result<[UInt8], SegueError> {
     isReading = true
     defer { isReading = false }
     let name = request.attachment?.name ?? ""
     do throws(SegueError) {
       return .success(
         try perform { inbox throws(SegueError) in
-          let stored = try inbox.entry(request.continuationID.ofDelivery)?.payload.attachments.first { $0.name == name }
+          let payload: StoredPayload?
+          if let activity {
+            payload = try inbox.keptOffer(activity)?.payload
+          } else {
+            payload = try inbox.entry(request.continuationID.ofDelivery)?.payload
+          }
+          let stored = payload?.attachments.first { $0.name == name }
           guard let stored else { throw SegueError(.notFound, "there is none of that name") }
           return try Self.bytes(of: stored, in: inbox)
         })

@@ -25,6 +25,7 @@ extension InboxWorkload {
       check(device, killed.activity, closed.activity)
       replace(agent)
       check(device, killed.activity, closed.activity)
+      try fetch(closed.activity, on: device)
       self.agent(of: device)?.withdraw(killed.activity)
       fleet.advance(1_000)
       check(device, closed.activity, without: killed.activity)
@@ -40,9 +41,24 @@ extension InboxWorkload {
     let id = fleet.drawIdentifier()
     var activity = try activity()
     activity.keepsOffering = true
+    try activity.attach(CollectedBytes.attachment("kept", size: 3_000))
+    try activity.attach(CollectedBytes.attachment("not kept", size: UInt64(Limits.storedAttachments) + 1))
     app.becomeCurrent(id, activity)
     fleet.advance(1_000)
     return (app, id)
+  }
+
+  /// An app continues what the agent offers, and fetches its attachments.
+  private func fetch(_ activity: Identifier, on device: FleetDevice) throws(SegueError) {
+    let receiver = try open("com.example.pencil", on: device)
+    fleet.advance(1_000)
+    guard let offer = receiver.engine?.offers[activity] else {
+      return receiver.process.complain("R2.5: what the agent offers is not seen")
+    }
+    receiver.continue(offer, fleet.drawIdentifier())
+    fleet.advance(5_000)
+    receiver.close()
+    fleet.advance(1_000)
   }
 
   private func replace(_ agent: InboxAgent) {

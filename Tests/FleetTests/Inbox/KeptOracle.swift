@@ -4,8 +4,8 @@ import SegueModel
 @testable import SegueFleet
 
 /// Knows what the disks of a fleet keep of what apps have left with their agents, and who has withdrawn it. The rule
-/// (R2.5): what a disk has acknowledged is offered again after the app has gone, and after the agent has died; what was
-/// withdrawn is never offered again.
+/// (R2.5): what a disk has acknowledged is offered again after the app has gone, and after the agent has died, with the
+/// attachments that came with it; what was withdrawn is never offered again.
 final class KeptOracle {
   /// What a disk keeps.
   private struct Kept {
@@ -40,6 +40,8 @@ final class KeptOracle {
   private var kept: [Kept] = []
   private var ends: [End] = []
   private var starts: [Start] = []
+  /// What agents have offered, under which names.
+  private var offered: [(origin: Identifier, device: FleetDevice, record: KeptRecord)] = []
 
   init(_ fleet: Fleet, _ oracle: InboxOracle) {
     self.fleet = fleet
@@ -99,6 +101,12 @@ final class KeptOracle {
     for record in found where !wanted.contains(record.activity) && record.expiresAt > device.now.date {
       fleet.report(device.name, "R2.5: what was withdrawn is kept after a restart")
     }
+    for record in found {
+      guard let index = index(of: record.activity, on: device) else { continue }
+      if record.attachmentBytes != kept[index].record.attachmentBytes {
+        fleet.report(device.name, "R2.5: attachments that were kept are lost by a restart")
+      }
+    }
     for activity in wanted where !found.contains(where: { $0.activity == activity }) {
       fleet.report(device.name, "R2.5: what was kept is lost by a restart")
     }
@@ -131,10 +139,36 @@ final class KeptOracle {
   // MARK: Agents
 
   /// An agent begins to offer what was left.
-  func offers(_ activity: Identifier, on device: FleetDevice) {
+  /// - Parameter origin: the name under which receivers know it.
+  func offers(_ activity: Identifier, as origin: Identifier, on device: FleetDevice) {
     oracle.meet("offered for an app that has gone")
-    if index(of: activity, on: device) == nil {
-      fleet.report(device.name, "R2.5: the agent offers what its disk does not keep")
+    guard let index = index(of: activity, on: device) else {
+      return fleet.report(device.name, "R2.5: the agent offers what its disk does not keep")
     }
+    offered.append((origin, device, kept[index].record))
+  }
+
+  func isOffered(by origin: Identifier) -> Bool { offered.contains { $0.origin == origin } }
+
+  /// An app has fetched an attachment of what an agent offers for an app that has gone, or could not.
+  func violation(
+    by attachment: Attachment, of from: ContinuedFrom, _ bytes: [UInt8], _ error: SegueError?
+  ) -> StaticString? {
+    guard let offer = offered.first(where: { $0.origin == from.offer.origin }) else { return nil }
+    func isKept(_ record: KeptRecord) -> Bool {
+      record.attachments.contains { $0.name == attachment.name && $0.source != nil }
+    }
+    let now = index(of: offer.record.activity, on: offer.device).map { kept[$0].record }
+    guard let error else {
+      oracle.meet("an attachment of a kept offer")
+      guard isKept(offer.record) || now.map(isKept) ?? false else {
+        return "R2.5: an attachment comes that is not kept"
+      }
+      return bytes == CollectedBytes.content(of: attachment) ? nil : "R7.6: an app gets another attachment"
+    }
+    guard error.status == .notFound else { return nil }
+    if !isKept(offer.record) { oracle.meet("an attachment that was not kept") }
+    let isSame = now.map { $0.keptAt == offer.record.keptAt } ?? false
+    return isSame && isKept(offer.record) ? "R2.5: an attachment that was kept is lost" : nil
   }
 }

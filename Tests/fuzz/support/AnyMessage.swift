@@ -67,7 +67,8 @@ extension Input {
     case 32: .listed(version(of: identifier()))
     case 33: bool() ? .refresh : bool() ? .keeps : .account([byte()])
     case 34: .seek(identifier(), sequence: number())
-    case 35: .accepts(bool())
+    case 35:
+      bool() ? .accepts(bool()) : .keepAttachment(channel: channel(), text(atMost: 4), changed: number())
     case 36: .present(app(identifier()), accepts: bool())
     case 37:
       bool() ? .absent(appIdentifier()) : .keep(identifier(), app: appIdentifier(), channel: channel(), size: number())
