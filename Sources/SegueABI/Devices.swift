@@ -61,7 +61,7 @@ private func ask(
     var question = DeviceQuestion()
     try arguments(&question)
     var wait: Int64?
-    if let timeout { wait = try Arguments.timeout(timeout) ?? Limits().continuation }
+    if let timeout { wait = try Arguments.timeout(timeout) ?? AgentClient.usualTimeout }
     try handles.give(try app.askAboutDevices(what, question.entries, timeout: wait), to: answer)
   }
 }

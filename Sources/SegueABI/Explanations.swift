@@ -30,6 +30,7 @@ private final class HostExplainCallback: ExplainCallback {
         (key: .string("message"), value: .string(reason.message)),
       ]
       if let app = reason.app { entries.append((key: .string("app"), value: .string(app))) }
+      if let device = reason.device { entries.append((key: .string("device"), value: .string(device))) }
       list.append(try .dictionary(entries))
     }
     return try .array(list)

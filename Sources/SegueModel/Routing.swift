@@ -7,6 +7,10 @@ public enum Routing {
     case typeNotDeclared = 2
     /// The device offers another activity only (R1.12).
     case notFrontmost = 3
+    /// It is kept off other devices (R10.2).
+    case isPrivate = 4
+    /// It names a device of the account without a link.
+    case notLinked = 5
   }
 
   /// Nil: `receiver` sees the offers of `origin` of this type.

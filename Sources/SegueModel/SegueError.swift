@@ -63,6 +63,9 @@ public final class SegueError: Error, Sendable, Equatable {
     message = Text.decoded(UnsafeRawBufferPointer(start: start, count: count))
   }
 
+  /// The same about another device, which the message names first: a user with several learns whose error it is.
+  public func about(_ device: String) -> SegueError { SegueError(status, "\(device): \(message)") }
+
   public static func == (left: SegueError, right: SegueError) -> Bool {
     left.status == right.status && Text.isSame(left.message, right.message)
   }

@@ -4,9 +4,13 @@ import SegueTransport
 import SegueWire
 
 /// Asks the agent of this user something at its second socket, and waits on the calling thread (docs/protocol.md).
-enum AgentClient {
+public enum AgentClient {
   /// Milliseconds for an answer that needs nobody but the agent and its disk.
   static let answerTime: Int64 = 30_000
+  /// Milliseconds: the longest timeout that the agent takes.
+  private static let longestTimeout: Int64 = 600_000
+  /// Milliseconds: the timeout of a call that gives none, SEGUE_LIMIT_CONTINUATION_MS as far as the agent takes it.
+  public static var usualTimeout: Int64 { min(ProcessLimits.current.continuation, longestTimeout) }
   /// Where a program that the agent launches shows itself, and in which language.
   private static let variables: [StaticString] = [
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "LANG",

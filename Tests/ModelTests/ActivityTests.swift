@@ -375,4 +375,29 @@ import Testing
     #expect(mine.title == "theirs" && mine.webpageURL == nil && mine.expirationDate == 7 && !mine.needsSave)
     #expect(mine.attachments.map { $0.name } == ["photo"] && mine.attachments[0].source != nil)
   }
+
+  // MARK: What is continued
+
+  private func offered(isPrivate: Bool = false) -> OfferDescription {
+    OfferDescription(
+      id: Identifier(high: 0, low: 1), type: activity.type, title: nil, payloadVersion: 0, sizeHint: 0,
+      expirationDate: nil, supportsContinuationStreams: false, isPrivate: isPrivate)
+  }
+
+  @Test func `what says of itself that it is private is continued only if it was offered so (R10.2, A18)`() {
+    var secret = activity
+    secret.setPrivate(true)
+    let refused = secret.objection(to: offered(), at: 0)
+    #expect(refused?.message == "the activity is private: it stays on its device")
+    #expect(secret.objection(to: offered(isPrivate: true), at: 0) == nil)
+    #expect(activity.objection(to: offered(), at: 0) == nil)
+  }
+
+  @Test func `an activity has expired a day after its date, as clocks of devices may differ (R1.6, A18)`() throws {
+    var dated = activity
+    try dated.setExpirationDate(1_000_000)
+    let offer = offered()
+    #expect(dated.objection(to: offer, at: 1_000_000 + Limits.clockDifference - 1) == nil)
+    #expect(dated.objection(to: offer, at: 1_000_000 + Limits.clockDifference + 1)?.status == .handoffFailed)
+  }
 }

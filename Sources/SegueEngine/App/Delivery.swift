@@ -72,13 +72,16 @@ public final class ResumedState: Sendable {
 public struct Reason: Sendable {
   /// The reason in a few words, such as "not current"; the same in each language.
   public let reason: String
-  /// The app that it concerns; nil if it concerns all.
+  /// The app that it concerns; nil if it concerns all, or a device.
   public let app: String?
+  /// The device that it concerns; nil if it concerns this one, or all.
+  public let device: String?
   public let message: String
 
-  public init(_ reason: String, app: String? = nil, _ message: String) {
+  public init(_ reason: String, app: String? = nil, device: String? = nil, _ message: String) {
     self.reason = reason
     self.app = app
+    self.device = device
     self.message = message
   }
 }

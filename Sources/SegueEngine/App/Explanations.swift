@@ -58,11 +58,15 @@ final class Explanations: AppFeature {
     askNext(now)
     var reasons = list.map { explanation in
       switch explanation.obstacle {
-      case .isOrigin: Reason("own app", app: explanation.appName, "an app is not offered what is its own")
-      case .teamDiffers: Reason("team differs", app: explanation.appName, "it is an app of another team")
+      case .isOrigin: Reason("own app", app: explanation.name, "an app is not offered what is its own")
+      case .teamDiffers: Reason("team differs", app: explanation.name, "it is an app of another team")
       case .typeNotDeclared:
-        Reason("type not declared", app: explanation.appName, "it does not declare the type of the activity")
+        Reason("type not declared", app: explanation.name, "it does not declare the type of the activity")
       case .notFrontmost: Reason("not frontmost", "the device offers its frontmost activity only, which is another")
+      case .isPrivate:
+        Reason("private", "it stays on this device: it is private, or the user keeps its type or its app here")
+      case .notLinked:
+        Reason("not linked", device: explanation.name, "there is no link with this device of the account now")
       }
     }
     if appCount == 0 {

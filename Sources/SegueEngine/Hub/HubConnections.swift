@@ -18,8 +18,8 @@ final class HubConnections {
   /// The number of messages and frames that were received and sent so far, modulo 2^64.
   private(set) var work: UInt64 = 0
 
-  /// See `HubEngine.setDeviceNames`.
-  private var nameOf: ((_ device: Identifier?) -> String?)?
+  /// Nil without an account.
+  private(set) var devices: AccountDevices?
 
   let peers = PeerTable()
   let outbox = Outbox()
@@ -38,15 +38,15 @@ final class HubConnections {
 
   func countWork() { work &+= 1 }
 
-  // MARK: Names of devices
+  // MARK: Devices
 
-  func setDeviceNames(_ name: ((_ device: Identifier?) -> String?)?) { nameOf = name }
+  func setDevices(_ devices: AccountDevices?) { self.devices = devices }
 
   /// What this device is called.
-  var deviceName: String { nameOf?(nil) ?? identity.deviceName }
+  var deviceName: String { devices?.ownName ?? identity.deviceName }
 
   /// What the device at the other end of a link is called: by the account, if it is in it, else as it says.
-  func deviceName(of peer: Peer, said: String) -> String { peer.device.flatMap { nameOf?($0) } ?? said }
+  func deviceName(of peer: Peer, said: String) -> String { peer.device.flatMap { devices?.name(of: $0) } ?? said }
 
   /// A receiver that a linked hub names.
   func named(_ receiver: Receiver, by peer: Peer) -> Receiver {

@@ -118,11 +118,11 @@ public final class HubEngine {
     removeDropped()
   }
 
-  /// Sets what the devices of the account are called in offers and receipts, and tells the apps of this device.
-  /// - Parameter name: told a device, or nil for this one; nil: as that device says, or this host is called.
-  public func setDeviceNames(_ name: ((_ device: Identifier?) -> String?)?, _ now: Instant) {
+  /// Sets the devices of the account, after which offers and receipts name them, and tells the apps of this device.
+  /// - Parameter devices: nil without an account: a device is called what it says, and this one what its host is.
+  public func setDevices(_ devices: AccountDevices?, _ now: Instant) {
     connections.begin(now)
-    connections.setDeviceNames(name)
+    connections.setDevices(devices)
     offers.renameDevices()
     removeDropped()
   }

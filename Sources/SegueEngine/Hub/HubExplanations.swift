@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// Explains to an app which others would not see its activity, and why (R6.5).
+/// Explains to an app which others, and which devices, do not see its activity, and why (R6.5).
 struct Explain {
   let request: UInt64
   let activity: Identifier
@@ -102,19 +102,28 @@ final class HubExplanations: HubFeature {
   private func answer(_ explain: Explain, _ peer: Peer, _ session: AppSession) {
     let app = session.identity
     var explanations: [Message.Explanation] = []
-    if let offer = session.offer, offer.description.id == explain.activity, !offers.isOffered(offer) {
-      explanations.append(Message.Explanation(appName: app.name, obstacle: .notFrontmost))
-    }
     var size = 0
+    func add(_ name: String, _ obstacle: Routing.Obstacle) {
+      size += Text.size(name)
+      if size <= Self.size { explanations.append(Message.Explanation(name: name, obstacle: obstacle)) }
+    }
+    let linked = peers.hubs.filter { $0.isLinked && !$0.isClosing }
+    let devices = connections.devices
+    let hasDevices = devices?.hasOthers ?? false
+    if let offer = session.offer, offer.description.id == explain.activity {
+      if !offers.isOffered(offer) { add(app.name, .notFrontmost) }
+      if hasDevices || !linked.isEmpty, offers.isPrivate(offer, inAccount: hasDevices) { add(app.name, .isPrivate) }
+    }
+    for other in devices?.all ?? [] where other.device != devices?.own {
+      if !linked.contains(where: { $0.device == other.device }) { add(other.name, .notLinked) }
+    }
     for other in peers.apps where other !== peer && !agent.owns(other) {
       guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: explain.type)
       else { continue }
-      size += Text.size(identity.name)
-      guard size <= Self.size else { break }
-      explanations.append(Message.Explanation(appName: identity.name, obstacle: obstacle))
+      add(identity.name, obstacle)
     }
     // What apps of linked devices see is known there only: each of these devices counts as an app.
-    let appCount = UInt64(max(0, agent.appCount(besides: peer)) + peers.hubs.count { $0.isLinked })
+    let appCount = UInt64(max(0, agent.appCount(besides: peer)) + linked.count)
     send(.explanation(request: explain.request, explanations, appCount: appCount), to: peer)
   }
 }

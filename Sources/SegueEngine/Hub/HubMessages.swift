@@ -57,6 +57,8 @@ extension HubEngine {
     case .deliver(let delivery): continuations.deliver(delivery, from: peer)
     case .keep(let id, _, let channel, let size):
       try continuations.keep(id, channel: channel, size: size, from: peer, app)
+    case .keepAttachment(let channel, let name, let changed):
+      continuations.keepAttachment(name, changed: changed, of: channel, descriptor, from: peer)
     case .present, .absent, .keeps, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh, .account:
@@ -110,7 +112,7 @@ extension HubEngine {
     case .streamStatus(let id, let continuation, let to, let status):
       streams.streamStatus(id, continuation, to: to, status, from: peer)
     case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation,
-      .accepts, .present, .absent, .deliver, .keep, .keeps, .ask, .answer:
+      .accepts, .present, .absent, .deliver, .keep, .keepAttachment, .keeps, .ask, .answer:
       break
     }
   }

@@ -103,10 +103,14 @@ final class HubOffers: HubFeature {
   /// Whether an offer of this device is kept off the hub at the other end (R10.2): by the activity itself off each
   /// other device, by what the user has set off those of the account.
   func isHidden(_ offer: HubOffer, from peer: Peer) -> Bool {
-    guard peer.isHub, let app = offer.peer.app else { return false }
+    peer.isHub && isPrivate(offer, inAccount: peer.device != nil)
+  }
+
+  /// Whether an offer of this device is kept off all others, or (`inAccount`) off those of the account.
+  func isPrivate(_ offer: HubOffer, inAccount: Bool) -> Bool {
+    guard let app = offer.peer.app else { return false }
     if offer.description.isPrivate { return true }
-    guard peer.device != nil, let isPrivate else { return false }
-    return isPrivate(offer.description.type, app.bundleIdentifier)
+    return inAccount && isPrivate?(offer.description.type, app.bundleIdentifier) ?? false
   }
 
   func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {

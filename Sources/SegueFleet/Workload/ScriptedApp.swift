@@ -377,6 +377,9 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     return nil
   }
   func answersWillSave(_ id: Identifier) -> Bool { true }
+  func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? {
+    (FleetDescriptor(), 0)
+  }
   func takesStreams(_ id: Identifier) -> Bool { true }
   func takesRequests(_ id: Identifier) -> Bool { true }
   func streamEnd(_ id: Identifier) -> StreamStatus { stream(id) == nil ? .aborted(0) : .open }

@@ -34,7 +34,7 @@ public final class Device {
         carried.host = host
         host.setAccountHandler(carried.handler)
         host.setPrivacy(carried.isPrivate)
-        host.setDeviceNames(carried.nameOf)
+        host.setDevices(carried.devices)
         tookPlace(generation)
       }, lostFolder: lostFolder)
     self.init(try WatchedFolder(folder, on: loop, agent: place), on: loop, carried, isAgent: true)
@@ -100,11 +100,11 @@ public final class Device {
     carried?.host?.setPrivacy(isPrivate)
   }
 
-  /// Sets what the devices of the account are called in offers and receipts.
-  /// - Parameter name: told a device, or nil for this one; nil: as that device says, or this host is called.
-  public func setDeviceNames(_ name: ((_ device: Identifier?) -> String?)?) {
-    carried?.nameOf = name
-    carried?.host?.setDeviceNames(name)
+  /// Sets the devices of the account, after which offers and receipts name them.
+  /// - Parameter devices: nil without an account: a device is called what it says, and this one what its host is.
+  public func setDevices(_ devices: AccountDevices?) {
+    carried?.devices = devices
+    carried?.host?.setDevices(devices)
   }
 
   /// Sends a message about the account to a device, if it is linked.
@@ -140,5 +140,5 @@ private final class CarriedHub {
   var host: HubHost?
   var handler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
-  var nameOf: ((_ device: Identifier?) -> String?)?
+  var devices: AccountDevices?
 }

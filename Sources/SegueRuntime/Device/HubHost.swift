@@ -87,10 +87,10 @@ final class HubHost {
     driver.flush()
   }
 
-  /// See `Device.setDeviceNames`.
-  func setDeviceNames(_ name: ((_ device: Identifier?) -> String?)?) {
+  /// See `Device.setDevices`.
+  func setDevices(_ devices: AccountDevices?) {
     guard !hasEnded else { return }
-    engine.setDeviceNames(name, now)
+    engine.setDevices(devices, now)
     driver.flush()
   }
 
