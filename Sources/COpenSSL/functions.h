@@ -14,6 +14,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <string.h>
 
 #define OPENSSL_COMMON_FUNCTIONS(F)                                                                                    \
   F(OPENSSL_init_ssl)                                                                                                  \

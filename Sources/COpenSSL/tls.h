@@ -107,3 +107,6 @@ static inline int tls_hmac(const struct openssl *_Nonnull f, EVP_MAC_CTX *_Nonnu
   return f->EVP_MAC_init(context, NULL, 0, NULL) == 1 && f->EVP_MAC_update(context, message, size) == 1 &&
          f->EVP_MAC_final(context, code, &written, 32) == 1 && written == 32;
 }
+
+/** Erases a secret, also where the compiler knows that nobody reads it again. */
+static inline void openssl_erase(void *_Nonnull bytes, size_t size) { explicit_bzero(bytes, size); }

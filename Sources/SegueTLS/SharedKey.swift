@@ -23,7 +23,10 @@ final class SharedKey {
     for (index, byte) in key.prefix(Self.keySize).enumerated() { bytes[Self.identitySize + index] = byte }
   }
 
-  deinit { bytes.deallocate() }
+  deinit {
+    openssl_erase(bytes, Self.identitySize + Self.keySize)
+    bytes.deallocate()
+  }
 
   /// Has sessions of a context use it, whichever end they are. This object outlives the context.
   func use(_ functions: UnsafePointer<openssl>, _ context: OpaquePointer) throws(SegueError) {

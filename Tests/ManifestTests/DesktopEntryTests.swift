@@ -117,6 +117,34 @@ import Testing
       folders.read()["org.example.notes"]?.obstacle?.hasSuffix("Exec: is missing; expected a command") == true)
   }
 
+  @Test func `what a launcher expands to, quotes, or is named for is bounded (R6.1)`() throws {
+    let folders = DataFolders()
+    let codes = String(repeating: "%c", count: 20_000)
+    let name = "Name=" + String(repeating: "n", count: 100_000)
+    try folders.write(
+      "home/applications/a.desktop", text: "[Desktop Entry]\nType=Application\n\(name)\nExec=/x \(codes)")
+    try folders.write("home/segue/apps/a.plist", ["CFBundleIdentifier": "a", "SegueDesktopFile": "a.desktop"])
+    let spread = (0..<1_000).map { _ in "%c" }.joined(separator: " ")
+    try folders.write(
+      "home/applications/b.desktop", text: "[Desktop Entry]\nType=Application\n\(name)\nExec=/x \(spread)")
+    try folders.write("home/segue/apps/b.plist", ["CFBundleIdentifier": "b", "SegueDesktopFile": "b.desktop"])
+    try folders.write("home/applications/c.desktop", "TryExec=" + String(repeating: "x", count: 200_000))
+    try folders.write("home/segue/apps/c.plist", ["CFBundleIdentifier": "c", "SegueDesktopFile": "c.desktop"])
+    let catalogue = folders.read()
+    func refusal(_ app: String) throws -> SegueError {
+      guard case .impossible(let error) = try #require(catalogue[app]).launch else {
+        throw SegueError(.ok, "it can be launched")
+      }
+      return error
+    }
+    for app in ["a", "b"] {
+      #expect(try refusal(app).status == .limitExceeded)
+      #expect(try refusal(app).message.hasSuffix("Exec: more than 262144 bytes with its field codes"))
+    }
+    #expect(try refusal("c").message.contains("TryExec: there is no program xxx"))
+    #expect(try refusal("c").message.utf8.count < 3_000)
+  }
+
   @Test func `Exec is unescaped, then unquoted, then its field codes are resolved, and no shell sees it`() throws {
     func arguments(_ exec: String) throws -> [String] {
       try ExecLine.arguments(Array(exec.utf8), ExecLine.Fields(icon: "icon", name: "A Name", path: "/a"))

@@ -155,6 +155,45 @@ import Testing
     #expect(Array(ShownName.clean(shown).utf8) == Array(shown.utf8))
   }
 
+  @Test(arguments: ["", " ", "\t\u{a0}\u{3000}", "\u{200b}\u{feff}", "\u{301}", "\u{202e}", "\u{1b}"])
+  func `a blank name is refused wherever one comes in (R10.4)`(_ blank: String) throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone")
+    let (manager, phone, fresh) = (devices[0], devices[1], try world.device("fresh"))
+    func refused<Result>(_ what: String, _ body: () throws -> Result) {
+      let error = thrown(body)
+      #expect(error?.status == .invalidArgument && error?.message.hasPrefix(what) == true, "\(what)")
+    }
+    refused("account name: ") {
+      try fresh.service.create(name: blank, deviceName: "fresh", platform: "linux", at: world.now)
+    }
+    refused("device name: ") {
+      try fresh.service.create(name: "Home", deviceName: blank, platform: "linux", at: world.now)
+    }
+    for device in devices { refused("device name: ") { try device.service.rename(nil, blank, at: world.now) } }
+    refused("device name: ") { try manager.service.rename(try phone.id, blank, at: world.now) }
+    let invite = try manager.service.invite(addresses: ["192.0.2.1"], port: 4711, at: world.now)
+    refused("device name: ") {
+      try fresh.service.beginJoining(
+        invite, exporter: [UInt8](repeating: 7, count: 32), deviceName: blank, platform: "linux", at: world.now)
+    }
+    #expect(fresh.service.identity == nil)
+    // From other devices.
+    refused("account message: name ") { try TrustMessage.known(try TrustMessage.rename(blank).encoding()) }
+    let nonce = [UInt8](repeating: 1, count: 32)
+    for message in [
+      JoinMessage.hello(commitment: nonce, request: [1], name: blank, platform: "linux", date: 1),
+      .nonce(nonce: nonce, account: "Home", name: blank, date: 1),
+    ] {
+      refused("join message: name ") { try JoinMessage(try message.encoding()) }
+    }
+    refused("join message: account ") {
+      try JoinMessage(try JoinMessage.nonce(nonce: nonce, account: blank, name: "laptop", date: 1).encoding())
+    }
+    // What the account has signed is shown all the same.
+    #expect(try manager.names() == ["laptop", "phone"] && ShownName.clean(blank) == "unnamed")
+  }
+
   @Test func `long names are cut at 64 characters`() {
     #expect(ShownName.clean(String(repeating: "é", count: 500)).unicodeScalars.count == 64)
     #expect(ShownName.clean(String(repeating: "a ", count: 500)).unicodeScalars.count <= 64)

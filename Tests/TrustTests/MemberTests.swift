@@ -39,6 +39,144 @@ import Testing
     #expect(try received(manager, old, from: devices[2]).count == 1)
   }
 
+  @Test func `what a device asks for too early is done in its time, and the newest name counts`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone", "desk")
+    let (manager, phone) = (devices[0], devices[1])
+    for name in ["one", "two", "three"] {
+      let events = try received(manager, .rename(name), from: phone)
+      #expect(events.isEmpty == (name != "one"), "nothing is refused")
+    }
+    // Another device is served meanwhile.
+    _ = try received(manager, .rename("server"), from: devices[2])
+    #expect(try manager.names() == ["laptop", "one", "server"])
+    #expect(manager.service.deadline(at: world.now) == world.now.uptime + 5_000)
+    world.wait(seconds: 4.9)
+    #expect(manager.service.tick(at: world.now).isEmpty)
+    world.wait(seconds: 0.1)
+    #expect(manager.service.tick(at: world.now).contains { $0.label == "devicesChanged" })
+    #expect(try manager.names() == ["laptop", "three", "server"])
+    world.wait(seconds: 10)
+    #expect(manager.service.tick(at: world.now).isEmpty, "the second name is not taken any more")
+  }
+
+  @Test func `a name that waits does not take the place of a later one that the manager's user gives`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone")
+    let (manager, phone) = (devices[0], devices[1])
+    for name in ["one", "two"] { _ = try received(manager, .rename(name), from: phone) }
+    manager.events += try manager.service.rename(try phone.id, "handy", at: world.now)
+    world.wait(seconds: 5)
+    #expect(manager.service.tick(at: world.now).isEmpty)
+    #expect(try manager.names() == ["laptop", "handy"])
+  }
+
+  @Test func `a certificate that is asked for too early comes in its time, once (R10.7)`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone")
+    let (manager, phone) = (devices[0], devices[1])
+    world.wait(days: 190)
+    _ = manager.service.tick(at: world.now)
+    func certificates(_ events: [AccountEvent]) -> Int {
+      events.count { if case .send = $0 { true } else { false } }
+    }
+    _ = try received(manager, .rename("handy"), from: phone)
+    // Names that come all the time do not keep it waiting.
+    for _ in 0..<100 {
+      #expect(try received(manager, .renew, from: phone).isEmpty)
+      #expect(try received(manager, .rename("a name"), from: phone).isEmpty)
+    }
+    var came = 0
+    for _ in 0..<6 {
+      world.wait(seconds: 5)
+      came += certificates(manager.service.tick(at: world.now))
+      _ = try received(manager, .rename("another name"), from: phone)
+    }
+    #expect(came == 1)
+    #expect(try manager.names() == ["laptop", "another name"])
+  }
+
+  @Test func `a device that leaves is let go at once, whatever it has asked for before`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone", "desk")
+    let (manager, phone) = (devices[0], devices[1])
+    let certificate = try phone.certificate
+    for name in ["one", "two"] { _ = try received(manager, .rename(name), from: phone) }
+    let (events, _) = try phone.service.leave()
+    guard case .send(_, let message)? = events.first else {
+      Issue.record("it says nothing")
+      return
+    }
+    manager.events += manager.service.receive(message, from: certificate, at: world.now)
+    #expect(try manager.names() == ["laptop", "desk"])
+    world.wait(seconds: 5)
+    #expect(manager.service.tick(at: world.now).isEmpty && manager.notices().isEmpty, "what it has asked for is void")
+  }
+
+  @Test(arguments: [true, false])
+  func `a disk that fails has nothing signed twice`(_ hasLeft: Bool) throws {
+    let world = World()
+    let manager = try world.account("laptop", "phone")[0]
+    let desk = try world.device("desk")
+    let joining = try JoinConnection(
+      manager, desk, try manager.service.invite(addresses: ["192.0.2.1"], port: 4711, at: world.now))
+    // Its confirmation is lost.
+    joining.tamper = { toGuest, number, bytes in !toGuest && number > 3 ? [] : [bytes] }
+    joining.run()
+    #expect(try manager.names() == ["laptop", "phone", "desk"])
+    let message =
+      hasLeft
+      ? TrustMessage.leave.encoding
+      : { () throws(SegueError) in
+        try desk.service.greeting(at: world.now)
+      }
+    let cryptography = try #require(manager.cryptography as? StandInCryptography)
+    let (before, certificate) = (cryptography.signings, try desk.certificate)
+    var first: Int?
+    for _ in 0..<20 {
+      manager.storage.faultIn = 0
+      _ = manager.service.receive(try message(), from: certificate, at: world.now)
+      first = first ?? cryptography.signings
+    }
+    let signings = cryptography.signings
+    #expect(signings > before && signings == first)
+    // When the disk works again, that is what is stored.
+    _ = manager.service.receive(try message(), from: certificate, at: world.now)
+    #expect(cryptography.signings == signings)
+    let devices = try manager.service.devices()
+    #expect(devices.map { $0.name } == (hasLeft ? ["laptop", "phone"] : ["laptop", "phone", "desk"]))
+    #expect(devices.allSatisfy { $0.isConfirmed })
+    manager.restart()
+    #expect(try manager.names() == devices.map { $0.name })
+  }
+
+  @Test func `an error about another device names it first`() throws {
+    let world = World()
+    let devices = try world.account("laptop", "phone")
+    let (manager, phone) = (devices[0], devices[1])
+    // What the manager refuses, at both ends.
+    manager.events += try received(manager, .renew, from: phone)
+    #expect(manager.notices().last?.hasPrefix("phone: account: the certificate is good until") == true)
+    for case .send(_, let message) in manager.events.suffix(2) {
+      phone.events += phone.service.receive(message, from: try manager.certificate, at: world.now)
+    }
+    #expect(phone.notices().last?.hasPrefix("laptop: account: the certificate is good until") == true)
+    let behind = Instant(uptime: 0, date: world.now.date - 366 * 86_400)
+    manager.events += manager.service.receive(
+      try phone.service.greeting(at: behind), from: try phone.certificate, at: world.now)
+    #expect(manager.notices().last?.hasPrefix("phone: the clocks differ") == true)
+    manager.events += manager.service.receive([0xff], from: try phone.certificate, at: world.now)
+    #expect(manager.notices().last?.hasPrefix("phone: account message: ") == true)
+    #expect(
+      thrown { try manager.service.accepted(try phone.certificate, at: behind) }?.message
+        .hasPrefix("phone: its certificate begins") == true)
+    // The own disk is none of the other device's.
+    world.wait(seconds: 10)
+    manager.storage.faultIn = 0
+    manager.events += try received(manager, .rename("handy"), from: phone)
+    #expect(manager.notices().last == "No space left on device")
+  }
+
   @Test func `a device whose link lasts asks for its certificate once a day (R10.7)`() throws {
     let world = World()
     let devices = try world.account("laptop", "server")

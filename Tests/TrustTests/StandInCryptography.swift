@@ -18,6 +18,8 @@ final class StandInCryptography: Cryptography {
   private var drawn: UInt64 = 0
   /// Certificates that were verified.
   private(set) var verifications = 0
+  /// Messages that this device was to sign.
+  private(set) var signings = 0
 
   init(_ signatures: Signatures = Signatures(), seed: UInt64) {
     self.signatures = signatures
@@ -43,6 +45,7 @@ final class StandInCryptography: Cryptography {
   }
 
   func sign(_ message: [UInt8], with key: [UInt8]) throws(SegueError) -> [UInt8] {
+    signings += 1
     let signed = try publicKey(of: key) + message
     if let made = signatures.made[signed] { return made }
     let digest = SecureHash.sha256(signed)

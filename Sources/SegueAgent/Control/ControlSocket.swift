@@ -12,6 +12,8 @@ final class ControlSocket {
   static let connectionLimit = 16
   /// Connections that are accepted in one turn.
   private static let turn = 16
+  /// Milliseconds until it accepts again after the system has refused to.
+  private static let acceptPause: Int64 = 250
 
   private let fd: Int32
   private let loop: Loop
@@ -19,6 +21,8 @@ final class ControlSocket {
   private var listener: Watch?
   private var timer: LoopTimer?
   private var peers: [ControlPeer] = []
+  /// The uptime from which on it accepts again; nil: it does.
+  private var acceptsAt: Int64?
   private var lastNumber: UInt64 = 0
 
   /// Creates the folder unless it is there, and listens in it.
@@ -107,14 +111,21 @@ final class ControlSocket {
     return nil
   }
 
-  private func pause() { listener?.watch(reading: false, writing: false) }
+  private func pause() {
+    listener?.watch(reading: false, writing: false)
+    acceptsAt = Clock.uptime + Self.acceptPause
+    setTimer()
+  }
 
-  private func setTimer() { timer?.set(peers.map { $0.deadline }.min()) }
+  private func setTimer() { timer?.set((peers.map { $0.deadline } + [acceptsAt].compactMap { $0 }).min()) }
 
   private func tick() {
     let now = Clock.uptime
     for peer in peers where peer.deadline <= now { peer.expire() }
-    listener?.watch(reading: true, writing: false)
+    if let at = acceptsAt, at <= now {
+      acceptsAt = nil
+      listener?.watch(reading: true, writing: false)
+    }
     setTimer()
   }
 }

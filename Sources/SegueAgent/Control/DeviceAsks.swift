@@ -196,12 +196,14 @@ final class DeviceAsks {
     let name = try ControlAsks.text(ask, "name", atMost: Limits.identifier)
     let device = ask["device"] == nil ? nil : try Self.device(ask)
     let linked = devices.links?.devices ?? []
+    let managerName = devices.snapshot.devices.first { $0.isManager }?.name ?? "another device"
     perform(answer) { account, now throws(SegueError) in
       let events = try account.rename(device, name, at: now)
       for event in events {
         if case .send(let manager, _) = event, !linked.contains(manager) {
           throw SegueError(
-            .connectionUnavailable, "rename: the manager of the account does that, and it is not linked now")
+            .connectionUnavailable,
+            "\(managerName): is not linked now, and only it, the manager of the account, renames")
         }
       }
       return events
@@ -226,8 +228,10 @@ final class DeviceAsks {
   }
 
   private static func deviceName(_ ask: Value) throws(SegueError) -> String {
-    ask["device_name"] == nil
-      ? DeviceName.current : try ControlAsks.text(ask, "device_name", atMost: Limits.identifier)
+    guard ask["device_name"] != nil else { return DeviceName.current }
+    let name = try ControlAsks.text(ask, "device_name", atMost: Limits.identifier)
+    try ShownName.check(name, "device_name")
+    return name
   }
 
   private static func device(_ ask: Value) throws(SegueError) -> Identifier {

@@ -37,6 +37,8 @@ final class AccountJoins: DeviceConnectionOwner {
 
   /// The one who has this device join, until the digits are known.
   private struct Beginner {
+    /// Tells it from one that comes after it: what was asked for one says nothing to another.
+    let serial: UInt64
     let asker: Asker
     let answer: ControlAsks.Answer
     var dialler: JoinDialler?
@@ -49,6 +51,7 @@ final class AccountJoins: DeviceConnectionOwner {
   private var joins: [Join] = []
   private var waiters: [Waiter] = []
   private var beginner: Beginner?
+  private var lastSerial: UInt64 = 0
   /// Called when a user has something to see, or a deadline has changed.
   var changed: (() -> Void)?
   /// Called when a device that has the key of an invite cannot join now; the invite is not used up.
@@ -146,17 +149,20 @@ final class AccountJoins: DeviceConnectionOwner {
     guard beginner == nil else {
       return answer(.failure(SegueError(.busy, "join: this device is joining already")))
     }
-    beginner = Beginner(asker: asker, answer: answer)
+    lastSerial += 1
+    let serial = lastSerial
+    beginner = Beginner(serial: serial, asker: asker, answer: answer)
     account.use(isFirst: true, { account, _ throws(SegueError) in ([], try account.checkMayJoin()) }) {
       [self] result in
-      if case .failure(let error) = result { return fail(error) }
-      guard beginner != nil else { return }
+      guard isThere(serial) else { return }
+      if case .failure(let error) = result { return fail(error, serial) }
       let deadline = Clock.uptime + min(timeout ?? Self.dialTime, Self.dialTime)
+      // Whoever removes the one who waits cancels the dialler, which then calls nothing.
       let dialler = JoinDialler(invite, until: deadline) { [self] result in
         beginner?.dialler = nil
         switch result {
-        case .failure(let error): fail(error)
-        case .success(let connection): begin(over: connection, deviceName)
+        case .failure(let error): fail(error, serial)
+        case .success(let connection): begin(over: connection, deviceName, for: serial)
         }
       }
       beginner?.dialler = dialler
@@ -165,9 +171,12 @@ final class AccountJoins: DeviceConnectionOwner {
     }
   }
 
-  private func begin(over connection: DeviceConnection, _ deviceName: String) {
+  /// Whether the one who had this device join still waits.
+  private func isThere(_ serial: UInt64) -> Bool { beginner?.serial == serial }
+
+  private func begin(over connection: DeviceConnection, _ deviceName: String, for serial: UInt64) {
     guard let join = add(connection) else {
-      return fail(SegueError(.connectionUnavailable, "join: the connection has ended"))
+      return fail(SegueError(.connectionUnavailable, "join: the connection has ended"), serial)
     }
     account.use(
       isFirst: true,
@@ -177,7 +186,7 @@ final class AccountJoins: DeviceConnectionOwner {
         return (events, number)
       },
       began: { [self] number in
-        beginner?.number = number
+        if isThere(serial) { beginner?.number = number }
         joins.append(Join(number: number, isInviting: false))
         join.begin(as: number)
       }
@@ -185,17 +194,20 @@ final class AccountJoins: DeviceConnectionOwner {
       switch result {
       case .failure(let error):
         end(join)
-        fail(error)
+        fail(error, serial)
       case .success(let number):
         // Who began it has gone meanwhile.
-        if beginner == nil { decline(number) }
+        if !isThere(serial), joins.contains(where: { $0.number == number && $0.question == nil && $0.end == nil }) {
+          decline(number)
+        }
       }
     }
   }
 
-  private func fail(_ error: SegueError) {
-    guard let former = beginner else { return }
+  private func fail(_ error: SegueError, _ serial: UInt64) {
+    guard let former = beginner, former.serial == serial else { return }
     beginner = nil
+    former.dialler?.cancel()
     changed?()
     former.answer(.failure(error))
   }
@@ -243,7 +255,7 @@ final class AccountJoins: DeviceConnectionOwner {
       joins.remove(at: first)
     }
     if let former = beginner, former.number == number {
-      fail(error ?? SegueError(.invalidState, "join: it has ended before the digits were known"))
+      fail(error ?? SegueError(.invalidState, "join: it has ended before the digits were known"), former.serial)
     }
     let due = waiters.filter { $0.number == number }
     waiters.removeAll { $0.number == number }

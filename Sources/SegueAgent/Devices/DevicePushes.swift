@@ -9,6 +9,7 @@ final class DevicePushes {
   let incoming: IncomingPushes
   /// Who waits for pushes of others, to ask the user.
   private let watchers: StateWatchers
+  private let inbox: InboxService
   /// Sends a message to a device, if it is linked. Set by the owner, as the next two.
   var send: ((_ message: [UInt8], _ device: Identifier) -> Void)?
   /// Called when a deadline has changed.
@@ -24,12 +25,13 @@ final class DevicePushes {
 
   /// - Parameter number: a random one, so that an answer to a former agent is none to this one.
   private init(_ inbox: InboxService, _ watchers: StateWatchers, after number: UInt64) {
-    self.watchers = watchers
+    (self.watchers, self.inbox) = (watchers, inbox)
     outgoing = OutgoingPushes(inbox, after: number)
     incoming = IncomingPushes(inbox, watchers)
     // `close` ends all that may call.
     outgoing.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
     outgoing.changed = { [unowned(unsafe) self] in self.changed?() }
+    inbox.offerEnded = { [unowned(unsafe) self] in self.incoming.gone($0) }
     incoming.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
     incoming.changed = { [unowned(unsafe) self] in self.publish() }
     incoming.nameOf = { [unowned(unsafe) self] device in self.names.first { $0.device == device }?.name }
@@ -37,6 +39,7 @@ final class DevicePushes {
 
   /// No call may follow.
   func close() {
+    inbox.offerEnded = nil
     outgoing.close()
     incoming.close()
     send = nil

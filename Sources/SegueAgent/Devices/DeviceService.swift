@@ -36,7 +36,8 @@ final class DeviceService {
   private var isTicking = false
   private var isClosed = false
   /// Who asks before it is known what is stored: "in no account" would be wrong. Nil once it is known.
-  private var early: [() -> Void]? = []
+  private var early: [(asker: Asker, ask: () -> Void)]? = []
+  private static let earlyLimit = 64
 
   /// - Parameters:
   ///   - thread: has been started.
@@ -94,7 +95,7 @@ final class DeviceService {
       let due = early ?? []
       early = nil
       apply(snapshot, [])
-      for ask in due { ask() }
+      for each in due { each.ask() }
     }
   }
 
@@ -116,6 +117,7 @@ final class DeviceService {
     joins.abandon(asker)
     watchers.abandon(asker)
     pushes.abandon(asker)
+    early?.removeAll { $0.asker.number == asker.number }
   }
 
   // MARK: What the account says
@@ -236,7 +238,7 @@ final class DeviceService {
     let error = SegueError(
       .notAllowed,
       """
-      account: \(name) says that this device was removed from it; if that is so, `segue account leave` forgets the \
+      \(name): says that this device was removed from the account; if that is so, `segue account leave` forgets the \
       account here, and an invite brings this device back
       """)
     removal = error
@@ -266,12 +268,12 @@ final class DeviceService {
       copyProblem = error
       notices.add(error)
     } else {
-      let name = snapshot.devices.first { $0.id == device }?.name ?? ""
+      let name = snapshot.devices.first { $0.id == device }?.name ?? "another device"
       notices.add(
         SegueError(
           .invalidState,
           """
-          '\(name)' links from two machines by turns, lately from \(address.host): its state folder was copied; revoke \
+          \(name): links from two machines by turns, lately from \(address.host): its state folder was copied; revoke \
           it, and let each machine join with an invite of its own
           """))
     }
@@ -368,7 +370,7 @@ final class DeviceService {
     }
     guard !found.isThisDevice else { throw SegueError(.invalidArgument, "device: is this one") }
     guard links?.certificate(of: peer) != nil else {
-      throw SegueError(.connectionUnavailable, "push: \(found.name) is not linked now")
+      throw SegueError(.connectionUnavailable, "\(found.name): is not linked now")
     }
     pushes.outgoing.push(
       activity, to: peer, found.name, app: app, timeout: timeout, for: asker, privacy: settings.privacy, answer)
@@ -381,7 +383,7 @@ final class DeviceService {
 
   // MARK: Names
 
-  /// Has the hub call the devices as the account does, in offers and receipts.
+  /// Tells the hub the devices of the account.
   private func nameDevices() {
     let found = snapshot.devices
     let names = found.map { (device: $0.id, name: $0.name) }
@@ -390,8 +392,8 @@ final class DeviceService {
     else { return }
     self.names = names
     pushes.names = names
-    guard let own = found.first(where: { $0.isThisDevice })?.id else { return device.setDeviceNames(nil) }
-    device.setDeviceNames { asked in names.first { $0.device == asked ?? own }?.name }
+    let own = found.first { $0.isThisDevice }?.id
+    device.setDevices(own.map { AccountDevices(own: $0, all: names) })
   }
 
   // MARK: What is told
@@ -411,14 +413,18 @@ final class DeviceService {
   func watch(
     after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping ControlAsks.Answer
   ) throws(SegueError) {
-    guard early == nil else {
-      early?.append { [self] in
+    if let waiting = early {
+      guard waiting.count < Self.earlyLimit else {
+        throw SegueError(.busy, "account: \(waiting.count) wait for the disk already")
+      }
+      let ask = { [self] in
         do throws(SegueError) {
           try watch(after: after, timeout: timeout, for: asker, answer)
         } catch {
           answer(.failure(error))
         }
       }
+      early?.append((asker: asker, ask: ask))
       return
     }
     publish()

@@ -96,6 +96,15 @@ final class IncomingPushes {
     drop { $0.device == device && $0.request.number == number }
   }
 
+  /// An offer is over: its app has ended it, or is gone. Whoever waits for the answer is told.
+  func gone(_ activity: Identifier) {
+    // It may be offered again, of another type, say.
+    if case .success = inbox.choice(for: activity, wanted: nil) { return }
+    for push in pushes where push.request.activity == activity && push.question != nil && !push.isAccepted {
+      end(push.id, .failure(SegueError(.notFound, "push: the activity is no longer offered")))
+    }
+  }
+
   /// Only these devices are linked: the offers of others are gone.
   func keep(_ linked: [Identifier]) { drop { !linked.contains($0.device) } }
 
@@ -115,7 +124,7 @@ final class IncomingPushes {
       throw SegueError(.notFound, "push: it is not asked about, or not any longer")
     }
     guard isAccepted else {
-      end(id, .failure(SegueError(.declined, "the user of the other device has declined")))
+      end(id, .failure(SegueError(.declined, "its user has declined")))
       return answer(.success(.emptyDictionary))
     }
     // It may have gone meanwhile, or be another device's.
@@ -196,7 +205,7 @@ final class IncomingPushes {
 
   func tick(_ uptime: Int64) {
     while let push = pushes.first(where: { !$0.isAccepted && $0.deadline <= uptime }) {
-      end(push.id, .failure(SegueError(.declined, "nobody has answered at the other device")))
+      end(push.id, .failure(SegueError(.declined, "nobody there has answered")))
     }
   }
 }

@@ -80,14 +80,15 @@ final class OutgoingPushes {
 
   /// A device has answered.
   func answered(_ number: UInt64, by device: Identifier, _ result: Result<PushAnswer, SegueError>) {
-    end(number, of: device, result)
+    let name = pushes.first { $0.number == number }?.name ?? ""
+    end(number, of: device, result.mapError { $0.about(name) })
   }
 
   /// Only these devices are linked: others cannot answer.
   func keep(_ linked: [Identifier]) {
     for push in pushes where !linked.contains(push.device) {
       let error = SegueError(
-        .connectionUnavailable, "push: the link with \(push.name) ended before it answered; it may have begun there")
+        .connectionUnavailable, "\(push.name): the link ended before it answered; it may have begun there")
       end(push.number, of: push.device, .failure(error))
     }
   }
@@ -118,7 +119,7 @@ final class OutgoingPushes {
     while let push = pushes.first(where: { $0.deadline <= uptime }) {
       send?(.withdrawn(push.number), push.device)
       let error = SegueError(
-        .remoteApplicationTimedOut, "push: \(push.name) has not answered; perhaps its Segue is too old for that")
+        .remoteApplicationTimedOut, "\(push.name): has not answered; perhaps its Segue is too old for that")
       end(push.number, of: push.device, .failure(error))
     }
   }

@@ -5,8 +5,6 @@ import SegueTransport
 /// Who waits for a change of what can be told: about the account and its devices, or about pushes. For the loop.
 final class StateWatchers {
   private static let limit = 64
-  /// Milliseconds for one that was told of the state to ask again, before it counts as gone.
-  private static let pause: Int64 = 5_000
 
   private struct Watcher {
     let asker: Asker
@@ -19,7 +17,7 @@ final class StateWatchers {
   private var entries: [(key: Value, value: Value)] = []
   private var encoding: [UInt8] = []
   private var watchers: [Watcher] = []
-  private var toldAt: Int64 = -pause
+  private var attendance = Attendance()
   private let what: StaticString
 
   /// - Parameter what: for errors.
@@ -55,7 +53,7 @@ final class StateWatchers {
     after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping ControlAsks.Answer
   ) throws(SegueError) {
     guard after == change else {
-      toldAt = Clock.uptime
+      attendance.told(hasWaited: after != nil, at: Clock.uptime)
       return answer(value)
     }
     guard watchers.count < Self.limit else {
@@ -64,11 +62,11 @@ final class StateWatchers {
     watchers.append(Watcher(asker: asker, deadline: Clock.uptime + timeout, answer: answer))
   }
 
-  /// Whether somebody waits for a change, or was told of the state lately.
-  func isAttended(_ uptime: Int64) -> Bool { !watchers.isEmpty || uptime < toldAt + Self.pause }
+  /// Whether somebody waits for a change, or was told of one lately.
+  func isAttended(_ uptime: Int64) -> Bool { attendance.isAttended(waiting: watchers.count, at: uptime) }
 
   private func tell(_ due: [Watcher]) {
-    if !due.isEmpty { toldAt = Clock.uptime }
+    if !due.isEmpty { attendance.told(hasWaited: true, at: Clock.uptime) }
     for watcher in due { watcher.answer(value) }
   }
 

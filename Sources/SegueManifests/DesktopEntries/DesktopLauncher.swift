@@ -12,7 +12,7 @@ struct DesktopLauncher {
     do throws(SegueError) {
       return .command(try command(entry, isGraphical))
     } catch {
-      return .impossible(SegueError(error.status, "\(entry.path): \(error.message)"))
+      return .impossible(error.cut(naming: entry.path))
     }
   }
 

@@ -26,10 +26,12 @@ public enum ExecLine {
 
   /// The program and its arguments.
   /// - Parameter value: the value as it stands in the file.
-  /// Throws MALFORMED, which says what is wrong.
+  /// Throws MALFORMED, which says what is wrong; LIMIT_EXCEEDED (all of it is longer than
+  /// `Limits.manifestBytes`).
   public static func arguments(_ value: [UInt8], _ fields: Fields) throws(SegueError) -> [String] {
     let words = try words(try DesktopEntry.unescaped(value, "Exec"))
     var arguments: [String] = []
+    var size = 0
     for (index, word) in words.enumerated() {
       guard !word.isQuoted else {
         arguments.append(String(decoding: word.text, as: UTF8.self))
@@ -40,6 +42,9 @@ public enum ExecLine {
         continue
       }
       guard let text = try expanded(word.text, fields) else { continue }
+      // Field codes may stand there many times.
+      size += text.count
+      guard size <= Limits.manifestBytes else { throw tooLong }
       arguments.append(String(decoding: text, as: UTF8.self))
     }
     try checkProgram(arguments.first)
@@ -108,6 +113,10 @@ public enum ExecLine {
     throw SegueError(.malformed, "Exec: a quote is not closed")
   }
 
+  private static var tooLong: SegueError {
+    SegueError(.limitExceeded, "Exec: more than \(Limits.manifestBytes) bytes with its field codes")
+  }
+
   /// Nil: nothing is left of an argument that was only a field code.
   private static func expanded(_ word: [UInt8], _ fields: Fields) throws(SegueError) -> [UInt8]? {
     guard word.contains(UInt8(ascii: "%")) else { return word }
@@ -122,6 +131,7 @@ public enum ExecLine {
       }
       let code = index < word.count ? word[index] : 0
       index += 1
+      guard result.count <= Limits.manifestBytes else { throw tooLong }
       switch code {
       case UInt8(ascii: "%"): result.append(code)
       case UInt8(ascii: "c"): result += Array(fields.name.utf8)

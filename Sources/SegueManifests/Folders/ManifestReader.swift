@@ -66,7 +66,7 @@ public final class ManifestReader {
         let bytes = try self.file.read(path)
         try self.count(bytes.count)
         let contents = try PropertyListManifest.contents(try PropertyList.read(bytes))
-        return contents.declaration(path: path, self.launch(contents, path, desktops))
+        return contents.declaration(path: path, try self.counted(self.launch(contents, path, desktops)))
       }
     }
   }
@@ -79,7 +79,7 @@ public final class ManifestReader {
     do throws(SegueError) {
       return launcher.launch(try desktops.file(id, file).entry, isGraphical: contents.isGraphical)
     } catch {
-      return .impossible(SegueError(error.status, "\(path): SegueDesktopFile: \(error.message)"))
+      return .impossible(error.cut(naming: "\(path): SegueDesktopFile"))
     }
   }
 
@@ -110,7 +110,8 @@ public final class ManifestReader {
         if try file.entry.boolean("Hidden") { return nil }
         try self.count(size)
         let contents = try DesktopEntryManifest.contents(file.entry, id: file.id)
-        return contents.declaration(path: path, self.launcher.launch(file.entry, isGraphical: contents.isGraphical))
+        let launch = self.launcher.launch(file.entry, isGraphical: contents.isGraphical)
+        return contents.declaration(path: path, try self.counted(launch))
       }
     }
   }
@@ -149,6 +150,16 @@ public final class ManifestReader {
     total += bytes
   }
 
+  /// Counts what is kept of a launcher: many manifests may name one.
+  private func counted(_ launch: AppLaunch) throws(SegueError) -> AppLaunch {
+    switch launch {
+    case .command(let command):
+      try count(command.arguments.reduce(command.folder?.utf8.count ?? 0) { $0 + $1.utf8.count })
+    case .impossible(let error): try count(error.message.utf8.count)
+    }
+    return launch
+  }
+
   /// Notes what a file declares, or what is wrong with it.
   /// - Parameter read: returns nil if there is nothing to note.
   /// - Returns: false if something is wrong with the file.
@@ -158,8 +169,7 @@ public final class ManifestReader {
       if let app = try read() { found.append(Found(path: path, folder: folder, result: .success(app))) }
       return true
     } catch {
-      let named = SegueError(error.status, "\(path): \(error.message)")
-      found.append(Found(path: path, folder: folder, result: .failure(named)))
+      found.append(Found(path: path, folder: folder, result: .failure(error.cut(naming: path))))
       return false
     }
   }

@@ -73,12 +73,12 @@ enum JoinMessage: Sendable {
     case 1:
       self = .hello(
         commitment: try fields.data("commitment", count: 32),
-        request: try fields.data("request", atMost: Limits.certificateBytes), name: try fields.name("name"),
+        request: try fields.data("request", atMost: Limits.certificateBytes), name: try fields.newName("name"),
         platform: try fields.text("platform", atMost: Limits.platform), date: try fields.date("date"))
     case 2:
       self = .nonce(
-        nonce: try fields.data("nonce", count: 32), account: try fields.name("account"),
-        name: try fields.name("name"), date: try fields.date("date"))
+        nonce: try fields.data("nonce", count: 32), account: try fields.newName("account"),
+        name: try fields.newName("name"), date: try fields.date("date"))
     case 3: self = .opening(nonce: try fields.data("nonce", count: 32))
     case 4:
       let root = try fields.data("root", atMost: Limits.certificateBytes)

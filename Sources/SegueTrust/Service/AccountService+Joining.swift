@@ -111,6 +111,7 @@ extension AccountService {
     _ invite: Invite, exporter: [UInt8], deviceName: String, platform: String, at now: Instant
   ) throws(SegueError) -> (number: UInt64, events: [AccountEvent]) {
     try checkMayJoin()
+    try ShownName.check(deviceName, "device name")
     let number = nextNumber()
     let machine = try JoinGuest(
       invite: invite, exporter: exporter, deviceName: deviceName, platform: platform, at: now, cryptography)

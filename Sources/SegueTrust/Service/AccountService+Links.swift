@@ -23,18 +23,27 @@ extension AccountService {
       else { return [.notice(error)] }
       return [.cut(identity.device)] + notice(error, of: identity.device, at: now)
     }
+    var isOwn = false
     do throws(SegueError) {
       // One of a later version is skipped.
       guard let message = try TrustMessage.known(message) else { return [] }
+      if case .certificate = message { isOwn = true }
       return try receive(message, from: peer, shown, at: now)
     } catch {
-      return notice(error, of: peer, at: now)
+      // What is wrong with this device's certificate is about this device, as far as it goes.
+      return notice(isOwn ? error : named(error, peer), of: peer, at: now)
     }
   }
 
   /// Nothing if the device has caused too many lately.
   private func notice(_ error: SegueError, of peer: Identifier, at now: Instant) -> [AccountEvent] {
     answers.take(peer.bytes, at: now.uptime) ? [.notice(error)] : []
+  }
+
+  /// Says first which device an error is about, unless this one has failed.
+  private func named(_ error: SegueError, _ peer: Identifier) -> SegueError {
+    guard error.status != .system, let name = (try? membership())?.roster[peer]?.name else { return error }
+    return error.about(name)
   }
 
   private func receive(
@@ -61,7 +70,7 @@ extension AccountService {
       return [.credentialsChanged]
     case .refusal(let status, let reason):
       let text = String(decoding: Text.oneLine(reason), as: UTF8.self)
-      return notice(SegueError(status, "account: the manager says: \(text)"), of: peer, at: now)
+      return notice(SegueError(status, DiagnosticText(of: text)).about(membership.managerName), of: peer, at: now)
     case .renew, .rename, .leave: return try serve(message, peer, shown, at: now)
     }
   }
@@ -72,9 +81,11 @@ extension AccountService {
     let membership = try membership()
     let name = membership.roster[peer]?.name ?? "a device"
     let difference = ClockAdvice.difference(here: now.seconds, there: date, name)
-    var events = difference.map { notice($0, of: peer, at: now) } ?? []
+    var events = difference.map { notice($0.about(name), of: peer, at: now) } ?? []
     if membership.isManager {
-      let record = try membership.confirming(peer, shown, at: now.seconds, cryptography)
+      let record = try signed(for: peer, hasLeft: false) { () throws(SegueError) in
+        try membership.confirming(peer, shown, at: now.seconds, cryptography)
+      }
       if let record { events += try commit(record) }
     } else if peer == membership.roster.manager, difference == nil, membership.isRenewalDue(at: now.seconds) {
       // By which of two clocks that differ?
@@ -104,22 +115,61 @@ extension AccountService {
     do throws(SegueError) {
       let membership = try membership()
       _ = try membership.rootKey(to: "do that")
-      guard requests.take(peer, at: now.uptime) else {
-        throw SegueError(.busy, "account: the last request was less than \(RequestLimiter.interval / 1000) s ago")
-      }
+      guard membership.roster[peer] != nil else { throw Membership.unknown }
       switch message {
-      case .renew:
-        let (record, renewed) = try membership.renewing(shown, at: now.seconds, cryptography)
-        return try commit(record) + [.send(to: peer, try TrustMessage.certificate(renewed).encoding())]
-      case .rename(let name):
-        return try commit(try membership.renaming(peer, name, at: now.seconds, cryptography))
-      case .leave: return try commit(try membership.revoking(peer, at: now.seconds, cryptography))
-      default: return []
+      case .renew: requests.add(.renewal(shown), of: peer)
+      case .rename(let name): requests.add(.name(name), of: peer)
+      // A device that leaves is let go, however much it has asked for.
+      case .leave:
+        let record = try signed(for: peer, hasLeft: true) { () throws(SegueError) in
+          try membership.revoking(peer, at: now.seconds, cryptography)
+        }
+        if let record { return try commit(record) }
+      default: break
       }
+      return serveRequests(at: now)
     } catch {
-      let reason = error.status == .system ? "it could not store that" : error.message
-      let refusal = try TrustMessage.refusal(status: error.status, reason: reason).encoding()
-      return [.send(to: peer, refusal)] + notice(error, of: peer, at: now)
+      return refuse(peer, error, at: now)
     }
+  }
+
+  /// Does what devices have asked for and is due.
+  func serveRequests(at now: Instant) -> [AccountEvent] {
+    var events: [AccountEvent] = []
+    while let (device, kind) = requests.take(at: now.uptime) {
+      do throws(SegueError) {
+        let membership = try membership()
+        // It may have been removed since.
+        guard membership.roster[device] != nil else { continue }
+        switch kind {
+        // It may have waited while this machine slept: who comes too late joins again.
+        case .renewal(let shown) where shown.until < now.seconds: continue
+        case .renewal(let shown):
+          let (record, renewed) = try membership.renewing(shown, at: now.seconds, cryptography)
+          events += try commit(record) + [.send(to: device, try TrustMessage.certificate(renewed).encoding())]
+        case .name(let name):
+          events += try commit(try membership.renaming(device, name, at: now.seconds, cryptography))
+        }
+      } catch {
+        events += refuse(device, error, at: now)
+      }
+    }
+    return events
+  }
+
+  /// Signs a record because of a device, unless that was done before and only the disk has failed.
+  private func signed(
+    for device: Identifier, hasLeft: Bool, _ sign: () throws(SegueError) -> AccountRecord?
+  ) throws(SegueError) -> AccountRecord? {
+    if let found = unstored.first(where: { $0.device == device && $0.hasLeft == hasLeft }) { return found.record }
+    guard let record = try sign() else { return nil }
+    unstored.append((device, hasLeft, record))
+    return record
+  }
+
+  private func refuse(_ peer: Identifier, _ error: SegueError, at now: Instant) -> [AccountEvent] {
+    let reason = error.status == .system ? "it could not store that" : error.message
+    let told = try? TrustMessage.refusal(status: error.status, reason: reason).encoding()
+    return (told.map { [.send(to: peer, $0)] } ?? []) + notice(named(error, peer), of: peer, at: now)
   }
 }

@@ -8,8 +8,8 @@ extension AccountService {
     name: String, deviceName: String, platform: String, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     try requireNoAccount(to: "create another")
-    try Text.check(name, "account name", atMost: Limits.identifier)
-    try Text.check(deviceName, "device name", atMost: Limits.identifier)
+    try ShownName.check(name, "account name")
+    try ShownName.check(deviceName, "device name")
     return try begin(
       try Membership.create(
         name: name, deviceName: deviceName, platform: platform, at: now.seconds, cryptography))
@@ -27,10 +27,13 @@ extension AccountService {
     _ device: Identifier? = nil, _ name: String, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     let membership = try membership()
-    try Text.check(name, "device name", atMost: Limits.identifier)
+    try ShownName.check(name, "device name")
     let device = device ?? membership.identity.device
     guard !membership.isManager, device == membership.identity.device else {
-      return try commit(try membership.renaming(device, name, at: now.seconds, cryptography))
+      let events = try commit(try membership.renaming(device, name, at: now.seconds, cryptography))
+      // An older name that waits would take its place.
+      requests.removeName(of: device)
+      return events
     }
     return [.send(to: membership.roster.manager, try TrustMessage.rename(ShownName.clean(name)).encoding())]
   }
@@ -69,6 +72,7 @@ extension AccountService {
   private func forget() -> [AccountEvent] {
     let ends = endInviting(SegueError(.cancelled, "join: the inviting device has left the account"))
     state = .none
+    requests = RequestQueue()
     return ends + [.membershipChanged]
   }
 
@@ -115,14 +119,15 @@ extension AccountService {
     if let next = invites.deadline { deadline = min(deadline, next) }
     for session in inviters { deadline = min(deadline, session.machine.deadline) }
     if let guest { deadline = min(deadline, guest.machine.deadline) }
+    if let next = requests.deadline { deadline = min(deadline, next) }
     return deadline
   }
 
-  /// Ends what took too long, renews the manager's own certificate, and asks for another one at other devices: once a
-  /// day, since a link may last, and an answer may be lost.
+  /// Ends what took too long, does what devices have asked for too early, renews the manager's own certificate, and
+  /// asks for another one at other devices: once a day, since a link may last, and an answer may be lost.
   public func tick(at now: Instant) -> [AccountEvent] {
     invites.expire(at: now)
-    var events = tickJoins(at: now)
+    var events = tickJoins(at: now) + serveRequests(at: now)
     guard case .member(let membership) = state, !membership.isRevoked, membership.isRenewalDue(at: now.seconds) else {
       return events
     }

@@ -14,14 +14,17 @@ public final class AccountService {
 
   let storage: any AccountStorage
   let cryptography: any Cryptography
-  var state: State
+  var state: State { didSet { unstored = [] } }
   var invites = InviteBook()
   /// Connections of devices that join this account, and the one on which this device joins one.
   var inviters: [InviterSession] = []
   var guest: (number: UInt64, machine: JoinGuest)?
   private var lastNumber: UInt64 = 0
-  /// When each device last asked for something that is stored.
-  var requests = RequestLimiter()
+  /// What devices ask of this one, the manager.
+  var requests = RequestQueue()
+  /// What was signed in this state because a device has left, or is confirmed, and could not be stored: it is not
+  /// signed anew each time the device says so.
+  var unstored: [(device: Identifier, hasLeft: Bool, record: AccountRecord)] = []
   /// What each device causes to be sent and shown.
   var answers = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
   /// Its own certificate, and those of linked devices.
@@ -157,17 +160,17 @@ public final class AccountService {
       SegueError(
         .notAllowed,
         """
-        the certificate of \(name) begins at \(ClockAdvice.text(fields.from)), and here it is \(here) (UTC): one of \
+        \(name): its certificate begins at \(ClockAdvice.text(fields.from)), and here it is \(here) (UTC): one of \
         the two clocks is wrong
         """)
     case .expired:
       SegueError(
         .notAllowed,
         """
-        the certificate of \(name) ended at \(ClockAdvice.text(fields.until)), and here it is \(here) (UTC): if the \
+        \(name): its certificate ended at \(ClockAdvice.text(fields.until)), and here it is \(here) (UTC): if the \
         clocks are right, it has to join again
         """)
-    case .revoked: SegueError(.notAllowed, "\(name) was removed from the account")
+    case .revoked: SegueError(.notAllowed, "\(name): was removed from the account")
     case .notTrusted: SegueError(.notAllowed, "a certificate is of another account, whatever it says")
     }
   }
@@ -206,6 +209,7 @@ public final class AccountService {
     var events: [AccountEvent] = []
     let isReplaced = former.isManager && !membership.isManager
     if isReplaced {
+      requests = RequestQueue()
       events = endInviting(SegueError(.notAllowed, "join: the inviting device is no longer the manager"))
     }
     guard !membership.isRevoked else { return events + [.membershipChanged] }

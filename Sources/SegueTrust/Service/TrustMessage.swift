@@ -62,7 +62,7 @@ enum TrustMessage: Sendable {
         signature: try fields.data("signature", count: 64))
     case 3: return .renew
     case 4: return .certificate(try fields.data("certificate", atMost: Limits.certificateBytes))
-    case 5: return .rename(try fields.name("name"))
+    case 5: return .rename(try fields.newName("name"))
     case 6: return .leave
     case 7:
       let number = try fields.unsigned("status", atMost: UInt64(Int32.max))

@@ -85,6 +85,15 @@ struct Fields {
     ShownName.clean(try text(name, atMost: 4 * Limits.deviceName))
   }
 
+  /// The same for a name that is not in use yet. Throws INVALID_ARGUMENT if nothing of it can be shown.
+  mutating func newName(_ name: StaticString) throws(SegueError) -> String {
+    let text = try text(name, atMost: 4 * Limits.deviceName)
+    guard !ShownName.isBlank(text) else {
+      throw SegueError(.invalidArgument, "\(what): \(name) is blank: it has no character that can be seen")
+    }
+    return ShownName.clean(text)
+  }
+
   mutating func text(_ name: StaticString, atMost limit: Int) throws(SegueError) -> String {
     guard let text = try next(name).string, text.utf8.count <= limit else {
       throw wrong(name, "text within its bound")

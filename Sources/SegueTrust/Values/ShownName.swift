@@ -6,6 +6,23 @@ public enum ShownName {
   /// Removes control characters, changes of direction, characters without width, and blanks at the ends; makes each run
   /// of blanks one; cuts at 64 characters (Unicode scalars). A name of which nothing is left becomes "unnamed".
   public static func clean(_ name: String) -> String {
+    let cleaned = shown(name)
+    return cleaned.utf8.isEmpty ? "unnamed" : cleaned
+  }
+
+  /// Whether nothing of a name can be shown.
+  static func isBlank(_ name: String) -> Bool { shown(name).utf8.isEmpty }
+
+  /// Checks a name that a user gives. Throws INVALID_ARGUMENT, LIMIT_EXCEEDED.
+  /// - Parameter what: is named, for the message.
+  public static func check(_ name: String, _ what: String) throws(SegueError) {
+    try Text.check(name, what, atMost: Limits.identifier)
+    guard !isBlank(name) else {
+      throw SegueError(.invalidArgument, "\(what): is blank: it has no character that can be seen")
+    }
+  }
+
+  private static func shown(_ name: String) -> String {
     var scalars: [Unicode.Scalar] = []
     var isBlankDue = false
     var marks = 0
@@ -25,7 +42,7 @@ public enum ShownName {
     }
     var cleaned = ""
     for scalar in scalars { cleaned.unicodeScalars.append(scalar) }
-    return cleaned.utf8.isEmpty ? "unnamed" : cleaned
+    return cleaned
   }
 
   /// Blanks of all widths.

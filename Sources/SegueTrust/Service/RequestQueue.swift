@@ -1,0 +1,56 @@
+import SegueModel
+
+/// What devices ask of the manager that is stored: of each device one request is due at a time, so that asking without
+/// end costs no more than that. What comes too early waits: at most one of each kind for a device, the newest one.
+struct RequestQueue {
+  /// Milliseconds between two requests of one device.
+  static let interval: Int64 = 5_000
+
+  enum Kind {
+    /// Another certificate, for the one that the device has shown.
+    case renewal(CertificateFields)
+    case name(String)
+
+    func isSame(as other: Kind) -> Bool {
+      switch (self, other) {
+      case (.renewal, .renewal), (.name, .name): true
+      default: false
+      }
+    }
+  }
+
+  private var waiting: [(device: Identifier, kind: Kind)] = []
+  private var last: [(device: Identifier, uptime: Int64)] = []
+
+  /// Keeps the place of an older one of its kind.
+  mutating func add(_ kind: Kind, of device: Identifier) {
+    if let index = waiting.firstIndex(where: { $0.device == device && $0.kind.isSame(as: kind) }) {
+      waiting[index].kind = kind
+    } else {
+      waiting.append((device, kind))
+    }
+  }
+
+  /// The device has got another name meanwhile.
+  mutating func removeName(of device: Identifier) {
+    waiting.removeAll { request in
+      if case .name = request.kind { request.device == device } else { false }
+    }
+  }
+
+  /// The next request whose time has come.
+  mutating func take(at uptime: Int64) -> (device: Identifier, kind: Kind)? {
+    last.removeAll { uptime - $0.uptime >= Self.interval || $0.uptime > uptime }
+    guard let index = waiting.firstIndex(where: { request in !last.contains { $0.device == request.device } }) else {
+      return nil
+    }
+    let request = waiting.remove(at: index)
+    last.append((request.device, uptime))
+    return request
+  }
+
+  /// The uptime at which a request is due.
+  var deadline: Int64? {
+    waiting.map { request in last.first { $0.device == request.device }.map { $0.uptime + Self.interval } ?? 0 }.min()
+  }
+}
