@@ -164,7 +164,7 @@ def test_what_was_typed_before_the_digits_is_no_answer(machines, tmp_path):
         shell.press("Enter")
         joining = laptop.types("join", link, "--yes")
         joining.wait_for(DIGITS)
-        shell.shows(r"is it yours\? \[y/N\] *$")
+        shell.shows(r"is it yours\? \(at most 5 min left\) \[y/N\] *$")
         shell.keys("n")
         shell.press("Enter")
         shell.shows("^status=1")
@@ -183,6 +183,7 @@ def test_two_invites_ask_for_one_device_and_one_answer_counts(machines):
     for each in (inviting, second):
         each.wait_for("joined: laptop ")
     assert (inviting.wait(), second.wait(), joining.wait()) == (0, 0, 0)
+    assert desktop.json("account")["invites"] == 0, "nobody would be asked about the device of the other one"
 
 
 def window() -> str:
@@ -227,7 +228,11 @@ def test_the_manager_is_lost_and_another_device_takes_its_place(home, tmp_path):
     desktop.does("account", "recovery", str(key), answer=f"{PASSPHRASE}\n")
     names = {each["name"]: each for each in laptop.json("devices")["devices"]}
     assert names["desktop"]["manager"] and names["laptop"]["this_device"]
-    assert "NOT_ALLOWED" in laptop.does("revoke", "desktop", "--yes", status=1).err
+    assert (
+        "NOT_ALLOWED: only the manager of the account, desktop, can revoke"
+        in laptop.does("revoke", "desktop", status=1).err
+    ), "and nothing is asked"
+    assert "NOT_ALLOWED" in laptop.does("account", "recovery", str(tmp_path / "none"), status=1).err
     laptop.does("account", "recover", str(key), answer=f"{PASSPHRASE}\n")
     laptop.does("revoke", "desktop", "--yes")
     assert [each["name"] for each in laptop.json("devices")["devices"]] == ["laptop"]
@@ -248,6 +253,7 @@ def test_an_activity_is_pushed_to_another_device_by_its_name(machines, app):
         pushing = desktop.types(*offering)
         watching.wait_for("segue command line on 'desktop' pushes 'letter'")
         watching.tell(answer)
+        watching.wait_for(r"continue it in com.example.notes\? \(5\d s left\) \[y/N\]")
         pushing.wait_for(outcome)
         assert pushing.wait() == (answer == "n")
     pushing = desktop.types(*offering)
@@ -262,3 +268,124 @@ def test_an_activity_is_pushed_to_another_device_by_its_name(machines, app):
     laptop.does("inbox", "--accept", laptop.json("inbox")[0]["push"][:8])
     pushing.wait_for("^restored by com.example.notes on laptop$")
     assert pushing.wait() == 0
+
+
+def test_an_app_hears_which_devices_do_not_get_what_it_offers(home, app):
+    """R6.5, of several devices; in C and Python alike."""
+    desktop, laptop = home
+    laptop.device.linked("desktop")
+    desktop.device.linked("laptop")
+    app(desktop.device, "notes")
+    asking = desktop.runs("""
+activity = segue.Activity(app, 'com.example.editing')
+activity.become_current()
+app.ready().wait(20)
+while input():
+    print([(each.reason, each.app, each.device) for each in activity.explain().wait()])
+""")
+
+    def reasons() -> str:
+        asking.tell("explain")
+        return asking.wait_for(r"^\[.*\]$")[0]
+
+    assert reasons() == "[('team differs', 'com.example.notes', None)]"
+    desktop.does("account", "set", "--private-type", "com.example.editing")
+    assert reasons().startswith("[('private', None, None), ")
+    desktop.does("account", "set", "--private-type", "")
+    laptop.device.end()
+    desktop.device.linked()
+    assert reasons() == "[('not linked', None, 'laptop'), ('team differs', 'com.example.notes', None)]"
+    desktop.does("revoke", "laptop", "--yes")
+    assert reasons() == "[('team differs', 'com.example.notes', None)]"
+    asking.kill()
+
+
+def test_who_watches_in_a_terminal_asks_and_ends_by_ctrl_c(machines, app, tmp_path):
+    """From its first moment on; a push that was asked about before is asked about, too."""
+    desktop, laptop = machines
+    desktop.device.create().admit(laptop.device)
+    desktop.device.linked("laptop")
+    laptop.device.linked("desktop")
+    app(laptop.device, "notes")
+    offering = ("offer", "com.example.editing", "--team", "T", "--title", "letter", "--to", "laptop")
+    state = laptop.device.ask("pushes")  # somebody is there
+    waiting = laptop.device.asking("pushes", after=state["change"], timeout=20_000)
+    pushing = desktop.types(*offering)
+    assert len(waiting.answer()["pushes"]) == 1
+    under, folder = laptop.place
+    with terminals(tmp_path, {"SEGUE_RUNTIME_DIR": str(folder)}) as opened:
+        shell = opened("shell")
+        shell.type(f"{shlex.join(map(str, under))} {sys.executable} -m segue inbox --watch")
+        shell.shows(r"continue it in com.example.notes\? \(\d\d s left\) \[y/N\] *$")
+        shell.keys("y")
+        shell.press("Enter")
+        pushing.wait_for("^restored by com.example.notes on laptop$")
+        assert pushing.wait() == 0
+        pushing = desktop.types(*offering)
+        shell.shows(r"(?s)goes to com.example.notes.*\[y/N\] *$")
+        shell.press("C-c")
+        shell.shows("^ready> *$")
+        assert "Traceback" not in shell.screen()
+        shell.runs("(exit $?)", status=130)
+        pushing.signal(signal.SIGINT)
+
+
+def test_who_sends_to_one_device_hears_of_the_others_too(machines, app):
+    """All devices are offered it meanwhile: what they do is said as it comes, and who has it in the end."""
+    desktop, laptop = machines
+    desktop.device.create().admit(laptop.device)
+    desktop.device.linked("laptop")
+    laptop.device.linked("desktop")
+    app(laptop.device, "notes")
+    watching = laptop.types("inbox", "--watch")
+    watching.wait_for("what other devices push is asked about here")
+    pushing = desktop.types("offer", "com.example.editing", "--team", "T", "--title", "letter", "--to", "laptop")
+    pushing.wait_for("^pushing to laptop; its user may be asked$")
+    watching.wait_for("pushes 'letter'")
+    desktop.does("continue", "--type", "com.example.editing")
+    pushing.wait_for("^restored by segue command line on desktop$")
+    watching.tell("y")
+    pushing.wait_for("^com.example.notes continues it$")
+    pushing.wait_for("^restored by com.example.notes on laptop$")
+    assert pushing.wait() == 0
+
+
+def test_pushes_stay_for_others_where_nobody_can_answer(machines, app):
+    desktop, laptop = machines
+    desktop.device.create().admit(laptop.device)
+    desktop.device.linked("laptop")
+    laptop.device.linked("desktop")
+    app(laptop.device, "notes")
+    under, folder = laptop.place
+    words = ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-m", "segue", "inbox", "--watch"]
+    with programs() as start:
+        watching = start("laptop", ["sh", "-c", 'exec "$@" </dev/null', "sh", *under, *words])
+        watching.wait_for("what other devices push is asked about here")
+        offering = ("offer", "com.example.editing", "--team", "T", "--title", "letter", "--to", "laptop")
+        for _ in range(2):
+            pushing = desktop.types(*offering)
+            prefix = watching.wait_for(r"`segue inbox --accept (\w{8})`, or --decline, answers it")[1]
+            laptop.does("inbox", "--accept", prefix)
+            pushing.wait_for("^restored by com.example.notes on laptop$")
+            assert pushing.wait() == 0
+
+
+def test_who_was_revoked_is_told_so_when_leaving(home):
+    desktop, laptop = home
+    desktop.does("revoke", "laptop", "--yes")
+    laptop.awaits(lambda state: "was removed from" in state.get("message", ""))
+    said = laptop.does("account", "leave", answer="y\n")
+    assert "this device was removed from" in said.err
+    assert "forget the account 'Home' here, too? [y/N]" in said.err
+    assert "it lists this device until" not in said.err
+    assert said.out == "left\n"
+    assert laptop.json("account", status=1)["status"] == "none"
+    assert "nothing to leave" in laptop.does("account", "leave").out
+
+
+def test_a_device_that_is_not_linked_gets_no_push(home):
+    desktop, laptop = home
+    laptop.device.kill()
+    desktop.device.linked()
+    said = desktop.does("offer", "com.example.editing", "--to", "laptop", status=1)
+    assert said.err == ("segue: CONNECTION_UNAVAILABLE: laptop: is not linked now, so nothing can be pushed to it\n")

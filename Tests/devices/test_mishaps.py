@@ -16,7 +16,7 @@ from network import can_make_networks, two_networks
 from programs import programs
 
 DAY = 86_400
-LIMIT_EXCEEDED = 10
+INVALID_ARGUMENT, LIMIT_EXCEEDED = 1, 10
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def test_a_state_folder_that_was_copied_is_named_everywhere(pair, agents):
         device.awaits(lambda state: "is this device, too: its state folder was copied" in state.get("message", ""))
     one.awaits(
         lambda state: any(
-            "'two' links from two machines by turns" in notice["message"]
+            notice["message"].startswith("two: links from two machines by turns")
             and "its state folder was copied" in notice["message"]
             for notice in state["notices"]
         )
@@ -230,12 +230,41 @@ def test_a_name_that_the_manager_cannot_be_told_is_refused(household):
     two.linked("one")
     one.end()
     two.linked()
-    with pytest.raises(Refused, match="rename: the manager of the account does that, and it is not linked now"):
+    with pytest.raises(Refused, match="one: is not linked now, and only it, the manager of the account, renames"):
         two.ask("rename-device", name="attic")
     one.begin()
     two.linked("one")
     two.ask("rename-device", name="attic")
     one.awaits(lambda state: state["devices"][1]["name"] == "attic")
+
+
+def test_names_that_are_given_one_after_the_other_are_taken_in_turn(household):
+    one, two, _ = household
+    two.linked("one")
+    notices = two.account()["notices"]
+    for name in ("loft", "cellar", "shed"):
+        two.ask("rename-device", name=name)
+    one.awaits(lambda state: state["devices"][1]["name"] == "shed")
+    two.awaits(lambda state: state["devices"][1]["name"] == "shed")
+    assert two.account()["notices"] == notices
+
+
+@pytest.mark.parametrize("blank", ["", " \t", "\u200b\u2800"])
+def test_a_blank_name_is_refused(agents, blank):
+    device = agents("one").begin()
+
+    def refused(what, **keys):
+        with pytest.raises(Refused, match=r"name: (is blank|must not be empty)") as refused:
+            device.ask(what, **keys)
+        assert refused.value.status == INVALID_ARGUMENT
+
+    refused("create-account", name=blank, device_name="one")
+    refused("create-account", name="Home", device_name=blank)
+    device.create()
+    refused("rename-device", name=blank)
+    link = device.ask("invite", addresses=["127.0.0.1"])["link"]
+    # Before anything is dialled, and before it matters that this device is in an account.
+    refused("join", link=link, device_name=blank)
 
 
 # ---- memory ----

@@ -134,6 +134,68 @@ def test_the_user_of_the_other_device_is_asked(home, notes):
         assert asked.hears() == []
 
 
+def test_a_question_ends_with_what_it_is_about(home, notes):
+    one, two = home
+    mine, yours = notes
+    there = one.device("two")
+    (letter,) = (UUID(offer["id"]) for offer in offers(one))
+    with user(two) as asked:
+        # Its origin has ended it: the one who pushes it is told, too.
+        pushing = one.asking("push", activity=letter, device=there["device"])
+        (question,) = asked.hears()
+        mine.tell("resign")
+        assert asked.hears() == []
+        with pytest.raises(Refused, match=r"^8: two: push: the activity is no longer offered"):
+            pushing.answer()
+        with pytest.raises(Refused) as refused:
+            asked.answers(question, True)
+        assert refused.value.status == NOT_FOUND
+        # The app that offers it is gone.
+        mine.tell("current")
+        yours.hears("gone letter")
+        yours.hears("appeared letter")
+        pushing = one.asking("push", activity=letter, device=there["device"])
+        assert len(asked.hears()) == 1
+        mine.kill()
+        assert asked.hears() == []
+        with pytest.raises(Refused, match=r"^8: two: "):
+            pushing.answer()
+
+
+@pytest.mark.parametrize("leaver", ["one", "two"])
+def test_a_question_ends_with_the_membership_of_either_device(home, notes, leaver):
+    one, two = home
+    mine, _ = notes
+    with user(two) as asked:
+        push(one.device("two"), mine)
+        assert len(asked.hears()) == 1
+        if leaver == "two":
+            two.ask("leave-account")
+        else:
+            key = one.ask("recovery-file", passphrase="correct horse battery")["file"]
+            two.ask("recover-account", file=key, passphrase="correct horse battery")
+            two.ask("revoke-device", device=two.device("one")["device"])
+        assert asked.hears() == []
+        mine.hears("push_to_device CONNECTION_UNAVAILABLE")
+
+
+def test_who_looks_once_is_not_there_to_be_asked(home, notes):
+    one, two = home
+    mine, _ = notes
+    there = one.device("two")
+    state = two.ask("pushes")
+    with pytest.raises(Refused, match=r"^16: two: nobody is there who could be asked"):
+        one.ask("push", activity=UUID(offers(one)[0]["id"]), device=there["device"])
+    push(there, mine)
+    mine.hears("push_to_device DECLINED")
+    # Who waits is, and for a moment after that.
+    assert two.ask("pushes", after=state["change"], timeout=1)["pushes"] == []
+    pushing = one.asking("push", activity=UUID(offers(one)[0]["id"]), device=there["device"])
+    while not two.ask("pushes")["pushes"]:
+        pass
+    pushing.abandon()
+
+
 def test_what_cannot_be_pushed(home, notes):
     one, two = home
     mine, yours = notes
@@ -156,7 +218,18 @@ def test_what_cannot_be_pushed(home, notes):
     with pytest.raises(Refused) as refused:
         one.ask("push", activity=UUID(answer["id"]), device=there)
     assert refused.value.status == NOT_ALLOWED
-    # R10.2
+    # R10.2, at the app and at the agent: as the app has marked it, and as the user has set.
+    (letter,) = (UUID(offer["id"]) for offer in offers(one) if offer["title"] == "letter")
+    mine.ask("private yes", "is private")
+    for device in (there, uuid4()):  # The app does not even ask its agent whether there is such a device.
+        push({"device": device}, mine)
+        mine.hears("push_to_device NOT_ALLOWED")
+    yours.hears("gone letter")
+    with pytest.raises(Refused, match="the activity is private") as refused:
+        one.ask("push", activity=letter, device=there)
+    assert refused.value.status == NOT_ALLOWED
+    mine.ask("private no", "is private")
+    yours.hears("appeared letter")
     one.ask("set-devices", private_apps=["com.example.notes"])
     push({"device": there}, mine)
     mine.hears("push_to_device NOT_ALLOWED")

@@ -194,6 +194,35 @@ def test_a_device_is_named_by_its_name_or_the_beginning_of_its_identifier() -> N
     assert named(only(home, str(other["device"]))) == "phone (ab12)"
 
 
+def test_a_name_that_is_also_an_identifier_means_neither() -> None:
+    """A device chooses its name, and is not put out in the place of another one, nor spared."""
+    victim = device("laptop")
+    whole = str(victim["device"])
+    for name in (whole, whole[:8], whole[:8].upper()):
+        home = account(victim, device(name))
+        with pytest.raises(CommandError) as refused:
+            only(home, name)
+        assert f"'{name}' is the name of {name} (" in str(refused.value)
+        assert f"the identifier of laptop ({whole}) begins so" in str(refused.value)
+        assert only(home, whole[:13]).device == victim["device"]
+    # Its own is no other's.
+    itself = uuid4()
+    same = device(str(itself)[:8], device=itself)
+    assert only(account(same, victim), str(itself)[:8]).device == itself
+    assert only(account(same, victim), whole).device == victim["device"]
+
+
+def test_a_name_can_be_typed_as_it_is_shown() -> None:
+    nasty, long, twin = device(NASTY), device("日" * 40), device("phone", fingerprint="cd34")
+    home = account(nasty, long, device("phone", fingerprint="ab12"), twin)
+    for each in (nasty, long, twin):
+        (known,) = (one for one in home.devices if one.device == each["device"])
+        assert only(home, row(known)[1]).device == each["device"]
+    # What one is shown as may be the name of another.
+    with pytest.raises(CommandError, match="2 devices"):
+        only(account(nasty, device(row(home.devices[0])[1])), row(home.devices[0])[1])
+
+
 def test_each_change_is_a_line() -> None:
     laptop, phone = device("laptop"), device("phone", linked=True, address="10.0.0.2:1")
     former = account(laptop, phone)

@@ -13,10 +13,11 @@ import pytest
 from conftest import PATIENCE, Opener, environment
 
 import segue
-from segue._terminal import NAME, shown, shown_lines
+from segue._command.output import table
+from segue._terminal import NAME, graphemes, shown, shown_lines, width
 
 # Control sequences (C0 and C1), directions, zero width, separators, tags, a line that looks like one of ours.
-NASTY = "a\x1b[2J\x9b\x07\r\u202eb\u2066\u200b\u2028\u061c\ufeff\U000e0041\x00\x7f\t\n  offers: forged"
+NASTY = "a\x1b[2J\r\n  offers: forged\x9b\x07\u202eb\u2066\u200b\u2028\u061c\ufeff\U000e0041\x00\x7f\t"
 
 
 def visible(text: str) -> bool:
@@ -130,6 +131,37 @@ def test_the_name_of_a_linked_device_is_escaped(folder: str, tmp_path: Path) -> 
 def test_what_is_shown(text: str, expected: str) -> None:
     assert shown(text) == expected
     assert shown(text).isprintable()
+
+
+ACUTE, FLAG, SYLLABLE = "e\u0301", "\U0001f1eb\U0001f1f7", "\u1112\u1161\u11ab"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "columns"),
+    [
+        ("日" * 40, "日" * 32, 64),
+        ("x" + "日" * 40, "x" + "日" * 31, 63),
+        (ACUTE * 70, ACUTE * 64, 64),
+        (FLAG * 40, FLAG * 32, 64),
+        (SYLLABLE * 40, SYLLABLE * 32, 64),
+        ("\U0001f44b\U0001f3fd" * 40, "\U0001f44b\U0001f3fd" * 32, 64),
+        ("\u202e" * 20, "\\u202e" * 10, 60),
+        ("\x1b" * 20, "\\x1b" * 16, 64),
+    ],
+)
+def test_a_name_is_cut_by_its_columns_and_between_graphemes(text: str, kept: str, columns: int) -> None:
+    assert shown(text) == kept + "…"
+    assert width(kept) == columns
+
+
+def test_accents_without_end_are_cut_too() -> None:
+    assert len(shown("e" + "\u0301" * 10_000)) < 3000
+    assert list(graphemes("")) == [] and shown("", 0) == ""
+
+
+def test_columns_of_a_table_are_those_of_a_terminal() -> None:
+    lines = table([("日本", "1"), (ACUTE, "2")], ("NAME", "N"))
+    assert [width(line.rpartition(" ")[0]) for line in lines] == [5, 5, 5]
 
 
 def test_lines_of_ours_stay_lines() -> None:

@@ -90,11 +90,11 @@ class DeviceSettings:
     """Whether other devices may have activities continued here: "ask" (`App.pushes`), "at-once" or "never"
     (R3.15)."""
     private: bool = False
-    """Offers of this device go to no other (R10.2)."""
+    """Offers of this device go to no device of the account; links that an app makes carry them (R10.2)."""
     private_types: tuple[str, ...] = ()
-    """Activity types whose offers go to no other device."""
+    """The same for offers of these activity types, at most 64."""
     private_apps: tuple[str, ...] = ()
-    """Bundle identifiers of apps whose offers go to no other device."""
+    """The same for offers of these apps, by bundle identifier, at most 64."""
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,8 @@ class Activity(ActivityProperties, ActivityCallbacks):
         return _native.take_bool(library.segue_activity_get_valid, self._handle)
 
     def explain(self) -> Pending[list[Reason]]:
-        """Answers "why is it not offered there?" (R6.5), most fundamental first; empty: every app gets the offer."""
+        """Answers "why is it not offered there?" (R6.5), most fundamental first; empty: every app of this device gets
+        the offer, and every device of the account."""
         if self._app is None:
             raise InvalidStateError("the activity has no app")
         answer: Pending[list[Reason]] = Pending(self._app)
@@ -332,6 +333,6 @@ def activity_of(app: App | None, handle: int, owned: bool) -> Activity:
 @_native.trampoline(_table.EXPLAIN)
 def _explained(answer: Pending[list[Reason]], _: int, reasons: int) -> None:
     _native.library.segue_value_retain(reasons)
-    found = [Reason(each["reason"], each["message"], each.get("app")) for each in taken(reasons)]
+    found = [Reason(each["reason"], each["message"], each.get("app"), each.get("device")) for each in taken(reasons)]
     answer._app._answered(answer)
     answer._end(found)

@@ -172,8 +172,9 @@ class ActivityProperties(_native.Handle):
     @property
     def keeps_offering(self) -> bool:
         """Whether the activity stays offered when its app has ended (R2.5): the app leaves its last snapshot with the
-        agent when it goes to the background, closes, or drops the current activity. False at first. Receivers then get
-        no streams, requests and attachments. Without an agent the log says so."""
+        agent when it goes to the background, closes, or drops the current activity. False at first. Its
+        attachments are kept with it, at most 64 MiB; the log names those that are not, and receivers get
+        `NotFoundError` for them. They get no streams and requests. Without an agent the log says so."""
         return _native.take_bool(library.segue_activity_get_keeps_offering, self._handle)
 
     @keeps_offering.setter

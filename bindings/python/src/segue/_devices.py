@@ -107,7 +107,7 @@ class DeviceCalls:
 
     def rename_device(self, name: str, device: UUID | None = None) -> None:
         """Renames a device. The manager renames any; another device asks the manager for a name of its own. Raises:
-        ConnectionUnavailableError (the manager is not linked).
+        ConnectionUnavailableError (the manager is not linked), InvalidArgumentError (the name is blank).
 
         device: None: this one
         """
@@ -182,10 +182,12 @@ class DeviceCalls:
     # ---- what other devices push (R3.15) ----
 
     def pushes(self, after: int | None = None, timeout: float | None = None) -> Pushes:
-        """Tells what other devices push about which the user is to be asked. While a call waits, and for 5 s after it
-        has returned, there is somebody who can ask; without anybody a push is declined.
+        """Tells what other devices push about which the user is to be asked. While a call with `after` waits, and for 5
+        s after it has returned, there is somebody who can ask; without anybody a push is declined. A call without it
+        only looks. A push is no longer listed once it is over, also because it is no longer offered.
 
-        after: `Pushes.change` of the answer before: waits until something has changed, or the time is up; None: at once
+        after: `Pushes.change` of the answer before: waits until something has changed, or the time is up; 1: at once,
+            as one who can ask; None: at once
         timeout: seconds; None: the limit `continuation_ms`
         """
         known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")

@@ -14,4 +14,6 @@ class Reason:
     """As in "not current"."""
     message: str
     app: str | None = None
-    """The app that it concerns; None where it concerns all."""
+    """The app that it concerns; None where it concerns all, or a device."""
+    device: str | None = None
+    """The name of the other device that it concerns; None where it concerns none, or all."""

@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Escapes text of others for a terminal, so that it cannot move the cursor, change direction, hide, or forge a line."""
+"""Escapes text of others for a terminal, so that it cannot move the cursor, change direction, hide, or forge a line;
+and how many columns it takes there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
 
 NAME = 64
-"""Characters that are shown of a name or title."""
+"""Columns that are shown of a name or title."""
+_LONGEST_GRAPHEME = 31
+"""Characters; one with more is no text of a language (UAX #15, Stream-Safe Text Format)."""
 
 
 def shown(text: str, most: int | None = NAME) -> str:
-    """Returns the text with escapes for invisible characters and backslashes; cut after `most` characters."""
-    escaped = "".join(_shown(character) for character in (text if most is None else text[:most]))
-    return escaped if most is None or len(text) <= most else escaped + "…"
+    """Returns the text with escapes for invisible characters and backslashes; what has more than `most` columns is cut
+    between two graphemes, and ends with "…"."""
+    if most is None:
+        return "".join(map(_shown, text))
+    escaped, columns = "", 0
+    for each in graphemes(text):
+        visible = "".join(map(_shown, each))
+        columns += width(visible)
+        if columns > most:
+            return escaped + "…"
+        escaped += visible
+    return escaped
 
 
 def shown_lines(text: str, names: Iterable[str] = ()) -> str:
@@ -20,6 +33,44 @@ def shown_lines(text: str, names: Iterable[str] = ()) -> str:
     for name in sorted({each for each in names if not each.isprintable()}, key=len, reverse=True):
         text = text.replace(name, shown(name))
     return "\n".join("".join(map(_visible, line)) for line in text.split("\n"))
+
+
+def width(text: str) -> int:
+    """Returns the columns that a text takes which is escaped already."""
+    return sum(
+        2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+        for each in graphemes(text)
+        for position, character in enumerate(each)
+        if position == 0 or not _extends(character)
+    )
+
+
+def graphemes(text: str) -> Iterator[str]:
+    """Yields what people see as one character each (UAX #29), as far as terminals show it as one: a letter with its
+    accents, a flag, a syllable of Hangul. A zero width joiner is escaped, and joins nothing."""
+    start = 0
+    for end in range(1, len(text) + 1):
+        if end == len(text) or end - start == _LONGEST_GRAPHEME or not _continues(text[start:end], text[end]):
+            yield text[start:end]
+            start = end
+
+
+def _continues(grapheme: str, character: str) -> bool:
+    return _extends(character) or (len(grapheme) == 1 and _is_half_a_flag(grapheme) and _is_half_a_flag(character))
+
+
+def _extends(character: str) -> bool:
+    """Accents and other marks, colours of skin, the later letters of a syllable of Hangul."""
+    return (
+        unicodedata.category(character).startswith("M")
+        or "\U0001f3fb" <= character <= "\U0001f3ff"
+        or "\u1160" <= character <= "\u11ff"
+        or "\ud7b0" <= character <= "\ud7ff"
+    )
+
+
+def _is_half_a_flag(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
 def _shown(character: str) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import os
 import sys
 from datetime import datetime
@@ -13,14 +12,24 @@ from typing import Any
 
 from .._account import Account, DeviceSettings, Membership, Notice
 from .._terminal import shown
-from .answers import agreed, read_line
-from .devices import asker
+from ..errors import NotFoundError
+from .answers import agreed, hidden_line, read_line
+from .devices import NO_ACCOUNT, asker, member, require_manager
 from .output import CommandError, count, note, show_json
 from .session import asked, chooser
 from .verbs import Verbs
 
 MOST_PASSPHRASE = 1024
 """Bytes."""
+SHORTEST_PASSPHRASE = 12
+"""Characters, as the agent has it."""
+RECOVERY_FILE = b"-----BEGIN "
+"""How PEM begins."""
+REMOVED = "this device was removed from "
+"""What the agent says of a device that was revoked."""
+REMAINS = (
+    f"what was continued here stays, and so do what apps of this device have saved, and its settings; {NO_ACCOUNT}"
+)
 PASSPHRASE = "The passphrase is asked for in the terminal; without one it is the first line of standard input."
 
 
@@ -45,7 +54,8 @@ def add(verbs: Verbs) -> None:
         "recovery",
         recovery,
         "save the key of the account, encrypted, so that another device can become the manager",
-        f"Keep the file where a lost device does not take it along. {PASSPHRASE}\nIt has at least 12 characters.",
+        f"Keep the file where a lost device does not take it along. {PASSPHRASE}\n"
+        f"It has at least {SHORTEST_PASSPHRASE} characters.",
     )
     saving.add_argument("file", metavar="FILE", help="to make; it must not be there yet")
     becoming = actions.add(
@@ -100,7 +110,7 @@ def described(account: Account) -> list[str]:
     """Returns lines for people."""
     lines = []
     if account.status == Membership.NONE:
-        lines.append("this device is in no account: `segue account create NAME`, or `segue join LINK`")
+        lines.append(NO_ACCOUNT)
     elif account.status == Membership.UNUSABLE:
         lines.append("the account cannot be used")
     else:
@@ -144,9 +154,9 @@ async def create(options: argparse.Namespace) -> int:
         return await done(options, app, "created; `segue invite` lets another device join")
 
 
-async def done(options: argparse.Namespace, app: object, said: str) -> int:
+async def done(options: argparse.Namespace, app: object, said: str, **record: Any) -> int:
     if options.json:
-        show_json({"done": True})
+        show_json(record or {"done": True})
     else:
         print(said)
     return 0
@@ -156,49 +166,73 @@ async def leave(options: argparse.Namespace) -> int:
     async with chooser() as app:
         state: Account = await asked(app, app.account)
         others = [each for each in state.devices if not each.this_device]
+        is_removed = state.message is not None and REMOVED in state.message
         abandoned = count(len(others), "other device") if state.manager and others else None
         if abandoned and not options.abandon:
             raise CommandError(
                 f"this device is the manager of {abandoned}: make one of them the manager first"
                 " (`segue account recover` there), or leave them without one: --abandon"
             )
-        if not options.yes:
+        if state.message and (is_removed or state.status != Membership.MEMBER):
+            note(shown(state.message, None))
+        # Without an account there is at most what came from another machine, of which the message tells.
+        if not options.yes and (state.status != Membership.NONE or state.message):
             named = f" '{shown(state.account_name)}'" if state.account_name else ""
             question = f"take this device out of its account{named}?"
+            if state.status == Membership.NONE:
+                question = "set aside what came from another machine?"
+            if is_removed:
+                question = f"forget the account{named} here, too?"
             if abandoned:
                 question += f" That leaves {abandoned} without a manager, until a recovery file makes one."
             if not await agreed(question):
                 raise CommandError("not left")
-        aside = await asked(app, app.leave_account, options.abandon)
-        absent = [each for each in others if each.manager and not each.linked]
+        try:
+            aside = await asked(app, app.leave_account, options.abandon)
+        except NotFoundError:
+            return await done(options, app, f"nothing to leave: {NO_ACCOUNT}", aside=None)
     if options.json:
         show_json({"aside": aside})
-    else:
-        print(f"left{f'; what could not be used is kept as {shown(aside)}' if aside else ''}")
-        for each in absent:
+        return 0
+    print(f"left{f'; what could not be used is kept as {shown(aside)}' if aside else ''}")
+    for each in others:
+        if each.manager and not each.linked and not is_removed:
             note(f"{shown(each.name)}, the manager, is not linked: it lists this device until `segue revoke` there")
+    note(REMAINS)
     return 0
 
 
-async def passphrase(*, twice: bool) -> str:
-    """Raises: CommandError if the two differ, or it is not UTF-8."""
+async def passphrase(*, new: bool) -> str:
+    """Raises: CommandError if there is none, or it is not UTF-8; if it is new, also if it is too short, or not the same
+    when it is typed once more."""
     if not sys.stdin.isatty():
-        try:
-            return (await read_line(MOST_PASSPHRASE + 1)).decode()
-        except UnicodeDecodeError:
-            raise CommandError("the passphrase is not UTF-8") from None
-    first = getpass.getpass("passphrase: ")
-    if twice and getpass.getpass("once more: ") != first:
+        return text_of(await read_line(MOST_PASSPHRASE + 1))
+    first = text_of(await hidden_line("passphrase: ", MOST_PASSPHRASE + 1))
+    if new and len(first) < SHORTEST_PASSPHRASE:
+        raise CommandError(f"the passphrase has fewer than {SHORTEST_PASSPHRASE} characters; nothing was saved")
+    if new and text_of(await hidden_line("once more: ", MOST_PASSPHRASE + 1)) != first:
         raise CommandError("the two differ; nothing was saved")
     return first
+
+
+def text_of(line: bytes | None) -> str:
+    if line is None:
+        raise CommandError("standard input has ended: there is no passphrase")
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise CommandError("the passphrase is not UTF-8") from None
 
 
 async def recovery(options: argparse.Namespace) -> int:
     path = Path(options.file)
     if os.path.lexists(path):
         raise CommandError(f"{shown(str(path), None)}: is there already")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise CommandError(f"{shown(str(path.parent), None)}: is no folder in which a file can be made")
     async with chooser() as app:
-        data = await asked(app, app.recovery_file, await passphrase(twice=True))
+        require_manager(await member(app), "save the key of the account")
+        data = await asked(app, app.recovery_file, await passphrase(new=True))
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(data)
@@ -219,9 +253,11 @@ async def recover(options: argparse.Namespace) -> int:
         data = Path(options.file).read_bytes()
     except OSError as error:
         raise CommandError(f"{shown(options.file, None)}: {error.strerror}") from error
+    if not data.startswith(RECOVERY_FILE):
+        raise CommandError(f"{shown(options.file, None)}: is no file that `segue account recovery` has made")
     async with chooser() as app:
-        was_manager = (await asked(app, app.account)).manager
-        await asked(app, app.recover_account, data, await passphrase(twice=False))
+        was_manager = (await member(app)).manager
+        await asked(app, app.recover_account, data, await passphrase(new=False))
         if was_manager:
             return await done(options, app, "this device is the manager, as before")
         return await done(options, app, "this device is the manager now; `segue revoke` puts the lost one out")

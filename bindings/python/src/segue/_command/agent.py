@@ -17,6 +17,8 @@ from .output import CommandError, show_json
 from .verbs import Verbs
 
 NAME = "segue-agent"
+START = f"`segue agent`, or `systemctl --user enable --now {NAME}.socket`"
+"""What starts it."""
 
 
 def add(verbs: Verbs) -> None:

@@ -8,8 +8,8 @@ import os
 import select
 import sys
 import termios
-from collections.abc import Awaitable
-from contextlib import suppress
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Callable, TypeVar
 
 from .._terminal import shown_lines
@@ -18,12 +18,21 @@ from .streams import standard_input
 _T = TypeVar("_T")
 _MOST_EARLY = 1 << 20
 """Bytes of early input that are discarded."""
+_LOCAL = 3
+"""Where `termios` has the flags with ECHO."""
+
+
+class NoAnswer(Exception):
+    """Standard input, which is no terminal, has ended before an answer."""
 
 
 async def agreed(
     question: str,
     ended: Callable[[], Awaitable[Any]] | None = None,
     show: Callable[[], None] | None = None,
+    *,
+    left: str | None = None,
+    optional: bool = False,
 ) -> bool | None:
     """Returns whether the answer begins with "y"; no answer, and the end of the input, are a no. What was typed in a
     terminal before the question is no answer to it.
@@ -31,11 +40,16 @@ async def agreed(
     question: what others chose in it is escaped already
     ended: waits until the question is of no use any longer; then the result is None
     show: shows what the user has to see before the answer: what came before that is none, in a pipe neither
+    left: the time for the answer, which is shown
+    optional: somebody may answer elsewhere: the end of an input that is no terminal is not a no
+
+    Raises: NoAnswer if that is so.
     """
     discard_early(in_pipes=show is not None)
     if show is not None:
         show()
-    print(f"{shown_lines(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    time = "" if left is None else f" ({left} left)"
+    print(f"{shown_lines(question)}{time} [y/N] ", end="", file=sys.stderr, flush=True)
     answer = asyncio.ensure_future(read_line())
     end = None if ended is None else asyncio.ensure_future(ended())
     try:
@@ -43,7 +57,10 @@ async def agreed(
         if answer.done():
             if not sys.stdin.isatty():
                 print(file=sys.stderr, flush=True)  # ends the line of the question
-            return answer.result().strip().lower().startswith(b"y")
+            line = answer.result()
+            if line is None and optional and not sys.stdin.isatty():
+                raise NoAnswer
+            return (line or b"").strip().lower().startswith(b"y")
         print(file=sys.stderr, flush=True)
         if end is not None:
             end.result()
@@ -69,9 +86,32 @@ def discard_early(*, in_pipes: bool) -> None:
             left -= len(early)
 
 
-async def read_line(most: int = 1 << 10) -> bytes:
+async def hidden_line(prompt: str, most: int) -> bytes | None:
+    """As `read_line`, from a terminal, which does not show what is typed. It does again after Ctrl-C, too."""
+    with _unseen():
+        print(prompt, end="", file=sys.stderr, flush=True)
+        return await read_line(most)
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    descriptor = standard_input().fileno()
+    before = termios.tcgetattr(descriptor)
+    silent = [*before]
+    silent[_LOCAL] &= ~termios.ECHO
+    termios.tcsetattr(descriptor, termios.TCSAFLUSH, silent)
+    try:
+        yield
+    finally:
+        with suppress(termios.error):  # it has been hung up
+            # The rest of a line that is too long is no command for the shell.
+            termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)
+        print(file=sys.stderr, flush=True)  # ends the line of the prompt
+
+
+async def read_line(most: int = 1 << 10) -> bytes | None:
     """Reads a line of standard input, byte by byte: what follows is for the next question. Waits in the loop where that
-    is possible, so that the wait can end.
+    is possible, so that the wait can end. None: the input has ended.
 
     most: bytes that are read of it
     """
@@ -89,7 +129,9 @@ async def read_line(most: int = 1 << 10) -> bytes:
         finally:
             loop.remove_reader(descriptor)
         byte = os.read(descriptor, 1)
-        if byte in (b"", b"\n"):
+        if byte == b"\n":
             break
+        if not byte:
+            return text or None
         text += byte
     return text

@@ -14,10 +14,11 @@ from typing import IO, Any, Callable
 
 from .._activity import Activity
 from .._terminal import shown, shown_lines
+from . import pushes
 from .document import activity_record
 from .origin import add_identity, attach, file_name, hold, origin
 from .output import CommandError, UsageError, bytes_in_words, count, note, show_json
-from .session import add_choice, chooser, connected, first, seconds
+from .session import add_choice, beside, chooser, connected, first, seconds
 from .streams import standard_input
 from .verbs import Verbs
 
@@ -83,13 +84,14 @@ async def send(options: argparse.Namespace) -> int:
     if doubles:
         raise CommandError(f"two files have the name {shown(min(doubles))}: send them one after the other")
     async with origin(options) as app:
+        device = None if options.to is None else await pushes.target(app, options.to)
         activity = Activity(app, options.type, title=options.title or title_of(names))
         total = 0
         with tempfile.TemporaryFile() as spool:
             for path, name in zip(options.files or ["-"], names):
                 left = options.limit - total
                 if path == "-":
-                    total += spooled(spool, left, options.limit)
+                    total += await beside(spooled, spool, left, options.limit)  # Ctrl-C does not wait for it
                     activity.attach(name, spool)
                 else:
                     total += length_of(path, left, options.limit)
@@ -97,7 +99,7 @@ async def send(options: argparse.Namespace) -> int:
             await connected(app)
             what = count(len(names), "file") if len(names) > 1 else shown(names[0])
             doing = f"sending {what}, {bytes_in_words(total)}; waiting for a receiver, Ctrl-C withdraws it"
-            return await hold(activity, options, doing)
+            return await hold(activity, options, doing, device)
 
 
 def title_of(names: list[str]) -> str:

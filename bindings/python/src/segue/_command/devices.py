@@ -11,13 +11,14 @@ from typing import Any
 from .._account import Account, Join, KnownDevice, Membership
 from .._app import App
 from .._terminal import shown
-from ..errors import NotFoundError
+from ..errors import NotAllowedError, NotFoundError
 from .answers import agreed
 from .output import CommandError, ago, note, show_json, show_table, table
 from .session import asked, chooser
 from .verbs import Verbs
 
 HEADS = ("ID", "NAME", "SYSTEM", "STATE", "CERTIFICATE")
+NO_ACCOUNT = "this device is in no account: `segue account create NAME`, or `segue join LINK`"
 LONGEST_WAIT = 60.0
 """Seconds of one question; it is asked again."""
 
@@ -64,7 +65,7 @@ def show(account: Account, options: argparse.Namespace) -> None:
     elif account.status == Membership.UNUSABLE:
         note("the account cannot be used")
     else:
-        note("this device is in no account: `segue account create NAME`, or `segue join LINK`")
+        note(NO_ACCOUNT)
     if account.message:
         note(shown(account.message, None))
 
@@ -130,29 +131,54 @@ def asker(join: Join) -> str:
 
 
 def only(account: Account, text: str) -> KnownDevice:
-    """Returns the device of this name, or whose identifier begins so. Raises: NotFoundError, CommandError."""
-    found = [each for each in account.devices if each.name == text]
-    if not found and text.strip("-"):
-        found = [each for each in account.devices if str(each.device).startswith(text.lower())]
+    """Returns the device of this name, as it is or as it is shown, or whose identifier begins so. A device chooses its
+    name, which may be what the identifier of another one begins with: then neither is meant.
+
+    Raises: NotFoundError, CommandError.
+    """
+    called = [each for each in account.devices if text in (each.name, shown(each.name), named(each))]
+    begins = text.lower() if text.strip("-") else None
+    others = [each for each in account.devices if begins and each not in called]
+    others = [each for each in others if str(each.device).startswith(begins or "")]
+    if called and others:
+        one, other = (f"{named(each)} ({each.device})" for each in (called[0], others[0]))
+        raise CommandError(
+            f"'{shown(text)}' is the name of {one}, and the identifier of {other} begins so:"
+            " give more, or fewer, characters of the identifier of the one that you mean"
+        )
+    found = called or others
     if not found:
-        raise NotFoundError(f"no device of the account has the name '{shown(text)}', or an identifier that begins so")
+        raise NotFoundError(f"no device of the account has the name '{text}', or an identifier that begins so")
     if len(found) > 1:
         lines = table([row(each) for each in found], HEADS)
         raise CommandError("\n".join([f"'{shown(text)}' is what {len(found)} devices are called:", *lines]))
     return found[0]
 
 
-async def found(app: App, text: str) -> KnownDevice:
-    """As `only`. Raises: CommandError without an account."""
+async def member(app: App) -> Account:
+    """Returns the account. Raises: CommandError if this device is in none, or it cannot be used."""
     account: Account = await asked(app, app.account)
-    if account.status != Membership.MEMBER:
-        raise CommandError(shown(account.message or "this device is in no account", None))
-    return only(account, text)
+    if account.status == Membership.MEMBER:
+        return account
+    message = shown(account.message, None) if account.message else None
+    none = NO_ACCOUNT if account.status == Membership.NONE else None
+    raise CommandError("; ".join(each for each in (message, none) if each) or "the account cannot be used")
+
+
+def require_manager(account: Account, to: str) -> None:
+    """Raises: NotAllowedError unless this device is the manager."""
+    if not account.manager:
+        names = [each.name for each in account.devices if each.manager]
+        raise NotAllowedError(f"only the manager of the account{f', {names[0]},' if names else ''} can {to}")
 
 
 async def revoke(options: argparse.Namespace) -> int:
     async with chooser() as app:
-        device = await found(app, options.device)
+        account = await member(app)
+        device = only(account, options.device)
+        require_manager(account, "revoke devices")
+        if device.this_device:
+            raise CommandError(f"{named(device)} is this device: `segue account leave` takes it out")
         question = f"put {named(device)} ({str(device.device)[:8]}) out of the account for good?"
         if not options.yes and not await agreed(question):
             raise CommandError("not revoked")
@@ -162,7 +188,8 @@ async def revoke(options: argparse.Namespace) -> int:
 
 async def rename(options: argparse.Namespace) -> int:
     async with chooser() as app:
-        device = None if options.device is None else (await found(app, options.device)).device
+        account = await member(app)
+        device = None if options.device is None else only(account, options.device).device
         await asked(app, app.rename_device, options.name, device)
     return told(options, {"name": options.name}, "renamed")
 

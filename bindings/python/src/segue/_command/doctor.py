@@ -12,7 +12,7 @@ from .. import __version__, library_path, library_version
 from .._app import App
 from .._terminal import shown, shown_lines
 from ..errors import ConnectionUnavailableError, Error, UnsafeFolderError, UnsupportedVersionError
-from .agent import NAME, found
+from .agent import NAME, START, found
 from .checks import Finding, State, folder_problem, space_problem, state_folder, stopped_agent
 from .device_checks import devices
 from .output import count, show_json
@@ -21,7 +21,6 @@ from .verbs import Verbs
 
 VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR")
 MARKS = {State.OK: "ok", State.NOTE: "note", State.PROBLEM: "PROBLEM"}
-START = f"`segue agent`, or `systemctl --user enable --now {NAME}.socket`"
 
 
 def add(verbs: Verbs) -> None:

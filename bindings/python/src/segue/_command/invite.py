@@ -11,18 +11,22 @@ from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
-from .._account import Account, Invite, Join
+from .._account import Account, Invite, Join, Membership, Notice
 from .._app import App
 from .._terminal import shown
 from ..errors import Error, InvalidStateError, NotFoundError, RemoteApplicationTimedOutError
 from .answers import agreed, read_line
-from .devices import LONGEST_WAIT, asker, told
-from .output import CommandError, note, show_json
+from .devices import LONGEST_WAIT, asker, member, require_manager, told
+from .output import CommandError, left, note, show_json
 from .qr import drawn
 from .session import asked, chooser
 from .verbs import Verbs
 
 MOST_LINK = 2048
+TO_ANSWER = 300.0
+"""Seconds for which the agent waits for the user who compares the digits (docs/trust.md)."""
+TO_SHOW = 15.0
+"""Seconds until the digits of a device are here whose first word has used the invite up, in a slow network."""
 
 
 def add(verbs: Verbs) -> None:
@@ -31,7 +35,9 @@ def add(verbs: Verbs) -> None:
         invite,
         "make a link with which one device can join, and admit that device",
         "The link lives for ten minutes, and is a secret until it has been used. In a terminal it is also drawn\n"
-        "as a QR code (pip install segue[qr]). Then the command waits for the device, shows its digits, and asks.",
+        "as a QR code (pip install './bindings/python[qr]'). Then the command waits for the device, shows its digits,\n"
+        "and asks.\n"
+        "With --automatic nobody is asked, and no digits are compared. The command ends when the invite is void.",
     )
     inviting.add_argument(
         "--address",
@@ -41,7 +47,9 @@ def add(verbs: Verbs) -> None:
         help="at which this device is reached; several times",
     )
     inviting.add_argument(
-        "--automatic", action="store_true", help="admit the device without asking: where no user could be asked"
+        "--automatic",
+        action="store_true",
+        help="admit the first device with the link, without asking and without digits: where no user could be asked",
     )
     what = inviting.add_mutually_exclusive_group()
     what.add_argument("--no-wait", action="store_true", help="end once the link is printed")
@@ -65,18 +73,22 @@ async def invite(options: argparse.Namespace) -> int:
         if options.cancel:
             await asked(app, app.cancel_invites)
             return told(options, {"cancelled": True}, "all invites are void")
-        before = await asked(app, app.account)
+        before = await member(app)
+        require_manager(before, "invite")
         made = await asked(app, app.invite, options.addresses, options.automatic)
-        show_invite(made, options)
         if options.no_wait:
+            show_invite(made, options)
             return 0
         try:
+            show_invite(made, options)
             return await admit(app, made, before, options)
         except asyncio.CancelledError:
-            with suppress(Error):
-                app.cancel_invites(made.link)
             note("the invite is void now")
             raise
+        finally:
+            # Nobody would be asked about its device any longer.
+            with suppress(Error):
+                app.cancel_invites(made.link)
 
 
 def show_invite(made: Invite, options: argparse.Namespace) -> None:
@@ -84,6 +96,8 @@ def show_invite(made: Invite, options: argparse.Namespace) -> None:
         show_json(made, line=True)
         return
     print(made.link, flush=True)
+    if options.automatic:
+        note("the first device that has this link is admitted without asking: there are no digits to compare here")
     if not sys.stdout.isatty():
         return
     code = drawn(made.link)
@@ -94,31 +108,65 @@ def show_invite(made: Invite, options: argparse.Namespace) -> None:
 
 
 async def admit(app: App, made: Invite, state: Account, options: argparse.Namespace) -> int:
-    """Waits for the device, and asks the user. Returns the exit status."""
-    known = {each.device for each in state.devices}
-    before, heard = state.invites, set(state.notices)
+    """Waits for the device, and asks the user. Returns the exit status.
+
+    Of several open invites the agent does not say which is void: this one is for sure once none is open.
+    """
+    known, heard = {each.device for each in state.devices}, set(state.notices)
     handled: set[int] = set()
+    void: float | None = None
+    """Since when no invite is open, and no device shows digits."""
+    why: str | None = None
+    state = await asked(app, app.account)
     while True:
         for each in state.joins:
             if each.asks and each.join not in handled:
                 handled.add(each.join)
                 await decide(app, each, options)
-        came = [each for each in state.devices if each.device not in known and each.confirmed]
-        if came:
-            joined(came[0].device, came[0].name, options)
+        came = [each for each in state.devices if each.device not in known]
+        confirmed = [each for each in came if each.confirmed]
+        if confirmed:
+            joined(confirmed[0].device, confirmed[0].name, options)
             return 0
-        wrong = [each for each in state.notices if each not in heard]
-        if wrong and state.invites > before:
-            heard.update(wrong)  # somebody could not join, and may try again
-            note(shown(wrong[-1].message, None))
-        elif wrong and not state.joins:
-            raise CommandError(f"{shown(wrong[-1].message, None)}; that invite is void, make another one")
-        if handled and not state.joins and not any(each.device not in known for each in state.devices):
-            raise CommandError("the device was not admitted; that invite is void, make another one")
-        left = remaining(made)
-        if left <= 0 and not state.joins:
-            raise TimeoutError
-        state = await asked(app, app.account, state.change, min(max(left, 1.0), LONGEST_WAIT))
+        check_still_manager(state)
+        new = [
+            shown(each.message, None) for each in state.notices if each not in heard and is_about_invites(each, state)
+        ]
+        heard.update(state.notices)
+        rest = remaining(made)
+        if state.invites > 0 or state.joins:
+            void = None
+            for message in new:
+                note(message)  # somebody could not join, and may try again
+        else:
+            why = new[-1] if new else why
+            void = time.monotonic() if void is None else void
+        if rest <= 0 and came:
+            raise TimeoutError(f"{shown(came[0].name)} was admitted, and has not linked yet; `segue devices` says when")
+        if rest <= 0 and not state.joins:
+            raise TimeoutError("the invite has expired; make another one")
+        if void is not None and why:
+            raise CommandError(f"{why}; that invite is void, make another one")
+        if void is not None and not came:
+            if handled:
+                raise CommandError("the device was not admitted; that invite is void, make another one")
+            rest = min(rest, void + TO_SHOW - time.monotonic())
+            if rest <= 0:
+                raise CommandError("the invite is void: it was cancelled, or its join has ended; make another one")
+        state = await asked(app, app.account, state.change, min(max(rest, 0.1), LONGEST_WAIT))
+
+
+def check_still_manager(state: Account) -> None:
+    """Raises: CommandError if the account in which a device should join is no longer this device's to let it in."""
+    if state.status != Membership.MEMBER:
+        raise CommandError("this device is no longer in the account: that invite is void")
+    if not state.manager:
+        raise CommandError("another device has become the manager of the account: that invite is void")
+
+
+def is_about_invites(notice: Notice, state: Account) -> bool:
+    """Whether it may say why a device did not join: not what is about a device of the account, which it names first."""
+    return not notice.message.startswith(tuple(f"{each.name}: " for each in state.devices))
 
 
 def remaining(made: Invite) -> float:
@@ -141,7 +189,9 @@ async def decide(app: App, join: Join, options: argparse.Namespace) -> None:
             state = await asked(app, app.account, state.change, LONGEST_WAIT)
 
     try:
-        admits = await agreed("does it show the same digits, and is it yours?", ended, show)
+        admits = await agreed(
+            "does it show the same digits, and is it yours?", ended, show, left=f"at most {left(TO_ANSWER)}"
+        )
     except asyncio.CancelledError:
         with suppress(Error):  # it has ended by itself
             app.answer_join(join, False)
@@ -169,8 +219,12 @@ def joined(device: UUID, name: str, options: argparse.Namespace) -> None:
 
 
 async def join(options: argparse.Namespace) -> int:
-    link = options.link if options.link != "-" else await read_link()
     async with chooser() as app:
+        state = await asked(app, app.account)
+        if state.status != Membership.NONE:
+            name = f" '{shown(state.account_name)}'" if state.account_name else ""
+            raise CommandError(f"this device is in an account{name}; leave it first: `segue account leave`")
+        link = options.link if options.link != "-" else await read_link()
         contents = await asked(app, app.read_invite, link)
         if not options.yes:
             question = (
@@ -182,7 +236,9 @@ async def join(options: argparse.Namespace) -> int:
         if options.json:
             show_json(made, line=True)
         other = asker(made)
-        note(f"{other} must show these digits, and its user say that they are the same: {shown(made.digits)}")
+        unless = "unless the invite is automatic"
+        digits = shown(made.digits)
+        note(f"{other} must show these digits, and its user say that they are the same, {unless}: {digits}")
         await settle(app, made)
         state = await asked(app, app.account)
     if options.json:
@@ -203,7 +259,9 @@ async def settle(app: App, join: Join) -> None:
 
 
 async def read_link() -> str:
-    text = (await read_line(MOST_LINK)).strip()
+    if sys.stdin.isatty():
+        print("paste the link that `segue invite` shows, and press Enter: ", end="", file=sys.stderr, flush=True)
+    text = (await read_line(MOST_LINK) or b"").strip()
     if not text:
         raise CommandError("standard input has no link")
     return text.decode(errors="replace")

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import uuid
 
+from .._account import KnownDevice
 from .._activity import Activity
 from .._app import App
 from .._json import JSONMode
@@ -15,7 +16,7 @@ from .._terminal import shown
 from ..errors import Error
 from . import pushes
 from .output import CommandError, UsageError, bytes_in_words, note, said, show_json
-from .session import NAME, PATIENCE, asked, chooser, connected, first, offer_record, seconds, within
+from .session import NAME, PATIENCE, asked, beside, chooser, connected, first, offer_record, seconds, within
 from .streams import standard_input
 from .verbs import Verbs
 
@@ -50,7 +51,10 @@ def add_identity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bundle", metavar="BUNDLE", help=help)
     parser.add_argument("--team", help="apps of this team can continue it (default: the command and choosers only)")
     parser.add_argument(
-        "--to", metavar="DEVICE", help="have an app on this device of the account continue it, and end (R3.15)"
+        "--to",
+        metavar="DEVICE",
+        help="have an app on this device of the account continue it, and end (R3.15); without it, all devices of the "
+        "account are offered it, and any may take it",
     )
 
 
@@ -61,23 +65,25 @@ def origin(options: argparse.Namespace) -> App:
 
 
 async def offer(options: argparse.Namespace) -> int:
+    if options.keep and (options.once or options.to):
+        raise UsageError("--keep leaves the activity with the agent: --once and --to have nothing to do")
     async with origin(options) as app:
-        activity = described(app, options)
+        device = None if options.to is None else await pushes.target(app, options.to)
+        text = None if options.user_info is None else await beside(state_text, options.user_info)
+        activity = described(app, options, text)
         for path in options.attach:
             attach(activity, file_name(path), path)
         if options.keep:
             return await leave(activity, options)
         await connected(app)
-        return await hold(activity, options, f"offering {shown(options.type)}; Ctrl-C withdraws it")
+        return await hold(activity, options, f"offering {shown(options.type)}; Ctrl-C withdraws it", device)
 
 
-def described(app: App, options: argparse.Namespace) -> Activity:
-    """Makes the activity that the arguments describe. Raises: UsageError, which says what is wrong with it."""
-    text = None if options.user_info is None else state_text(options.user_info)
-    if options.keep and (options.attach or options.once or options.to):
-        raise UsageError(
-            "--keep leaves the activity with the agent: no files are kept, and --once and --to have nothing to do"
-        )
+def described(app: App, options: argparse.Namespace, text: str | bytes | None) -> Activity:
+    """Makes the activity that the arguments describe. Raises: UsageError, which says what is wrong with it.
+
+    text: of its state
+    """
     try:
         activity = Activity(app, options.type, title=options.title, webpage_url=options.url)
         if text is not None:
@@ -128,16 +134,16 @@ async def leave(activity: Activity, options: argparse.Namespace) -> int:
     return 0
 
 
-async def hold(activity: Activity, options: argparse.Namespace, doing: str) -> int:
-    """Offers an activity, and tells of each attempt to continue it; with `--once`, until it was restored; with `--to`,
-    of the one on that device.
+async def hold(activity: Activity, options: argparse.Namespace, doing: str, device: KnownDevice | None) -> int:
+    """Offers an activity, and tells of each attempt to continue it; with `--once`, until it was restored.
+
+    device: that of `--to`: until it has been continued there, or not
 
     Raises: TimeoutError after `--timeout`.
     """
-    if options.to is not None:
-        receipt = await within(options.timeout, pushes.push(activity, options))
-        show_receipt(receipt, options)
-        return pushes.status(receipt)
+    if device is not None:
+        pushing = pushes.push(activity, device, lambda receipt: show_receipt(receipt, options))
+        return pushes.status(await within(options.timeout, pushing))
     receipts: asyncio.Queue[Receipt] = asyncio.Queue()
     activity.on_continuation_ended(receipts.put_nowait)
     activity.become_current()

@@ -12,11 +12,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from .._terminal import shown, shown_lines
+from .._terminal import shown, shown_lines, width
 from ..values import Timestamp
 
 MESSAGE = 500
-"""Characters that are shown of an error."""
+"""Columns that are shown of an error."""
 
 
 class CommandError(Exception):
@@ -47,6 +47,12 @@ def ago(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def left(seconds: float) -> str:
+    """Returns the time that is left, rounded down."""
+    seconds = max(0.0, seconds)
+    return f"{seconds // 60:.0f} min" if seconds >= 120 else f"{seconds // 1:.0f} s"
+
+
 def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -61,8 +67,8 @@ def bytes_in_words(number: int) -> str:
 def table(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> list[str]:
     """Returns lines of columns. What others chose is escaped already."""
     rows = [heads, *rows]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths)).rstrip() for each in rows]
+    widths = [max(map(width, column)) for column in zip(*rows)]
+    return ["  ".join(cell + " " * (most - width(cell)) for cell, most in zip(each, widths)).rstrip() for each in rows]
 
 
 def show_table(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> None:

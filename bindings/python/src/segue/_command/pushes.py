@@ -5,56 +5,104 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import time
+from datetime import datetime
 from functools import partial
+from typing import Callable
+from uuid import UUID
 
-from .._account import Pushed, Pushes
+from .._account import KnownDevice, Pushed, Pushes
 from .._activity import Activity
 from .._app import App
 from .._receipt import Outcome, Receipt
 from .._terminal import shown
-from ..errors import Error
-from .answers import agreed
-from .devices import LONGEST_WAIT, found, named
-from .output import note, said, show_json
+from ..errors import ConnectionUnavailableError, Error
+from .answers import NoAnswer, agreed
+from .devices import LONGEST_WAIT, member, named, only
+from .output import CommandError, left, note, said, show_json
 from .session import asked
 
 
-async def push(activity: Activity, options: argparse.Namespace) -> Receipt:
-    """Has the device of `--to` continue an activity, and waits for the receipt. Raises: Error, which says why not."""
+async def target(app: App, text: str) -> KnownDevice:
+    """Returns the device of `--to`. Raises: Error, CommandError if nothing can be pushed to it now."""
+    device = only(await member(app), text)
+    if device.this_device:
+        raise CommandError(f"{named(device)} is this device: --to names another one")
+    if not device.linked:
+        raise ConnectionUnavailableError(f"{device.name}: is not linked now, so nothing can be pushed to it")
+    return device
+
+
+async def push(activity: Activity, device: KnownDevice, show: Callable[[Receipt], None]) -> Receipt:
+    """Has a device continue an activity, and waits for that receipt. Raises: Error, which says why not.
+
+    show: each receipt as it comes: all devices are offered the activity meanwhile
+    """
     app = activity.app
     assert app is not None
-    device = await found(app, options.to)
-    receipts: asyncio.Queue[Receipt] = asyncio.Queue()
-    activity.on_continuation_ended(receipts.put_nowait)
+    receipts: asyncio.Queue[Receipt | Exception] = asyncio.Queue()
+
+    def came(receipt: Receipt) -> None:
+        try:
+            show(receipt)
+        except Exception as error:  # standard output is closed, or its disk full
+            receipts.put_nowait(error)
+        else:
+            receipts.put_nowait(receipt)
+
+    activity.on_continuation_ended(came)
     activity.become_current()
     note(f"pushing to {named(device)}; its user may be asked")
     pushed = await asked(app, partial(app.push, activity, device=device.device))
     note(f"{shown(pushed.app_name)} continues it")
-    while (receipt := await receipts.get()).continuation_id != pushed.continuation_id:
-        pass
-    return receipt
+    while True:
+        receipt = await receipts.get()
+        if isinstance(receipt, Exception):
+            raise receipt
+        if receipt.continuation_id == pushed.continuation_id:
+            return receipt
 
 
 def status(receipt: Receipt) -> int:
     return 0 if receipt.outcome == Outcome.RESTORED else 1
 
 
+# The agent names no state so. Who asks for what comes after it is answered at once, and counts as being there.
+BEFORE_ALL = 1
+
+
 async def watch(app: App, options: argparse.Namespace) -> int:
-    """Asks the user about each push, one after the other, until Ctrl-C."""
-    state: Pushes = await asked(app, app.pushes)
+    """Asks the user about each push, one after the other, until Ctrl-C. At the end of an input that is no terminal,
+    nothing is declined: what comes is shown, and can be answered elsewhere."""
+    state: Pushes = await asked(app, app.pushes, BEFORE_ALL, LONGEST_WAIT)
     note("what other devices push is asked about here, until Ctrl-C")
-    handled = set()
+    handled: set[UUID] = set()
+    asks = True
     while True:
-        for each in state.pushes:
-            if each.push not in handled:
-                handled.add(each.push)
-                await decide(app, each, state.change, options)
-        state = await asked(app, app.pushes, state.change, LONGEST_WAIT)
+        handled &= {each.push for each in state.pushes}
+        new = next((each for each in state.pushes if each.push not in handled), None)
+        if new is None:
+            state = await asked(app, app.pushes, state.change, LONGEST_WAIT)
+            continue
+        handled.add(new.push)
+        if options.json:
+            show_json(new, line=True)
+        note(described(new))
+        if asks:
+            try:
+                await decide(app, new, state.change, options)
+            except NoAnswer:
+                asks = False
+                note("standard input has ended: nothing is asked here any longer")
+        if not asks:
+            prefix = str(new.push)[:8]
+            note(f"`segue inbox --accept {prefix}`, or --decline, answers it")
+        # What has ended meanwhile is not asked about.
+        state = await asked(app, app.pushes, BEFORE_ALL, LONGEST_WAIT)
 
 
 async def decide(app: App, push: Pushed, change: int, options: argparse.Namespace) -> None:
-    if options.json:
-        show_json(push, line=True)
+    """Asks the user about a push. Raises: NoAnswer."""
 
     async def ended() -> None:
         # It also says that somebody is there, who can be asked about the next one.
@@ -62,8 +110,9 @@ async def decide(app: App, push: Pushed, change: int, options: argparse.Namespac
         while any(each.push == push.push for each in state.pushes):
             state = await asked(app, app.pushes, state.change, LONGEST_WAIT)
 
-    note(described(push))
-    accepts = await agreed(f"continue it in {shown(push.receiver_name)}?", ended)
+    time_left = left(push.expires.timestamp() - time.time()) if isinstance(push.expires, datetime) else None
+    question = f"continue it in {shown(push.receiver_name)}?"
+    accepts = await agreed(question, ended, left=time_left, optional=True)
     if accepts is None:
         note("it is not asked for any longer")
         return

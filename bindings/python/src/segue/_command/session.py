@@ -13,13 +13,15 @@ from typing import Any, Callable, TypeVar, cast
 from .._app import App
 from .._offer import Offer
 from .._terminal import shown
-from ..errors import Error, NotFoundError
+from ..errors import ConnectionUnavailableError, Error, NotFoundError
+from .agent import START
 from .output import CommandError, ago, table
 
 PATIENCE = 10.0
 """Seconds to find the hub."""
 MOST_SECONDS = 1e9
 NAME = "segue command line"
+_NO_AGENT = "no agent runs"
 OFFER_HEADS = ("ID", "TYPE", "TITLE", "APP", "DEVICE", "AGE")
 
 _T = TypeVar("_T")
@@ -50,9 +52,17 @@ async def connected(app: App, patience: float | None = PATIENCE) -> None:
 
 
 async def asked(app: App, question: Callable[..., _T], *arguments: Any) -> _T:
-    """Asks the agent, which takes a moment, beside the loop. It may be starting on demand, as the hub."""
+    """Asks the agent, which takes a moment, beside the loop. It may be starting on demand, as the hub.
+
+    Raises: ConnectionUnavailableError, which says how to start an agent if none runs.
+    """
     await connected(app)
-    return await beside(question, *arguments)
+    try:
+        return await beside(question, *arguments)
+    except ConnectionUnavailableError as error:
+        if error.message.startswith(_NO_AGENT):
+            raise ConnectionUnavailableError(f"{_NO_AGENT}; start one: {START}") from error
+        raise
 
 
 async def beside(question: Callable[..., _T], *arguments: Any) -> _T:
@@ -131,7 +141,7 @@ async def first(app: App, options: argparse.Namespace) -> Offer:
     prefix, type = options.id or options.argument or "", options.type
 
     def found() -> Offer | None:
-        matches = [o for o in app.offers if type in (None, o.type) and str(o.id).startswith(prefix)]
+        matches = [o for o in app.offers if is_of(o, type) and str(o.id).startswith(prefix)]
         if prefix and len({offer.id for offer in matches}) > 1:
             lines = table([offer_row(offer) for offer in matches], OFFER_HEADS)
             several = f"'{prefix}' begins the identifiers of {len(matches)} activities:"
@@ -153,11 +163,16 @@ async def first(app: App, options: argparse.Namespace) -> Offer:
         raise TimeoutError(f"nothing came in time: {missing(app, prefix, type)}") from None
 
 
+def is_of(offer: Offer, type: str | None) -> bool:
+    """Whether an offer has the type that a user means, as it is or as it is shown; None: any."""
+    return type in (None, offer.type, shown(offer.type))
+
+
 def missing(app: App, prefix: str, type: str | None) -> str:
     """What is not offered, in words."""
     if not app.offers:
         return "nothing is offered"
-    if type is not None and not any(offer.type == type for offer in app.offers):
+    if type is not None and not any(is_of(offer, type) for offer in app.offers):
         return f"no activity of the type {shown(type)} is offered; `segue list` shows what is"
     return f"no activity that is offered has an identifier that begins with '{prefix}'; `segue list` shows them"
 
