@@ -116,7 +116,7 @@ soak: deps lib ## the same work over and over, for about half an hour
 mutants: ## breaks each rule on purpose, and the modules at random: the tests must notice; about twenty minutes
 	@Tests/mutants/run $(if $(SEED),--seed $(SEED))
 
-coverage: ## lines of model, wire and engine that their tests reach; about three minutes
+coverage: ## lines of model, wire, engine, driver, routing and store that their tests reach; about three minutes
 	@Tests/coverage
 
 bench: deps embedded ## the figures of bench/README.md, in about five minutes

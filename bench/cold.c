@@ -3,8 +3,9 @@
  * payload in the inbox. In turns with the same program started by hand, until it is registered, and with a continuation
  * in that app, which runs then.
  *
- *     cold ask PATH APP...         prints the medians; PATH is a pipe with a name, on which apps report. The agent
- *                                  starts each APP once: no app is asked for that it may still believe to run
+ *     cold ask PATH APP...         for each line of standard input, prints the three figures of the next APP, in us.
+ *                                  PATH is a pipe with a name, on which apps report. The agent starts each APP once:
+ *                                  no app is asked for that it may still believe to run
  *     cold app APP PATH [warm]     the app: reports "ready" and "continued"; with warm it continues the first offer by
  *                                  itself, and reports "warm"
  */
@@ -158,9 +159,6 @@ int main(int count, char **arguments) {
     return run_app(arguments[2], arguments[3], count > 4);
   if (count < 4 || strcmp(arguments[1], "ask") != 0)
     bench_fail("usage", "cold ask PATH APP..., or cold app APP PATH [warm]");
-  size_t rounds = (size_t)count - 3;
-  double *cold = calloc(rounds, sizeof *cold), *hand = calloc(rounds, sizeof *hand),
-         *warm = calloc(rounds, sizeof *warm);
   /* For reading and writing, so that it does not end when an app does. */
   int pipe = open(arguments[2], O_RDWR | O_CLOEXEC);
   if (pipe < 0)
@@ -172,12 +170,13 @@ int main(int count, char **arguments) {
   BENCH_CALL(segue_app_open(app));
   while (!(offer = first_offer(app)))
     BENCH_CALL(segue_app_dispatch(app, 10, NULL));
-  for (size_t i = 0; i < rounds; i++) {
-    start_by_hand(arguments[0], arguments[2], pipe, &hand[i], &warm[i]);
-    cold[i] = start_cold(app, offer, arguments[3 + i], pipe);
+  char line[16];
+  for (int i = 3; i < count && fgets(line, sizeof line, stdin); i++) {
+    double hand, warm;
+    start_by_hand(arguments[0], arguments[2], pipe, &hand, &warm);
+    double cold = start_cold(app, offer, arguments[i], pipe);
+    printf("%.0f %.0f %.0f\n", cold, hand, warm);
+    fflush(stdout);
   }
-  bench_print("cold_us", bench_percentile(cold, rounds, 50));
-  bench_print("hand_us", bench_percentile(hand, rounds, 50));
-  bench_print("warm_us", bench_percentile(warm, rounds, 50));
   return 0;
 }

@@ -37,8 +37,8 @@
  * HANDLES. segue_activity * and similar types are tickets, not addresses: never dereference them or calculate with
  * them. A handle that is NULL, released, of another type or junk gives SEGUE_ERROR_INVALID_HANDLE. An object has one
  * handle for life, so handles can be compared (but two offers may describe one activity: compare segue_offer_get_id).
- * Handles are counted: create gives one count, X_retain adds one, X_release takes one. X_release(NULL) does nothing and
- * succeeds; one release too many is SEGUE_ERROR_INVALID_HANDLE.
+ * Handles are counted: create gives one count, X_retain (where there is one) adds one, X_release takes one.
+ * X_release(NULL) does nothing and succeeds; one release too many is SEGUE_ERROR_INVALID_HANDLE.
  *
  * OWNERSHIP. Each pointer parameter is described with one of these words:
  *   owned      yours: release a handle with the named function, memory with segue_free
@@ -78,6 +78,8 @@
  *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep
  *                      working while it cannot be created
  *   SEGUE_LOG          error | info | debug: also write log lines to standard error
+ * and, only to pass them to a program that the agent starts for a call of section 11 or 16: DISPLAY, WAYLAND_DISPLAY,
+ * XAUTHORITY, DBUS_SESSION_BUS_ADDRESS, XDG_SESSION_ID, LANG, XDG_ACTIVATION_TOKEN, DESKTOP_STARTUP_ID.
  *
  * WHERE THE SYSTEM SETS LIMITS. If the system refuses something when an app opens (descriptors, random numbers, pipes,
  * the folder), segue_app_open gives SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER. segue_app_get_connection reports
@@ -155,7 +157,7 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_WRONG_KIND 9
 /** A published limit is exceeded (nesting, length of a text, count). */
 #define SEGUE_ERROR_LIMIT_EXCEEDED 10
-/** The call is not allowed inside a callback, or another thread is in the same call. */
+/** The call is not allowed inside a callback; another thread is in the same call; the agent cannot do it just now. */
 #define SEGUE_ERROR_BUSY 11
 /** This process is a fork of one that has opened an app. */
 #define SEGUE_ERROR_FORKED 12
@@ -165,13 +167,20 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_UNSAFE_FOLDER 14
 /** The app was closed before this ended. */
 #define SEGUE_ERROR_CANCELLED 15
-/** The receiver declined, or the origin refused a request; the reason is in the message or receipt. */
+/**
+ * The receiver, the user of another device or its settings declined, or the origin refused a request; the reason is in
+ * the message or receipt.
+ */
 #define SEGUE_ERROR_DECLINED 16
 /** The other side speaks another protocol version. */
 #define SEGUE_ERROR_UNSUPPORTED_VERSION 17
 /** The file of a container is not there yet; synchronisation may bring it: try again later (R5.4). */
 #define SEGUE_ERROR_NOT_THERE_YET 18
-/** The file is outside of the containers, is neither a file nor a folder, or the system forbids it (R5.4). */
+/**
+ * The file is outside of the containers, is neither a file nor a folder, or the system forbids it (R5.4). Of devices:
+ * the call is for the manager of the account, or what is asked for is private, void, or of another time; see section
+ * 16.
+ */
 #define SEGUE_ERROR_NOT_ALLOWED 19
 /** The continuation failed on the other side. Foundation: 4608. */
 #define SEGUE_ERROR_HANDOFF_FAILED 20
@@ -708,7 +717,8 @@ segue_status segue_activity_get_supports_continuation_streams(const segue_activi
 /**
  * Whether the activity stays on this device (R10.2); false at first. No other device is told of it, neither those of
  * the account nor those that an app has linked, and none that gets it all the same continues it. What is offered to
- * apps of this device stays so. Types, apps and the device are private by segue_app_set_devices.
+ * apps of this device stays so. Types, apps and the device are kept off the devices of the account by
+ * segue_app_set_devices.
  */
 segue_status segue_activity_set_private(segue_activity *activity, bool is_private);
 segue_status segue_activity_get_private(const segue_activity *activity, bool *is_private);
@@ -716,8 +726,10 @@ segue_status segue_activity_get_private(const segue_activity *activity, bool *is
  * Whether the activity stays offered when its app has ended (R2.5); false at first. When the app goes to the
  * background, closes, or releases the current activity, its last snapshot is left with the agent, which offers it from
  * the end of the app on, for 12 h: until another process of the app makes another activity current, or the user
- * withdraws it. It is not part of the document. Receivers get no streams, requests and attachments of what the agent
- * offers. Without an agent the log says UNAVAILABLE at level error. segue_activity_resign_current,
+ * withdraws it. It is not part of the document. Its attachments are kept with it, at most 64 MiB in the order of
+ * attaching, and can be fetched from the agent; the log names those that are not kept (too large, changed, or not on a
+ * file system of this device), and fetching one of these fails with NOT_FOUND. Receivers get no streams and requests of
+ * what the agent offers. Without an agent the log says UNAVAILABLE at level error. segue_activity_resign_current,
  * segue_activity_invalidate and false take back what was left. A chooser leaves nothing.
  */
 segue_status segue_activity_set_keeps_offering(segue_activity *activity, bool keeps_offering);
@@ -1043,8 +1055,8 @@ typedef void (*segue_link_function)(void *context, segue_app *app, const char *d
  *   fd        owned by the library if the call succeeds, yours if not: a connected stream socket (Unix or TCP); it is
  *             made non-blocking and close-on-exec
  *   flags     0, or SEGUE_LINK_ANY_USER: without it the other end must be a local process of this user, as `ssh -L` and
- *             `socat` are. The other end sees all offers of this device and can continue them: encrypt what leaves the
- *             machine
+ *             `socat` are. The other end sees all offers of this device but those of private activities, and can
+ *             continue them: encrypt what leaves the machine
  *   function  may be NULL
  *   context   retained until destroy
  *   link      out, owned: release with segue_link_release, at any time; the link stays
@@ -1068,14 +1080,17 @@ segue_status segue_link_release(segue_link *link);
 /**
  * Gets the result of segue_activity_explain; runs once, where the app's callbacks run.
  *   reasons  borrowed: an array, most fundamental first, of dictionaries {"reason": string such as "not current",
- *            "app": string, absent if it concerns all apps, "message": string}; empty: every app gets the offer
+ *            "app": string, only if it concerns one app, "device": string, the name of the one other device concerned,
+ *            "message": string}; empty: every app of this device gets the offer, and every device of the account
  */
 typedef void (*segue_explain_function)(void *context, segue_app *app, const segue_value *reasons);
 
 /**
  * Answers "why is it not offered there?" (R6.5). Reasons that concern all apps: "invalidated", "not current",
- * "expired", "not eligible", "no hub", "no other app" (neither on this device, nor is one linked, whose apps are not
- * asked); reasons that concern one app: "not frontmost" (this one), "team differs", "type not declared".
+ * "expired", "not eligible", "no hub", "no other app" (neither on this device, nor is one linked), "not frontmost" (the
+ * device offers another activity), "private" (it is kept off other devices). Reasons that concern one app: "team
+ * differs", "type not declared"; one device of the account: "not linked" (segue_app_get_account says when it was last
+ * seen). The apps of other devices are not asked: whether these fit is known there.
  *   context  retained until destroy
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */
@@ -1530,8 +1545,9 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout; not inside a callback, if
  * the app is to go on. Errors of all: CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not
  * answer), INVALID_STATE (not open, or in a virtual fleet; the state folder belongs to another machine), SYSTEM (its
- * disk), UNSUPPORTED_VERSION (the inbox is of a newer agent), CANCELLED (the app was closed meanwhile; what was asked
- * may have been done).
+ * disk), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all processes),
+ * UNSUPPORTED_VERSION (the inbox is of a newer agent), INVALIDATED (the app is closed), CANCELLED (the app was closed
+ * meanwhile; what was asked may have been done).
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
@@ -1966,8 +1982,9 @@ segue_status segue_responder_create(segue_app *app, segue_will_save_function upd
                                     segue_restore_state_function restore, void *context, segue_destroy destroy,
                                     segue_responder **responder);
 /**
- * Takes your count and detaches the responder: its functions never run again, its activity is free, and a chain that
- * leads to it ends there. NULL is fine.
+ * Takes your count. The last one of a responder of segue_responder_create detaches it: its functions never run again,
+ * its activity is free, and a chain that leads to it ends there. A document's responder stays: it ends with the
+ * document. NULL is fine.
  */
 segue_status segue_responder_release(segue_responder *responder);
 /**
@@ -2072,7 +2089,8 @@ segue_status segue_document_close(segue_document *document);
 /** Takes your count and closes the document; NULL is fine. */
 segue_status segue_document_release(segue_document *document);
 /**
- * Gets the document's responder, for chains, and to read or share its activity. It ends with the document.
+ * Gets the document's responder, for chains, and to read or share its activity. It ends with the document, and not
+ * with this handle.
  *   responder  out, required, owned: release with segue_responder_release
  */
 segue_status segue_document_get_responder(const segue_document *document, segue_responder **responder);
@@ -2149,7 +2167,9 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
  * NOT_ALLOWED (the call is for the manager), INVALID_STATE (this device is in an account already; what is stored of the
  * account cannot be used, and why), UNSUPPORTED_VERSION (the agent that runs knows no devices), INVALID_ARGUMENT (a
  * timeout above 600000 ms).
- * Names are shown without control characters and changes of direction; 64 characters of them are kept.
+ * Names are shown without control characters and changes of direction; 64 characters of them are kept. A blank name, of
+ * which nothing would be left, is refused (INVALID_ARGUMENT). An error that is about another device names it first
+ * ("phone: is not linked now").
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
@@ -2238,7 +2258,8 @@ segue_status segue_app_await_join(segue_app *app, int64_t join, uint32_t timeout
  */
 segue_status segue_app_answer_join(segue_app *app, int64_t join, bool admits);
 /**
- * Renames a device. The manager renames any; another device asks the manager for a name of its own.
+ * Renames a device. The manager renames any; another device asks the manager for a name of its own, and gets the newest
+ * one if it asks more often than every 5 s.
  *   device  copied: SEGUE_ID_SIZE bytes, of segue_app_get_account; NULL: this one
  *   name    copied; 1...255 bytes
  * Errors: NOT_FOUND (the account has no such device), CONNECTION_UNAVAILABLE (the manager is not linked).
@@ -2282,12 +2303,13 @@ segue_status segue_app_recover_account(segue_app *app, const uint8_t *file, size
 /**
  * Sets how this device meets others; what is not named stays as it is. Stored by the agent, at once. Needs no account.
  *   settings  borrowed; a dictionary of some of {"port": integer (0...65535; 0: any that is free, the same one after
- *             each start), "addresses": array of strings (IPv4 or IPv6 addresses with a port, that are dialled beside
- *             those found), "discovery": bool (finds and is found by multicast in the local network), "push": string
- *             ("ask", "at-once" or "never": whether other devices may have activities continued here, R3.15; default
- *             "ask", see segue_app_get_pushes), "private": bool (offers of this device go to no other device, R10.2),
- *             "private_types": array of strings (activity types whose offers go to none), "private_apps": array of
- *             strings (bundle identifiers)}
+ *             each start), "addresses": array of at most 16 strings (IPv4 or IPv6 addresses with a port, that are
+ *             dialled beside those found), "discovery": bool (finds and is found by multicast in the local network),
+ *             "push": string ("ask", "at-once" or "never": whether other devices may have activities continued here,
+ *             R3.15; default "ask", see segue_app_get_pushes), "private": bool (offers of this device go to no device
+ *             of the account; links of segue_app_link carry them, R10.2), "private_types": array of at most 64 strings
+ *             (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
+ *             identifiers)}. An array replaces the former one
  * Errors: WRONG_KIND (no dictionary), INVALID_ARGUMENT (a setting, by name).
  */
 segue_status segue_app_set_devices(segue_app *app, const segue_value *settings);
@@ -2301,20 +2323,25 @@ segue_status segue_app_set_devices(segue_app *app, const segue_value *settings);
  *   timeout_ms         for the answer, which may be a user's; 0: 60 s; at most 600000
  *   result             out, owned: release with segue_value_release; a dictionary as of segue_activity_push, about the
  *                      app there
- * Errors: those of segue_activity_push, here or there; DECLINED (the user there has declined, has not answered, or is
- * not there to be asked; that device takes nothing), CONNECTION_UNAVAILABLE (it is not linked, or no longer: then it
- * may have begun there), NOT_FOUND (the account has no such device), INVALID_ARGUMENT (it is this one), NOT_ALLOWED
- * (the activity is private, R10.2, or of another device), REMOTE_APPLICATION_TIMED_OUT (it has not answered).
+ * Errors: those of segue_activity_push, here or there; LIMIT_EXCEEDED also if 4 pushes of this process, or 16 of all,
+ * wait for answers of other devices, or there 4 of this device, or 16 of all; DECLINED (the user there has declined,
+ * has not answered, or is not there to be asked; that device takes nothing), CONNECTION_UNAVAILABLE (it is not
+ * linked, or no longer: then it may have begun there), NOT_FOUND (the account has no such device), INVALID_ARGUMENT
+ * (it is this one), NOT_ALLOWED (the activity is private, by segue_activity_set_private or by the user's settings,
+ * R10.2), NOT_FOUND (it is no longer offered), REMOTE_APPLICATION_TIMED_OUT (it has not answered).
  */
 segue_status segue_activity_push_to_device(segue_activity *activity, const uint8_t *device,
                                            const char *bundle_identifier, size_t length, uint32_t timeout_ms,
                                            segue_value **result);
 /**
  * Tells what other devices push about which the user of this one is to be asked; at once, or when that changes. While a
- * call waits, and for 5 s after it has returned, there is somebody who can ask; without anybody a push is declined.
- *   after       0: at once. Else the "change" of the answer before: waits until there is another one, or the time is up
+ * call with "after" waits, and for 5 s after it has returned, there is somebody who can ask; without anybody a push is
+ * declined. A call without it only looks. A push is no longer listed once it is over: it was answered, its time is up,
+ * the other device no longer waits for it or offers it, or is no longer linked.
+ *   after       0: at once. 1: at once, as one who can ask. Else the "change" of the answer before: waits until there
+ *               is another one, or the time is up
  *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000
- *   pushes      out, owned: release with segue_value_release; a dictionary {"change": integer (never 0), "pushes":
+ *   pushes      out, owned: release with segue_value_release; a dictionary {"change": integer (above 1), "pushes":
  *               array of dictionaries {"push": UUID, "device": UUID, "device_name": string (by the account),
  *               "activity_id": UUID, "type": string, "title": string, absent if there is none, "app_name": string (the
  *               origin's), "bundle_identifier": string (of the app here that would continue it), "receiver_name":
