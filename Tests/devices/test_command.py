@@ -308,7 +308,7 @@ def test_who_watches_in_a_terminal_asks_and_ends_by_ctrl_c(machines, app, tmp_pa
     laptop.device.linked("desktop")
     app(laptop.device, "notes")
     offering = ("offer", "com.example.editing", "--team", "T", "--title", "letter", "--to", "laptop")
-    state = laptop.device.ask("pushes")  # somebody is there
+    state = laptop.device.ask("pushes", after=1, timeout=20_000)  # somebody is there from now on
     waiting = laptop.device.asking("pushes", after=state["change"], timeout=20_000)
     pushing = desktop.types(*offering)
     assert len(waiting.answer()["pushes"]) == 1

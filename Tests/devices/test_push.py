@@ -44,11 +44,12 @@ def offers(device):
 
 
 class User:
-    """Somebody at a device who can be asked."""
+    """Somebody at a device who can be asked, from the first moment on."""
 
     def __init__(self, device):
         self._device = device
-        self.state = device.ask("pushes")
+        # Any other state than the one of that number: it counts as being there from that answer on.
+        self.state = device.ask("pushes", after=1, timeout=20_000)
         self._await()
 
     def _await(self) -> None:
