@@ -8,7 +8,7 @@ public enum AgentClient {
   /// Milliseconds for an answer that needs nobody but the agent and its disk.
   static let answerTime: Int64 = 30_000
   /// Milliseconds: the longest timeout that the agent takes.
-  private static let longestTimeout: Int64 = 600_000
+  public static let longestTimeout: Int64 = 600_000
   /// Milliseconds: the timeout of a call that gives none, SEGUE_LIMIT_CONTINUATION_MS as far as the agent takes it.
   public static var usualTimeout: Int64 { min(ProcessLimits.current.continuation, longestTimeout) }
   /// Where a program that the agent launches shows itself, and in which language.

@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueRuntime
 import SegueStore
 import SegueTransport
 
@@ -8,7 +9,7 @@ final class ControlAsks {
   /// Entries in one answer.
   private static let page = 64
   /// The longest time for an answer, in milliseconds.
-  static let longestTimeout: Int64 = 600_000
+  static let longestTimeout = AgentClient.longestTimeout
 
   private let inbox: InboxService
   private let routing: RoutingAsks
