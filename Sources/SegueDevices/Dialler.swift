@@ -44,7 +44,7 @@ public struct Dialler<Address: Equatable> {
     var source: [UInt8] = []
     /// Whether it was announced under a former epoch.
     var isFormer = false
-    /// The uptime of the last beacon.
+    /// The uptime of the last beacon; `Int64.min` before the first.
     var heardAt: Int64
     /// The uptime of the next attempt; nil: none is planned.
     var dueAt: Int64?
@@ -104,7 +104,7 @@ public struct Dialler<Address: Equatable> {
         }
         targets.remove(at: index)
       }
-      targets.append(Target(address: address, isStatic: true, heardAt: uptime, dueAt: uptime))
+      targets.append(Target(address: address, isStatic: true, heardAt: .min, dueAt: uptime))
     }
   }
 
@@ -157,7 +157,7 @@ public struct Dialler<Address: Equatable> {
   /// Returns the next address to dial, and how many epochs back to knock; nil if none is due.
   public mutating func takeDue(_ uptime: Int64) -> (address: Address, age: Int)? {
     targets = targets.filter {
-      $0.isStatic || $0.isTrying || leadsToLinked($0) || $0.heardAt + Self.announcedTime > uptime
+      $0.isStatic || $0.isTrying || leadsToLinked($0) || uptime - Self.announcedTime < $0.heardAt
     }
     let ready = targets.indices.filter { mayTry(targets[$0]) && due(targets[$0]).map { $0 <= uptime } ?? false }
     guard let index = ready.first(where: { !targets[$0].isFormer }) ?? ready.first else { return nil }
@@ -188,6 +188,16 @@ public struct Dialler<Address: Equatable> {
     plan(index, uptime, random)
   }
 
+  /// An address that was due cannot be dialled: this device has no way there now. It is dialled again after the pause, or
+  /// when it is announced: nothing has left this device.
+  /// - Parameter random: drawn for this call.
+  public mutating func undialled(_ address: Address, _ uptime: Int64, random: UInt32) {
+    guard let index = index(of: address), targets[index].isTrying else { return }
+    targets[index].isTrying = false
+    targets[index].triedAt = nil
+    plan(index, uptime, random)
+  }
+
   /// Plans a look at where a static address leads then; one that was announced will be announced again.
   private mutating func look(_ index: Int, _ uptime: Int64) {
     targets[index].dueAt = targets[index].isStatic ? uptime + Self.recheckPause : nil
@@ -198,14 +208,24 @@ public struct Dialler<Address: Equatable> {
     // Between half and all of it, so that two devices do not go on dialling at the same moments.
     let jitter = pause / 2 + Int64(random) % (pause / 2 + 1)
     targets[index].pause = min(2 * pause, Self.longestPause)
-    targets[index].dueAt = max(uptime + jitter, targets[index].isStatic ? uptime : soonest(targets[index], uptime))
+    let next = max(uptime + jitter, targets[index].isStatic ? uptime : soonest(targets[index], uptime))
+    // Sooner, if the network has changed meanwhile.
+    targets[index].dueAt = min(targets[index].dueAt ?? .max, next)
   }
 
   // MARK: Links
 
-  /// Whether a device is linked, and its connection was not suspected of being dead since something was heard on it. A
-  /// device that finds one linked that it has dialled closes the new connection before the other end notices.
+  /// Whether a device is linked, and its connection was not suspected of being dead since something was heard on it.
   public func isLinked(_ device: Identifier) -> Bool { linked.contains(device) }
+
+  /// Whether a device that is linked has announced an address that was not known to lead to it, after it was linked: it
+  /// has moved there, and may miss the link. Of an address that has led to it once, a beacon tells nothing: the device
+  /// may miss another one.
+  /// - Parameter since: the uptime at which it was linked.
+  public func hasMoved(_ device: Identifier, to address: Address, since: Int64) -> Bool {
+    guard let target = targets.first(where: { $0.address == address }) else { return false }
+    return target.device != device && target.heardAt > since
+  }
 
   /// A device is linked, by whatever address.
   public mutating func linked(_ device: Identifier) {

@@ -44,9 +44,19 @@ public struct LinkTable<Address: Equatable> {
   /// The link with a device; nil if there is none.
   public func number(of device: Identifier) -> UInt64? { entries.first { $0.link?.peer == device }?.number }
 
-  /// Whether there is a link with a device that is not suspected of being dead. A dialled connection that leads to it
-  /// ends (`.linked`) before it shows anything of this device.
-  public func isLinked(_ device: Identifier) -> Bool { dialler.isLinked(device) }
+  /// Whether a connection that this device has dialled leads to one with which there is a link, not suspected of being
+  /// dead. It ends (`.linked`) before it shows anything of this device.
+  public func isSuperfluous(_ number: UInt64, to peer: Identifier) -> Bool {
+    dialler.isLinked(peer) && !hasMoved(peer, to: number)
+  }
+
+  /// Whether a dialled connection leads to a linked device at an address that it has announced since it was linked.
+  private func hasMoved(_ peer: Identifier, to number: UInt64) -> Bool {
+    guard let address = entries.first(where: { $0.number == number })?.dialled,
+      let link = entries.compactMap({ $0.link }).first(where: { $0.peer == peer })
+    else { return false }
+    return dialler.hasMoved(peer, to: address, since: link.since)
+  }
 
   /// The uptime at which `takeDue` or `overdue` has something; nil for none.
   public var nextDeadline: Int64? {
@@ -79,11 +89,9 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// An address that was due cannot be dialled.
-  /// - Parameters:
-  ///   - epochs: how many this device knows.
-  ///   - random: drawn for this call.
-  public mutating func undialled(_ address: Address, epochs: Int, _ uptime: Int64, random: UInt32) {
-    dialler.ended(address, .failed, epochs: epochs, uptime, random: random)
+  /// - Parameter random: drawn for this call.
+  public mutating func undialled(_ address: Address, _ uptime: Int64, random: UInt32) {
+    dialler.undialled(address, uptime, random: random)
   }
 
   /// A connection was accepted.
@@ -125,13 +133,13 @@ public struct LinkTable<Address: Equatable> {
     guard let former = entries.first(where: { $0.link?.peer == peer }), let link = former.link else {
       return .taken(replacing: nil)
     }
+    // One that is suspected of being dead is no link that anybody fights for.
+    guard dialler.isLinked(peer) else { return .taken(replacing: former.number) }
     let isDialled = entries.contains { $0.number == number && $0.dialled != nil }
     let replaces = LinkChoice.replaces(
       own: own, peer: peer, isDialled: isDialled, wasDialled: former.dialled != nil, age: uptime - link.since)
-    guard replaces else { return .refused }
-    // One that is suspected of being dead is no link that anybody fights for.
-    guard !dialler.isLinked(peer) || replacements.take(peer, uptime) else { return .contested }
-    return .taken(replacing: former.number)
+    guard replaces || hasMoved(peer, to: number) else { return .refused }
+    return replacements.take(peer, uptime) ? .taken(replacing: former.number) : .contested
   }
 
   /// A connection is a link now. The one that it replaces was removed before.

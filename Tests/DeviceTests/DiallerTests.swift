@@ -107,6 +107,25 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     #expect(dialler.addressCount == 2 * Dialler<String>.sourceLimit + 1)
   }
 
+  @Test func `an address to which there is no way is dialled after the pause, or when it is announced`() {
+    var dialler = Dialler<String>()
+    dialler.announced("a", from: [1], 0)
+    #expect(due(&dialler, 0) == "a")
+    dialler.undialled("a", 0, random: 0)
+    #expect(dialler.nextDeadline == Dialler<String>.firstPause / 2)
+    dialler.announced("a", from: [1], 10)
+    #expect(due(&dialler, 10) == "a")
+  }
+
+  @Test func `a network that changes during an attempt has the address dialled again`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a"], 0)
+    #expect(due(&dialler, 0) == "a")
+    dialler.networkChanged(100)
+    dialler.ended("a", .failed, epochs: 1, 5_000, random: 0)
+    #expect(due(&dialler, 5_000) == "a")
+  }
+
   @Test func `who does not answer a knock is asked under an older epoch, in turn`() {
     var dialler = Dialler<String>()
     dialler.setStatic(["a"], 0)

@@ -45,7 +45,7 @@ import Testing
     var table = LinkTable<String>(own: low)
     table.setStatic(["a"], 0)
     _ = table.takeDue(0)
-    table.undialled("a", epochs: 1, 0, random: 0)
+    table.undialled("a", 0, random: 0)
     #expect(table.nextDeadline.map { $0 > 0 } ?? false)
   }
 
@@ -61,14 +61,52 @@ import Testing
 
   @Test func `when a link ends its device is dialled again; while the network changes it is linked, not surely`() {
     var table = table(of: low, with: high)
-    #expect(table.isLinked(high) && table.surelyLinked == [high])
+    #expect(table.surelyLinked == [high])
     table.networkChanged(20)
-    #expect(!table.isLinked(high) && table.surelyLinked == [] && table.devices == [high])
+    #expect(table.surelyLinked == [] && table.devices == [high])
     table.heard(1)
-    #expect(table.isLinked(high) && table.surelyLinked == [high])
+    #expect(table.surelyLinked == [high])
     #expect(table.remove(1, epochs: 1, 30, random: 0) == high)
     #expect(table.devices == [] && table.nextDeadline.map { $0 <= 30 + Dialler<String>.firstPause } ?? false)
     #expect(table.remove(1, epochs: 1, 30, random: 0) == nil)
+  }
+
+  @Test func `a connection to a linked device shows nothing of this one`() {
+    var table = table(of: low, with: high)
+    table.announced("b", from: [2], 5)
+    #expect(table.takeDue(20)?.address == "b")
+    table.dialled("b", as: 2, 20)
+    // Announced before there was a link: by that beacon nothing has changed.
+    #expect(table.isSuperfluous(2, to: high) && !table.isSuperfluous(2, to: Identifier(high: 3, low: 3)))
+    table.networkChanged(30)
+    #expect(!table.isSuperfluous(2, to: high))
+  }
+
+  @Test func `a linked device that announces another address has moved there, and is linked anew`() {
+    var table = table(of: high, with: low)
+    table.announced("b", from: [2], 20)
+    #expect(table.takeDue(20)?.address == "b")
+    table.dialled("b", as: 2, 20)
+    #expect(!table.isSuperfluous(2, to: low))
+    #expect(table.choice(for: 2, of: low, 30) == .taken(replacing: 1))
+    // It was linked there: a further beacon tells nothing.
+    table.remove(1, epochs: 1, 30, random: 0)
+    table.linked(2, with: low, epochs: 1, 30, random: 0)
+    table.announced("b", from: [2], 6_000)
+    #expect(table.takeDue(6_000) == nil)
+  }
+
+  @Test func `a device that moves again and again is linked anew six times a minute at most`() {
+    var table = table(of: low, with: high)
+    var choices: [LinkTable<String>.Choice] = []
+    for number in UInt64(2)..<10 {
+      let uptime = Int64(number) * 100
+      table.announced("b\(number)", from: [UInt8(number)], uptime)
+      while let address = table.takeDue(uptime)?.address, address != "b\(number)" {}
+      table.dialled("b\(number)", as: number, uptime)
+      choices.append(table.choice(for: number, of: high, uptime))
+    }
+    #expect(choices == Array(repeating: .taken(replacing: 1), count: 6) + [.contested, .contested])
   }
 
   @Test func `what a failure means depends on who has dialled, and on the knock`() {

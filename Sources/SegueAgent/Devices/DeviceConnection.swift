@@ -12,7 +12,7 @@ import SegueWire
 protocol DeviceConnectionOwner: AnyObject {
   /// What is wrong with a connection that is not up; the owner ends it.
   func failed(_ connection: DeviceConnection, _ error: SegueError)
-  /// The device at the other end of a dialled connection is authenticated; whether it accepts this one is not known.
+  /// The device at the other end of a dialled connection is authenticated; it knows nothing of this one yet.
   func isAuthenticated(_ connection: DeviceConnection)
   /// TLS is up: it is a link, or a device joins over it.
   func isUp(_ connection: DeviceConnection)
@@ -20,10 +20,6 @@ protocol DeviceConnectionOwner: AnyObject {
   func ended(_ connection: DeviceConnection)
   /// The other end has proved the knock key.
   func knocked(_ connection: DeviceConnection)
-  /// Whether there is a link with a device that is not suspected of being dead.
-  func isLinked(_ peer: DeviceIdentity) -> Bool
-  /// It leads to a device that is linked.
-  func isSuperfluous(_ connection: DeviceConnection)
   /// Something was heard on a link that was suspected of being dead.
   func heard(_ connection: DeviceConnection)
   /// The other end, which is authenticated, has refused the certificate of this device as revoked.
@@ -33,8 +29,6 @@ protocol DeviceConnectionOwner: AnyObject {
 extension DeviceConnectionOwner {
   func isAuthenticated(_ connection: DeviceConnection) {}
   func knocked(_ connection: DeviceConnection) {}
-  func isLinked(_ peer: DeviceIdentity) -> Bool { false }
-  func isSuperfluous(_ connection: DeviceConnection) {}
   func heard(_ connection: DeviceConnection) {}
   func isRefused(_ connection: DeviceConnection) {}
 }
@@ -141,9 +135,8 @@ final class DeviceConnection: ByteConnection {
       failure = feed(bytes) { received += $0 }
     }
     if hasKnocked, !hadKnocked { owner.knocked(self) }
-    // A dialled connection knows the other end first: it tells nothing of itself if there is a link.
-    if failure == nil, isDialled, !channel.isUp, let peer, hub == nil {
-      if owner.isLinked(peer) { return owner.isSuperfluous(self) }
+    // A dialled connection knows the other end first.
+    if failure == nil, isDialled, !channel.isUp, peer != nil, hub == nil {
       owner.isAuthenticated(self)
       if isOver { return }
     }

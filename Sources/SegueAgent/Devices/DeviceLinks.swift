@@ -259,7 +259,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       table.dialled(address, as: connection.number, uptime)
     } catch {
       Log.debug("\(error.message)")
-      table.undialled(address, epochs: epochs.count, uptime, random: random())
+      table.undialled(address, uptime, random: random())
     }
   }
 
@@ -283,9 +283,6 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   // MARK: From connections
 
-  /// Whether there is a link with a device that is not suspected of being dead.
-  func isLinked(_ peer: DeviceIdentity) -> Bool { table.isLinked(peer.device) }
-
   /// The other end has proved the knock key.
   func knocked(_ connection: DeviceConnection) {
     table.knocked(connection.number)
@@ -296,11 +293,6 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// Something was heard on a link that was suspected of being dead.
   func heard(_ connection: DeviceConnection) { table.heard(connection.number) }
-
-  /// It leads to a device that is linked.
-  func isSuperfluous(_ connection: DeviceConnection) {
-    if let peer = connection.peer { end(connection, .linked(peer.device)) }
-  }
 
   func failed(_ connection: DeviceConnection, _ error: SegueError) {
     let what = LinkTable<NetworkAddress>.end(
@@ -325,11 +317,13 @@ public final class DeviceLinks: DeviceConnectionOwner {
     act()
   }
 
-  /// A device that was dialled has shown its certificate. The hub introduces itself with the same packet that has this
-  /// device's certificate: so a link needs one round trip less. It is no link before the other one has accepted that.
+  /// A device that was dialled has shown its certificate. If it is linked, nothing is shown of this one. Otherwise the
+  /// hub introduces itself in the packet that has this device's certificate, which saves a link one round trip. It is no
+  /// link before the other device has accepted that certificate.
   func isAuthenticated(_ connection: DeviceConnection) {
     guard let peer = connection.peer else { return }
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
+    if table.isSuperfluous(connection.number, to: peer.device) { return end(connection, .linked(peer.device)) }
     attach(connection, peer)
   }
 

@@ -8,15 +8,13 @@ protocol SimulatedConnectionOwner: AnyObject {
   func isUp(_ connection: SimulatedConnection)
   func ended(_ connection: SimulatedConnection)
   func knocked(_ connection: SimulatedConnection)
-  func isLinked(_ peer: DeviceIdentity) -> Bool
-  func isSuperfluous(_ connection: SimulatedConnection)
+  func isAuthenticated(_ connection: SimulatedConnection)
   func received(_ frame: Frame, over connection: SimulatedConnection)
 }
 
 extension SimulatedConnectionOwner {
   func knocked(_ connection: SimulatedConnection) {}
-  func isLinked(_ peer: DeviceIdentity) -> Bool { false }
-  func isSuperfluous(_ connection: SimulatedConnection) {}
+  func isAuthenticated(_ connection: SimulatedConnection) {}
 }
 
 /// What `DeviceConnection` is in an agent: a connection to another device, dialled or accepted.
@@ -67,8 +65,9 @@ final class SimulatedConnection {
       return owner.failed(self, error)
     }
     if channel.hasKnocked, !hadKnocked { owner.knocked(self) }
-    // It tells nothing of this device if there is a link.
-    if isDialled, !channel.isUp, let peer = channel.peer, owner.isLinked(peer) { return owner.isSuperfluous(self) }
+    // A dialled connection knows the other end first.
+    if isDialled, !channel.isUp, channel.peer != nil { owner.isAuthenticated(self) }
+    if isOver { return }
     flush()
     if channel.isUp, !wasUp { owner.isUp(self) }
     passOn()

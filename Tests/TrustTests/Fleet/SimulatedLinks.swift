@@ -140,7 +140,7 @@ final class SimulatedLinks: SimulatedConnectionOwner {
             failed(dialled, SegueError(.connectionUnavailable, "nobody listens there"))
           }
         })
-    else { return table.undialled(address, epochs: epochs.count, uptime, random: random()) }
+    else { return table.undialled(address, uptime, random: random()) }
     let connection = SimulatedConnection(wire, 0, address, as: number, channel, on: machine, of: self)
     connections.append(connection)
     table.dialled(address, as: number, uptime)
@@ -165,10 +165,10 @@ final class SimulatedLinks: SimulatedConnectionOwner {
     return true
   }
 
-  func isLinked(_ peer: DeviceIdentity) -> Bool { table.isLinked(peer.device) }
   func knocked(_ connection: SimulatedConnection) { table.knocked(connection.number) }
-  func isSuperfluous(_ connection: SimulatedConnection) {
-    if let peer = connection.channel.peer { end(connection, .linked(peer.device)) }
+  func isAuthenticated(_ connection: SimulatedConnection) {
+    guard let peer = connection.channel.peer?.device else { return }
+    if table.isSuperfluous(connection.number, to: peer) { end(connection, .linked(peer)) }
   }
 
   func failed(_ connection: SimulatedConnection, _ error: SegueError) {
