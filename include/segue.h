@@ -716,9 +716,9 @@ segue_status segue_activity_set_supports_continuation_streams(segue_activity *ac
 segue_status segue_activity_get_supports_continuation_streams(const segue_activity *activity, bool *supports);
 /**
  * Whether the activity stays on this device (R10.2); false at first. No other device is told of it, neither those of
- * the account nor those that an app has linked, and none that gets it all the same continues it. What is offered to
- * apps of this device stays so. Types, apps and the device are kept off the devices of the account by
- * segue_app_set_devices.
+ * the account nor those that an app has linked. A device that receives its offer anyway refuses to continue it. It is
+ * still offered to apps of this device, and is not saved for search. Types, apps and the device are kept off the
+ * devices of the account by segue_app_set_devices.
  */
 segue_status segue_activity_set_private(segue_activity *activity, bool is_private);
 segue_status segue_activity_get_private(const segue_activity *activity, bool *is_private);
@@ -1588,7 +1588,7 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
 /**
  * Lists what waits for apps of this device, the oldest first.
  *   entries  out, required, owned: release with segue_value_release; an array of dictionaries {"continuation_id": UUID,
- *            "activity_id": UUID, "bundle_identifier": string (the app that is to get it), "type": string, "title":
+ *            "number": integer that rises with each entry, "activity_id": UUID, "bundle_identifier": string (the app that is to get it), "type": string, "title":
  *            string, absent if there is none, "app_name": string, "device_name": string (the origin's), "size": bytes
  *            of the document, "attachments": integer (how many it has), "attachments_left": integer (of these only the
  *            origin has the content), "delivered": bool (the app has it, and has not answered), "attempts": integer,

@@ -28,17 +28,18 @@ struct WorkQuota {
   func turn(of account: Account) -> Int64 { paidAt[account].map { ($0 + Self.rate - 1) / Self.rate } ?? 0 }
 
   mutating func charge(_ work: Int, to account: Account, _ uptime: Int64) {
-    if let first = departed.first, isPaid(first, uptime) {
-      paidAt[first] = nil
-      departed.removeFirst()
-    }
+    if let index = departed.firstIndex(where: { isPaid($0, uptime) }) { paidAt[departed.remove(at: index)] = nil }
     let paid = max(paidAt[account] ?? 0, (uptime - Self.burst) * Self.rate) + Int64(work)
     paidAt[account] = min(paid, (uptime + Self.longestWait) * Self.rate)
   }
 
   /// Its last connection has closed. What it owes it owes as long as before.
   mutating func remove(_ account: Account, _ uptime: Int64) {
-    if isPaid(account, uptime) { paidAt[account] = nil } else { departed.append(account) }
+    if isPaid(account, uptime) {
+      paidAt[account] = nil
+    } else if !departed.contains(account) {
+      departed.append(account)
+    }
   }
 
   private func isPaid(_ account: Account, _ uptime: Int64) -> Bool {

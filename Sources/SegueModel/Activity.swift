@@ -216,6 +216,9 @@ public struct Activity: Sendable {
     eligibility.contains(.handoff) && !isExpired(at: now)
   }
 
+  /// Whether the activity is saved for search (R8.1): what is private is not (R10.2).
+  public var isSearchable: Bool { eligibility.contains(.search) && !isPrivate }
+
   public func isExpired(at now: Double) -> Bool {
     expirationDate.map { $0 <= now } ?? false
   }

@@ -114,13 +114,13 @@ extension Inbox {
 
   static let allEntries: StaticString = """
     SELECT activity, origin, origin_app, origin_bundle, device, type, title, payload_version, size_hint, expiration,
-      streams, continuation, app, stale, payload, state, attempts, crashes, received, expires
+      streams, continuation, app, stale, payload, state, attempts, crashes, received, expires, number
     FROM entries WHERE state < 2 ORDER BY number
     """
 
   static let oneEntry: StaticString = """
     SELECT activity, origin, origin_app, origin_bundle, device, type, title, payload_version, size_hint, expiration,
-      streams, continuation, app, stale, payload, state, attempts, crashes, received, expires
+      streams, continuation, app, stale, payload, state, attempts, crashes, received, expires, number
     FROM entries WHERE continuation = ?1 AND state < 2
     """
 
@@ -172,7 +172,7 @@ extension Inbox {
   func entry(_ row: Row) throws(SegueError) -> InboxEntry {
     guard let state = InboxEntry.State(rawValue: try row.integer(15)) else { throw row.wrong(15, "state") }
     return InboxEntry(
-      continuation: try row.identifier(11), app: try row.text(12, atMost: Limits.identifier), offer: try offer(row),
+      number: try row.integer(20), continuation: try row.identifier(11), app: try row.text(12, atMost: Limits.identifier), offer: try offer(row),
       isStale: try row.truth(13), payload: try payload(try row.integer(14)), state: state,
       attempts: try row.count(16), crashes: try row.count(17), receivedAt: try row.real(18),
       expiresAt: try row.real(19))

@@ -191,16 +191,6 @@ public final class Inbox: @unchecked Sendable {
     return gone
   }
 
-  /// The earliest date at which `expire` has something to do; nil if nothing can expire.
-  public func nextExpiry() throws(SegueError) -> Double? {
-    try database.first(
-      """
-      SELECT min(expires) FROM (SELECT min(expires) AS expires FROM entries WHERE state = 0
-        UNION ALL SELECT min(expires) FROM kept)
-      """
-    ) { row throws(SegueError) in try row.optionalReal(0) } ?? nil
-  }
-
   private func identifiers(_ text: StaticString, _ now: Double) throws(SegueError) -> [Identifier] {
     var found: [Identifier] = []
     try database.forEachRow(text, [.real(now)]) { row throws(SegueError) in found.append(try row.identifier(0)) }

@@ -9,6 +9,8 @@ public struct InboxEntry: Sendable {
     case delivered = 1
   }
 
+  /// Rises with each entry.
+  public let number: Int64
   public let continuation: Identifier
   /// The bundle identifier of the app that is to get it.
   public let app: String

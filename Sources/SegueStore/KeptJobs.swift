@@ -29,15 +29,15 @@ enum KeptJobs {
         let app = AppIdentity(
           known: offer.origin, bundleIdentifier: offer.bundleIdentifier, name: offer.appName, team: kept.team,
           types: [])
+        let document = try inbox.document(of: kept.payload)
         do throws(SegueError) {
           records.append(
             try KeptRecord(
-              offer.description.id, of: app, document: try inbox.document(of: kept.payload), keptAt: kept.keptAt,
+              offer.description.id, of: app, document: document, keptAt: kept.keptAt,
               expiresAt: kept.expiresAt,
               attachmentBytes: kept.payload.attachments.reduce(0) { $0 &+ ($1.isHere ? $1.size : 0) }))
         } catch {
-          // The others are not lost with it. A damaged file is another matter.
-          guard error.status != .system else { throw error }
+          // A document of a version that this agent does not know: the others are not lost with it.
           holder.log(.error, "what \(offer.appName) has left cannot be read: \(error.message)")
         }
       }

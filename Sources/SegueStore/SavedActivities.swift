@@ -51,13 +51,8 @@ public final class SavedActivities: @unchecked Sendable {
   /// Saves an activity in place of an earlier one of the same app and persistent identifier, or, without one, of the
   /// same app and activity.
   ///
-  /// A private activity is refused with DECLINED, and an earlier one that it would replace is deleted.
   /// Throws LIMIT_EXCEEDED for text or a document that is too long, INVALID_STATE if it has expired.
   public func save(_ activity: SavedActivity, at now: Double) throws(SegueError) {
-    guard !activity.isPrivate else {
-      try change { total throws(SegueError) in _ = try removeEarlier(activity, &total) }
-      throw SegueError(.declined, "activity: is private, and private activities are not saved")
-    }
     try Self.check(activity)
     let expiry = activity.expirationDate ?? now + Limits.savedLife
     guard expiry > now else { throw SegueError(.invalidState, "activity: has expired") }
@@ -259,11 +254,6 @@ public final class SavedActivities: @unchecked Sendable {
     }
     database.giveBack()
     return count
-  }
-
-  /// The earliest date at which `expire` has something to do; nil if nothing is saved.
-  public func nextExpiry() throws(SegueError) -> Double? {
-    try database.first("SELECT min(expires) FROM saved") { row throws(SegueError) in try row.optionalReal(0) } ?? nil
   }
 
   /// Runs a change as one transaction; the totals change with it.

@@ -21,17 +21,13 @@ public struct SavedActivity: Sendable {
   public let document: [UInt8]
   /// Seconds since 1970; nil: `Limits.savedLife` from the time at which it is saved.
   public let expirationDate: Double?
-  /// Kept off every index (R10.2).
-  public let isPrivate: Bool
   /// The process of its app, which has a share of the room; nil: it is not counted.
   public let account: Identifier?
 
   public init(
     app: String, appName: String = "", team: String, activity: Identifier, persistentIdentifier: String?, type: String,
-    title: String?,
-    keywords: [String] = [], searchableText: String = "", webpageURL: String? = nil, document: [UInt8],
-    expirationDate: Double? = nil, isPrivate: Bool = false,
-    account: Identifier? = nil
+    title: String?, keywords: [String] = [], searchableText: String = "", webpageURL: String? = nil,
+    document: [UInt8], expirationDate: Double? = nil, account: Identifier? = nil
   ) {
     self.app = app
     self.appName = appName
@@ -45,7 +41,6 @@ public struct SavedActivity: Sendable {
     self.webpageURL = webpageURL
     self.document = document
     self.expirationDate = expirationDate
-    self.isPrivate = isPrivate
     self.account = account
   }
 }

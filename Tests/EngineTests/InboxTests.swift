@@ -372,7 +372,7 @@ import Testing
 
   @Test func `R3.8: what an app that did not open has not heard of is not marked`() {
     world.ask(agent, for: activity)
-    world.wait(InboxDeliveries.openingTime - 1)
+    world.wait(AwaitedApps.openingTime - 1)
     #expect(agent.inbox.entries.map { $0.isDelivered } == [true])
     world.wait(1)
     #expect(agent.inbox.entries.map { $0.isDelivered } == [false] && agent.inbox.entries.map { $0.attempts } == [0])

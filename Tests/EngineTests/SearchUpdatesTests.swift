@@ -66,6 +66,15 @@ import Testing
     #expect(viewer.engine.heldBytes == 0)
   }
 
+  @Test func `R10.2: what is private is not saved, and is again when it is private no longer`() throws {
+    let id = try show("one") { $0.setPrivate(true) }
+    world.tell(editor) { $0.resignCurrent(id, $1) }
+    #expect(agent.changes.isEmpty)
+    editor.change(id) { $0.setPrivate(false) }
+    world.tell(editor) { $0.becomeCurrent(id, $1) }
+    #expect(titles == ["one"])
+  }
+
   @Test func `R8.1: it needs no offer, and outlives its activity and its app`() throws {
     let viewer = world.open("viewer")
     let id = try show("one") { $0.setEligible(.handoff, false) }

@@ -28,8 +28,7 @@ extension Workload {
       app: Sample.app(below(2)), team: "T", activity: Sample.id(number),
       persistentIdentifier: number < 8 ? "name\(number)" : nil,
       type: Sample.type(0), title: text(), keywords: [text(), text()], searchableText: text(),
-      document: Sample.document(number), expirationDate: below(3) == 0 ? now + Double(below(20_000)) : nil,
-      isPrivate: below(12) == 0)
+      document: Sample.document(number), expirationDate: below(3) == 0 ? now + Double(below(20_000)) : nil)
   }
 
   private mutating func text() -> String {
@@ -81,10 +80,6 @@ struct SavedModel {
         return one.persistentIdentifier == nil && one.activity == activity.activity
       }
       let expires = activity.expirationDate ?? now + 30 * 86_400
-      if activity.isPrivate {
-        saved.removeAll { isEarlier($0.activity) }
-        return "private"
-      }
       guard expires > now else { return "expired" }
       saved.removeAll { isEarlier($0.activity) }
       saved.append((activity, expires))

@@ -82,7 +82,7 @@ import Testing
     let stored = try AccountRecord(try #require(manager.storage.file), manager.cryptography)
     #expect(stored.roster.roster.number > former && stored.roster.roster[lost] == nil)
     #expect(
-      events.map { $0.label } == ["cut", "credentialsChanged", "epochChanged", "devicesChanged", "sendToAll"])
+      events.map { $0.label } == ["cut", "credentialsChanged", "devicesChanged", "sendToAll"])
     #expect(try manager.member.roster.epochs.current.number > epoch.number)
     #expect(try manager.member.roster.epochs.current.secret != epoch.secret)
     #expect(thrown { try manager.service.accepted(certificate, at: world.now) }?.message.contains("removed") == true)
@@ -317,7 +317,6 @@ extension AccountEvent {
     case .membershipChanged: "membershipChanged"
     case .cut: "cut"
     case .credentialsChanged: "credentialsChanged"
-    case .epochChanged: "epochChanged"
     case .devicesChanged: "devicesChanged"
     case .send: "send"
     case .sendToAll: "sendToAll"

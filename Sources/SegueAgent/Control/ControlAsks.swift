@@ -6,8 +6,9 @@ import SegueTransport
 
 /// What can be asked at the second socket (docs/protocol.md, "The second socket of the agent"). For the loop.
 final class ControlAsks {
-  /// Entries in one answer.
-  private static let page = 64
+  /// Entries in one answer, and the bytes of those of any answer.
+  private static let entryLimit = 64
+  static let pageSize = 32 * 1024
   /// The longest time for an answer, in milliseconds.
   static let longestTimeout = AgentClient.longestTimeout
 
@@ -140,25 +141,24 @@ final class ControlAsks {
   // MARK: The inbox
 
   private func list(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let after = ask["after"] == nil ? nil : try Self.identifier(ask, "after")
-    inbox.useInbox({ inbox throws(SegueError) in try inbox.entries() }) { result in
-      answer(Self.map(result) { entries throws(SegueError) in try Self.page(of: entries, after: after) })
+    var after = Int64.min
+    if let value = ask["after"] {
+      guard let number = value.int64 else {
+        throw SegueError(.invalidArgument, "after: must be the number of an entry")
+      }
+      after = number
     }
-  }
-
-  private static func page(of entries: [InboxEntry], after: Identifier?) throws(SegueError) -> Value {
-    let start = after.flatMap { after in entries.firstIndex { $0.continuation == after } }.map { $0 + 1 } ?? 0
-    let shown = entries[start...].prefix(page)
-    var list: [Value] = []
-    for entry in shown { list.append(try value(of: entry)) }
-    return try .dictionary([
-      (key: .string("entries"), value: .array(list)),
-      (key: .string("more"), value: .bool(start + shown.count < entries.count)),
-    ])
+    inbox.useInbox({ inbox throws(SegueError) in try inbox.entries() }) { [after] result in
+      answer(
+        Self.map(result) { entries throws(SegueError) in
+          try Self.page("entries", of: entries.filter { $0.number > after }, atMost: Self.entryLimit, Self.value(of:))
+        })
+    }
   }
 
   private static func value(of entry: InboxEntry) throws(SegueError) -> Value {
     var entries: [(key: Value, value: Value)] = [
+      (key: .string("number"), value: .integer(entry.number)),
       (key: .string("continuation_id"), value: .uuid(entry.continuation)),
       (key: .string("activity_id"), value: .uuid(entry.offer.description.id)),
       (key: .string("bundle_identifier"), value: .string(entry.app)),
@@ -208,6 +208,24 @@ final class ControlAsks {
   }
 
   // MARK: Elements
+
+  /// An answer with as many items as fit, at least one, and with `more`: whether there are others.
+  static func page<Items: Collection>(
+    _ name: StaticString, of items: Items, atMost limit: Int, _ value: (Items.Element) throws(SegueError) -> Value
+  ) throws(SegueError) -> Value {
+    var list: [Value] = []
+    var size = 0
+    for item in items.prefix(limit) {
+      let value = try value(item)
+      size += value.encoding.count
+      guard size <= pageSize || list.isEmpty else { break }
+      list.append(value)
+    }
+    return try .dictionary([
+      (key: .string(String(joining: "\(name)")), value: .array(list)),
+      (key: .string("more"), value: .bool(list.count < items.count)),
+    ])
+  }
 
   static func map<Success>(
     _ result: Result<Success, SegueError>, _ body: (Success) throws(SegueError) -> Value

@@ -175,6 +175,7 @@ final class ControlPeer {
   private func refuse(_ error: SegueError) {
     isEnding = true
     deadline = Clock.uptime + Self.messageTime
+    changed()
     try? writer.send(.goodbye(error), over: link)
     flush()
   }

@@ -4,8 +4,6 @@ import SegueRouting
 /// What can be asked at the second socket about apps: which there are, which one continues an activity, and which one
 /// the user wants (R6.2, R6.5). For the loop.
 final class RoutingAsks {
-  /// The most bytes of one answer.
-  private static let pageSize = 32 * 1024
   /// The most bytes of an app's types in an answer.
   private static let typesSize = 4 * 1024
   /// The most candidates in an answer.
@@ -20,25 +18,16 @@ final class RoutingAsks {
   /// All manifests from one on, as many as fit.
   func apps(_ ask: Value) throws(SegueError) -> Value {
     let entries = inbox.catalogue.entries
-    var start = 0
+    var known = 0
     if let value = ask["after"] {
-      guard let after = value.int64.flatMap({ Int(exactly: $0) }), (0...entries.count).contains(after) else {
-        throw SegueError(.invalidArgument, "after: must be a number of manifests, at most \(entries.count)")
+      guard let number = value.int64.flatMap({ Int(exactly: $0) }), number >= 0 else {
+        throw SegueError(.invalidArgument, "after: must be a number of manifests")
       }
-      start = after
+      known = number
     }
-    var list: [Value] = []
-    var size = 0
-    for entry in entries[start...] {
-      let value = try value(of: entry)
-      size += value.encoding.count
-      guard size <= Self.pageSize || list.isEmpty else { break }
-      list.append(value)
-    }
-    return try .dictionary([
-      (key: .string("apps"), value: .array(list)),
-      (key: .string("more"), value: .bool(start + list.count < entries.count)),
-    ])
+    // There may be fewer now.
+    let rest = entries[min(known, entries.count)...]
+    return try ControlAsks.page("apps", of: rest, atMost: .max) { entry throws(SegueError) in try value(of: entry) }
   }
 
   private func value(of entry: Catalogue.Entry) throws(SegueError) -> Value {
@@ -95,8 +84,8 @@ final class RoutingAsks {
         version = number
       }
       query = RoutingQuery(
-        type: try Self.text(ask, "type", atMost: Limits.type), team: try Self.text(ask, "team"),
-        bundleIdentifier: try Self.text(ask, "bundle_identifier"), payloadVersion: version,
+        type: try ControlAsks.text(ask, "type", atMost: Limits.type), team: try ControlAsks.text(ask, "team", atMost: Limits.identifier),
+        bundleIdentifier: try ControlAsks.text(ask, "bundle_identifier", atMost: Limits.identifier), payloadVersion: version,
         origin: ask["origin"]?.uuid)
     }
     let decision = inbox.router.explain(query)
@@ -105,7 +94,7 @@ final class RoutingAsks {
     for candidate in decision.candidates.prefix(Self.candidateLimit) {
       let value = try value(of: candidate)
       size += value.encoding.count
-      guard size <= Self.pageSize || list.isEmpty else { break }
+      guard size <= ControlAsks.pageSize || list.isEmpty else { break }
       list.append(value)
     }
     return try .dictionary([
@@ -159,20 +148,12 @@ final class RoutingAsks {
 
   /// Remembers which app continues a type, or forgets it.
   func choose(_ ask: Value, _ answer: @escaping (Result<Value, SegueError>) -> Void) throws(SegueError) {
-    let type = try Self.text(ask, "type", atMost: Limits.type)
-    let app = ask["app"] == nil ? nil : try Self.text(ask, "app")
+    let type = try ControlAsks.text(ask, "type", atMost: Limits.type)
+    let app = ask["app"] == nil ? nil : try ControlAsks.text(ask, "app", atMost: Limits.identifier)
     inbox.choose(app, for: type) { error in answer(error.map { .failure($0) } ?? .success(.emptyDictionary)) }
   }
 
   // MARK: - Elements
-
-  private static func text(
-    _ ask: Value, _ key: String, atMost limit: Int = Limits.identifier
-  ) throws(SegueError) -> String {
-    guard let text = ask[key]?.string else { throw SegueError(.invalidArgument, "\(key): must be a string") }
-    try Text.check(text, key, atMost: limit)
-    return text
-  }
 
   /// Text of any length, as far as an answer has room for it.
   private static func cut(_ text: String) -> String {

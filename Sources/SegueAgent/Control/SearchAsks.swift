@@ -4,8 +4,7 @@ import SegueStore
 
 /// What can be asked at the second socket about saved activities (handoff.md section 8). For the loop.
 final class SearchAsks {
-  /// The most bytes, and results, of one answer.
-  private static let pageSize = 32 * 1024
+  /// The most results of one answer.
   private static let pageCount = 100
 
   private let saved: SavedService
@@ -38,22 +37,13 @@ final class SearchAsks {
     saved.use({ [limit, after] saved, now throws(SegueError) in
       try saved.search(query, at: now, limit: limit + 1, app: app, after: after)
     }) { [self, limit] result in
-      answer(ControlAsks.map(result) { found throws(SegueError) in try page(of: found, atMost: limit) })
+      answer(
+        ControlAsks.map(result) { found throws(SegueError) in
+          try ControlAsks.page("results", of: found, atMost: limit) { result throws(SegueError) in
+            try value(of: result)
+          }
+        })
     }
-  }
-
-  private func page(of found: [SearchResult], atMost limit: Int) throws(SegueError) -> Value {
-    var list: [Value] = []
-    var size = 0
-    for result in found.prefix(limit) {
-      let value = try value(of: result)
-      size += value.encoding.count
-      guard size <= Self.pageSize || list.isEmpty else { break }
-      list.append(value)
-    }
-    return try .dictionary([
-      (key: .string("results"), value: .array(list)), (key: .string("more"), value: .bool(list.count < found.count)),
-    ])
   }
 
   private func value(of result: SearchResult) throws(SegueError) -> Value {

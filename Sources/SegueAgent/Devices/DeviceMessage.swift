@@ -38,8 +38,9 @@ enum DeviceMessage {
   static func known(_ encoding: [UInt8]) throws(SegueError) -> DeviceMessage? {
     // The first byte of an array, and the number of a message, in deterministic CBOR.
     guard encoding.count > 1, 8...11 ~= encoding[1] else { return nil }
+    guard let elements = try Value(cbor: encoding).elements else { throw malformed("elements") }
     if encoding[1] == 11 { return .removed }
-    guard let elements = try Value(cbor: encoding).elements, elements.count > 1 else { throw malformed("elements") }
+    guard elements.count > 1 else { throw malformed("elements") }
     guard let number = elements[1].int64.flatMap({ UInt64(exactly: $0) }) else { throw malformed("its number") }
     switch encoding[1] {
     case 8: return .push(try request(number, elements))

@@ -146,7 +146,6 @@ final class DeviceService {
       device.endLinks(of: peer, SegueError(.notAllowed, "this device was removed from the account"))
     case .credentialsChanged: renewLinks()
     // A new epoch comes with new revocations: `credentialsChanged` has passed on both.
-    case .epochChanged: break
     case .devicesChanged: links?.setDevices(snapshot.devices.map { $0.id })
     case .send(let peer, let message): messages?.send(message, to: peer)
     case .sendToAll(let except, let message):

@@ -7,6 +7,8 @@ struct DeviceSettings {
   /// Addresses to dial; types and apps that are private.
   private static let addressLimit = 16
   private static let privateLimit = 64
+  /// Bytes of all settings: with the devices they are told in one message.
+  private static let sizeLimit = 12 * 1024
 
   /// Where this device listens; 0: one that is free, the same as last time if that is.
   private(set) var port: UInt16 = 0
@@ -69,7 +71,8 @@ struct DeviceSettings {
     ]
   }
 
-  /// Changes what an ask names. Throws INVALID_ARGUMENT, which names a key that there is not, or a wrong value.
+  /// Changes what an ask names. Throws INVALID_ARGUMENT, which names a key that there is not, or a wrong value, and
+  /// LIMIT_EXCEEDED for settings that are too long together.
   mutating func change(_ ask: Value) throws(SegueError) {
     for entry in ask.entries ?? [] {
       guard let key = entry.key.string else {
@@ -77,6 +80,11 @@ struct DeviceSettings {
       }
       if Text.isSame(key, "ask") { continue }
       try set(key, entry.value)
+    }
+    let size = try value().encoding.count
+    guard size <= Self.sizeLimit else {
+      throw SegueError(
+        .limitExceeded, "settings: have \(size) bytes together, at most \(Self.sizeLimit) are allowed")
     }
   }
 

@@ -211,7 +211,6 @@ final class InboxAttachments {
   func serve(_ request: StreamRequest, of offer: KeptParticipant? = nil) {
     guard let part = request.attachment else { return }
     let fetch = Fetch(request: request, socket: request.descriptor.owned.take(), offer: offer)
-    while let index = uploads.firstIndex(where: { $0.upload.hasEnded }) { uploads.remove(at: index).upload.join() }
     let id = offer?.engine.identity.id ?? request.continuationID.ofDelivery
     let key = Key(id: id, kept: offer?.activity, name: part.name)
     guard StreamSocket(fetch.socket) != nil, hasRoom(for: request.account) else {
@@ -264,7 +263,8 @@ final class InboxAttachments {
     let request = fetch.request
     let upload = AttachmentUpload(
       file, from: request.attachment?.offset ?? 0, to: fetch.socket, of: request.account,
-      crossesLink: request.crossesLink, patience: Limits().transferResume)
+      crossesLink: request.crossesLink, patience: Limits().transferResume,
+      ended: { [self] in loop.post { [self] in removeEnded() } })
     answer(fetch, nil)
     do throws(SegueError) {
       try upload.start()
@@ -273,6 +273,11 @@ final class InboxAttachments {
       // The app sees a broken stream, and retries.
       Log.write(.error, "\(error.message)")
     }
+  }
+
+  /// Lets go of the files of uploads that have ended.
+  private func removeEnded() {
+    while let index = uploads.firstIndex(where: { $0.upload.hasEnded }) { uploads.remove(at: index).upload.join() }
   }
 
   private func refuse(_ fetch: Fetch, _ error: SegueError) {

@@ -87,7 +87,7 @@ public final class Launcher {
     }
     let deadline = now + Self.answerTime
     waiting.append(Waiting(number: lastNumber, app: request.app, deadline: deadline, answer: answer))
-    timer?.set(deadline)
+    timer?.set(waiting.first?.deadline)
   }
 
   /// An app that was launched has opened: it may be launched again.

@@ -1,95 +1,29 @@
 import SegueModel
 import SegueWire
 
-/// An app that is open on this device, and the entry that it has.
-private struct PresentApp {
-  let identity: AppIdentity
-  /// Whom the hub charges for it.
-  let account: Identifier
-  /// Whether it has a handler for what waits.
-  var accepts: Bool
-  /// Whether the current hub says that it is open.
-  var isConfirmed = true
-  var delivery: InboxDelivery?
-  /// Whether the inbox looks for its next entry, and whether there may be another since.
-  var isAsking = false
-  var shallAskAgain = false
-  /// The entries that it has had: it gets none of them again unless the user asks.
-  var tried: [Identifier] = []
-}
-
-/// An entry that an app has.
-private struct InboxDelivery {
-  enum Phase {
-    /// The app knows of it.
-    case announced
-    /// The app has fetched it, and others are read first.
-    case queued
-    /// The document is being read.
-    case loading
-    /// The document goes out on this channel; `sent` bytes of it have gone.
-    case sending(Link.Channel, [UInt8], sent: Int)
-    /// The answer of the app is on its way to the disk.
-    case acknowledging
-  }
-
-  let item: InboxItem
-  var phase = Phase.announced
-  /// Whether the app has asked for the document: if it dies before, that is not because of it.
-  var isFetched = false
-  /// Whether the app was sent the whole document: only then can it have restored it (R3.6).
-  var isSent = false
-
-  /// Whether it has a document in memory.
-  var isLarge: Bool {
-    switch phase {
-    case .loading, .sending: true
-    case .announced, .queued, .acknowledging: false
-    }
-  }
-
-  /// The channel that is open for the document.
-  var channel: Link.Channel? {
-    if case .sending(let channel, _, _) = phase { channel } else { nil }
-  }
-}
-
-/// An entry whose delivery has begun before a process of its app is open: the first one gets it.
-private struct AwaitedApp {
-  let bundle: String
-  let item: InboxItem
-  /// The uptime at which the delivery ends without one.
-  let until: Int64
-}
-
 /// Delivers the entries of the inbox to the apps that are open and take them: one at a time to each, the same one again
 /// only to another process of the app, or if the user asks. An entry ends only by an answer that is on the disk (R3.8).
 final class InboxDeliveries: AppFeature {
   /// The most documents in memory.
   static let documentLimit = 4
   /// The most apps that a hub may say are open, and the most requests that the disk is asked for again: others are
-  /// ignored. Of the apps, the most of one process.
+  /// ignored. `accountLimit`: of the apps, the most of one process.
   static let appLimit = 4_096
   static let accountLimit = appLimit / Account.share
   /// The most apps that have gone of which the agent knows what they have had.
   private static let formerLimit = 256
   /// Milliseconds for the apps of a former hub to register with the next one.
   static let reconnectTime: Int64 = 3_000
-  /// Apps that are awaited, and milliseconds for each to open.
-  static let awaitedLimit = 64
-  static let openingTime: Int64 = 20_000
 
   private let agent: AgentContext
   private let hub: HubConnection
   private var apps: [PresentApp] = []
-  private var awaited: [AwaitedApp] = []
+  private var awaited = AwaitedApps()
   /// What apps that have gone have had, the latest last: a hub may lose an app that runs on, and find it again.
   private var former: [(app: Identifier, tried: [Identifier])] = []
   /// The uptime at which apps that the current hub does not know are gone.
   private var purgeAt: Int64?
-  /// What the disk has refused, and will be asked for again.
-  private var refused: [(request: InboxRequest, at: Int64)] = []
-  private var pause = DiskPause()
+  private var refused = RefusedRequests(limit: appLimit)
 
   init(_ agent: AgentContext, _ hub: HubConnection) {
     self.agent = agent
@@ -162,21 +96,17 @@ final class InboxDeliveries: AppFeature {
 
   /// The delivery of an entry has begun before its app is open: the app need not wait for the disk.
   func add(_ item: InboxItem, for bundle: String, _ now: Instant) {
-    guard awaited.count < Self.awaitedLimit else {
-      return agent.owner.perform(.end(item.continuation, .untold))
-    }
-    awaited.append(AwaitedApp(bundle: bundle, item: item, until: now.uptime + Self.openingTime))
+    if !awaited.add(item, for: bundle, now) { agent.owner.perform(.end(item.continuation, .untold)) }
   }
 
   /// No process of it has opened, or the agent ends.
-  private func stopAwaiting(at index: Int) {
-    let app = awaited.remove(at: index)
+  private func stopAwaiting(_ app: AwaitedApps.Entry) {
     agent.owner.perform(.end(app.item.continuation, .untold))
     askNext(ofBundle: app.bundle)
   }
 
   /// The agent ends.
-  func flush() { while !awaited.isEmpty { stopAwaiting(at: 0) } }
+  func flush() { while let app = awaited.takeAny() { stopAwaiting(app) } }
 
   /// The user wants an entry to be delivered again.
   func retry(_ continuation: Identifier) {
@@ -198,10 +128,9 @@ final class InboxDeliveries: AppFeature {
   /// Gives an app what its opening was awaited for, or asks the inbox.
   private func giveNext(to id: Identifier, _ now: Instant) {
     guard let index = index(of: id), apps[index].accepts, apps[index].delivery == nil, !apps[index].isAsking,
-      let next = awaited.firstIndex(where: { Text.isSame($0.bundle, apps[index].identity.bundleIdentifier) }),
-      !apps[index].tried.contains(awaited[next].item.continuation)
+      let item = awaited.take(for: apps[index].identity.bundleIdentifier, except: apps[index].tried)
     else { return askNext(id) }
-    give(awaited.remove(at: next).item, toAppAt: index, now)
+    give(item, toAppAt: index, now)
   }
 
   private func askNext(_ id: Identifier) {
@@ -230,7 +159,7 @@ final class InboxDeliveries: AppFeature {
     let found: InboxItem?
     do throws(SegueError) {
       found = try result.get()
-      pause.end()
+      refused.succeeded()
     } catch {
       return refused(request, error, now)
     }
@@ -422,7 +351,7 @@ final class InboxDeliveries: AppFeature {
 
   /// The answer of an app is on the disk.
   func acknowledged(_ receipt: Receipt, by app: Identifier, _ now: Instant) {
-    pause.end()
+    refused.succeeded()
     hub.send(.outcomeAck(receipt.continuation.ofDelivery, to: app))
     if let index = index(of: app), apps[index].delivery?.item.continuation == receipt.continuation {
       apps[index].delivery = nil
@@ -442,15 +371,11 @@ final class InboxDeliveries: AppFeature {
   /// The disk has refused a request: it is made again later, unless the inbox cannot be used at all.
   func refused(_ request: InboxRequest, _ error: SegueError, _ now: Instant) {
     agent.log(.error, "inbox: \(error.message)", now)
-    guard refused.count < Self.appLimit, !refused.contains(where: { $0.request.asksSame(as: request) }),
-      let milliseconds = pause.take(after: error)
-    else { return }
-    refused.append((request, now.uptime + milliseconds))
+    refused.add(request, error, now)
   }
 
   private func repeatRefused(_ now: Instant) {
-    while let index = refused.firstIndex(where: { $0.at <= now.uptime }) {
-      let request = refused.remove(at: index).request
+    while let request = refused.takeDue(now) {
       switch request {
       // The app may have gone, or take nothing now.
       case .begin(let app, _, _): giveNext(to: app, now)
@@ -493,13 +418,11 @@ final class InboxDeliveries: AppFeature {
       purgeAt = nil
       while let index = apps.firstIndex(where: { !$0.isConfirmed }) { leave(at: index, isCrash: false) }
     }
-    while let index = awaited.firstIndex(where: { $0.until <= now.uptime }) { stopAwaiting(at: index) }
+    while let app = awaited.takeOverdue(now) { stopAwaiting(app) }
     repeatRefused(now)
   }
 
-  var nextDeadline: Int64? {
-    awaited.reduce(refused.reduce(purgeAt) { earlier($0, $1.at) }) { earlier($0, $1.until) }
-  }
+  var nextDeadline: Int64? { earlier(earlier(purgeAt, refused.nextDeadline), awaited.nextDeadline) }
 
   var brokenInvariant: StaticString? {
     apps.count(where: { $0.delivery?.isLarge ?? false }) > Self.documentLimit ? "agent: too many documents" : nil

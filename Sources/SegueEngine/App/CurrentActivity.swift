@@ -87,7 +87,7 @@ final class CurrentActivity: AppFeature {
     } else {
       current = Offered(id: id, activatedAt: now.uptime, activation: activations)
     }
-    if state.eligibility.contains(.search) {
+    if state.isSearchable {
       // What can be searched is saved when it becomes current (R8.1).
       save(id, .leaving, now)
       return update(now)

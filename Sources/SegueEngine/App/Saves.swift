@@ -104,7 +104,7 @@ final class Saves: AppFeature {
       saves.append(
         Save(
           number: nextNumber, activity: id, deadline: now.uptime + app.limits.save, waiting: reason.continuations,
-          searchable: activity.eligibility.contains(.search) ? SavedState(id, activity) : nil))
+          searchable: activity.isSearchable ? SavedState(id, activity) : nil))
       app.deliver(.willSave(activity: id, save: nextNumber))
       nextNumber += 1
     } else {
@@ -254,7 +254,7 @@ final class Saves: AppFeature {
       }
       let snapshot = Snapshot(document: document)
       snapshots[id] = snapshot
-      if isNew, activity.eligibility.contains(.search) { searchable.append(SavedState(id, activity)) }
+      if isNew, activity.isSearchable { searchable.append(SavedState(id, activity)) }
       for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, isStale: false)) }
     } catch {
       app.log(.error, "no snapshot: \(error.message)")

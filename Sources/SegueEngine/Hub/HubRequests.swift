@@ -49,9 +49,13 @@ final class HubRequests: HubFeature {
     guard let origin = continuations.next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
-    guard continuations.expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds),
-      let outChannel = transfers.relay(from: peer, channel, to: origin, of: peer.account)
-    else { return refuse(.tooManyTransfers) }
+    guard continuations.expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds) else {
+      return refuse(.tooManyTransfers)
+    }
+    guard let outChannel = transfers.relay(from: peer, channel, to: origin, of: peer.account) else {
+      continuations.route(of: continuation.id)?.answered()
+      return refuse(.tooManyTransfers)
+    }
     send(
       .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin
     )

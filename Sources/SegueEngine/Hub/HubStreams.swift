@@ -78,11 +78,16 @@ final class HubStreams: HubFeature {
     guard continuations.expectAnswer(to: continuation, app, from: peer, to: origin, for: Self.answerTime) else {
       return refuse(.tooManyTransfers)
     }
+    @inline(never)
+    func refuseExpected() {
+      continuations.route(of: continuation.id)?.answered()
+      refuse(.tooManyTransfers)
+    }
     // For an app: whether it is over a link.
     var outChannel: Link.Channel = peer.isHub ? 1 : 0
     if peer.isHub, origin.isHub {
       guard let relayed = transfers.relay(from: peer, channel, to: origin, of: peer.account) else {
-        return refuse(.tooManyTransfers)
+        return refuseExpected()
       }
       outChannel = relayed
     } else if peer.isHub {
@@ -90,14 +95,14 @@ final class HubStreams: HubFeature {
         let stream = transfers.open(
           id, continuation, app: continuation.origin, isAsker: false, far: peer, of: peer.account)
       else {
-        return refuse(.tooManyTransfers)
+        return refuseExpected()
       }
       stream.openIncoming(channel)
       stream.ask(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment))
       connections.outbox.transfer(.incoming(stream))
     } else if let descriptor, origin.isHub {
       guard let stream = transfers.open(id, continuation, app: app, isAsker: true, far: origin, of: peer.account) else {
-        return refuse(.tooManyTransfers)
+        return refuseExpected()
       }
       outChannel = origin.link.open()
       stream.openOutgoing(outChannel)
@@ -150,6 +155,7 @@ final class HubStreams: HubFeature {
     if let route = continuations.route(of: continuation.id), route.originPeer === peer { route.answered() }
     if let stream = transfers.stream(id), stream.far === peer, stream.isAsker, stream.incoming == .unopened {
       guard error == nil, channel != 0 else {
+        peer.link.reset(channel)
         return transfers.fail(stream, error ?? SegueError(.malformed, "the other hub names no channel"))
       }
       stream.openIncoming(channel)

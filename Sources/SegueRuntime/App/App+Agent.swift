@@ -69,7 +69,7 @@ extension App {
         throw SegueError(.malformed, "the agent's answer is no list of entries")
       }
       found += entries
-      guard hasMore, let last = entries.last?["continuation_id"] else { return try .array(found) }
+      guard hasMore, let last = entries.last?["number"] else { return try .array(found) }
       after = last
     }
   }

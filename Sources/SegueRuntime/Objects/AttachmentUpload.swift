@@ -21,13 +21,16 @@ public final class AttachmentUpload: @unchecked Sendable {
   private var socket: Int32
   private var isStopped = false
   private var thread: Thread?
+  private var ended: (() -> Void)?
 
   /// Owns the socket.
+  /// - Parameter ended: called on the upload's thread, as the last thing that it does; not if `start` throws.
   public init(
     _ file: SourceFile, from offset: UInt64, to socket: Int32, of account: Identifier, crossesLink: Bool,
-    patience: Int64
+    patience: Int64, ended: (() -> Void)? = nil
   ) {
     self.account = account
+    self.ended = ended
     self.patience = patience
     self.file = file
     self.offset = offset
@@ -61,6 +64,8 @@ public final class AttachmentUpload: @unchecked Sendable {
       socket = -1
       file = nil
     }
+    ended?()
+    ended = nil
   }
 
   private func send(_ file: SourceFile, over socket: Int32) {

@@ -6,11 +6,9 @@ public enum AccountEvent: Sendable {
   case membershipChanged
   /// A device was revoked: its links end, its offers are forgotten.
   case cut(Identifier)
-  /// Certificate or revocations have changed: new connections use `credentials`, and open ones whose peer is no longer
-  /// `accepted` end.
+  /// Certificate, revocations or epochs have changed: new connections, knocks and beacons use the new ones, and open
+  /// connections whose peer is no longer `accepted` end.
   case credentialsChanged
-  /// Knocks and beacons use `epochKeys`.
-  case epochChanged
   /// The list of devices has changed.
   case devicesChanged
   /// A message for one linked device; for all of them, but one.

@@ -61,12 +61,6 @@ extension AccountService {
     return events
   }
 
-  /// Whether there is an invite that a connection could use: without one, none is accepted.
-  public func hasInvites(at now: Instant) -> Bool {
-    invites.expire(at: now)
-    return !invites.isEmpty
-  }
-
   /// The invites that can be used, oldest first: connections knock with their keys.
   public func openInvites(at now: Instant) -> [Invite] {
     invites.expire(at: now)

@@ -192,7 +192,7 @@ public final class AccountService {
   func begin(_ record: AccountRecord) throws(SegueError) -> [AccountEvent] {
     let aside = try storage.setAside()
     try keep(record)
-    let events: [AccountEvent] = [.membershipChanged, .credentialsChanged, .epochChanged, .devicesChanged]
+    let events: [AccountEvent] = [.membershipChanged, .credentialsChanged, .devicesChanged]
     guard !aside.isEmpty else { return events }
     let names = aside.joined(separator: ", ")
     return events + [
@@ -225,7 +225,6 @@ public final class AccountService {
     }
     for device in former.roster.devices where membership.roster[device.id] == nil { events.append(.cut(device.id)) }
     events.append(.credentialsChanged)
-    if former.roster.epochs.current.number != membership.roster.epochs.current.number { events.append(.epochChanged) }
     events.append(.devicesChanged)
     let roster = membership.record.roster
     let message = TrustMessage.roster(encoding: roster.encoding, signature: roster.signature)

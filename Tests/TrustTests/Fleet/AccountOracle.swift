@@ -20,8 +20,10 @@ final class AccountOracle {
   private var known: [Known?] = []
   /// The files as they were read last: reading takes long.
   private var read: [(file: [UInt8], record: AccountRecord)?] = []
-  /// The secrets that each device has ever had.
+  /// The secrets that each device has ever had, in the order in which it got them.
   private var secrets: [(device: Identifier, epochs: [[UInt8]])] = []
+  /// When any device had each of them first, by a clock that is right.
+  private var begun: [(epoch: [UInt8], date: Int64)] = []
   private var names: [(device: Identifier, name: String)] = []
   /// The devices that any disk has ever removed, and in which term: what is forgotten after a year is no promise.
   private var everRemoved: [(device: Identifier, term: UInt64)] = []
@@ -98,7 +100,22 @@ final class AccountOracle {
   private func remember(_ device: Identifier, _ epochs: [[UInt8]]) {
     let index = secrets.firstIndex { $0.device == device } ?? secrets.count
     if index == secrets.count { secrets.append((device, [])) }
-    for epoch in epochs where !secrets[index].epochs.contains(epoch) { secrets[index].epochs.append(epoch) }
+    for epoch in epochs where !secrets[index].epochs.contains(epoch) {
+      secrets[index].epochs.append(epoch)
+      if !begun.contains(where: { $0.epoch == epoch }) { begun.append((epoch, Int64(fleet.date))) }
+    }
+  }
+
+  /// Whether two devices have lost each other: the last epoch that both have had ended for one of them so long ago that
+  /// it no longer answers under it (docs/trust.md). Neither hears of the other one by itself then.
+  private func areLost(_ one: Identifier, _ other: Identifier) -> Bool {
+    let histories = [one, other].map { device in secrets.first { $0.device == device }?.epochs ?? [] }
+    return zip(histories, histories.reversed()).contains { epochs, others in
+      guard let shared = epochs.lastIndex(where: { others.contains($0) }) else { return true }
+      guard shared + 1 < epochs.count else { return false }
+      let next = begun.first { $0.epoch == epochs[shared + 1] }?.date ?? .max
+      return Int64(fleet.date) - next > Limits.epochLife
+    }
   }
 
   /// No device gives up a removal or a device that it knows (docs/trust.md).
@@ -191,6 +208,10 @@ final class AccountOracle {
       }
       for other in good where other !== machine {
         guard let theirs = self.record(of: other), let peer = identity(of: theirs), peer.account == own.account else {
+          continue
+        }
+        guard !areLost(own.device, peer.device) else {
+          fleet.meet("devices that have lost each other")
           continue
         }
         guard links.devices.contains(peer.device) else { return "\(machine.name) is not linked with \(other.name)" }

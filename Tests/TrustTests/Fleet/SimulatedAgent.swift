@@ -99,7 +99,6 @@ final class SimulatedAgent {
       align()
     case .cut(let peer): links?.link(with: peer)?.close()
     case .credentialsChanged: renewLinks()
-    case .epochChanged: break
     case .devicesChanged: links?.setDevices(snapshot.devices.map { $0.id })
     case .send(let peer, let message): links?.link(with: peer)?.send(.account(message))
     case .sendToAll(let except, let message):

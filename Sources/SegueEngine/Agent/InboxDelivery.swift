@@ -1,0 +1,37 @@
+import SegueWire
+
+/// An entry that an app has.
+struct InboxDelivery {
+  enum Phase {
+    /// The app knows of it.
+    case announced
+    /// The app has fetched it, and others are read first.
+    case queued
+    /// The document is being read.
+    case loading
+    /// The document goes out on this channel; `sent` bytes of it have gone.
+    case sending(Link.Channel, [UInt8], sent: Int)
+    /// The answer of the app is on its way to the disk.
+    case acknowledging
+  }
+
+  let item: InboxItem
+  var phase = Phase.announced
+  /// Whether the app has asked for the document: if it dies before, that is not because of it.
+  var isFetched = false
+  /// Whether the app was sent the whole document: only then can it have restored it (R3.6).
+  var isSent = false
+
+  /// Whether it has a document in memory.
+  var isLarge: Bool {
+    switch phase {
+    case .loading, .sending: true
+    case .announced, .queued, .acknowledging: false
+    }
+  }
+
+  /// The channel that is open for the document.
+  var channel: Link.Channel? {
+    if case .sending(let channel, _, _) = phase { channel } else { nil }
+  }
+}

@@ -1,0 +1,18 @@
+import SegueModel
+
+/// An app that is open on this device, and the entry that it has.
+struct PresentApp {
+  let identity: AppIdentity
+  /// Whom the hub charges for it.
+  let account: Identifier
+  /// Whether it has a handler for what waits.
+  var accepts: Bool
+  /// Whether the current hub says that it is open.
+  var isConfirmed = true
+  var delivery: InboxDelivery?
+  /// Whether the inbox looks for its next entry, and whether there may be another since.
+  var isAsking = false
+  var shallAskAgain = false
+  /// The entries that it has had: it gets none of them again unless the user asks.
+  var tried: [Identifier] = []
+}
