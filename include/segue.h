@@ -1588,12 +1588,12 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
 /**
  * Lists what waits for apps of this device, the oldest first.
  *   entries  out, required, owned: release with segue_value_release; an array of dictionaries {"continuation_id": UUID,
- *            "number": integer that rises with each entry, "activity_id": UUID, "bundle_identifier": string (the app that is to get it), "type": string, "title":
- *            string, absent if there is none, "app_name": string, "device_name": string (the origin's), "size": bytes
- *            of the document, "attachments": integer (how many it has), "attachments_left": integer (of these only the
- *            origin has the content), "delivered": bool (the app has it, and has not answered), "attempts": integer,
- *            "crashes": integer, "held": bool (after three crashes; see segue_app_retry_entry), "received": date,
- *            "expires": date}
+ *            "number": integer that rises with each entry, "activity_id": UUID, "bundle_identifier": string (the app
+ *            that is to get it), "type": string, "title": string, absent if there is none, "app_name": string,
+ *            "device_name": string (the origin's), "size": bytes of the document, "attachments": integer (how many it
+ *            has), "attachments_left": integer (of these only the origin has the content), "delivered": bool (the app
+ *            has it, and has not answered), "attempts": integer, "crashes": integer, "held": bool (after three crashes;
+ *            see segue_app_retry_entry), "received": date, "expires": date}
  */
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /** Forgets an entry. continuation_id  copied: SEGUE_ID_SIZE bytes. Errors: NOT_FOUND (there is none, or no longer). */
@@ -1972,7 +1972,8 @@ typedef struct segue_responder segue_responder;
  *              empty when a save begins. will_save runs first, then those of responders in the order in which they got
  *              the activity, those of the chain last and the main responder's very last: the focused view wins a shared
  *              key (R4.2). All of them have SEGUE_LIMIT_SAVE_MS together. If one fails, or the time is up, the activity
- *              keeps the user_info from before. Until the save has ended nobody else sees what it writes there
+ *              keeps the user_info from before. Until the save has ended its changes are visible to callbacks of this
+ *              save only
  *   restore    may be NULL: for segue_responder_get_restorable
  *   context    retained until destroy
  *   responder  out, required, owned: release with segue_responder_release
@@ -2203,8 +2204,8 @@ segue_status segue_app_get_account(const segue_app *app, int64_t after, uint32_t
 segue_status segue_app_create_account(segue_app *app, const char *name, size_t name_length, const char *device_name,
                                       size_t length);
 /**
- * Makes an invite: a link, often shown as a QR code, with which one device can join within ten minutes. Whoever has it
- * can ask to join; the user compares digits and decides. The manager only; at most 8 at a time (LIMIT_EXCEEDED).
+ * Makes an invite: a link, often shown as a QR code, with which one device can join within ten minutes. A holder of the
+ * link can ask to join; the user compares digits and decides. The manager only; at most 8 at a time (LIMIT_EXCEEDED).
  *   options  borrowed, may be NULL; a dictionary of some of {"addresses": array of at most 8 strings (IPv4 or IPv6
  *            addresses at which this device is reached; default: those of its networks), "automatic": bool (admits its
  *            device without asking: where no user could be asked; default false)}

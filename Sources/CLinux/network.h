@@ -71,12 +71,12 @@ static inline void linux_address_text(const struct linux_address *address, char 
 static inline void linux_set_option(int socket, int level, int option, int value) {
   setsockopt(socket, level, option, &value, sizeof value);
 }
-/** Sends small pieces at once, and gives up a connection on which nothing is acknowledged for so many ms. */
+/** Sends small pieces at once, and gives up a connection on which nothing is acknowledged for `ms` milliseconds. */
 static inline void linux_tune_connection(int socket, int ms) {
   linux_set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   linux_set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
 }
-/** Has the other end's system acknowledge now and then that it is there, while nothing is sent; every so many s. */
+/** Has the other end's system acknowledge now and then that it is there, while nothing is sent: every `seconds`. */
 static inline void linux_probe_connection(int socket, int seconds) {
   linux_set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   linux_set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds);

@@ -25,7 +25,7 @@ static inline int linux_message_pair(int *ends) { return socketpair(AF_UNIX, SOC
 static inline ssize_t linux_receive_message(int socket, void *bytes, size_t size, int waits) {
   return recv(socket, bytes, size, MSG_TRUNC | (waits ? 0 : MSG_DONTWAIT));
 }
-/** Has blocks of so many bytes and more given back to the system as soon as they are freed. */
+/** Has blocks of `bytes` bytes and more given back to the system as soon as they are freed. */
 static inline void linux_give_back_blocks(int size) { mallopt(M_MMAP_THRESHOLD, size); }
 /** Gives all memory that was freed back to the system. */
 static inline void linux_trim_memory(void) { malloc_trim(0); }

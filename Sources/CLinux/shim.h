@@ -166,7 +166,7 @@ static inline int linux_set_blocking(int fd) {
 }
 /** Creates two connected stream sockets, close-on-exec; 0 or -1. */
 static inline int linux_socket_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
-/** Lets blocking reads and writes of a socket fail with EAGAIN after so many seconds; 0 or -1. */
+/** Lets blocking reads and writes of a socket fail with EAGAIN after `seconds`; 0 or -1. */
 static inline int linux_limit_blocking(int socket, int seconds) {
   struct timeval limit = {.tv_sec = seconds};
   return setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||

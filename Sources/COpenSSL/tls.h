@@ -108,5 +108,5 @@ static inline int tls_hmac(const struct openssl *_Nonnull f, EVP_MAC_CTX *_Nonnu
          f->EVP_MAC_final(context, code, &written, 32) == 1 && written == 32;
 }
 
-/** Erases a secret, also where the compiler knows that nobody reads it again. */
+/** Erases a secret, also where the compiler knows that it is not read again. */
 static inline void openssl_erase(void *_Nonnull bytes, size_t size) { explicit_bzero(bytes, size); }

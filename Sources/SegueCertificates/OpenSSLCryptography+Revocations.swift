@@ -77,7 +77,7 @@ extension OpenSSLCryptography {
     var revoked: [[UInt8]] = []
     if let entries = f.pointee.X509_CRL_get_REVOKED(list) {
       let count = f.pointee.OPENSSL_sk_num(entries)
-      guard count <= Limits.revocations else { throw malformed("a list of so many revocations") }
+      guard count <= Limits.revocations else { throw malformed("a list of too many revocations") }
       for index in 0..<max(0, count) {
         guard let entry = f.pointee.OPENSSL_sk_value(entries, index) else { continue }
         revoked.append(bytes(of: f.pointee.X509_REVOKED_get0_serialNumber(OpaquePointer(entry))))

@@ -48,7 +48,7 @@ public final class BeaconCodec {
   /// The most genuine beacons that are remembered to recognise a replay. The oldest make room.
   static let remembered = 8_192
   /// Datagrams of one second that are compared with former epochs, too, each of which costs three codes more. A flood
-  /// of junk delays devices that have slept, and nobody else.
+  /// of junk delays devices that have slept, and no others.
   static let formerReads = 128
 
   private let keys: [(epoch: UInt64, key: KeyedHash)]

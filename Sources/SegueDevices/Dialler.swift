@@ -116,7 +116,7 @@ public struct Dialler<Address: Equatable> {
     if let index = index(of: address) {
       targets[index].heardAt = uptime
       if !isFormer { targets[index].isFormer = false }
-      // Whoever announces itself can be reached: not later than is planned.
+      // A device that announces itself can be reached: not later than is planned.
       targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
       return
     }
@@ -188,8 +188,8 @@ public struct Dialler<Address: Equatable> {
     plan(index, uptime, random)
   }
 
-  /// An address that was due cannot be dialled: this device has no way there now. It is dialled again after the pause, or
-  /// when it is announced: nothing has left this device.
+  /// An address that was due cannot be dialled: this device has no way there now. It is dialled again after the pause,
+  /// or when it is announced: nothing has left this device.
   /// - Parameter random: drawn for this call.
   public mutating func undialled(_ address: Address, _ uptime: Int64, random: UInt32) {
     guard let index = index(of: address), targets[index].isTrying else { return }

@@ -149,7 +149,7 @@ public final class AppDriver<Engine: HubParticipant> {
     case .silent: return SegueError(.connectionUnavailable, "\(hub) does not answer")
     case .unready:
       return SegueError(.connectionUnavailable, "\(hub) does not say which activities are offered")
-    case .nonsense: return SegueError(.malformed, "\(hub) talks nonsense")
+    case .nonsense: return SegueError(.malformed, "\(hub) violates the protocol")
     case .refused(let error): return SegueError(error.status, "\(hub) says goodbye: \(error.message)")
     case .older: return nil
     }

@@ -216,7 +216,7 @@ public final class HubElection {
     if let movesAt, movesAt <= now { move(now) }
     for member in members {
       guard let wait = member.wait, wait.at <= now else { continue }
-      // The app may not have been told of the hub that it waits for: nobody supersedes that one unasked.
+      // The app may not have been told of the hub that it waits for: that one is not superseded unasked.
       let isThere = wait.awaited <= directory.highestGeneration
       seek(member.app, minimum: isThere ? wait.awaited : wait.next, now)
     }

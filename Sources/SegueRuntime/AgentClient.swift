@@ -5,7 +5,7 @@ import SegueWire
 
 /// Asks the agent of this user something at its second socket, and waits on the calling thread (docs/protocol.md).
 public enum AgentClient {
-  /// Milliseconds for an answer that needs nobody but the agent and its disk.
+  /// Milliseconds for an answer that needs the agent and its disk alone.
   static let answerTime: Int64 = 30_000
   /// Milliseconds: the longest timeout that the agent takes.
   public static let longestTimeout: Int64 = 600_000

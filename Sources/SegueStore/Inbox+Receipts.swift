@@ -1,6 +1,7 @@
 import SegueModel
 
-/// Receipts that the agent owes to origins: one for each continuation, whose words do not change any more (R3.6, R3.8).
+/// Receipts that the agent owes to origins: one for each continuation. It does not change once it is stored (R3.6,
+/// R3.8).
 extension Inbox {
   /// Decides the receipt of a continuation. The origin must get it only after this returns.
   /// - Returns: false if one was decided before: this one must not be sent.

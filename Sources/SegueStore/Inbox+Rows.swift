@@ -172,7 +172,8 @@ extension Inbox {
   func entry(_ row: Row) throws(SegueError) -> InboxEntry {
     guard let state = InboxEntry.State(rawValue: try row.integer(15)) else { throw row.wrong(15, "state") }
     return InboxEntry(
-      number: try row.integer(20), continuation: try row.identifier(11), app: try row.text(12, atMost: Limits.identifier), offer: try offer(row),
+      number: try row.integer(20), continuation: try row.identifier(11),
+      app: try row.text(12, atMost: Limits.identifier), offer: try offer(row),
       isStale: try row.truth(13), payload: try payload(try row.integer(14)), state: state,
       attempts: try row.count(16), crashes: try row.count(17), receivedAt: try row.real(18),
       expiresAt: try row.real(19))

@@ -44,7 +44,7 @@ public struct IncomingEntry: Sendable {
   /// An activity document (docs/protocol.md), in the form that travels.
   public let document: [UInt8]
   public let attachments: [AttachmentContent]
-  /// Whose share of the inbox it takes, beside that of its app: of who has asked for it; nil: nobody's.
+  /// Whose share of the inbox it takes, beside that of its app: of who has asked for it; nil: no share.
   public let account: Identifier?
 
   public init(

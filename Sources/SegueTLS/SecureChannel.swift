@@ -112,7 +112,7 @@ public final class SecureChannel {
       try advance(bytes, body)
     } catch {
       if session == nil {
-        // Silence: whoever does not know the key learns nothing.
+        // Sends nothing: the other end has not proved the key.
         stage = .failed
         outgoing = []
       }

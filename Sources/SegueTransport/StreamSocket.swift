@@ -60,7 +60,7 @@ public struct StreamSocket: Sendable {
     if isOpen { shutDown(reading: readingToo, writing: true) }
   }
 
-  /// Lets blocking reads and writes of the host fail with EAGAIN after so many seconds. Throws SYSTEM.
+  /// Lets blocking reads and writes of the host fail with EAGAIN after `seconds`. Throws SYSTEM.
   public func limitBlocking(seconds: Int32) throws(SegueError) {
     guard linux_limit_blocking(fd, seconds) == 0 else { throw .system("a stream") }
   }

@@ -6,7 +6,7 @@ import SegueModel
 /// are seconds since 1970. Bytes from outside may be anything: each function reads them within bounds, and throws
 /// MALFORMED for what it cannot read. All functions throw SYSTEM if the implementation fails.
 public protocol Cryptography: AnyObject {
-  /// Draws bytes that nobody can foretell.
+  /// Draws unpredictable bytes.
   func random(_ count: Int) throws(SegueError) -> [UInt8]
 
   // MARK: Keys

@@ -324,7 +324,7 @@ public final class Link {
     }
   }
 
-  /// Moves queued frames to `output`, only so many that urgent messages are not delayed. A message with a descriptor
+  /// Moves queued frames to `output`, as few as keep urgent messages from being delayed. A message with a descriptor
   /// has to be first there, and waits for that.
   private func stageMessages() {
     guard !waiting.isEmpty, stagedBytes < Frame.stagedSize else { return }

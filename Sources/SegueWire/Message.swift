@@ -81,7 +81,7 @@ public enum Message: Sendable {
   /// Agent → hub → app: continue this. The agent is the origin that serves the state.
   case deliver(InboxDelivery)
   /// App → hub → agent: the app leaves a snapshot of this activity, which comes on this channel; the hub fills in the
-  /// app. Channel 0: it is not kept any more (R2.5).
+  /// app. Channel 0: it is no longer kept (R2.5).
   case keep(Identifier, app: Identifier, channel: UInt32, size: UInt64)
   /// App → hub → agent, with a descriptor: the file of an attachment of what comes on this channel, by its name, and
   /// when it was last changed (nanoseconds since 1970).

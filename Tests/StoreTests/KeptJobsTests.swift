@@ -49,7 +49,8 @@ import Testing
     }
     // The pages of the document name the next one in their first bytes.
     var file = try folder.data("inbox.db")
-    for page in stride(from: 0, to: file.count, by: 4_096) where file[page + 100] == 0xab && file[page + 4_000] == 0xab {
+    for page in stride(from: 0, to: file.count, by: 4_096) where file[page + 100] == 0xab && file[page + 4_000] == 0xab
+    {
       file.replaceSubrange(page..<page + 4, with: [0xff, 0xff, 0xff, 0xff])
     }
     try folder.write(file, "inbox.db")

@@ -89,7 +89,7 @@ def test_pages_are_bounded_and_go_on(agent, start, ask, titles):
     assert ask("search")[1] == "query: must be a string"
     assert ask("open", bundle_identifier="com.example.editor")[1] == "activity_id: must be a UUID"
     missing = ask("open", bundle_identifier="com.example.editor", activity_id=uuid.uuid4())
-    assert missing[1] == "open: the activity is not saved any more"
+    assert missing[1] == "open: the activity is no longer saved"
 
 
 def test_an_app_deletes_its_own(agent, start, titles):
@@ -234,7 +234,7 @@ def test_a_python_app_saves_searches_and_deletes(agent, folder, control):
             assert await app.delete_all_saved() == 0
             assert await asyncio.to_thread(app.search) == []
             assert await asyncio.to_thread(app.forget_saved, None) == 0
-            with pytest.raises(segue.NotFoundError, match="not saved any more"):
+            with pytest.raises(segue.NotFoundError, match="no longer saved"):
                 await asyncio.to_thread(app.open_saved, one)
 
     asyncio.run(asyncio.wait_for(story(), 30))

@@ -185,7 +185,7 @@ def test_who_looks_once_is_not_there_to_be_asked(home, notes):
     mine, _ = notes
     there = one.device("two")
     state = two.ask("pushes")
-    with pytest.raises(Refused, match=r"^16: two: nobody is there who could be asked"):
+    with pytest.raises(Refused, match=r"^16: two: no one is there to be asked"):
         one.ask("push", activity=UUID(offers(one)[0]["id"]), device=there["device"])
     push(there, mine)
     mine.hears("push_to_device DECLINED")

@@ -58,7 +58,7 @@ final class ControlAsks {
     }
   }
 
-  /// The asker has gone: nobody waits for its answers.
+  /// The asker has gone: cancels its questions.
   func abandon(_ asker: Asker) {
     inbox.abandon(asker)
     devices.abandon(asker)

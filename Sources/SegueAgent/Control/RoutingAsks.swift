@@ -84,8 +84,10 @@ final class RoutingAsks {
         version = number
       }
       query = RoutingQuery(
-        type: try ControlAsks.text(ask, "type", atMost: Limits.type), team: try ControlAsks.text(ask, "team", atMost: Limits.identifier),
-        bundleIdentifier: try ControlAsks.text(ask, "bundle_identifier", atMost: Limits.identifier), payloadVersion: version,
+        type: try ControlAsks.text(ask, "type", atMost: Limits.type),
+        team: try ControlAsks.text(ask, "team", atMost: Limits.identifier),
+        bundleIdentifier: try ControlAsks.text(ask, "bundle_identifier", atMost: Limits.identifier),
+        payloadVersion: version,
         origin: ask["origin"]?.uuid)
     }
     let decision = inbox.router.explain(query)

@@ -80,7 +80,7 @@ final class SearchAsks {
     let environment = try ControlAsks.environment(ask)
     saved.use({ saved, now throws(SegueError) in
       guard let found = try saved.find(activity, named: name, of: app, at: now) else {
-        throw SegueError(.notFound, "open: the activity is not saved any more")
+        throw SegueError(.notFound, "open: the activity is no longer saved")
       }
       return (found, try saved.document(of: found))
     }) { [inbox] result in

@@ -7,7 +7,7 @@ import SegueTrust
 final class AccountClient {
   private let thread: AccountThread
   private let loop: Loop
-  /// Called after each use, with what there is then, and what follows from the use. Nil: nothing is answered any more.
+  /// Called after each use, with what there is then, and what follows from the use. Nil after `close`.
   var changed: ((AccountSnapshot, [AccountEvent]) -> Void)?
 
   /// - Parameter thread: has been started.

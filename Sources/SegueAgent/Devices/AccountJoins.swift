@@ -157,7 +157,7 @@ final class AccountJoins: DeviceConnectionOwner {
       guard isThere(serial) else { return }
       if case .failure(let error) = result { return fail(error, serial) }
       let deadline = Clock.uptime + min(timeout ?? Self.dialTime, Self.dialTime)
-      // Whoever removes the one who waits cancels the dialler, which then calls nothing.
+      // Removing the waiter cancels the dialler, which then calls nothing.
       let dialler = JoinDialler(invite, until: deadline) { [self] result in
         beginner?.dialler = nil
         switch result {

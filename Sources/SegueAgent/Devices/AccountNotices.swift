@@ -2,7 +2,7 @@ import SegueModel
 import SegueRuntime
 import SegueTransport
 
-/// What the user is told of the account and its devices that nobody has asked for, oldest first.
+/// What the user is told of the account and its devices without having asked, oldest first.
 struct AccountNotices {
   private static let limit = 16
 

@@ -7,7 +7,7 @@ enum DeviceMessage {
   case push(PushRequest)
   /// The answer to the push of that number: the continuation has begun, or why not.
   case pushed(UInt64, Result<PushAnswer, SegueError>)
-  /// Nobody waits for the answer to the push of that number any longer.
+  /// The push of that number is withdrawn: its answer is no longer wanted.
   case withdrawn(UInt64)
   /// The reader was removed from the account.
   case removed

@@ -35,7 +35,7 @@ final class IncomingPushes {
     self.watchers = watchers
   }
 
-  /// Nobody is asked or answered any more.
+  /// Drops all pushes: asks and answers nothing afterwards.
   func close() {
     send = nil
     nameOf = nil
@@ -96,7 +96,7 @@ final class IncomingPushes {
     drop { $0.device == device && $0.request.number == number }
   }
 
-  /// An offer is over: its app has ended it, or is gone. Whoever waits for the answer is told.
+  /// An offer is over: its app has ended it, or is gone. Those that wait for the answer are told.
   func gone(_ activity: Identifier) {
     // It may be offered again, of another type, say.
     if case .success = inbox.choice(for: activity, wanted: nil) { return }
@@ -205,7 +205,7 @@ final class IncomingPushes {
 
   func tick(_ uptime: Int64) {
     while let push = pushes.first(where: { !$0.isAccepted && $0.deadline <= uptime }) {
-      end(push.id, .failure(SegueError(.declined, "nobody there has answered")))
+      end(push.id, .failure(SegueError(.declined, "no one there has answered")))
     }
   }
 }

@@ -42,7 +42,7 @@ final class JoinDialler: DeviceConnectionOwner {
     if connections.isEmpty { loop.post { [self] in finish(.failure(explained)) } }
   }
 
-  /// Gives up: nothing is called any more.
+  /// Gives up. Calls nothing afterwards.
   func cancel() {
     isOver = true
     for connection in connections { connection.terminate() }

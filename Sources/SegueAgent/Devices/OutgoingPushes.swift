@@ -34,7 +34,7 @@ final class OutgoingPushes {
     lastNumber = number
   }
 
-  /// Nobody is answered any more.
+  /// Drops all pushes without an answer.
   func close() {
     send = nil
     changed = nil

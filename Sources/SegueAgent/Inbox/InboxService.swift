@@ -24,7 +24,7 @@ final class InboxService {
   private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []
   /// Those who wait for an offer.
   private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
-  /// Called once an offer is over; nil: nobody asks about offers.
+  /// Called once an offer is over; nil: not wanted.
   var offerEnded: ((Identifier) -> Void)?
   private var lastNumber: UInt64 = 0
   private var isOpen = true
@@ -263,7 +263,7 @@ extension InboxService: AgentOwner {
   func drawIdentifier() -> Identifier? { try? Randomness.identifier() }
 
   func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) {
-    // Whoever is told may call the engine, which is in the middle of a call.
+    // Posted, because the callee may call the engine, which is in the middle of a call.
     loop.post { [self] in
       guard let index = looks.firstIndex(where: { $0.number == number }) else { return }
       looks.remove(at: index).done(result)

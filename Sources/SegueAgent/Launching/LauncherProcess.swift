@@ -20,7 +20,7 @@ enum LauncherProcess {
         repeat {
           received = linux_receive_message(socket, buffer.baseAddress, buffer.count, 1)
         } while received < 0 && linux_errno() == EINTR
-        // The agent has ended, or nothing can be received any more.
+        // The agent has ended, or the socket has failed.
         if received <= 0 { _exit(0) }
         // What did not fit is lost; the agent sends nothing of that size.
         count = received > buffer.count ? 0 : received

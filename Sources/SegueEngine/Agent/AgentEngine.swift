@@ -48,13 +48,14 @@ public final class AgentEngine: HubParticipant {
     starts.look(for: activity, wanted: wanted, number, now)
   }
 
-  /// Nobody waits any longer for the answer of this number. It may still come.
+  /// Cancels the question of this number. Its answer may still be delivered.
   public func abandon(_ number: UInt64, _ now: Instant) { starts.abandon(number, now) }
 
   /// Continues a saved activity in its app, which need not run (R8.3). Answered once, by `AgentOwner.answer`.
   public func open(_ request: SavedStartRequest, _ now: Instant) { starts.begin(request, now) }
 
-  /// The saved activities have changed, so many of them, or could not. Answers `AgentOwner.change`.
+  /// Reports the result of a change of saved activities: how many have changed, or the error. Answers
+  /// `AgentOwner.change`.
   public func changed(_ number: UInt64, _ result: Result<Int, SegueError>) { savedChanges.changed(number, result) }
 
   /// The launch that was asked for with this number has succeeded, or not.
@@ -274,6 +275,6 @@ public final class AgentEngine: HubParticipant {
 
   /// The agent has the activity with its attachments, and nothing else of its origin.
   private static var originOnly: SegueError {
-    SegueError(.connectionUnavailable, "the activity waited in the inbox: its origin is not connected to it any more")
+    SegueError(.connectionUnavailable, "the activity waited in the inbox: its origin is no longer connected to it")
   }
 }

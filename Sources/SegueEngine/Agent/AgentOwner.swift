@@ -35,7 +35,7 @@ public struct ColdStartRequest: Sendable {
   public let app: String?
   /// Milliseconds for the whole continuation; nil for the limit.
   public let timeout: Int64?
-  /// Who is charged for it; nil: nobody.
+  /// Who is charged for it; nil: no one.
   public let account: Account?
   /// Whether the origin itself asks (R3.15), which may just have made the activity current.
   public let isPush: Bool

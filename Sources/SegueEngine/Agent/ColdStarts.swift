@@ -26,7 +26,7 @@ private struct ColdStart {
   /// Bytes of the document until it is on the disk.
   var size = 0
   var isStale = false
-  /// Whether no attachment is waited for any more.
+  /// Whether all attachments have come, or are given up.
   var isLate = false
   /// Whether its asker has the answer.
   var isAnswered = false
@@ -124,13 +124,13 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  /// Nobody waits for the answer: what is not in the inbox yet ends, and an entry of it has the usual time.
+  /// Cancels a start that is not in the inbox yet. An entry of one that is keeps the default deadline.
   func abandon(_ number: UInt64, _ now: Instant) {
     awaited.removeAll { $0.number == number }
     guard let index = starts.firstIndex(where: { $0.number == number }) else { return }
     switch starts[index].phase {
     case .fetching, .collecting:
-      fail(at: index, SegueError(.userCancelled, "nobody waits for it any more"), now)
+      fail(at: index, SegueError(.userCancelled, "its asker has gone"), now)
     case .storing, .kept:
       let usual = starts[index].begun + agent.limits.continuation
       starts[index].deadline = min(starts[index].deadline, max(now.uptime, usual))
@@ -412,7 +412,7 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  /// The app has got it, and has failed to restore it. It gets it again, so nobody knows how that ends.
+  /// The app has got it, and has failed to restore it. The entry is delivered again, so the outcome is unknown.
   func failed(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     guard let index = index(of: id), case .kept = starts[index].phase, starts[index].doubt == nil else { return }
     doubt(SegueError(error.status, "\(error.message); the activity waits for the app"), at: index, now)

@@ -168,7 +168,7 @@ final class InboxDeliveries: AppFeature {
       return
     }
     guard let index, apps[index].accepts else {
-      // The app has gone, or takes none any more: another process of it does.
+      // The app has gone, or no longer takes entries: another process of it does.
       agent.owner.perform(.end(item.continuation, .unanswered))
       if case .begin(_, let bundle, _) = request { askNext(ofBundle: bundle) }
       return

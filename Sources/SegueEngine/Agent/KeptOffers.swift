@@ -87,7 +87,7 @@ final class KeptOffers: AppFeature {
     guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
     arrivals[index].document.append(contentsOf: bytes)
     if arrivals[index].document.count > arrivals[index].size { drop(at: index) }
-    // What was announced takes no memory, so that nobody is kept out by it; what has come does.
+    // Only received bytes count against the limit, not announced ones.
     while arrivedBytes > Limits.keptBytes,
       let largest = arrivals.indices.max(by: { arrivals[$0].document.count < arrivals[$1].document.count })
     {
@@ -141,7 +141,7 @@ final class KeptOffers: AppFeature {
       if load.hasRoom(for: account, record.document.count) { load.add(.left(record, account: account)) }
       return
     }
-    // Nobody takes the place of what another app has left, or offers.
+    // An app cannot replace an activity that another app has left or offers.
     if isOthers(record) || index(of: record.activity).map({ kept[$0].record.app.id != record.app.id }) ?? false {
       return agent.log(.error, "\(record.app.name) leaves an activity of another app", now)
     }
@@ -274,7 +274,7 @@ final class KeptOffers: AppFeature {
     else {
       return agent.owner.withdrawn(number, SegueError(.notFound, "activity: the agent keeps no offer of it"))
     }
-    // What is being copied comes to no disk.
+    // Drops a copy in progress: nothing of it is stored.
     if copies.contains(activity) { remove(at: index, fromDisk: false, now) }
     writes.forget(activity, for: number, now)
   }

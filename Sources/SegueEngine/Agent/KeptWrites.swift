@@ -125,7 +125,7 @@ final class KeptWrites {
     return isRunning || waiting.contains { $0.activity == activity && $0.record != nil }
   }
 
-  /// The agent ends: the disk gets all at once, and nobody waits for its answers.
+  /// The agent ends: passes everything to the disk at once, without waiting for answers.
   func flush() {
     for write in waiting { agent.owner.perform(write.request) }
     waiting = []

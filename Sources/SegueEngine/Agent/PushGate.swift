@@ -23,7 +23,7 @@ public enum PushGate {
     switch policy {
     case .never: throw SegueError(.declined, "takes nothing that is pushed to it")
     case .ask where !isAttended:
-      throw SegueError(.declined, "nobody is there who could be asked")
+      throw SegueError(.declined, "no one is there to be asked")
     case .ask, .atOnce: break
     }
     guard waiting.count < limit, waiting.count(where: { $0 == device }) < deviceLimit else {

@@ -85,7 +85,7 @@ final class SavedChanges: AppFeature {
     guard let index = receiving(on: channel) else { return }
     questions[index].bytes.append(contentsOf: bytes)
     if questions[index].bytes.count > questions[index].size { fail(at: index, Self.notAsAnnounced) }
-    // What was announced takes no memory, so that nobody is kept out by it; what has come does.
+    // Only received bytes count against the limit, not announced ones.
     while questions.reduce(0, { $0 + $1.bytes.count }) > Self.bytes,
       let largest = questions.indices.max(by: { questions[$0].bytes.count < questions[$1].bytes.count })
     {
@@ -122,7 +122,7 @@ final class SavedChanges: AppFeature {
 
   // MARK: Answers
 
-  /// The disk has done it, to so many saved activities.
+  /// The disk has made a change; `count`: to how many saved activities.
   func changed(_ number: UInt64, _ result: Result<Int, SegueError>) {
     guard let index = questions.firstIndex(where: { $0.number == number }) else { return }
     do throws(SegueError) {

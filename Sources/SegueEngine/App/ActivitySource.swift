@@ -11,7 +11,7 @@ public protocol ActivitySource: AnyObject {
   func activity(_ id: Identifier) -> Activity?
   /// Sets whether the activity needs saving.
   func setNeedsSave(_ needsSave: Bool, of id: Identifier)
-  /// A save of the activity was given up: its answer does not count any more.
+  /// A save of the activity was given up: its answer no longer counts.
   func gaveUpSave(_ number: UInt64, of id: Identifier)
   /// Uptime of the last change, in milliseconds.
   func lastChange(of id: Identifier) -> Int64

@@ -146,7 +146,7 @@ public final class AppEngine {
   }
 
   /// The host is asked from now on: it may miss changes for receivers that ask later.
-  /// - Returns: whom to ask; nil if the save was given up, so that nobody need be asked.
+  /// - Returns: whom to ask; nil if the save was given up.
   @discardableResult
   public func saveBegan(_ number: UInt64) -> SavePlan? { saves.began(number) }
 

@@ -102,7 +102,7 @@ final class HubConnection {
         guard self.link === link, !hasFault else { return }
       }
     } catch {
-      app.log(.error, "the hub talks nonsense: \(error.message)")
+      app.log(.error, "the hub violates the protocol: \(error.message)")
       report(.nonsense)
     }
   }

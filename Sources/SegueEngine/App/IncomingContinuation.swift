@@ -39,7 +39,7 @@ final class IncomingContinuation {
   var isAnnounced: Bool
   /// Whether the origin may know it.
   var isFetched = false
-  /// Bytes of the document, once it is not fetched any more.
+  /// Bytes of the document, once its fetch has ended.
   var progress: (received: Int, total: Int) = (0, 0)
   /// The URL of its document, if it came as container + path (R3.5).
   var documentURL: String?

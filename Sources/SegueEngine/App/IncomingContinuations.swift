@@ -181,7 +181,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   func isAwaited(_ id: Identifier) -> Bool { index(of: id).map { continuations[$0].isAwaited } ?? false }
 
-  /// The document is not opened, or not any more: no effect if it is.
+  /// The document is not opened, or no longer: no effect if it is.
   func failOpening(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     guard let index = index(of: id), case .opening = continuations[index].phase else { return }
     continuations[index].phase = .unopened(error)

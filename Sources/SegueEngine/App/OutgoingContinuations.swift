@@ -125,7 +125,7 @@ final class OutgoingContinuations: AppFeature {
     switch continuations[index].phase {
     case .saving: break
     case .sent where continuations[index].document.isEmpty:
-      refuse(continuations[index].id, SegueError(.limitExceeded, "the state is not kept any more"), now)
+      refuse(continuations[index].id, SegueError(.limitExceeded, "the state is no longer kept"), now)
     case .sending, .sent: startSending(at: index, now)
     }
   }

@@ -204,7 +204,7 @@ final class SearchUpdates: AppFeature {
     return next
   }
 
-  /// The app closes: sends all that was saved, since no answer is awaited any more.
+  /// The app closes: sends all that was saved, without waiting for answers.
   func flush(_ now: Instant) {
     advance(now)
     guard hub.isWelcome else { return }

@@ -160,7 +160,7 @@ final class ContinuationTable {
     return true
   }
 
-  /// Forgets the route to a receiver that has nothing to do with the continuation any more.
+  /// Removes the route to a receiver, unless it has an attempt or a held message.
   func removeIdle(_ id: Identifier, from receiver: Identifier) {
     guard let route = routes[id], route.receiver == receiver, route.attempt == nil, route.held == nil else { return }
     remove(route)

@@ -138,7 +138,7 @@ final class HubConnections {
   // MARK: Invariants
 
   var leak: StaticString? {
-    if !peers.unidentified.isEmpty { return "hub: it keeps one that never said who it is" }
+    if !peers.unidentified.isEmpty { return "hub: an unidentified peer remains" }
     if !outbox.isEmpty { return "hub: its owner has something to do" }
     for peer in peers.apps + peers.hubs {
       if peer.routes.hasAttempts { return "hub: a peer keeps a continuation" }

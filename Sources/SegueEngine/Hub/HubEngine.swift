@@ -184,7 +184,7 @@ public final class HubEngine {
   }
 
   /// Passes the next peer whose `Link` has output to `body`, which writes as much as the socket accepts.
-  /// - Returns: false if there is none (any more).
+  /// - Returns: false if there is none, or no longer.
   public func flushNext(_ body: (PeerNumber, Link) -> Void) -> Bool {
     guard let next = connections.outbox.takeFlushable() else { return false }
     // It may be gone, or another has taken over its connection.

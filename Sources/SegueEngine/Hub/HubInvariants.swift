@@ -18,7 +18,7 @@ extension HubEngine {
 
   private var brokenList: StaticString? {
     continuations.brokenInvariant
-      ?? (offers.directory.hasEmptyTopic ? "hub: a topic is kept for nobody" : peers.brokenList)
+      ?? (offers.directory.hasEmptyTopic ? "hub: an empty topic remains" : peers.brokenList)
   }
 
   /// State that should have been released by now, or nil (leak check).
@@ -31,7 +31,7 @@ extension HubEngine {
 extension HubContinuations {
   var leak: StaticString? {
     if table.hasAttempts { return "hub: it keeps a continuation" }
-    return table.hasHeld ? "hub: it holds what nobody comes for" : nil
+    return table.hasHeld ? "hub: a held message has no route" : nil
   }
 
   var brokenInvariant: StaticString? {
@@ -61,7 +61,7 @@ extension HubOffers {
     {
       return "hub: it waits for what is offered elsewhere"
     }
-    return directory.hasEmpty ? "hub: it keeps an activity that nobody offers" : nil
+    return directory.hasEmpty ? "hub: an activity without an offer remains" : nil
   }
 
   var brokenInvariant: StaticString? {

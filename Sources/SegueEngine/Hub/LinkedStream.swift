@@ -30,7 +30,7 @@ public final class LinkedStream {
   private var total: UInt64?
   fileprivate var isChanged = false
   fileprivate var place = 0
-  /// Whether it has failed; nothing about it matters any more.
+  /// Whether the stream has failed.
   fileprivate(set) var isLost = false
   /// Whether the other side has stopped reading.
   public fileprivate(set) var isUnread = false

@@ -9,7 +9,7 @@ extension InvariantChecker {
   /// done: 1 s until a hub counts as silent, and some waits of 500 ms for others that open a generation.
   private static let answeringTime: Int64 = 3_000
 
-  /// A process makes itself the hub of a generation: nobody supersedes an agent that answers.
+  /// A process makes itself the hub of a generation: an agent that answers is not superseded.
   func checkPlace(of process: FleetProcess, in folder: FleetFolder, _ generation: UInt64) {
     let device = process.device
     guard let agent = device.agent, agent !== process, agent.isAwake, let hub = agent.hub, hub.isAlive, !hub.isClosing,

@@ -188,7 +188,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     call()
     guard let former, isAnswered, former.activity.needsSave, former.saves == 0 else { return }
     guard !pendingSaves.contains(where: { $0.activity == former.id }) else { return }
-    process.complain("R2.2: it is not current or in the foreground any more, and was not saved")
+    process.complain("R2.2: it is no longer current or in the foreground, and was not saved")
   }
 
   func `continue`(_ offer: Offer, _ id: Identifier, timeout: Int64? = nil) {

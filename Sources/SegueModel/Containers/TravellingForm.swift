@@ -69,7 +69,7 @@ struct TravellingForm {
 }
 
 extension ValueWriter {
-  /// Puts a value as it travels (`TravellingForm`). What is written is then no value any more.
+  /// Puts a value as it travels (`TravellingForm`). The result is no longer a value.
   public mutating func put(_ value: Value, travellingFrom containers: Containers) throws(SegueError) {
     guard TravellingForm.mayDiffer(from: value) else { return try put(value) }
     try TravellingForm.write(value, containers, to: &self)

@@ -69,7 +69,7 @@ extension App {
 
   /// A save is due. Called with the lock.
   func save(_ id: Identifier, _ number: UInt64) -> CallbackInvocation {
-    // Otherwise the activity was invalidated, or the save given up: there is nobody to ask.
+    // Otherwise the activity was invalidated, or the save given up: no object is asked.
     guard let activity = activities[id], let plan = engine?.saveBegan(number) else {
       return {
         self.performIfOpen { $0.saved(number, $1) }

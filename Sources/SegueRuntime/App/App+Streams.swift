@@ -10,7 +10,7 @@ extension App {
   /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
   func askStream(_ ask: StreamRequestCallback, timeout: Int64?) throws(SegueError) {
     guard let from = ask.activity.continuedFrom else {
-      throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask for a stream")
+      throw SegueError(.invalidState, "activity: was not continued, so it has no origin to ask for a stream")
     }
     guard ask.activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
     let id = try newIdentifier()

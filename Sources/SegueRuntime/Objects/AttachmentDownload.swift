@@ -27,7 +27,7 @@ open class AttachmentDownload: AttachmentReceiver, @unchecked Sendable {
   /// Throws INVALID_STATE, INVALIDATED, LIMIT_EXCEEDED, SYSTEM: then no callback runs.
   public final func begin() throws(SegueError) {
     guard let app = activity.app, activity.continuedFrom != nil else {
-      throw SegueError(.invalidState, "activity: was not continued, so there is nobody to fetch from")
+      throw SegueError(.invalidState, "activity: was not continued, so it has no origin to fetch from")
     }
     guard activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
     try app.fetch(self)

@@ -36,7 +36,7 @@ open class Request: Handled {
   /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
   public final func ask(_ bytes: [UInt8], timeout: Int64?) throws(SegueError) {
     guard let app = activity.app, let from = activity.continuedFrom else {
-      throw SegueError(.invalidState, "activity: was not continued, so there is nobody to ask")
+      throw SegueError(.invalidState, "activity: was not continued, so it has no origin to ask")
     }
     guard activity.isStillValid else { throw SegueError(.invalidated, "activity: was invalidated") }
     try app.ask(self, bytes, from, timeout: timeout)

@@ -1,8 +1,8 @@
 import SegueModel
 
-/// Which devices belong to an account, as one roster has it: whoever shows a certificate has to be among them. The
-/// certificate alone does not say that: a manager that was restored from a backup, or that has slept, revokes a device
-/// without knowing all of its certificates.
+/// Which devices belong to an account, as one roster has it: a device that shows a certificate has to be among them.
+/// The certificate alone does not say that: a manager that was restored from a backup, or that has slept, revokes a
+/// device without knowing all of its certificates.
 public struct AccountMembers: Sendable {
   private let listed, removed: [Identifier]
   /// When the roster was signed, by the manager's clock; later if that clock was ahead once.

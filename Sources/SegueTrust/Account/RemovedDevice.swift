@@ -4,7 +4,7 @@ import SegueModel
 /// had made.
 struct RemovedDevice: Sendable {
   let id: Identifier
-  /// When the last of its certificates has expired, whoever made it: seconds since 1970.
+  /// When the last of its certificates has expired, of any manager: seconds since 1970.
   var until: Int64
   /// Its certificates that are known, for the list of revocations.
   var serials: [[UInt8]]
@@ -67,7 +67,7 @@ struct RemovedDevices: Sendable {
     }
   }
 
-  /// Forgets those of which no certificate can be valid any more.
+  /// Forgets those whose certificates have all expired.
   mutating func expire(at date: Int64) { all.removeAll { $0.until < date } }
 
   /// What the list of revocations has: the certificates of those that were revoked last.

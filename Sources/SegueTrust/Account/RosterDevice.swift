@@ -76,7 +76,7 @@ public struct RosterDevice: Sendable {
     return certificates.count > count
   }
 
-  /// Whether none of its certificates is valid any more.
+  /// Whether all of its certificates have expired.
   func hasExpired(at date: Int64) -> Bool { certificates.allSatisfy { $0.until < date } }
 
   /// Letters, digits and a few signs.

@@ -18,7 +18,7 @@ public struct Invite: Sendable {
   public let fingerprint: [UInt8]
   /// As the link says it; the certificate has to say the same.
   public let accountName: String
-  /// 256 random bits, which are known to nobody but the one who made the invite and the one who got it.
+  /// 256 random bits, a secret of the inviting device and of those that the invite was given to.
   let token: [UInt8]
   /// Where the inviting device listens: IPv4 or IPv6 addresses as text, and a port.
   public let addresses: [String]

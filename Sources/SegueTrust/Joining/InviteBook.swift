@@ -55,7 +55,7 @@ struct InviteBook {
   mutating func expire(at now: Instant) { entries.removeAll { $0.until <= now.uptime } }
 }
 
-/// Rations tries, by where they come from, so that one source slows down nobody else.
+/// Rations tries, by where they come from, so that one source does not slow down others.
 struct TryLimiter {
   private struct Source {
     let name: [UInt8]

@@ -4,7 +4,7 @@ import SegueModel
 struct InviterSession {
   let number: UInt64
   var machine: JoinInviter
-  /// Whether the invite says that nobody is asked. Nil until the first message, which voids the invite.
+  /// Whether the invite admits its device without asking. Nil until the first message, which voids the invite.
   var isAutomatic: Bool?
 }
 
@@ -13,7 +13,7 @@ extension AccountService {
 
   /// Makes an invite, which one device can use within ten minutes.
   /// - Parameter addresses: where this device can be reached, as text; `port`: where it listens.
-  /// - Parameter isAutomatic: admits the device that comes with it without asking, where nobody could be asked.
+  /// - Parameter isAutomatic: admits the device that comes with it without asking, for machines without a user.
   /// Throws NOT_ALLOWED at any device but the manager, INVALID_ARGUMENT, LIMIT_EXCEEDED.
   public func invite(
     addresses: [String], port: UInt16, isAutomatic: Bool = false, at now: Instant

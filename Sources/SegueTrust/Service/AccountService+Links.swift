@@ -62,7 +62,7 @@ extension AccountService {
       case .newer(let record, let hasMerged): return try commit(record, from: hasMerged ? nil : peer)
       case .objection: return try ownRoster(to: peer, at: now)
       }
-    // Nobody else speaks for the manager.
+    // Only the manager speaks for itself.
     case .certificate where peer != membership.roster.manager: return []
     case .refusal where peer != membership.roster.manager: return []
     case .certificate(let renewed):

@@ -106,7 +106,7 @@ extension AccountService {
     guard passphrase.unicodeScalars.count >= Limits.shortestPassphrase else {
       throw SegueError(
         .invalidArgument,
-        "passphrase: has fewer than \(Limits.shortestPassphrase) characters; whoever finds the file can try many")
+        "passphrase: has fewer than \(Limits.shortestPassphrase) characters; a finder of the file can try many")
     }
   }
 

@@ -529,7 +529,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         if handler is None and self._opens(activity, continuation):
             return _REPLY_NO
         if handler is None:
-            continuation._unanswered = True  # whoever takes the result answers
+            continuation._unanswered = True  # the taker of the result answers
             continuation._end(activity)
             return _REPLY_LATER
         try:

@@ -68,7 +68,7 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     _noun = "continuation"
     _unanswered = False
-    """The result is here, and whoever takes it answers the origin."""
+    """The result is here, and its taker answers the origin."""
     _awaited = False
     """Somebody waits for the result: an error needs no line in the log."""
 

@@ -140,7 +140,7 @@ class Dispatcher(_native.Handle):
         _native.release_deferred()
         self._raise_failure()
         if timeout is None and not delivered.value and not self._woken:
-            raise InvalidStateError("nothing happens in the fleet any more that this app could wait for")
+            raise InvalidStateError("nothing more happens in the fleet that this app could wait for")
         self._woken = False
         return delivered.value
 

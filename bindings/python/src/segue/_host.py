@@ -38,7 +38,7 @@ class Host(Protocol):
         """Calls `done` with the result of a handler's coroutine or future, or with its exception."""
 
     def _finish_later(self, result: Any) -> None:
-        """Runs a handler's coroutine or future whose answer nobody waits for."""
+        """Runs a handler's coroutine or future without waiting for its result."""
 
     def _failed(self, error: BaseException) -> None:
         """Keeps what a callback raised, for `dispatch` to raise."""

@@ -67,7 +67,7 @@ class _Ending(Pending[Exception]):
             link.cancel()
 
     def _abandoned(self) -> None:
-        """Whoever waited no longer does; the link stays."""
+        """A waiter has stopped waiting; the link stays."""
 
 
 def link(app: Host, connection: socket.socket, any_user: bool) -> Link:

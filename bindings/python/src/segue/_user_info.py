@@ -33,7 +33,7 @@ class _Outputs:
 
 
 _outputs: list[_Outputs] = []
-"""Those that nobody uses: a list, since finalizers and other threads may ask for one in between."""
+"""Those that are not in use: a list, since finalizers and other threads may ask for one in between."""
 
 
 class UserInfo(Unique, MutableMapping[Any, Any]):

@@ -37,7 +37,7 @@ def add(verbs: Verbs) -> None:
         "The link lives for ten minutes, and is a secret until it has been used. In a terminal it is also drawn\n"
         "as a QR code (pip install './bindings/python[qr]'). Then the command waits for the device, shows its digits,\n"
         "and asks.\n"
-        "With --automatic nobody is asked, and no digits are compared. The command ends when the invite is void.",
+        "With --automatic no one is asked, and no digits are compared. The command ends when the invite is void.",
     )
     inviting.add_argument(
         "--address",
@@ -86,7 +86,7 @@ async def invite(options: argparse.Namespace) -> int:
             note("the invite is void now")
             raise
         finally:
-            # Nobody would be asked about its device any longer.
+            # Its device could no longer be approved.
             with suppress(Error):
                 app.cancel_invites(made.link)
 
