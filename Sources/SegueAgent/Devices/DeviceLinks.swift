@@ -318,8 +318,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   }
 
   /// A device that was dialled has shown its certificate. If it is linked, nothing is shown of this one. Otherwise the
-  /// hub introduces itself in the packet that has this device's certificate, which saves a link one round trip. It is no
-  /// link before the other device has accepted that certificate.
+  /// hub introduces itself in the packet that has this device's certificate, which saves a link one round trip. It is
+  /// no link before the other device has accepted that certificate.
   func isAuthenticated(_ connection: DeviceConnection) {
     guard let peer = connection.peer else { return }
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }

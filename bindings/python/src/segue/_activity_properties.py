@@ -162,7 +162,8 @@ class ActivityProperties(_native.Handle):
     @property
     def private(self) -> bool:
         """Whether the activity stays on this device (R10.2): no other one is told of it, and none continues it. It is
-        not saved for search. At first it is not private. Types, apps and the device are private by `App.set_devices`."""
+        not saved for search. At first it is not private. Types, apps and the device are private by
+        `App.set_devices`."""
         return _native.take_bool(library.segue_activity_get_private, self._handle)
 
     @private.setter
