@@ -88,10 +88,10 @@ import Testing
     }
     let limit = HubContinuations.limit
     #expect(refusals(greedy) == 128 * OutgoingContinuations.receiverLimit - limit)
-    #expect(scene.world.hub?.continuations.table.attempts(of: Self.greedy) == limit)
+    #expect(scene.world.hub?.parts.continuations.attempts(of: Self.greedy) == limit)
     try continues(scene)
     for app in greedy { app.disconnect() }
-    #expect(scene.world.hub?.continuations.table.attempts(of: Self.greedy) == 0)
+    #expect(scene.world.hub?.parts.continuations.attempts(of: Self.greedy) == 0)
   }
 
   @Test func `the links of a process have a share of an origin's continuations (section 9)`() throws {
@@ -118,7 +118,7 @@ import Testing
         try app.say(.fetch(scene.attempt, milliseconds: Self.long, receiver: nil))
       }
     }
-    #expect(scene.world.hub?.continuations.table.heldRoutes.count == HubContinuations.limit)
+    #expect(scene.world.hub?.parts.continuations.heldCount == HubContinuations.limit)
   }
 
   @Test func `documents that a process takes slowly leave room for others (section 9)`() throws {
@@ -207,7 +207,7 @@ import Testing
     try askMore()
     // The reset of the channel comes first, of which the raw peer knows nothing.
     #expect(responses(all[1]).count == 1 && scene.editor.engine.heldBytes == 0)
-    #expect(scene.world.hub?.transfers.tally[Self.greedy] == 16)
+    #expect(scene.world.hub?.parts.transfers.tally[Self.greedy] == 16)
   }
 
   private func responses(_ peer: RawPeer) -> [SegueError?] {
@@ -255,14 +255,15 @@ import Testing
     var channel: Link.Channel = 1
     func relay(to other: Peer) -> Bool {
       channel += 2
-      return hub.transfers.relay(from: from, channel, to: other, of: Self.greedy) != nil
+      return hub.parts.transfers.relay(from: from, channel, to: other, of: Self.greedy) != nil
     }
     for other in others.dropLast() { for _ in 0..<count { #expect(relay(to: other)) } }
-    #expect(hub.transfers.tally[Self.greedy] == HubTransfers.transferLimit && !relay(to: others[others.count - 1]))
-    hub.transfers.receivedReset(of: channel - 2, from: from)
+    #expect(
+      hub.parts.transfers.tally[Self.greedy] == HubTransfers.transferLimit && !relay(to: others[others.count - 1]))
+    hub.parts.transfers.receivedReset(of: channel - 2, from: from)
     #expect(relay(to: others[others.count - 1]))
-    hub.continuations.remove(from)
-    #expect(hub.transfers.tally.total == 0)
+    hub.parts.continuations.remove(from)
+    #expect(hub.parts.transfers.tally.total == 0)
   }
 
   @Test func `streams that an origin does not answer hold the descriptors of a process once (R7.1)`() throws {
@@ -288,7 +289,7 @@ import Testing
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     for link in links { link.disconnect() }
     for _ in 0..<4 { for link in try self.links(HubConnections.linkLimit, in: world) { link.disconnect() } }
-    let kept = world.hub?.peers.hubs.count { $0.account == Self.greedy.ofLinks }
+    let kept = world.hub?.parts.peers.hubs.count { $0.account == Self.greedy.ofLinks }
     #expect(kept == HubConnections.cutLinksOfAccount / HubConnections.cutLinkLeast)
   }
 

@@ -36,8 +36,8 @@ import Testing
     let far = [world.identifier(), world.identifier()]
     try app.peer.say(.route(to: far[0], Route([app.id, far[0]], sequence: 1), isSought: false))
     try device.peer.say(.route(to: far[1], Route([device.id, far[1]], sequence: 1), isSought: false))
-    #expect(world.hub?.offers.remoteHubs[far[0]] != nil && world.hub?.offers.remoteHubs[far[1]] == nil)
-    #expect(world.hub?.offers.remoteHubs[device.id] != nil)
+    #expect(world.hub?.parts.remoteHubs[far[0]] != nil && world.hub?.parts.remoteHubs[far[1]] == nil)
+    #expect(world.hub?.parts.remoteHubs[device.id] != nil)
     #expect(device.peer.isConnected && device.peer.lists[far[1]] == nil)
   }
 
@@ -293,7 +293,7 @@ import Testing
     world.settle()
     #expect(!first.peer.isConnected && first.peer.goodbye?.status == .notAllowed && second.peer.isConnected)
     #expect(chooser.engine.offers.all.map { $0.description.title } == ["Answer"])
-    #expect(world.hub?.peers.hubs.count == 1, "nothing is kept that could resume")
+    #expect(world.hub?.parts.peers.hubs.count == 1, "nothing is kept that could resume")
     world.hub?.endLinks(of: nil, SegueError(.connectionUnavailable, "left"), world.now)
     world.device.hub?.flush()
     world.settle()

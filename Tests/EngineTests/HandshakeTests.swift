@@ -25,7 +25,7 @@ import Testing
         .offered(world.identifier(), "Draft", of: identity))
     }
 
-    var sessions: Int { world.hub?.peers.hubs.count { $0.hub != nil } ?? 0 }
+    var sessions: Int { world.hub?.parts.peers.hubs.count { $0.hub != nil } ?? 0 }
   }
 
   @Test func `who only names a hub does its link no harm, whether it is cut or not (R7.4)`() throws {
@@ -122,7 +122,7 @@ import Testing
       #expect(third.sessions.isEmpty, "it is not kept")
       if isLower { try third.say(.proceed(session: nil, received: 0)) } else { #expect(third.decision! == (nil, 0)) }
       #expect(third.isConnected)
-      #expect(world.hub?.peers.hubs.count { $0.hub != nil } == 1)
+      #expect(world.hub?.parts.peers.hubs.count { $0.hub != nil } == 1)
     }
   }
 
@@ -136,7 +136,7 @@ import Testing
     try second.resume()
     try second.say(.proceed(session: world.identifier(), received: 0))
     #expect(second.goodbye?.status == .invalidState)
-    #expect(world.hub?.peers.hubs.isEmpty == true)
+    #expect(world.hub?.parts.peers.hubs.isEmpty == true)
   }
 
   @Test func `two apps that keep the same link do not replace each other's (R7.4)`() throws {
@@ -155,7 +155,7 @@ import Testing
     let told = keepers.map { $0.takeEvents().filter { $0.contains("link") } }
     #expect(told[0] == ["linked with away"])
     #expect(told[1] == Array(repeating: "link ended invalidState", count: 3))
-    #expect(world.hub?.peers.hubs.count == 1)
+    #expect(world.hub?.parts.peers.hubs.count == 1)
     first.disconnect()
     let last = try link(by: keepers[1], (secret, isConnected: false))
     try last.say(.proceed(session: secret, received: 0))
@@ -179,12 +179,12 @@ import Testing
       one.disconnect()
     }
     let most = HubConnections.cutLinksOfAccount / HubConnections.cutLinkLeast
-    #expect(world.hub?.peers.hubs.count == most + 1)
+    #expect(world.hub?.parts.peers.hubs.count == most + 1)
     let again = try RawPeer(hubIn: world, as: identity)
     try again.resume((secret, isConnected: false))
     #expect(again.decision?.session == link.secret, "it goes on")
     world.wait(HubLinks.resumeTime + 1_000)
-    #expect(world.hub?.peers.hubs.contains { $0.hub?.resumeBy != nil } == false)
+    #expect(world.hub?.parts.peers.hubs.contains { $0.hub?.resumeBy != nil } == false)
   }
 
   @Test func `of many apps the one whose links hold most gives up its oldest`() throws {
@@ -195,7 +195,7 @@ import Testing
       for _ in 0..<perApp { try RawPeer(hubIn: world, for: try world.openLink(app)).disconnect() }
     }
     let most = HubConnections.cutLinksOfHub / HubConnections.cutLinkLeast
-    let hubs = try #require(world.hub?.peers.hubs)
+    let hubs = try #require(world.hub?.parts.peers.hubs)
     #expect(hubs.count == most)
     let owners = Dictionary(grouping: hubs) { $0.account }.mapValues { $0.count }
     #expect(owners.values.allSatisfy { abs($0 - most / 4) <= 1 })

@@ -38,13 +38,13 @@ import Testing
     var links: [(peer: RawPeer, id: Identifier, first: Identifier)] = []
     for _ in 0..<5 {
       let (peer, id) = try world.linkHub()
-      let before = hub.offers.remoteHubs.bytes.count
+      let before = hub.parts.remoteHubs.bytes.count
       links.append((peer, id, world.identifier()))
       try peer.say(offered(links.last!.first, of: id))
       for _ in 0..<64 {
         try peer.say((0..<50).map { _ in offered(world.identifier(), of: id, type: "com.example.other") })
       }
-      let kept = hub.offers.remoteHubs.bytes.count - before
+      let kept = hub.parts.remoteHubs.bytes.count - before
       let limit = min(HubOffers.linkedBytesLimit, HubOffers.allLinkedBytesLimit - before)
       #expect(kept <= limit && kept > limit - 4_096, "it takes all that it may, and no more")
       #expect(peer.isConnected, "what is more is not taken, and that is all")
@@ -62,7 +62,7 @@ import Testing
     try last.peer.say(offered(more, of: last.id, 3))
     #expect(viewer.engine.offers[more] != nil)
     for link in links { link.peer.disconnect() }
-    #expect(hub.offers.remoteHubs.bytes.count == 0 && viewer.engine.offers.all.isEmpty)
+    #expect(hub.parts.remoteHubs.bytes.count == 0 && viewer.engine.offers.all.isEmpty)
     #expect(hub.leak == nil)
   }
 
@@ -176,7 +176,7 @@ import Testing
     #expect(editor.heard.contains { if case .stream(id, _, _, _, _) = $0 { true } else { false } })
     editor.disconnect()
     #expect(away.heard.contains { if case .peerLost(attempt.id) = $0 { true } else { false } })
-    #expect(hub.transfers.tally.total == 0 && hub.leak == nil)
+    #expect(hub.parts.transfers.tally.total == 0 && hub.leak == nil)
   }
 
   @Test func `a stream whose asker goes before it is answered leaves nothing (R7.1)`() throws {
@@ -193,7 +193,7 @@ import Testing
     app.disconnect()
     near.close()
     try away.say(.streamAnswer(id, attempt, channel: Self.firstChannel, nil))
-    #expect(hub.transfers.tally.total == 0 && hub.leak == nil)
+    #expect(hub.parts.transfers.tally.total == 0 && hub.leak == nil)
   }
 
   @Test func `who has heard of a hub that is gone hears of it again when it asks again (R1.11)`() throws {

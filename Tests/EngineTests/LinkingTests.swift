@@ -8,7 +8,7 @@ import Testing
 @Suite struct LinkingTests {
   @Test func `a link to itself is refused (A12)`() throws {
     let world = World(hasHub: true)
-    let itself = try RawPeer(hubIn: world, as: try #require(world.hub).connections.identity.id)
+    let itself = try RawPeer(hubIn: world, as: try #require(world.hub).parts.connections.identity.id)
     #expect(!itself.isConnected)
   }
 

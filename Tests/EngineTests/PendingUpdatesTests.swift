@@ -30,4 +30,26 @@ import Testing
     for number in Array(30..<40) + Array(0..<30) { #expect(pending.popFirst() == news(number)) }
     #expect(pending.isEmpty)
   }
+
+  @Test(arguments: [1, 16, 17, 5_000])
+  func `what came and went before it was told leaves nothing (R2.8)`(others: Int) {
+    let pending = PendingUpdates()
+    for number in 0..<others { pending.append(news(number)) }
+    let passing = Identifier(high: 1, low: 1)
+    for _ in 0..<3 {
+      pending.appendFirst(of: passing)
+      pending.append(.activity(passing))
+      #expect(pending.count == others + 1)
+      #expect(pending.removeUnseen(passing) && pending.count == others && !pending.contains(.activity(passing)))
+    }
+    // What was told before, or waits to be, has to be taken back.
+    #expect(!pending.removeUnseen(passing) && !pending.removeUnseen(Identifier(high: 0, low: 0)))
+    pending.append(.activity(passing))
+    pending.appendFirst(of: passing)
+    #expect(!pending.removeUnseen(passing))
+    for number in 0..<others { #expect(pending.popFirst() == news(number)) }
+    #expect(pending.popFirst() == .activity(passing) && pending.isEmpty)
+    pending.appendFirst(of: passing)
+    #expect(pending.popFirst() != nil && !pending.removeUnseen(passing))
+  }
 }

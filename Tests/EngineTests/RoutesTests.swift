@@ -31,21 +31,21 @@ import Testing
     let longer = Message.route(to: home, Route([farID, other, home], sequence: 1), isSought: false)
     try say(.route(to: home, Route([nearID, home], sequence: 1), isSought: false), by: near, in: world)
     try say(.route(to: home, nil, isSought: false), by: near, in: world)
-    #expect(world.hub?.offers.remoteHubs[home] == nil)
+    #expect(world.hub?.parts.remoteHubs[home] == nil)
     try say(longer, by: far, in: world)
-    #expect(world.hub?.offers.remoteHubs[home]?.route == nil)
+    #expect(world.hub?.parts.remoteHubs[home]?.route == nil)
     // A newer one is a route, and so is the one that there was.
     try say(.route(to: home, Route([farID, other, home], sequence: 2), isSought: false), by: far, in: world)
-    #expect(world.hub?.offers.remoteHubs[home]?.route != nil)
+    #expect(world.hub?.parts.remoteHubs[home]?.route != nil)
     try say(.route(to: home, nil, isSought: false), by: far, in: world)
     try say(.route(to: home, Route([nearID, home], sequence: 2), isSought: false), by: near, in: world)
-    #expect(world.hub?.offers.remoteHubs[home]?.route != nil)
+    #expect(world.hub?.parts.remoteHubs[home]?.route != nil)
     // It is not remembered for ever.
     try say(.route(to: home, nil, isSought: false), by: near, in: world)
     world.wait(HubOffers.disbeliefTime + 1)
     let (late, lateID) = try world.linkHub()
     try say(.route(to: home, Route([lateID, other, home], sequence: 2), isSought: false), by: late, in: world)
-    #expect(world.hub?.offers.remoteHubs[home]?.route != nil)
+    #expect(world.hub?.parts.remoteHubs[home]?.route != nil)
   }
 
   @Test func `nobody speaks for the offers of a hub that is linked, or that is heard by another (R1.11)`() throws {
@@ -119,12 +119,12 @@ import Testing
     #expect(titles(viewer) == ["Draft"], "it stays while it is told anew")
     // This hub raises its own by one, however much is asked for, and not all the time.
     let hub = try #require(world.hub)
-    let before = hub.offers.remoteHubs.ownRoute.sequence
-    for _ in 0..<9 { try say(.seek(hub.connections.identity.id, sequence: .max), by: relay, in: world) }
-    #expect(hub.offers.remoteHubs.ownRoute.sequence == before + 1)
+    let before = hub.parts.remoteHubs.ownRoute.sequence
+    for _ in 0..<9 { try say(.seek(hub.parts.connections.identity.id, sequence: .max), by: relay, in: world) }
+    #expect(hub.parts.remoteHubs.ownRoute.sequence == before + 1)
     world.wait(HubOffers.seekingTime)
-    try say(.seek(hub.connections.identity.id, sequence: before + 1), by: relay, in: world)
-    #expect(hub.offers.remoteHubs.ownRoute.sequence == before + 1, "it has that")
+    try say(.seek(hub.parts.connections.identity.id, sequence: before + 1), by: relay, in: world)
+    #expect(hub.parts.remoteHubs.ownRoute.sequence == before + 1, "it has that")
   }
 
   @Test func `what was said before a list begins is not believed, and what is not in it is gone (R1.11)`() throws {

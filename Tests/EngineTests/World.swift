@@ -141,7 +141,7 @@ final class World {
   }
 
   /// The hub's end of the app's connection.
-  func peer(of app: TestApp) -> SegueEngine.Peer? { hub?.peers[app: app.engine.identity.id] }
+  func peer(of app: TestApp) -> SegueEngine.Peer? { hub?.parts.peers[app: app.engine.identity.id] }
 
   // MARK: Time
 

@@ -95,7 +95,7 @@ import Testing
     var viewerHub: HubEngine { get throws { try hub(devices.carriers.count - 1) } }
     /// Whether the hubs of neither app know of a stream.
     var isOver: Bool {
-      get throws { try hub(0).transfers.linkedStreams.isEmpty && viewerHub.transfers.linkedStreams.isEmpty }
+      get throws { try hub(0).parts.transfers.linkedStreams.isEmpty && viewerHub.parts.transfers.linkedStreams.isEmpty }
     }
 
     /// Asks how the stream has ended, at each app that is left.
@@ -131,7 +131,7 @@ import Testing
     scene.run(5_000)
     #expect(scene.far.arrived.count == 1_000)
     #expect(scene.near.written <= 1_000 + Link.window + 2 * socketSize)
-    let credit = try scene.viewerHub.transfers.linkedStreams[scene.id]?.availableCredit
+    let credit = try scene.viewerHub.parts.transfers.linkedStreams[scene.id]?.availableCredit
     #expect(credit == 0, "credit for less than a frame is not used: frames do not become small")
     scene.far.room = .max
     // No other message passes meanwhile that could carry the credit.
@@ -164,7 +164,7 @@ import Testing
     scene.run(200)
     scene.far.bytes = bytes(900_000)
     scene.run(1_000)
-    #expect(try scene.viewerHub.transfers.linkedStreams.isEmpty)
+    #expect(try scene.viewerHub.parts.transfers.linkedStreams.isEmpty)
     #expect(scene.far.socket.room == nil && scene.far.written < scene.far.bytes.count)
   }
 
@@ -191,11 +191,11 @@ import Testing
     scene.near.bytes = bytes(1_000)
     scene.run(500)
     if device == 0 {
-      let stream = try #require(scene.hub(0).transfers.linkedStreams[scene.id])
+      let stream = try #require(scene.hub(0).parts.transfers.linkedStreams[scene.id])
       stream.append([7])
     } else {
-      let relays = try scene.hub(1).peers.hubs.flatMap { $0.channels.relays }
-      let origin = try scene.hub(0).connections.identity.id
+      let relays = try scene.hub(1).parts.peers.hubs.flatMap { $0.channels.relays }
+      let origin = try scene.hub(0).parts.connections.identity.id
       let relay = try #require(relays.first { $0.to.hub?.identity.id == origin })
       relay.to.link.write([7], to: relay.outChannel)
     }
@@ -290,7 +290,8 @@ import Testing
     scene.run(500)
     try scene.devices.unlink(0, 1)
     scene.run(59_000)
-    #expect(try !scene.hub(0).transfers.linkedStreams.isEmpty && !scene.viewerHub.transfers.linkedStreams.isEmpty)
+    #expect(
+      try !scene.hub(0).parts.transfers.linkedStreams.isEmpty && !scene.viewerHub.parts.transfers.linkedStreams.isEmpty)
     scene.run(1_500)
     #expect(try scene.isOver)
     try scene.devices.link(0, 1)

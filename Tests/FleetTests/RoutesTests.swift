@@ -23,7 +23,7 @@ import Testing
   @Test func `a change is told once to each hub of a full mesh, and what went leaves nothing (R1.11, R2.8)`() throws {
     let count = 12
     let (devices, editor, viewers) = try fullMesh(count)
-    let kept = try (0..<count).map { try #require(devices.hub($0)).offers.remoteHubs.bytes.count }
+    let kept = try (0..<count).map { try #require(devices.hub($0)).parts.remoteHubs.bytes.count }
     for number in 2..<7 {
       let before = devices.readCount
       try devices.offer(number, by: editor)
@@ -35,7 +35,7 @@ import Testing
       devices.wait()
       for viewer in viewers { #expect(devices.titles(viewer).isEmpty) }
       for device in 1..<count {
-        #expect(try #require(devices.hub(device)).offers.remoteHubs.bytes.count < kept[device])
+        #expect(try #require(devices.hub(device)).parts.remoteHubs.bytes.count < kept[device])
       }
     }
     #expect(devices.fleet.violation == nil)
@@ -47,7 +47,7 @@ import Testing
     for device in 1..<count { try devices.unlink(0, device) }
     devices.wait(4 * LinkedDevices.delay)
     for viewer in viewers { #expect(devices.titles(viewer).isEmpty) }
-    for device in 1..<count { #expect(devices.hub(device)?.offers.remoteHubs.isEmpty == true) }
+    for device in 1..<count { #expect(devices.hub(device)?.parts.remoteHubs.isEmpty == true) }
     #expect(devices.fleet.violation == nil)
   }
 

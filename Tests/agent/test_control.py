@@ -121,6 +121,36 @@ def test_a_process_has_a_quarter_of_the_connections(agent, control, folder):
         assert time.monotonic() < deadline, "a place that is left is free"
 
 
+def ask(peer: wire.Connection, number: int, what: str, **entries: object) -> None:
+    peer.send_message("ask", number, cbor2.dumps({"ask": what, **entries}))
+
+
+def test_passphrases_are_tried_one_at_a_time_whatever_becomes_of_the_askers(agent, control):
+    """Each takes half a second of the account's thread. Others who ask about the account do not wait for a queue of
+    them, and neither does the end of the agent."""
+    begun = agent()
+    user = wire.Connection.to(control)
+    ask(user, 1, "create-account", name="Home", device_name="desk")
+    assert user.next_message()[1][:2] == [1, None]
+    for _ in range(30):
+        peer = connect(control)
+        for number in range(8):
+            ask(peer, number, "recovery-file", passphrase="correct horse battery")
+        peer.socket.close()
+    # They have gone; the places of their connections come back in turn.
+    kept = connect(control)
+    for number in range(8):
+        ask(kept, number, "recovery-file", passphrase="correct horse battery")
+    answers = [kept.next_message()[1] for _ in range(8)]
+    assert any(error is not None and "another passphrase is in use" in error[1] for _, error, _ in answers), answers
+    began = time.monotonic()
+    ask(user, 2, "rename-device", name="desktop")
+    assert user.next_message()[1][:2] == [2, None]
+    assert time.monotonic() - began < 5
+    begun.send_signal(signal.SIGTERM)
+    assert begun.wait(10) == 0
+
+
 QUESTIONS = {
     "ping": wire.message("ping", 1),
     "apps": wire.message("ask", 1, cbor2.dumps({"ask": "apps"})),

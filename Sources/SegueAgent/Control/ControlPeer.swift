@@ -28,6 +28,7 @@ final class ControlPeer {
   private var isBehind = false
   private var isScheduled = false
   private let asks: ControlAsks
+  private let quota: AskQuota
   private let asker: Asker
   private var askCount = 0
   private let changed: () -> Void
@@ -40,13 +41,14 @@ final class ControlPeer {
   ///   - changed: called when the deadline has changed.
   ///   - ended: called once, when the connection has closed, but not by `close`.
   init(
-    _ fd: Int32, of asker: Asker, on loop: Loop, _ asks: ControlAsks, changed: @escaping () -> Void,
-    _ ended: @escaping (ControlPeer) -> Void
+    _ fd: Int32, of asker: Asker, on loop: Loop, _ asks: ControlAsks, _ quota: AskQuota,
+    changed: @escaping () -> Void, _ ended: @escaping (ControlPeer) -> Void
   ) throws(SegueError) {
     self.fd = fd
     self.asker = asker
     self.loop = loop
     self.asks = asks
+    self.quota = quota
     self.changed = changed
     self.ended = ended
     do throws(SegueError) {
@@ -152,9 +154,16 @@ final class ControlPeer {
       throw SegueError(.limitExceeded, "control: \(Self.askLimit) questions wait for an answer")
     }
     let value = try Value(cbor: bytes)
+    let place: AskQuota.Place
+    do throws(SegueError) {
+      place = try quota.take(asker.account)
+    } catch {
+      // The connection stays: its other questions are answered.
+      return try writer.send(.answer(number, error, []), over: link)
+    }
     askCount += 1
     // The peer lives as long as it waits for an answer, or is connected.
-    asks.handle(value, of: asker) { [self] result in answer(number, result) }
+    asks.handle(value, of: asker) { [self] result in withExtendedLifetime(place) { answer(number, result) } }
   }
 
   private func answer(_ number: UInt64, _ result: Result<Value, SegueError>) {

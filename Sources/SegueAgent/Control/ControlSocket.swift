@@ -18,6 +18,7 @@ final class ControlSocket {
   private let fd: Int32
   private let loop: Loop
   private let asks: ControlAsks
+  private let quota = AskQuota()
   private var listener: Watch?
   private var timer: LoopTimer?
   private var peers: [ControlPeer] = []
@@ -88,7 +89,7 @@ final class ControlSocket {
       peers.append(
         // `close` closes all peers before this object is released, and a closed one calls none of these.
         try ControlPeer(
-          connection, of: asker, on: loop, asks, changed: { [unowned(unsafe) self] in self.setTimer() }
+          connection, of: asker, on: loop, asks, quota, changed: { [unowned(unsafe) self] in self.setTimer() }
         ) { [unowned(unsafe) self] peer in
           self.peers.removeAll { $0 === peer }
           self.setTimer()

@@ -5,6 +5,8 @@ import SegueTrust
 /// What can be asked at the second socket about other devices (docs/protocol.md). For the loop.
 final class DeviceAsks {
   private let devices: DeviceService
+  /// Whether a key is being derived from a passphrase.
+  private var isDeriving = false
 
   init(_ devices: DeviceService) { self.devices = devices }
 
@@ -105,11 +107,19 @@ final class DeviceAsks {
     }
   }
 
+  /// One passphrase at a time: each takes half a second of the account's thread.
+  private func beginDerivation() throws(SegueError) {
+    guard !isDeriving else { throw SegueError(.busy, "account: another passphrase is in use, ask again in a second") }
+    isDeriving = true
+  }
+
   private func makeRecoveryFile(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
     let passphrase = try ControlAsks.text(ask, "passphrase", atMost: Limits.passphrase)
+    try beginDerivation()
     devices.account.use({ account, _ throws(SegueError) in
       ([], try account.recoveryFile(passphrase: passphrase))
-    }) { (result: Result<[UInt8], SegueError>) in
+    }) { [self] (result: Result<[UInt8], SegueError>) in
+      isDeriving = false
       answer(
         ControlAsks.map(result) { file throws(SegueError) in
           try .dictionary([(key: .string("file"), value: .data(file))])
@@ -120,9 +130,11 @@ final class DeviceAsks {
   private func recover(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
     guard let file = ask["file"]?.data else { throw SegueError(.invalidArgument, "file: must be data") }
     let passphrase = try ControlAsks.text(ask, "passphrase", atMost: Limits.passphrase)
-    perform(answer) { account, now throws(SegueError) in
-      try account.recover(file, passphrase: passphrase, at: now)
-    }
+    try beginDerivation()
+    perform({ [self] result in
+      isDeriving = false
+      answer(result)
+    }) { account, now throws(SegueError) in try account.recover(file, passphrase: passphrase, at: now) }
   }
 
   // MARK: Joining

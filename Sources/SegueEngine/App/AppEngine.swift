@@ -30,6 +30,7 @@ public final class AppEngine {
   private let searchUpdates: SearchUpdates
   /// All features. Invariant: each calls only those before it.
   private let features: [any AppFeature]
+  private let messages: AppMessages
 
   public init(
     identity: AppIdentity, limits: Limits, savePolicy: SavePolicy = .whenPulled, owner: any AppEngineOwner
@@ -53,6 +54,8 @@ public final class AppEngine {
       seen, outcomes, incoming, responders, saves, current, kept, outgoing, appLinks, streams, requests, explanations,
       searchUpdates,
     ]
+    messages = AppMessages(
+      hub, seen, outcomes, incoming, kept, grants, outgoing, appLinks, streams, requests, explanations)
   }
 
   public var identity: AppIdentity { app.identity }
@@ -78,7 +81,7 @@ public final class AppEngine {
   public func tick(_ now: Instant) {
     hub.tick(now)
     if hub.settle(now) { seen.becomeReady(now) }
-    askingOrigins(now) { for feature in features { feature.tick(now) } }
+    messages.askingOrigins(now) { for feature in features { feature.tick(now) } }
   }
 
   // MARK: The current activity
@@ -408,92 +411,9 @@ public final class AppEngine {
   /// Takes in bytes from the hub.
   /// - Parameter descriptor: came with these bytes of one read.
   public func receive(_ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, _ now: Instant) {
-    hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in try handle(event, of: link, now) }
+    hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in
+      try messages.handle(event, of: link, now) { for feature in features { feature.connected(now) } }
+    }
     searchUpdates.advance(now)
-  }
-
-  private func handle(_ event: Link.Event, of link: Link, _ now: Instant) throws(SegueError) {
-    switch event {
-    case .message:
-      let descriptor = link.takeDescriptor()
-      guard let message = try link.takeMessage(Message.decode) else { return }
-      guard !hub.isWelcome else { return try handle(message, descriptor, now) }
-      if hub.receiveWelcome(message, now) { for feature in features { feature.connected(now) } }
-    case .data(let channel, let bytes):
-      link.grant(bytes.count, to: channel)
-      reader(of: channel).received(bytes, on: channel, now)
-    case .end(let channel, _): reader(of: channel).receivedEnd(of: channel, now)
-    case .reset(let channel):
-      reader(of: channel).receivedReset(of: channel, now)
-      kept.receivedReset(of: channel)
-    case .room(let channel, _):
-      kept.pump(channel)
-      outgoing.pump(channel, now)
-      requests.pump(channel)
-    }
-  }
-
-  /// The feature that reads a channel of the hub.
-  private func reader(of channel: Link.Channel) -> any ChannelReader {
-    if incoming.hasChannel(channel) { incoming } else { requests }
-  }
-
-  private func handle(_ message: Message, _ descriptor: PassedDescriptor?, _ now: Instant) throws(SegueError) {
-    switch message {
-    case .goodbye(let error): hub.report(.refused(error))
-    case .ping(let number): hub.send(.pong(number), isUrgent: true)
-    case .pong: hub.answered(now)
-    case .offer(let offer, let timing, _):
-      hub.heardOffer(now)
-      askingOrigins(now) { seen.put(offer, timing, now) }
-    case .gone(let id, _): askingOrigins(now) { seen.remove(id) }
-    case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
-    case .fetch(let continuation, let milliseconds, let receiver, let account, let isBack):
-      outgoing.fetched(
-        continuation, milliseconds: milliseconds, receiver: receiver, of: account, isBack: isBack, now)
-    case .state(let id, _, let channel, let size, let isStale):
-      try incoming.receiveState(id, channel: channel, size: size, isStale: isStale, now)
-    case .refused(let id, _, let error): incoming.refused(id, error, now)
-    case .outcome(let continuation, let outcome, let error, let receiver):
-      outgoing.receiveOutcome(continuation, outcome, error, receiver: receiver, now)
-    case .outcomeAck(let id, _): outcomes.acknowledged(id)
-    case .deliver(let delivery): incoming.receiveDelivery(delivery, now)
-    case .peerLost(let id):
-      requests.peerLost(id)
-      if !outgoing.peerLost(id, now) { incoming.peerLost(id, now) }
-    case .stream(let id, let continuation, let app, let channel, let attachment):
-      streams.receive(
-        StreamRequest(
-          id: id, continuation: continuation, app: app, account: grants.account(continuation.id) ?? app,
-          crossesLink: channel != 0,
-          attachment: attachment, descriptor: descriptor ?? PassedDescriptor(isLost: true)),
-        hasDescriptor: descriptor != nil)
-    case .streamAnswer(let id, _, let channel, let error):
-      streams.receiveAnswer(id, crossesLink: channel != 0, error, now)
-    case .streamStatus(let id, let continuation, _, let status): streams.receiveStatus(status, of: id, continuation)
-    case .request(let number, let continuation, let app, let milliseconds, let channel, let size):
-      try requests.receive(
-        number, continuation, by: app, milliseconds: milliseconds, channel: channel, size: size, now)
-    case .response(let number, let continuation, _, let channel, let size, let error):
-      try requests.receiveResponse(number, continuation, channel: channel, size: size, error)
-    case .linkUp(let number, let deviceName): appLinks.receiveUp(number, deviceName: deviceName)
-    case .linkDown(let number, let error): appLinks.receiveDown(number, error)
-    case .explanation(let request, let list, let appCount):
-      explanations.receive(request, list, appCount: appCount, now)
-    case .keeps: kept.becomePossible()
-    case .accepts, .present, .absent, .keep, .keepAttachment, .ask, .answer: break
-    case .link, .resume, .proceed, .openLink, .hello, .welcome, .publish, .withdraw, .explain, .route, .seek, .follow,
-      .unfollow, .list, .listed, .refresh, .account:
-      break
-    }
-  }
-
-  /// Sends messages that waited until their origins may have registered with the new hub, as they may have by `change`.
-  private func askingOrigins(_ now: Instant, after change: () -> Void) {
-    let wasReconciling = seen.list.isReconciling
-    change()
-    guard wasReconciling, hub.isWelcome else { return }
-    streams.askWaiting(now)
-    requests.sendWaiting(now)
   }
 }

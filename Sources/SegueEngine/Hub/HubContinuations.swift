@@ -17,10 +17,10 @@ final class HubContinuations: HubFeature {
   static let grace: Int64 = 10_000
 
   let connections: HubConnections
-  let presence: AgentPresence
+  private let presence: AgentPresence
   private let offers: HubOffers
-  let transfers: HubTransfers
-  let table = ContinuationTable()
+  private let transfers: HubTransfers
+  private let table = ContinuationTable()
 
   init(_ connections: HubConnections, _ presence: AgentPresence, _ offers: HubOffers, _ transfers: HubTransfers) {
     self.connections = connections
@@ -115,12 +115,40 @@ final class HubContinuations: HubFeature {
   }
 
   private func offer(of continuation: Message.Continuation) -> HubOffer? {
-    offers.directory[continuation.activity].flatMap { $0.origin == continuation.origin ? $0 : nil }
+    offers.offer(of: continuation.activity).flatMap { $0.origin == continuation.origin ? $0 : nil }
   }
 
   /// The peer that leads to the origin.
   private func origin(of continuation: Message.Continuation) -> Peer? {
     peers[app: continuation.origin] ?? offer(of: continuation)?.peer
+  }
+
+  // MARK: Deliveries (R3.8)
+
+  /// Records the attempt of an app to which the agent's participant delivers, to route the answers.
+  /// - Returns: false if there are too many.
+  func beginDelivery(
+    _ continuation: Message.Continuation, to receiver: Identifier, _ peer: Peer, from agent: Peer, milliseconds: Int64
+  ) -> Bool {
+    // Another process of the app may have had it, and failed.
+    if let former = table[continuation.id]?.receiver, former != receiver {
+      table.removeIdle(continuation.id, from: former)
+    }
+    guard let route = table.connect(continuation, receiver, from: peer, to: agent, now.uptime) else { return false }
+    table.begin(route, until: now.uptime + milliseconds + Self.grace)
+    return true
+  }
+
+  /// Forwards the fetch of an app to which the participant has delivered.
+  /// - Returns: false if this is no such continuation.
+  private func forwardDelivered(
+    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
+  ) -> Bool {
+    guard presence.isAgent(continuation.origin), let route = table[continuation.id], route.attempt != nil,
+      route.receiverPeer === peer, let origin = route.originPeer
+    else { return false }
+    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver), to: origin)
+    return true
   }
 
   // MARK: Held messages (R3.14)
@@ -315,4 +343,19 @@ final class HubContinuations: HubFeature {
     }
     return next === peer ? nil : next
   }
+
+  // MARK: Invariants
+
+  var leak: StaticString? {
+    if table.hasAttempts { return "hub: it keeps a continuation" }
+    return table.hasHeld ? "hub: a held message has no route" : nil
+  }
+
+  var brokenInvariant: StaticString? {
+    table.isConsistent ? nil : "hub: a continuation is listed that it does not know"
+  }
+
+  /// The attempts of an account as the receiver, and the held messages: for tests.
+  func attempts(of account: Account) -> Int { table.attempts(of: account) }
+  var heldCount: Int { table.heldRoutes.count }
 }

@@ -1,8 +1,24 @@
 import SegueModel
 import SegueWire
 
-/// The agent's participant delivers continuations to apps that did not run (R3.8), and keeps what apps leave (R2.5).
-extension HubContinuations {
+/// What the agent's participant does through the hub: it delivers continuations to apps that did not run (R3.8), and
+/// keeps what apps leave (R2.5).
+final class HubDeliveries: HubFeature {
+  let connections: HubConnections
+  private let presence: AgentPresence
+  private let transfers: HubTransfers
+  private let continuations: HubContinuations
+
+  init(
+    _ connections: HubConnections, _ presence: AgentPresence, _ transfers: HubTransfers,
+    _ continuations: HubContinuations
+  ) {
+    self.connections = connections
+    self.presence = presence
+    self.transfers = transfers
+    self.continuations = continuations
+  }
+
   /// The participant delivers: records the way back, and passes it on. If the app is gone, the participant knows, or
   /// is about to learn it.
   func deliver(_ delivery: Message.InboxDelivery, from agent: Peer) {
@@ -11,16 +27,12 @@ extension HubContinuations {
     }
     let continuation = Message.Continuation(
       id: delivery.continuation.ofDelivery, origin: participant.id, activity: delivery.offer.description.id)
-    // Another process of the app may have had it, and failed.
-    if let former = table[continuation.id]?.receiver, former != delivery.to {
-      table.removeIdle(continuation.id, from: former)
-    }
     guard
-      let route = table.connect(continuation, delivery.to, from: peer, to: agent, now.uptime)
+      continuations.beginDelivery(
+        continuation, to: delivery.to, peer, from: agent, milliseconds: delivery.milliseconds)
     else { return send(.peerLost(continuation.id), to: agent) }
-    table.begin(route, until: now.uptime + delivery.milliseconds + Self.grace)
     send(.deliver(delivery), to: peer)
-    resumeHeld()
+    continuations.resumeHeld()
   }
 
   /// An app leaves an activity with the participant, or takes it back (channel 0).
@@ -44,21 +56,8 @@ extension HubContinuations {
     _ name: String, changed: UInt64, of channel: Link.Channel, _ descriptor: PassedDescriptor?, from peer: Peer
   ) {
     guard let descriptor, !descriptor.isLost, case .relay(let relay)? = peer.channels[channel], relay.from === peer,
-      relay.to === presence.agentPeer, relay.attachments < Limits.attachments
+      relay.to === presence.agentPeer, relay.countAttachment()
     else { return }
-    relay.attachments += 1
     send(.keepAttachment(channel: relay.outChannel, name, changed: changed), to: relay.to, with: descriptor)
-  }
-
-  /// Forwards the fetch of an app to which the participant has delivered.
-  /// - Returns: false if this is no such continuation.
-  func forwardDelivered(
-    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, by peer: Peer
-  ) -> Bool {
-    guard presence.isAgent(continuation.origin), let route = table[continuation.id], route.attempt != nil,
-      route.receiverPeer === peer, let origin = route.originPeer
-    else { return false }
-    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver), to: origin)
-    return true
   }
 }

@@ -13,17 +13,17 @@ public final class HubEngine {
   /// Milliseconds for a connection to send hello (A19).
   static let helloTime: Int64 = 5_000
 
-  let connections: HubConnections
-  // The features, each a class that owns its state and calls only those before it. What concerns several of them, such
-  // as the end of a peer, is here.
-  let presence: AgentPresence
-  let offers: HubOffers
-  let links: HubLinks
-  let transfers: HubTransfers
-  let continuations: HubContinuations
-  let requests: HubRequests
-  let streams: HubStreams
-  let explanations: HubExplanations
+  private let connections: HubConnections
+  // The features, each a class that owns its state and calls only those before it.
+  private let presence: AgentPresence
+  private let offers: HubOffers
+  private let links: HubLinks
+  private let transfers: HubTransfers
+  private let continuations: HubContinuations
+  private let streams: HubStreams
+  private let explanations: HubExplanations
+  private let registration: HubRegistration
+  private let messages: HubMessages
 
   public init(
     _ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, agent: AgentDescription? = nil,
@@ -35,12 +35,16 @@ public final class HubEngine {
     links = HubLinks(connections, offers)
     transfers = HubTransfers(connections)
     continuations = HubContinuations(connections, presence, offers, transfers)
-    requests = HubRequests(connections, transfers, continuations)
     streams = HubStreams(connections, transfers, continuations)
     explanations = HubExplanations(connections, presence, offers)
+    registration = HubRegistration(connections, presence, offers, links, transfers, continuations, explanations)
+    messages = HubMessages(
+      connections, registration, presence, offers, links, transfers, continuations,
+      HubDeliveries(connections, presence, transfers, continuations),
+      HubRequests(connections, presence, transfers, continuations), streams, explanations)
   }
 
-  var peers: PeerTable { connections.peers }
+  private var peers: PeerTable { connections.peers }
 
   /// The registered apps.
   public var appCount: Int { peers.apps.count }
@@ -54,7 +58,7 @@ public final class HubEngine {
   /// - Parameter account: nil: the connection has its own.
   public func connected(_ number: PeerNumber, of account: Account? = nil, _ now: Instant) {
     connections.begin(now)
-    defer { removeDropped() }
+    defer { registration.removeDropped() }
     let limit = PeerTable.unidentifiedLimit
     if peers.unidentified.count >= limit {
       connections.disconnect(
@@ -85,7 +89,7 @@ public final class HubEngine {
   ) {
     connections.begin(now)
     links.connected(number, for: request, device: device, secret: secret)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// Called when the session with a linked device begins or resumes (nil), and for each message about the account that
@@ -99,7 +103,7 @@ public final class HubEngine {
   public func sendAccount(_ message: [UInt8], to device: Identifier, _ now: Instant) {
     connections.begin(now)
     links.sendAccount(message, to: device)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// Ends the links with a device for good, and forgets what it offers.
@@ -107,7 +111,7 @@ public final class HubEngine {
   public func endLinks(of device: Identifier?, _ error: SegueError, _ now: Instant) {
     connections.begin(now)
     links.endAll(of: device, error)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// Sets what is kept off all linked devices (R10.2), and takes back, or tells them, what this changes.
@@ -115,7 +119,7 @@ public final class HubEngine {
   public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?, _ now: Instant) {
     connections.begin(now)
     offers.setPrivacy(isPrivate)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// Sets the devices of the account, after which offers and receipts name them, and tells the apps of this device.
@@ -124,13 +128,13 @@ public final class HubEngine {
     connections.begin(now)
     connections.setDevices(devices)
     offers.renameDevices()
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// Answers an app's request for a link that could not be made.
   public func refuse(_ request: LinkRequest, _ error: SegueError) {
     links.refuse(request, error)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// - Parameter descriptor: came with these bytes of one read.
@@ -138,7 +142,7 @@ public final class HubEngine {
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor? = nil, from number: PeerNumber, _ now: Instant
   ) {
     connections.begin(now)
-    defer { removeDropped() }
+    defer { registration.removeDropped() }
     guard let peer = peers[number], !peer.isClosing else { return }
     peer.link.receive(bytes, descriptor)
     read(peer)
@@ -151,7 +155,7 @@ public final class HubEngine {
     do throws(SegueError) {
       while let event = try peer.link.nextEvent() {
         connections.countWork()
-        try handle(event, from: peer)
+        try messages.handle(event, from: peer)
         guard !peer.isClosing else { break }
       }
     } catch {
@@ -167,7 +171,7 @@ public final class HubEngine {
   /// The connection is gone.
   public func disconnected(_ number: PeerNumber, _ now: Instant) {
     connections.begin(now)
-    defer { removeDropped() }
+    defer { registration.removeDropped() }
     guard let peer = peers.disconnect(number) else { return }
     if let hub = peer.hub, !peer.isClosing {
       links.suspend(peer, hub)
@@ -179,7 +183,7 @@ public final class HubEngine {
   /// A peer's socket is writable again.
   public func drained(_ number: PeerNumber, _ now: Instant) {
     connections.begin(now)
-    defer { removeDropped() }
+    defer { registration.removeDropped() }
     if let peer = peers[number] { offers.sendPending(peer) }
   }
 
@@ -191,7 +195,7 @@ public final class HubEngine {
     guard let peer = peers[next.number] else { return true }
     body(peer.number, peer.link)
     if !peer.link.hasOutput { offers.sendPending(peer) }
-    removeDropped()
+    registration.removeDropped()
     return true
   }
 
@@ -211,7 +215,7 @@ public final class HubEngine {
     for peer in peers.apps + peers.hubs + peers.unidentified {
       connections.disconnect(peer, SegueError(.connectionUnavailable, "another hub has taken over"))
     }
-    removeDropped()
+    registration.removeDropped()
   }
 
   // MARK: Time
@@ -232,61 +236,13 @@ public final class HubEngine {
     explanations.tick()
     links.tick()
     offers.tick()
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// Whether nothing is due but pings to linked hubs, which repeat for ever while these answer.
   public var isIdle: Bool {
     peers.unidentified.isEmpty && offers.nextDeadline == nil && continuations.nextDeadline == nil
       && explanations.nextDeadline == nil && peers.hubs.allSatisfy { $0.isLinked }
-  }
-
-  // MARK: Registration and removal
-
-  func register(_ app: AppIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
-    guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
-      let ours: DiagnosticText = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
-      return connections.disconnect(
-        peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
-    }
-    if let former = peers[app: app.id] {
-      // The same app again: its former connection is dead, but the end has not arrived.
-      connections.disconnect(former, SegueError(.connectionUnavailable, "the app has connected again"))
-      remove(former)
-    }
-    peers.register(peer, app)
-    connections.send(
-      .welcome(
-        version: min(version, ProtocolVersion.current), generation: connections.generation,
-        deviceName: connections.identity.deviceName, agent: presence.agent),
-      to: peer)
-    offers.subscribe(peer, app)
-    continuations.sendHeld(to: app.id)
-    presence.report(peer)
-  }
-
-  /// Removes the peers that were dropped, last in each call: loops of the call may still refer to them.
-  func removeDropped() { while let peer = connections.takeDropped() { remove(peer) } }
-
-  /// Removes a peer and notifies everyone involved with it. Idempotent.
-  @inline(never)
-  private func remove(_ peer: Peer) {
-    if peer.isHub {
-      guard peers.removeHub(peer) else { return }
-      links.remove(peer)
-      transfers.failStreams(over: peer)
-    } else {
-      peers.removeUnidentified(peer)
-      guard peers.deregister(peer), let app = peer.app else { return }
-      presence.reportAbsence(of: app)
-      if let offer = peer.offer { offers.withdraw(offer) }
-      transfers.failUnanswered(of: app.id)
-      offers.unsubscribe(peer, app)
-      links.disconnectAll(of: peer)
-      explanations.remove(peer)
-    }
-    continuations.remove(peer)
-    peer.pending.removeAll()
   }
 
   // MARK: Streams over links
@@ -298,39 +254,80 @@ public final class HubEngine {
   /// Gives the app of a stream over a link its end.
   public func connect(_ stream: LinkedStream, _ descriptor: PassedDescriptor) {
     streams.connect(stream, descriptor)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// No socket could be made for it.
   public func failed(_ stream: LinkedStream, _ error: SegueError) {
     transfers.fail(stream, error)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// The app has written: `body` fills in at most a piece of it, and returns the number of bytes. Not called without
   /// room.
   public func read(_ stream: LinkedStream, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
     transfers.read(stream, body)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// The app has shut down its socket for writing.
   /// - Parameter isClosed: whether it has stopped reading, too.
   public func ended(_ stream: LinkedStream, isClosed: Bool) {
     transfers.ended(stream, isClosed: isClosed)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// Passes bytes for the app to `body`, which returns the number that the socket accepted; if not all, it accepts no
   /// more for now.
   public func write(_ stream: LinkedStream, _ body: (UnsafeRawBufferPointer) -> Int) {
     transfers.write(stream, body)
-    removeDropped()
+    registration.removeDropped()
   }
 
   /// The socket cannot be written: the app has closed its end.
   public func stopReading(_ stream: LinkedStream) {
     transfers.stopReading(stream)
-    removeDropped()
+    registration.removeDropped()
+  }
+
+  // MARK: Invariants (R11.1)
+
+  /// The first violated invariant, or nil.
+  public var brokenInvariant: StaticString? { peers.brokenCount ?? brokenList ?? offers.brokenInvariant }
+
+  /// From now on `brokenByChange` is called after each call.
+  public func keepChanges() { offers.keepChanges() }
+
+  /// Checks only what has changed since the last check.
+  public func brokenByChange() -> StaticString? {
+    if let broken = peers.brokenCount { return broken }
+    if peers.takeChange(), let broken = brokenList { return broken }
+    return offers.brokenByChange()
+  }
+
+  private var brokenList: StaticString? {
+    continuations.brokenInvariant ?? (offers.hasEmptyTopic ? "hub: an empty topic remains" : peers.brokenList)
+  }
+
+  /// State that should have been released by now, or nil (leak check).
+  public var leak: StaticString? {
+    connections.leak ?? continuations.leak ?? explanations.leak ?? transfers.leak ?? offers.leak
+  }
+
+  // MARK: Tests
+
+  /// What tests look at, and no other code.
+  struct Parts {
+    let connections: HubConnections
+    let transfers: HubTransfers
+    let continuations: HubContinuations
+    let remoteHubs: RemoteHubs
+
+    var peers: PeerTable { connections.peers }
+  }
+
+  var parts: Parts {
+    Parts(
+      connections: connections, transfers: transfers, continuations: continuations, remoteHubs: offers.remoteHubs)
   }
 }

@@ -69,7 +69,7 @@ final class HubExplanations: HubFeature {
     self.offers = offers
   }
 
-  var isIdle: Bool { explainedPeers.isEmpty }
+  var leak: StaticString? { explainedPeers.isEmpty ? nil : "hub: it has not explained what was asked" }
   var nextDeadline: Int64? { explainedPeers.nextDeadline }
 
   @inline(never)

@@ -2,7 +2,37 @@ import SegueModel
 import SegueWire
 
 /// Passes each message to the feature that it concerns.
-extension HubEngine {
+final class HubMessages {
+  private let connections: HubConnections
+  private let registration: HubRegistration
+  private let presence: AgentPresence
+  private let offers: HubOffers
+  private let links: HubLinks
+  private let transfers: HubTransfers
+  private let continuations: HubContinuations
+  private let deliveries: HubDeliveries
+  private let requests: HubRequests
+  private let streams: HubStreams
+  private let explanations: HubExplanations
+
+  init(
+    _ connections: HubConnections, _ registration: HubRegistration, _ presence: AgentPresence, _ offers: HubOffers,
+    _ links: HubLinks, _ transfers: HubTransfers, _ continuations: HubContinuations, _ deliveries: HubDeliveries,
+    _ requests: HubRequests, _ streams: HubStreams, _ explanations: HubExplanations
+  ) {
+    self.connections = connections
+    self.registration = registration
+    self.presence = presence
+    self.offers = offers
+    self.links = links
+    self.transfers = transfers
+    self.continuations = continuations
+    self.deliveries = deliveries
+    self.requests = requests
+    self.streams = streams
+    self.explanations = explanations
+  }
+
   func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
     switch event {
     case .message:
@@ -24,7 +54,7 @@ extension HubEngine {
       guard case .hello(let app, let version, let minimum) = message else {
         throw SegueError(.malformed, "the first message must be hello")
       }
-      return register(app, peer, version: version, minimum: minimum)
+      return registration.register(app, peer, version: version, minimum: minimum)
     }
     switch message {
     case .ping(let number): connections.send(.pong(number), to: peer, isUrgent: true)
@@ -54,11 +84,11 @@ extension HubEngine {
     case .openLink(let number): links.open(number, descriptor, by: peer)
     case .linkDown(let number, _): links.end(number, by: peer)
     case .accepts(let accepts): presence.setAccepts(accepts, peer)
-    case .deliver(let delivery): continuations.deliver(delivery, from: peer)
+    case .deliver(let delivery): deliveries.deliver(delivery, from: peer)
     case .keep(let id, _, let channel, let size):
-      try continuations.keep(id, channel: channel, size: size, from: peer, app)
+      try deliveries.keep(id, channel: channel, size: size, from: peer, app)
     case .keepAttachment(let channel, let name, let changed):
-      continuations.keepAttachment(name, changed: changed, of: channel, descriptor, from: peer)
+      deliveries.keepAttachment(name, changed: changed, of: channel, descriptor, from: peer)
     case .present, .absent, .keeps, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh, .account:
@@ -66,7 +96,7 @@ extension HubEngine {
     }
   }
 
-  func handle(_ message: Message, fromHub peer: Peer) throws(SegueError) {
+  private func handle(_ message: Message, fromHub peer: Peer) throws(SegueError) {
     guard let hub = peer.hub else {
       if let handshake = peer.handshake { try links.receive(message, handshake, from: peer) }
       return

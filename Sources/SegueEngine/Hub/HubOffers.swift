@@ -57,8 +57,9 @@ final class HubOffers: HubFeature {
         directory.take(remote)
         directory.removeIfEmpty(remote.topic)
       }
+      let isFirst = activity.offer == nil
       directory.enter(offer)
-      publish(of: offer)
+      publish(of: offer, isFirst: isFirst)
     }
     frontmostChanged(from: former)
   }
@@ -92,6 +93,9 @@ final class HubOffers: HubFeature {
     if let former { publish(of: former) }
     publish(of: present)
   }
+
+  /// The active offer of an activity; nil for none.
+  func offer(of activity: Identifier) -> HubOffer? { directory[activity] }
 
   func isOffered(_ offer: HubOffer) -> Bool {
     if offer.description.expirationDate.map({ $0 <= now.date }) ?? false { return false }
@@ -179,30 +183,40 @@ final class HubOffers: HubFeature {
   }
 
   /// Publishes the current state of an offer of this device to all that see, or saw, it.
-  func publish(of offer: HubOffer) {
-    publishToApps(of: offer)
+  /// - Parameter isFirst: the activity was not offered before.
+  func publish(of offer: HubOffer, isFirst: Bool = false) {
+    publishToApps(of: offer, isFirst: isFirst)
     // Devices know the route: they are not told that there is a first offer, which may be private.
     if directory.countChange() { publishRoute(to: identity.id, toDevices: false) }
     publishToHubs(.offer(identity.id, offer.activity.id))
   }
 
   /// Publishes it to the apps of this device.
-  func publishToApps(of offer: HubOffer) {
+  func publishToApps(of offer: HubOffer, isFirst: Bool = false) {
     var update = sharedUpdate(of: offer.activity.id, offer.activity.offer)
-    for peer in directory.choosers where peer !== offer.peer { publish(&update, to: peer) }
-    for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer { publish(&update, to: peer) }
+    for peer in directory.choosers where peer !== offer.peer { publish(&update, isFirst: isFirst, to: peer) }
+    for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer {
+      publish(&update, isFirst: isFirst, to: peer)
+    }
   }
 
   @inline(never)
-  private func publish(_ update: inout SharedUpdate, to peer: Peer) {
+  private func publish(_ update: inout SharedUpdate, isFirst: Bool, to peer: Peer) {
     // Usually nothing waits.
     if peer.pending.isEmpty, !peer.pending.isReadyDue, mayUpdate(peer) { return sendUpdate(peer, &update) }
-    wait(.activity(update.id), for: peer)
+    // What came and went before the peer has read costs nothing.
+    if update.offer == nil, peer.pending.removeUnseen(update.id) { return }
+    if isFirst { peer.pending.appendFirst(of: update.id) } else { peer.pending.append(.activity(update.id)) }
+    boundPending(of: peer)
   }
 
   /// Sends an update once the pending bytes have gone out.
   func wait(_ update: OfferUpdate, for peer: Peer) {
     if update.kind == .listed { peer.pending.appendLast(update) } else { peer.pending.append(update) }
+    boundPending(of: peer)
+  }
+
+  private func boundPending(of peer: Peer) {
     // Offers change, but the peer has stopped reading.
     guard peer.pending.count > 2 * (directory.count + remoteHubs.count) + Self.pendingLimit else { return }
     disconnect(peer, SegueError(.connectionUnavailable, "the app does not read"))

@@ -8,11 +8,16 @@ extension SegueError {
 /// Requests between the two apps of a continuation (R7.5): this hub knows the route, and forwards the bytes.
 final class HubRequests: HubFeature {
   let connections: HubConnections
+  private let presence: AgentPresence
   private let transfers: HubTransfers
   private let continuations: HubContinuations
 
-  init(_ connections: HubConnections, _ transfers: HubTransfers, _ continuations: HubContinuations) {
+  init(
+    _ connections: HubConnections, _ presence: AgentPresence, _ transfers: HubTransfers,
+    _ continuations: HubContinuations
+  ) {
     self.connections = connections
+    self.presence = presence
     self.transfers = transfers
     self.continuations = continuations
   }
@@ -43,7 +48,7 @@ final class HubRequests: HubFeature {
     }
     guard continuations.mayUse(continuation.id, app) else { return refuse(HubContinuations.nameIsTaken) }
     // The agent believes this hub who asks, and another hub could name any app.
-    guard !(peer.isHub && continuations.presence.isAgent(continuation.origin)) else {
+    guard !(peer.isHub && presence.isAgent(continuation.origin)) else {
       return refuse(SegueError(.declined, "the agent answers apps of its device only"))
     }
     guard let origin = continuations.next(to: continuation.origin, of: continuation, from: peer) else {

@@ -92,4 +92,8 @@ final class HubTransfers: HubFeature {
     tally.remove(relay.account)
   }
 
+  var leak: StaticString? {
+    if linkedStreams.hasChanged { return "hub: its owner has a stream to look after" }
+    return linkedStreams.isEmpty ? nil : "hub: it keeps a stream"
+  }
 }

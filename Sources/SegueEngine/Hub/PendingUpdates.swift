@@ -37,6 +37,8 @@ final class PendingUpdates {
   private var start = 0
   /// The entries of `order` from `start` on, if there were more than a few since it was empty.
   private var members: Set<OfferUpdate> = .init()
+  /// The activities of those pending updates that would be the first that the peer gets of them.
+  private var unseen: Set<Identifier> = .init()
 
   /// Whether to send `ready` once nothing is pending.
   private(set) var isReadyDue = false
@@ -56,6 +58,24 @@ final class PendingUpdates {
     if !members.isEmpty { members.insert(update) }
   }
 
+  /// Appends the first update of an activity that the peer gets.
+  func appendFirst(of activity: Identifier) {
+    guard !contains(.activity(activity)) else { return }
+    append(.activity(activity))
+    unseen.insert(activity)
+  }
+
+  /// An activity is no longer offered: removes its pending update if the peer has got none of it.
+  /// - Returns: false if the peer has to be told.
+  func removeUnseen(_ activity: Identifier) -> Bool {
+    guard unseen.remove(activity) != nil else { return false }
+    let update = OfferUpdate.activity(activity)
+    if let place = order[start...].lastIndex(of: update) { order.remove(at: place) }
+    if !members.isEmpty { members.remove(update) }
+    if isEmpty { removeAll() }
+    return true
+  }
+
   /// Appends it after all pending ones.
   func appendLast(_ update: OfferUpdate) {
     if contains(update), let place = order[start...].firstIndex(of: update) {
@@ -69,6 +89,7 @@ final class PendingUpdates {
     order = []
     start = 0
     members = .init()
+    unseen = .init()
   }
 
   /// Replaces all of them.
@@ -90,6 +111,7 @@ final class PendingUpdates {
     guard start < order.count else { return nil }
     let update = order[start]
     if !members.isEmpty { members.remove(update) }
+    if !unseen.isEmpty { unseen.remove(update.activity) }
     start += 1
     if start == order.count {
       // Frees the memory of a burst.

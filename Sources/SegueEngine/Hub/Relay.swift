@@ -12,7 +12,7 @@ final class Relay {
   /// That of the receiver, whichever way the bytes go.
   let account: Account
   /// The attachments that have been passed on with it.
-  var attachments = 0
+  private var attachments = 0
 
   init(from: Peer, channel: Link.Channel, to: Peer, outChannel: Link.Channel, of account: Account) {
     self.account = account
@@ -20,5 +20,12 @@ final class Relay {
     self.channel = channel
     self.to = to
     self.outChannel = outChannel
+  }
+
+  /// - Returns: false if there were too many: this one is not passed on.
+  func countAttachment() -> Bool {
+    guard attachments < Limits.attachments else { return false }
+    attachments += 1
+    return true
   }
 }

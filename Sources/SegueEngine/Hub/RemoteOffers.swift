@@ -167,7 +167,7 @@ extension HubOffers {
       publishToApps(of: former)
       directory.removeIfEmpty(former.topic)
     }
-    if let best, former.map({ $0.topic !== best.topic }) ?? true { publishToApps(of: best) }
+    if let best, former.map({ $0.topic !== best.topic }) ?? true { publishToApps(of: best, isFirst: former == nil) }
     directory.removeIfEmpty(activity)
   }
 }

@@ -1,56 +1,16 @@
 import SegueModel
 import SegueWire
 
-/// The invariants of the hub, checked after each simulated step (R11.1).
-extension HubEngine {
-  /// Nil: nothing.
-  public var brokenInvariant: StaticString? { peers.brokenCount ?? brokenList ?? offers.brokenInvariant }
+/// The invariants of the offers of a hub, checked after each simulated step (R11.1).
+extension HubOffers {
+  var hasEmptyTopic: Bool { directory.hasEmptyTopic }
 
   /// From now on `brokenByChange` is called after each call.
-  public func keepChanges() { offers.directory.keepChanges() }
+  func keepChanges() { directory.keepChanges() }
 
   /// Checks only what has changed since the last check.
-  public func brokenByChange() -> StaticString? {
-    if let broken = peers.brokenCount { return broken }
-    if peers.takeChange(), let broken = brokenList { return broken }
-    return offers.directory.firstChange { $0.brokenInvariant }
-  }
+  func brokenByChange() -> StaticString? { directory.firstChange { $0.brokenInvariant } }
 
-  private var brokenList: StaticString? {
-    continuations.brokenInvariant
-      ?? (offers.directory.hasEmptyTopic ? "hub: an empty topic remains" : peers.brokenList)
-  }
-
-  /// State that should have been released by now, or nil (leak check).
-  public var leak: StaticString? {
-    connections.leak ?? continuations.leak ?? explanations.leak ?? transfers.leak ?? offers.leak
-  }
-
-}
-
-extension HubContinuations {
-  var leak: StaticString? {
-    if table.hasAttempts { return "hub: it keeps a continuation" }
-    return table.hasHeld ? "hub: a held message has no route" : nil
-  }
-
-  var brokenInvariant: StaticString? {
-    table.isConsistent ? nil : "hub: a continuation is listed that it does not know"
-  }
-}
-
-extension HubExplanations {
-  var leak: StaticString? { isIdle ? nil : "hub: it has not explained what was asked" }
-}
-
-extension HubTransfers {
-  var leak: StaticString? {
-    if linkedStreams.hasChanged { return "hub: its owner has a stream to look after" }
-    return linkedStreams.isEmpty ? nil : "hub: it keeps a stream"
-  }
-}
-
-extension HubOffers {
   var leak: StaticString? {
     for peer in peers.hubs {
       if let hub = peer.hub, hub.followsAny(where: { remoteHubs[$0] == nil }) || hub.hasLostRoutes {

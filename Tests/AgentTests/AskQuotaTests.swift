@@ -1,0 +1,26 @@
+import SegueEngine
+import SegueModel
+import Testing
+
+@testable import SegueAgent
+
+/// How much a process may have asked for without an answer.
+@Suite struct AskQuotaTests {
+  @Test func `a process has its share of the questions until they are answered or dropped`() throws {
+    let quota = AskQuota()
+    var places: [AskQuota.Place] = []
+    for _ in 0..<AskQuota.accountLimit { places.append(try quota.take(.process(1))) }
+    #expect(throws: SegueError.self) { try quota.take(.process(1)) }
+    // Others have room.
+    for process in Int32(2)...4 {
+      for _ in 0..<AskQuota.accountLimit { places.append(try quota.take(.process(process))) }
+    }
+    #expect(places.count == AskQuota.limit)
+    #expect(throws: SegueError.self) { try quota.take(.process(5)) }
+    places.removeFirst()
+    places.append(try quota.take(.process(5)))
+    #expect(throws: SegueError.self) { try quota.take(.process(1)) }
+    places = []
+    for _ in 0..<AskQuota.accountLimit { places.append(try quota.take(.process(1))) }
+  }
+}
