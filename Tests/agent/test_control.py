@@ -147,7 +147,7 @@ def test_passphrases_are_tried_one_at_a_time_whatever_becomes_of_the_askers(agen
     ask(user, 2, "rename-device", name="desktop")
     assert user.next_message()[1][:2] == [2, None]
     assert time.monotonic() - began < 5
-    begun.send_signal(signal.SIGTERM)
+    begun.signal(signal.SIGTERM)
     assert begun.wait(10) == 0
 
 
