@@ -63,7 +63,9 @@ let package = Package(
     module("SegueCrypto", imports: ["SegueModel", "COpenSSL"]),
     module("SegueCertificates", imports: ["SegueModel", "SegueTrust", "SegueCrypto", "COpenSSL"]),
     module("SegueDevices", imports: ["SegueModel", "SegueCrypto", "SegueTrust"]),
-    module("SegueTLS", imports: ["SegueModel", "SegueCrypto", "SegueTrust", "SegueDevices", "COpenSSL"]),
+    module(
+      "SegueTLS",
+      imports: ["SegueModel", "SegueCrypto", "SegueTrust", "SegueCertificates", "SegueDevices", "COpenSSL"]),
     module(
       "SegueRuntime",
       imports: [

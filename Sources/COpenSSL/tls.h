@@ -24,6 +24,11 @@ static inline int tls_require_certificates(const struct openssl *_Nonnull f, SSL
   f->SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
   return f->X509_VERIFY_PARAM_set_flags(f->SSL_CTX_get0_param(context), X509_V_FLAG_X509_STRICT) == 1;
 }
+/** Has each end show its certificate alone. By itself OpenSSL looks for the chain with each handshake, for which it
+ * verifies signatures, and sends the root, which the other end has. */
+static inline void tls_show_certificate_alone(const struct openssl *_Nonnull f, SSL_CTX *_Nonnull context) {
+  f->SSL_CTX_ctrl(context, SSL_CTRL_MODE, SSL_MODE_NO_AUTO_CHAIN, NULL);
+}
 /** Checks certificates against revocations of the whole chain; 1 or 0. */
 static inline int tls_check_revocations(const struct openssl *_Nonnull f, SSL_CTX *_Nonnull context) {
   unsigned long flags = X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL;

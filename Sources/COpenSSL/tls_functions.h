@@ -52,7 +52,10 @@
   F(SSL_write)                                                                                                         \
   F(TLS_method)                                                                                                        \
   F(X509_CRL_get0_by_cert)                                                                                             \
+  F(X509_STORE_CTX_set_error)                                                                                          \
   F(X509_STORE_add_cert)                                                                                               \
   F(X509_STORE_add_crl)                                                                                                \
+  F(X509_STORE_set_check_crl)                                                                                          \
   F(X509_VERIFY_PARAM_set_flags)                                                                                       \
+  F(X509_cmp_current_time)                                                                                             \
   F(X509_verify_cert_error_string)

@@ -100,16 +100,19 @@ extension OpenSSLCryptography {
     _ = f.pointee.X509_VERIFY_PARAM_set_flags(parameters, trust_verification())
     _ = f.pointee.X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_CLIENT)
     f.pointee.X509_VERIFY_PARAM_set_time(parameters, time_t(date))
-    if f.pointee.X509_verify_cert(context) == 1 {
-      // Devices are at either end.
-      return f.pointee.X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1 ? nil : .notTrusted
-    }
+    if f.pointee.X509_verify_cert(context) == 1 { return isForBothEnds(certificate) ? nil : .notTrusted }
     return switch f.pointee.X509_STORE_CTX_get_error(context) {
     case X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CRL_NOT_YET_VALID: .notYetValid
     case X509_V_ERR_CERT_HAS_EXPIRED: .expired
     case X509_V_ERR_CERT_REVOKED: .revoked
     default: .notTrusted
     }
+  }
+
+  /// Whether a certificate is good for both ends of TLS: devices are at either.
+  public func isForBothEnds(_ certificate: OpaquePointer) -> Bool {
+    f.pointee.X509_check_purpose(certificate, X509_PURPOSE_SSL_CLIENT, 0) == 1
+      && f.pointee.X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1
   }
 
   // MARK: - Reading
@@ -126,14 +129,18 @@ extension OpenSSLCryptography {
     return certificate
   }
 
-  private func fields(of certificate: OpaquePointer) throws(SegueError) -> CertificateFields {
-    guard let key = f.pointee.X509_get0_pubkey(certificate) else { throw malformed("the key of a certificate") }
+  /// Reads a certificate of OpenSSL's.
+  public func fields(of certificate: OpaquePointer) throws(SegueError) -> CertificateFields {
+    guard f.pointee.X509_get0_pubkey(certificate) != nil else { throw malformed("the key of a certificate") }
     var uri = [CChar](repeating: 0, count: 256)
     let size = tls_subject_uri(f, certificate, &uri, Int32(uri.count))
     return CertificateFields(
       name: name(f.pointee.X509_get_subject_name(certificate)),
       uri: size > 0 ? String(decoding: uri[..<Int(size)].map { UInt8(bitPattern: $0) }, as: UTF8.self) : "",
-      publicKey: try encoded("a public key") { f.pointee.i2d_PUBKEY(key, $0) },
+      // As it stands there: to encode a key that was read takes longer than all of this.
+      publicKey: try encoded("a public key") {
+        f.pointee.i2d_X509_PUBKEY(f.pointee.X509_get_X509_PUBKEY(certificate), $0)
+      },
       serial: bytes(of: f.pointee.X509_get0_serialNumber(certificate)),
       from: try seconds(f.pointee.X509_get0_notBefore(certificate)),
       until: try seconds(f.pointee.X509_get0_notAfter(certificate)))

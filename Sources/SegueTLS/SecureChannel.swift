@@ -79,8 +79,8 @@ public final class SecureChannel {
   /// The device at the other end, once it is authenticated. Nothing else that it says of itself counts.
   public var peer: DeviceIdentity? { session?.peer }
 
-  /// The certificate of the other end, in DER, once it is authenticated.
-  public var peerCertificate: [UInt8]? { session?.peerCertificate }
+  /// The certificate of the other end, once it is authenticated, and what TLS has verified of it.
+  public func shown(at now: Instant) -> ShownCertificate? { session?.shown(at: now) }
 
   /// Exports 32 bytes of TLS, which is up. Throws SYSTEM.
   public func exporter(_ label: StaticString) throws(SegueError) -> [UInt8] {
@@ -226,8 +226,10 @@ public final class SecureChannel {
   /// Tells the other end that nothing follows.
   public func close() { session?.close() }
 
+  /// Bytes to send.
+  public var outputCount: Int { outgoing.count + (session?.outputCount ?? 0) }
   /// Whether there is something to send.
-  public var hasOutput: Bool { !outgoing.isEmpty || session.map { $0.outputCount > 0 } ?? false }
+  public var hasOutput: Bool { outputCount > 0 }
 
   /// Moves bytes to send into `buffer`.
   /// - Returns: how many.

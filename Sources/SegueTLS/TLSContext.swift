@@ -1,4 +1,5 @@
 import COpenSSL
+import SegueCertificates
 import SegueCrypto
 import SegueDevices
 import SegueModel
@@ -20,8 +21,8 @@ public final class TLSContext {
   public let identity: DeviceIdentity?
   /// The account's revoked certificates; nil for joining.
   private let revocations: OpaquePointer?
-  /// The devices of the account; nil for joining.
-  private let members: AccountMembers?
+  /// What certificates are verified against; nil for joining.
+  let credentials: DeviceCredentials?
   /// For joining: the identity of the key, and the key; nil for links.
   private let sharedKey: SharedKey?
   /// The name of the application protocol, with its length before it.
@@ -42,8 +43,9 @@ public final class TLSContext {
       guard tls_require_certificates(functions, context) == 1, tls_check_revocations(functions, context) == 1 else {
         throw SegueError(.system, "TLS 1.3: OpenSSL says \(OpenSSL.takeError(functions))")
       }
+      tls_show_certificate_alone(functions, context)
       let (identity, revocations) = try Self.setCredentials(functions, context, credentials)
-      self.init(functions, context, identity, revocations, credentials.members, nil, protocolName)
+      self.init(functions, context, identity, revocations, credentials, nil, protocolName)
     } catch {
       functions.pointee.SSL_CTX_free(context)
       protocolName.deallocate()
@@ -81,14 +83,14 @@ public final class TLSContext {
 
   private init(
     _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ identity: DeviceIdentity?,
-    _ revocations: OpaquePointer?, _ members: AccountMembers?, _ sharedKey: SharedKey?,
+    _ revocations: OpaquePointer?, _ credentials: DeviceCredentials?, _ sharedKey: SharedKey?,
     _ protocolName: UnsafeMutablePointer<UInt8>
   ) {
     self.functions = functions
     self.context = context
     self.identity = identity
     self.revocations = revocations
-    self.members = members
+    self.credentials = credentials
     self.sharedKey = sharedKey
     self.protocolName = protocolName
   }
@@ -103,7 +105,7 @@ public final class TLSContext {
   /// Whether a device belongs to the account no more: its certificate is among the revoked ones, or the list of
   /// devices does not have it.
   func isRevoked(_ device: Identifier, _ certificate: OpaquePointer) -> Bool {
-    guard let revocations, let members else { return false }
+    guard let revocations, let members = credentials?.members else { return false }
     return functions.pointee.X509_CRL_get0_by_cert(revocations, nil, certificate) != 0
       || !members.has(device, from: start(of: certificate))
   }
@@ -155,11 +157,32 @@ public final class TLSContext {
     }
     let store = f.SSL_CTX_get_cert_store(context)
     guard f.X509_STORE_add_cert(store, root) == 1 else { throw wrong("the account's root") }
-    guard f.X509_STORE_add_crl(store, list) == 1 else { throw wrong("the account's revocations") }
+    guard f.X509_CRL_verify(list, f.X509_get0_pubkey(root)) == 1, f.X509_STORE_add_crl(store, list) == 1 else {
+      throw wrong("the account's revocations")
+    }
+    checkDateAlone(of: store, functions)
     let identity = try identity(certificate, root, functions)
     // It is the context's now.
     revocations = nil
     return (identity, list)
+  }
+
+  /// Has the list of revocations, which was verified, not verified again in each handshake, and there for each
+  /// certificate of the chain. What is left of OpenSSL's check of a list is its date. The list is the only one of the
+  /// store, and the root its only issuer; whether it has a certificate is looked up as always.
+  private static func checkDateAlone(of store: OpaquePointer?, _ functions: UnsafePointer<openssl>) {
+    functions.pointee.X509_STORE_set_check_crl(store) { context, list in
+      guard let list, let f = try? OpenSSL.functions().pointee else { return 0 }
+      guard let begin = f.X509_CRL_get0_lastUpdate(list), f.X509_cmp_current_time(begin) < 0 else {
+        f.X509_STORE_CTX_set_error(context, X509_V_ERR_CRL_NOT_YET_VALID)
+        return 0
+      }
+      if let end = f.X509_CRL_get0_nextUpdate(list), f.X509_cmp_current_time(end) <= 0 {
+        f.X509_STORE_CTX_set_error(context, X509_V_ERR_CRL_HAS_EXPIRED)
+        return 0
+      }
+      return 1
+    }
   }
 
   private static func decode(

@@ -1,4 +1,5 @@
 import COpenSSL
+import SegueCertificates
 import SegueCrypto
 import SegueDevices
 import SegueModel
@@ -124,20 +125,34 @@ public final class TLSSession {
 
   /// Whether the device at the other end belongs to the account no more in a newer context.
   func isRevoked(by newer: TLSContext) -> Bool {
-    guard let peer, let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return false }
+    // It is none in its own.
+    guard newer !== context, let peer, let certificate = f.pointee.SSL_get1_peer_certificate(session) else {
+      return false
+    }
     defer { f.pointee.X509_free(certificate) }
     return newer.isRevoked(peer.device, certificate)
   }
 
-  /// The certificate of the other end, in DER; nil while joining.
-  var peerCertificate: [UInt8]? {
+  /// The certificate of the other end, which is authenticated, and what this session has verified of it; nil while
+  /// joining.
+  func shown(at now: Instant) -> ShownCertificate? {
     guard peer != nil, let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return nil }
     defer { f.pointee.X509_free(certificate) }
     var encoding: UnsafeMutablePointer<UInt8>?
     let size = f.pointee.i2d_X509(certificate, &encoding)
     guard size > 0, let encoding else { return nil }
     defer { f.pointee.CRYPTO_free(encoding, "", 0) }
-    return Array(UnsafeBufferPointer(start: encoding, count: Int(size)))
+    return ShownCertificate(
+      Array(UnsafeBufferPointer(start: encoding, count: Int(size))), verification(of: certificate, at: now))
+  }
+
+  /// Nil if TLS, which has seen one end, has not verified all that an account asks for.
+  private func verification(of certificate: OpaquePointer, at now: Instant) -> ShownCertificate.Verification? {
+    guard let credentials = context.credentials, let cryptography = try? OpenSSLCryptography(),
+      cryptography.isForBothEnds(certificate), let fields = try? cryptography.fields(of: certificate)
+    else { return nil }
+    return ShownCertificate.Verification(
+      fields: fields, root: credentials.root, revocations: credentials.revocations, at: now)
   }
 
   /// Exports 32 bytes that both ends have alone (RFC 8446 §7.5), without a context. Throws SYSTEM.

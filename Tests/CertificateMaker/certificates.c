@@ -110,11 +110,11 @@ struct certificates_bytes certificates_issue(certificates_account *account, long
   return bytes;
 }
 
-struct certificates_bytes certificates_revoke(certificates_account *account, long number, long serial) {
+struct certificates_bytes certificates_revoke(certificates_account *account, long number, long serial, long begin) {
   X509_CRL *list = X509_CRL_new();
   X509_CRL_set_version(list, X509_CRL_VERSION_2);
   X509_CRL_set_issuer_name(list, X509_get_subject_name(account->root));
-  ASN1_TIME *time = X509_gmtime_adj(NULL, -300);
+  ASN1_TIME *time = X509_gmtime_adj(NULL, begin);
   X509_CRL_set1_lastUpdate(list, time);
   ASN1_INTEGER *integer = ASN1_INTEGER_new();
   ASN1_INTEGER_set(integer, number);

@@ -9,6 +9,7 @@ import Testing
 /// The knock and TLS together, on bytes in memory (docs/device-links.md).
 @Suite struct ChannelTests {
   let account = TestAccount()
+  private let now = Instant(uptime: 0, date: 0)
 
   private func link(_ client: TestDevice, _ server: TestDevice, revoking serial: Int = 0) throws -> TestLink {
     let link = TestLink(from: try client.context(), to: try server.context(revoking: serial))
@@ -48,6 +49,24 @@ import Testing
       }
     }
     #expect(link.toServer == sent)
+  }
+
+  @Test func `each end shows its certificate alone: the other has the root`() throws {
+    let (one, other) = (account.device(), account.device())
+    let link = try link(one, other)
+    #expect(link.isUp && link.moved < one.certificate.count + other.certificate.count + 1_300, "\(link.moved)")
+  }
+
+  @Test func `what TLS has verified of a certificate is known, if that is all that an account asks for`() throws {
+    let (one, other) = (account.device(), account.device())
+    let link = try link(one, other)
+    let shown = try #require(link.server.shown(at: now))
+    #expect(shown.encoding == one.certificate && shown.verification != nil)
+    #expect(link.client.shown(at: now)?.encoding == other.certificate)
+    // Good for the end at which TLS has seen it, and for that one alone.
+    let half = try self.link(account.device(certificates_no_server), other)
+    #expect(
+      half.isUp && half.server.shown(at: now)?.verification == nil && half.client.shown(at: now)?.verification != nil)
   }
 
   @Test func `a client is not up before the server has accepted it`() throws {

@@ -97,6 +97,27 @@ import Testing
     #expect(link(try account.device().context(), warned).isUp)
   }
 
+  @Test func `A15: revocations that the account has not signed are taken from nobody`() throws {
+    let device = account.device()
+    _ = try device.context(with: account.revocations())
+    var changed = account.revocations()
+    changed[changed.count - 1] ^= 1
+    // All accounts of this test have the same name.
+    for list in [changed, TestAccount().revocations()] {
+      let error = #expect(throws: SegueError.self) { _ = try device.context(with: list) }
+      #expect(error?.message.contains("revocations") == true)
+    }
+  }
+
+  @Test func `A15: revocations that begin in the future leave no link, as it is not known what held before`() throws {
+    let (one, other) = (account.device(), account.device())
+    #expect(link(try one.context(with: account.revocations()), try other.context()).isUp)
+    let early = try one.context(with: account.revocations(begin: 86_400))
+    let refused = link(early, try other.context())
+    #expect(!refused.isUp && refused.error?.message == "the other device's certificate: CRL is not yet valid")
+    #expect(!link(try other.context(), early).isUp)
+  }
+
   @Test func `A15: an open connection is known to be a revoked device's as soon as it was revoked`() throws {
     let (lost, other) = (account.device(), account.device())
     let link = link(try lost.context(), try other.context())

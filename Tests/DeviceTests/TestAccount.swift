@@ -21,8 +21,9 @@ final class TestAccount {
   }
 
   /// The list of revoked certificates.
-  func revocations(number: Int = 1, of serial: Int = 0) -> [UInt8] {
-    Self.taken(certificates_revoke(account, number, serial))
+  /// - Parameter begin: seconds from now.
+  func revocations(number: Int = 1, of serial: Int = 0, begin: Int = -300) -> [UInt8] {
+    Self.taken(certificates_revoke(account, number, serial, begin))
   }
 
   /// A list of devices that is older than every certificate: each is taken for one that was admitted since.
@@ -46,6 +47,13 @@ struct TestDevice {
     DeviceCredentials(
       key: key, certificate: certificate, root: account.root, revocations: account.revocations(of: serial),
       members: account.members)
+  }
+
+  /// Of a device that has a certain list of revocations.
+  func context(with revocations: [UInt8]) throws -> TLSContext {
+    try TLSContext(
+      DeviceCredentials(
+        key: key, certificate: certificate, root: account.root, revocations: revocations, members: account.members))
   }
 
   func context(revoking serial: Int = 0, speaking name: String = "segue/1") throws -> TLSContext {

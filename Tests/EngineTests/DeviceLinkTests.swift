@@ -246,7 +246,10 @@ import Testing
 
   @Test func `what agents say of their account goes from device to device, and to no other`() throws {
     var heard: [String] = []
-    world.hub?.accountHandler = { device, message in heard.append("\(device.bytes.last ?? 0): \(message ?? [])") }
+    world.hub?.accountHandler = { device, message in
+      heard.append("\(device.bytes.last ?? 0): \(message ?? [])")
+      return message == nil ? [5] : nil
+    }
     let (first, second) = (try world.linkHub(device: one), try world.linkHub(device: other))
     #expect(heard == ["1: []", "2: []"], "each session that begins")
     try first.peer.say(.account([7, 8]))
@@ -257,7 +260,7 @@ import Testing
     func messages(_ peer: RawPeer) -> [[UInt8]] {
       peer.heard.compactMap { if case .account(let message) = $0 { message } else { nil } }
     }
-    #expect(messages(first.peer) == [[9]] && messages(second.peer).isEmpty)
+    #expect(messages(first.peer) == [[5], [9]] && messages(second.peer) == [[5]], "with the greeting of each")
     // Whoever an app has linked is no device of the account.
     let app = try world.linkHub()
     try app.peer.say(.account([7]))
@@ -266,7 +269,10 @@ import Testing
 
   @Test func `a session that resumes is told of`() throws {
     var count = 0
-    world.hub?.accountHandler = { _, message in if message == nil { count += 1 } }
+    world.hub?.accountHandler = { _, message in
+      if message == nil { count += 1 }
+      return nil
+    }
     let id = world.identifier()
     let before = try RawPeer(hubIn: world, as: id, device: one)
     try before.resume()

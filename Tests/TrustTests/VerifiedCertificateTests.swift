@@ -28,6 +28,52 @@ import Testing
     #expect(try count(manager) == before + 1)
   }
 
+  /// What TLS says of a certificate that it has verified.
+  private func shown(
+    by device: Device, to other: Device, revocations: [UInt8]? = nil, at now: Instant
+  ) throws -> ShownCertificate {
+    let certificate = try device.certificate
+    return ShownCertificate(
+      certificate,
+      ShownCertificate.Verification(
+        fields: try other.cryptography.readCertificate(certificate), root: try other.member.record.root,
+        revocations: try revocations ?? other.member.roster.revocations, at: now))
+  }
+
+  @Test func `a certificate that TLS has verified is not verified again`() throws {
+    let world = World()
+    let (manager, phone) = try { ($0[0], $0[1]) }(world.account("laptop", "phone"))
+    manager.restart()
+    let greeting = try phone.service.greeting(at: world.now)
+    _ = try manager.service.credentials(at: world.now)
+    let before = try count(manager)
+    manager.service.take(try shown(by: phone, to: manager, at: world.now))
+    #expect(manager.service.receive(greeting, from: try phone.certificate, at: world.now).isEmpty)
+    #expect(try count(manager) == before)
+  }
+
+  @Test func `what TLS has verified against other revocations is verified again`() throws {
+    let world = World()
+    let (manager, phone) = try { ($0[0], $0[1]) }(world.account("laptop", "phone"))
+    manager.restart()
+    let former = try shown(by: phone, to: manager, revocations: [7], at: world.now)
+    let before = try count(manager)
+    manager.service.take(former)
+    _ = try manager.service.accepted(try phone.certificate, at: world.now)
+    #expect(try count(manager) == before + 1)
+  }
+
+  @Test func `what TLS has verified ends on its day, and counts from when it was verified`() throws {
+    let world = World()
+    let (manager, phone) = try { ($0[0], $0[1]) }(world.account("laptop", "phone"))
+    manager.restart()
+    manager.service.take(try shown(by: phone, to: manager, at: world.now))
+    world.wait(days: -30)
+    #expect(throws: SegueError.self) { _ = try manager.service.accepted(try phone.certificate, at: world.now) }
+    world.wait(days: 30 + 366)
+    #expect(throws: SegueError.self) { _ = try manager.service.accepted(try phone.certificate, at: world.now) }
+  }
+
   @Test(arguments: Primitives.allCases)
   func `a certificate that was verified ends on its day`(_ primitives: Primitives) throws {
     let world = World(primitives)

@@ -1,5 +1,6 @@
 import SegueModel
 import SegueRuntime
+import SegueTransport
 import SegueTrust
 
 /// What the agents of linked devices say to each other about their account (docs/trust.md, "Over links"). For the loop.
@@ -10,30 +11,39 @@ final class AccountMessages {
 
   private let account: AccountClient
   private let device: Device
+  private let loop: Loop
   /// Linked devices whose hub has greeted this one over the link that there is: what is sent before is lost.
   private var greeted: [Identifier] = []
   /// What waits for that, in its order.
   private var unsent: [(device: Identifier, message: [UInt8])] = []
   /// Who has said what the account's thread has not heard yet, once for each message.
   private var waiting: [Identifier] = []
-  /// The certificate of a linked device, as DER; nil if it is not linked.
-  private let certificate: (Identifier) -> [UInt8]?
+  /// The certificate of a linked device; nil if it is not linked.
+  private let certificate: (Identifier) -> ShownCertificate?
+  /// The first message to a device; nil without an account.
+  private let greeting: () -> [UInt8]?
   /// Called with what is about something else than the members of the account.
   private let said: (DeviceMessage, Identifier) -> Void
+  private var isClosed = false
 
   /// - Parameter device: carries the hub. `open` has its messages come here, `close` ends that.
   init(
-    _ account: AccountClient, _ device: Device, certificate: @escaping (Identifier) -> [UInt8]?,
+    _ account: AccountClient, _ device: Device, on loop: Loop,
+    certificate: @escaping (Identifier) -> ShownCertificate?, greeting: @escaping () -> [UInt8]?,
     said: @escaping (DeviceMessage, Identifier) -> Void
   ) {
-    (self.account, self.device, self.certificate, self.said) = (account, device, certificate, said)
+    (self.account, self.device, self.loop) = (account, device, loop)
+    (self.certificate, self.greeting, self.said) = (certificate, greeting, said)
   }
 
   func open() {
     device.setAccountHandler { [unowned(unsafe) self] peer, message in self.heard(message, from: peer) }
   }
 
-  func close() { device.setAccountHandler(nil) }
+  func close() {
+    isClosed = true
+    device.setAccountHandler(nil)
+  }
 
   /// A link begins, ends, or takes another one's place: the greeting comes after it.
   func linkChanged(_ peer: Identifier) {
@@ -48,20 +58,31 @@ final class AccountMessages {
       if isLinked, unsent.count(where: { $0.device == peer }) < Self.limit { unsent.append((peer, message)) }
       return
     }
+    sendWaiting(to: peer)
     device.sendAccount(message, to: peer)
+  }
+
+  /// What waits for the greeting follows it.
+  private func sendWaiting(to peer: Identifier) {
+    guard !isClosed, greeted.contains(peer) else { return }
     let due = unsent.filter { $0.device == peer }
     unsent.removeAll { $0.device == peer }
     for (_, message) in due { device.sendAccount(message, to: peer) }
   }
 
   /// A device has said something; nil: its session begins. The hub must not be called from here.
-  private func heard(_ message: [UInt8]?, from peer: Identifier) {
+  /// - Returns: what is said to it at once: the greeting goes out with the hub's own first messages.
+  private func heard(_ message: [UInt8]?, from peer: Identifier) -> [UInt8]? {
     guard let message else {
       if !greeted.contains(peer) { greeted.append(peer) }
-      return account.perform({ account, now throws(SegueError) in
-        [.send(to: peer, try account.greeting(at: now))]
-      })
+      if unsent.contains(where: { $0.device == peer }) { loop.post { [self] in sendWaiting(to: peer) } }
+      return greeting()
     }
+    receive(message, from: peer)
+    return nil
+  }
+
+  private func receive(_ message: [UInt8], from peer: Identifier) {
     guard let sender = certificate(peer) else { return }
     guard waiting.count(where: { $0 == peer }) < Self.limit else {
       return Log.info("a device says more about the account than is heard")
@@ -70,10 +91,11 @@ final class AccountMessages {
     account.use(
       size: message.count,
       { account, now throws(SegueError) in
+        account.take(sender)
         // Nothing that a revoked device says counts, also of what is not about the account.
         let known = try? DeviceMessage.known(message)
-        if let known, (try? account.accepted(sender, at: now)) != nil { return ([], known) }
-        return (account.receive(message, from: sender, at: now), nil)
+        if let known, (try? account.accepted(sender.encoding, at: now)) != nil { return ([], known) }
+        return (account.receive(message, from: sender.encoding, at: now), nil)
       }
     ) { [self] (result: Result<DeviceMessage?, SegueError>) in
       if let index = waiting.firstIndex(of: peer) { waiting.remove(at: index) }

@@ -12,6 +12,7 @@ typealias AccountThread = StoreThread<AccountStore>
 /// OpenSSL is loaded once there is an account, or one is made or joined.
 final class AccountStore: AgentStore {
   static var name: StaticString { "account" }
+  static var holdsDocuments: Bool { false }
 
   private let folder: StateFolder
   private let file: AccountFile

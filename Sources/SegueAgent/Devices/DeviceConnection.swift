@@ -38,7 +38,7 @@ extension DeviceConnectionOwner {
 final class DeviceConnection: ByteConnection {
   /// Bytes that are read at a time before it is a link.
   private static let readSize = 16 * 1024
-  /// Bytes of ciphertext that are written at a time.
+  /// The most bytes of ciphertext that are written at a time.
   private static let writeSize = 64 * 1024
 
   /// The number that its owner gave it.
@@ -67,6 +67,8 @@ final class DeviceConnection: ByteConnection {
   /// Ciphertext that the socket has not taken yet, from `sent` on.
   private var output: [UInt8] = []
   private var sent = 0
+  /// Whether an event is handled: what is said then goes out in one piece at its end.
+  private var isHandling = false
 
   /// Takes over the socket: if `start` throws, it has closed the socket.
   init(
@@ -84,8 +86,8 @@ final class DeviceConnection: ByteConnection {
 
   /// The device at the other end, once it is authenticated.
   var peer: DeviceIdentity? { channel.peer }
-  /// Its certificate, in DER.
-  var peerCertificate: [UInt8]? { channel.peerCertificate }
+  /// Its certificate.
+  private(set) var shown: ShownCertificate?
   /// The invite with which a device joins over it, once its key is proved; nil for a link.
   var invite: Invite? { channel.invite }
   /// What both ends of TLS have alone: 32 bytes. Throws SYSTEM.
@@ -121,8 +123,14 @@ final class DeviceConnection: ByteConnection {
       isConnecting = false
     }
     let isFlushed = flush()
+    isHandling = true
     if isWritable, isFlushed, wanted.writing { hub?.ready(false) }
-    guard isReadable, !isOver else { return }
+    if isReadable, !isOver { read() }
+    isHandling = false
+    _ = flush()
+  }
+
+  private func read() {
     guard let hub, channel.isUp else { return negotiate() }
     if wanted.reading { hub.ready(true) }
   }
@@ -135,6 +143,7 @@ final class DeviceConnection: ByteConnection {
       failure = feed(bytes) { received += $0 }
     }
     if hasKnocked, !hadKnocked { owner.knocked(self) }
+    if shown == nil, peer != nil { shown = channel.shown(at: Clock.now) }
     // A dialled connection knows the other end first.
     if failure == nil, isDialled, !channel.isUp, peer != nil, hub == nil {
       owner.isAuthenticated(self)
@@ -194,7 +203,7 @@ final class DeviceConnection: ByteConnection {
       isSuspected = false
       owner.heard(self)
     }
-    _ = flush()
+    if !isHandling { _ = flush() }
     if let failure {
       Log.info("link with \(address.text): \(failure.message)")
       return .closed
@@ -209,7 +218,7 @@ final class DeviceConnection: ByteConnection {
 
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
     var taken = 0
-    while taken < bytes.count, !isOver, flush() {
+    while taken < bytes.count, !isOver, hasRoom {
       var count = 0
       do throws(SegueError) {
         count = try channel.write(UnsafeRawBufferPointer(rebasing: bytes[taken...]))
@@ -219,9 +228,12 @@ final class DeviceConnection: ByteConnection {
       guard count > 0 else { break }
       taken += count
     }
-    _ = flush()
+    if !isHandling { _ = flush() }
     return .bytes(taken)
   }
+
+  /// Whether more may be encrypted, to go out together with what waits.
+  private var hasRoom: Bool { output.isEmpty && channel.outputCount < Self.writeSize || flush() }
 
   /// Writes ciphertext, as far as the socket takes it.
   /// - Returns: whether none is left.
@@ -230,9 +242,10 @@ final class DeviceConnection: ByteConnection {
     while true {
       if sent == output.count {
         sent = 0
-        output = [UInt8](unsafeUninitializedCapacity: Self.writeSize) { buffer, count in
+        let size = min(channel.outputCount, Self.writeSize)
+        output = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
           let buffer = UnsafeMutableRawBufferPointer(buffer)
-          count = channel.takeOutput(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<Self.writeSize]))
+          count = channel.takeOutput(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<size]))
         }
         if output.isEmpty { break }
       }

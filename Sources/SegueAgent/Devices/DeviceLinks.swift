@@ -90,8 +90,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// The devices that are linked now.
   public var devices: [Identifier] { table.devices }
 
-  /// The certificate that a linked device has shown, in DER; nil if it is not linked.
-  func certificate(of device: Identifier) -> [UInt8]? { link(with: device)?.peerCertificate }
+  /// The certificate that a linked device has shown; nil if it is not linked.
+  func certificate(of device: Identifier) -> ShownCertificate? { link(with: device)?.shown }
   /// Where a linked device is; nil if it is not linked.
   func address(of device: Identifier) -> NetworkAddress? { link(with: device)?.address }
   private func link(with device: Identifier) -> DeviceConnection? {

@@ -81,7 +81,9 @@ final class DeviceService {
     }
     joins.hasJoined = { [unowned(unsafe) self] address in self.links?.noteAddress(address) }
     let messages = AccountMessages(
-      account, device, certificate: { [unowned(unsafe) self] peer in self.links?.certificate(of: peer) },
+      account, device, on: loop,
+      certificate: { [unowned(unsafe) self] peer in self.links?.certificate(of: peer) },
+      greeting: { [unowned(unsafe) self] in self.snapshot.greeting(at: Clock.now) },
       said: { [unowned(unsafe) self] message, peer in self.heard(message, from: peer) })
     messages.open()
     self.messages = messages
@@ -397,15 +399,19 @@ final class DeviceService {
 
   // MARK: What is told
 
-  /// Tells those who wait, if there is something new.
+  /// Tells those who wait, if there is something new. Who asks later sees what there is then.
   private func publish() {
+    if watchers.isAwaited { renewState() }
+    setTimer()
+  }
+
+  private func renewState() {
     guard !isClosed else { return }
     do throws(SegueError) {
       try watchers.publish(try state())
     } catch {
       Log.error("account: \(error.message)")
     }
-    setTimer()
   }
 
   /// For a new asker: sets the timer for it.
@@ -426,7 +432,7 @@ final class DeviceService {
       early?.append((asker: asker, ask: ask))
       return
     }
-    publish()
+    renewState()
     try watchers.get(after: after, timeout: timeout, for: asker, answer)
     setTimer()
   }

@@ -62,6 +62,9 @@ final class StateWatchers {
     watchers.append(Watcher(asker: asker, deadline: Clock.uptime + timeout, answer: answer))
   }
 
+  /// Whether somebody waits for a change.
+  var isAwaited: Bool { !watchers.isEmpty }
+
   /// Whether somebody waits for a change, or was told of one lately.
   func isAttended(_ uptime: Int64) -> Bool { attendance.isAttended(waiting: watchers.count, at: uptime) }
 

@@ -11,9 +11,14 @@ protocol AgentStore: AnyObject {
   static func open(in folder: StateFolder) throws(SegueError) -> Self
   /// What the user should be told.
   var notice: String? { get }
+  /// Whether documents pass through it, whose memory is given back once nothing is to be done. To give back a few KiB
+  /// after each message of another device costs more than the message.
+  static var holdsDocuments: Bool { get }
   /// Frees what is in memory to be read faster.
   func releaseMemory()
 }
+
+extension AgentStore { static var holdsDocuments: Bool { true } }
 
 extension Inbox: AgentStore { static var name: StaticString { "inbox" } }
 extension SavedActivities: AgentStore { static var name: StaticString { "saved activities" } }
@@ -80,7 +85,7 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
     monitor.lock()
     while true {
       while jobs.isEmpty, !isEnding {
-        if let store {
+        if let store, Store.holdsDocuments {
           monitor.unlock()
           store.releaseMemory()
           // What all threads of the process have freed: documents, and what they came in.

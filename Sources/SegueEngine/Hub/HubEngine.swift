@@ -93,8 +93,8 @@ public final class HubEngine {
   }
 
   /// Called when the session with a linked device begins or resumes (nil), and for each message about the account that
-  /// it sends, with at most 64 KiB. It calls nothing of the engine.
-  public var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)? {
+  /// it sends, with at most 64 KiB. What it returns is sent to that device. It calls nothing of the engine.
+  public var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)? {
     get { links.accountHandler }
     set { links.accountHandler = newValue }
   }

@@ -23,7 +23,7 @@ final class HubLinks: HubFeature {
   let connections: HubConnections
   let offers: HubOffers
   /// See `HubEngine.accountHandler`.
-  var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?
+  var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
 
   init(_ connections: HubConnections, _ offers: HubOffers) {
     self.connections = connections
@@ -119,7 +119,7 @@ final class HubLinks: HubFeature {
     guard let device = peer.device else {
       throw SegueError(.malformed, "a message about an account came on a link that an app has made")
     }
-    accountHandler?(device, message)
+    reportAccount(message, of: device)
   }
 
   func sendAccount(_ message: [UInt8], to device: Identifier) {
@@ -136,7 +136,11 @@ final class HubLinks: HubFeature {
   }
 
   /// The session with a device begins, or resumes.
-  func reportSession(of peer: Peer) { if let device = peer.device { accountHandler?(device, nil) } }
+  func reportSession(of peer: Peer) { if let device = peer.device { reportAccount(nil, of: device) } }
+
+  private func reportAccount(_ message: [UInt8]?, of device: Identifier) {
+    if let answer = accountHandler?(device, message) { sendAccount(answer, to: device) }
+  }
 
   // MARK: Keep-alive
 

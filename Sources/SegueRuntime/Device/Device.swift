@@ -87,8 +87,9 @@ public final class Device {
   }
 
   /// Sets what is called when a session with a linked device begins or resumes (nil), and for each message about the
-  /// account that the device sends, with at most 64 KiB. It must not call this object.
-  public func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?) {
+  /// account that the device sends, with at most 64 KiB. What it returns is sent to that device. It must not call this
+  /// object.
+  public func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
     carried?.handler = handler
     carried?.host?.setAccountHandler(handler)
   }
@@ -138,7 +139,7 @@ public final class Device {
 /// The last hub that this agent's process has become; nil before.
 private final class CarriedHub {
   var host: HubHost?
-  var handler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?
+  var handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   var devices: AccountDevices?
 }

@@ -76,7 +76,7 @@ final class HubHost {
   }
 
   /// See `Device.setAccountHandler`.
-  func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> Void)?) {
+  func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
     engine.accountHandler = handler
   }
 

@@ -115,6 +115,8 @@ struct Roster: Sendable {
 struct SignedRoster: Sendable {
   let roster: Roster
   let encoding, signature: [UInt8]
+  /// 32 bytes, by which two devices see that they have the same one.
+  let digest: [UInt8]
 
   /// Signs a roster, with the list of revocations that follows from it.
   static func sign(
@@ -158,10 +160,8 @@ struct SignedRoster: Sendable {
     self.roster = roster
     self.encoding = encoding
     self.signature = signature
+    digest = SecureHash.sha256(encoding)
   }
-
-  /// 32 bytes, by which two devices see that they have the same one.
-  var digest: [UInt8] { SecureHash.sha256(encoding) }
 
   /// Which of two rosters counts, the same way at every device: the higher term, then the higher number. Two of one
   /// number were signed by two managers, or by one that was restored from a backup; one of them must count.

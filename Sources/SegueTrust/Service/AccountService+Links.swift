@@ -4,10 +4,7 @@ import SegueModel
 extension AccountService {
   /// The first message of a new link. Throws NOT_FOUND without an account.
   public func greeting(at now: Instant) throws(SegueError) -> [UInt8] {
-    let roster = try membership().record.roster
-    return try TrustMessage.numbers(
-      term: roster.roster.term, roster: roster.roster.number, digest: roster.digest, date: now.seconds
-    ).encoding()
+    try RosterNumbers(try membership().record.roster).greeting(at: now)
   }
 
   /// Handles a message of a linked device.

@@ -14,7 +14,16 @@ public final class AccountService {
 
   let storage: any AccountStorage
   let cryptography: any Cryptography
-  var state: State { didSet { unstored = [] } }
+  var state: State {
+    didSet {
+      unstored = []
+      described = nil
+      derived = nil
+    }
+  }
+  /// What follows from the state, once it was asked for.
+  private var described: [DeviceDescription]?
+  private var derived: [EpochKeys]?
   var invites = InviteBook()
   /// Connections of devices that join this account, and the one on which this device joins one.
   var inviters: [InviterSession] = []
@@ -82,8 +91,9 @@ public final class AccountService {
 
   /// The devices, in the order in which they joined.
   public func devices() throws(SegueError) -> [DeviceDescription] {
+    if let described { return described }
     let membership = try membership()
-    return membership.roster.devices.map { device in
+    let devices = membership.roster.devices.map { device in
       DeviceDescription(
         id: device.id, name: device.name, platform: device.platform,
         fingerprint: membership.roster.hasTwin(device) ? device.id.fingerprint : nil,
@@ -91,6 +101,8 @@ public final class AccountService {
         isConfirmed: device.isConfirmed, joined: device.joined,
         certificateEnds: device.certificates.map { $0.until }.max() ?? 0)
     }
+    described = devices
+    return devices
   }
 
   /// What is wrong with the certificate of this device by its clock, and what to do; nil if nothing is.
@@ -124,7 +136,16 @@ public final class AccountService {
   public func epochKeys(at now: Instant) throws(SegueError) -> [EpochKeys] {
     let membership = try membership()
     guard !membership.isRevoked else { return [] }
-    return membership.roster.epochs.answered(at: now.seconds).map { $0.keys }
+    let keys = derived ?? membership.roster.epochs.all.map { $0.keys }
+    derived = keys
+    return membership.roster.epochs.answered(at: now.seconds).compactMap { epoch in
+      keys.first { $0.epoch == epoch.number }
+    }
+  }
+
+  /// Takes what TLS has verified of a certificate, which is not verified again then.
+  public func take(_ shown: ShownCertificate) {
+    if case .member(let membership) = state { verified.take(shown, membership) }
   }
 
   /// Whose certificate this is. Throws NOT_ALLOWED if it is not of this account, not valid now or revoked, or if the

@@ -18,6 +18,8 @@ public struct AccountSnapshot: Sendable {
   public private(set) var epochs: [EpochKeys] = []
   public private(set) var advice: SegueError?
   public private(set) var invites: [Invite] = []
+  /// Nil without an account.
+  private var numbers: RosterNumbers?
   /// The uptime by which it has something to do.
   private var deadline: Int64?
 
@@ -32,6 +34,7 @@ public struct AccountSnapshot: Sendable {
     devices = (try? service.devices()) ?? []
     invites = service.openInvites(at: now)
     deadline = service.deadline(at: now)
+    numbers = (try? service.membership()).map { RosterNumbers($0.record.roster) }
     guard case .member = status else { return }
     do throws(SegueError) {
       credentials = try service.credentials(at: now)
@@ -40,6 +43,9 @@ public struct AccountSnapshot: Sendable {
       advice = error
     }
   }
+
+  /// The first message of a new link; nil without an account.
+  public func greeting(at now: Instant) -> [UInt8]? { try? numbers?.greeting(at: now) }
 
   /// The uptime at which `AccountService.tick` is called next; nil for never.
   /// - Parameter ticked: the uptime of the last call: not again and again for something that cannot be done.

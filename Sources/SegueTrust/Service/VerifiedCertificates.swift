@@ -23,9 +23,7 @@ struct VerifiedCertificates {
   mutating func check(
     _ certificate: [UInt8], _ membership: Membership, at date: Int64, _ cryptography: any Cryptography
   ) throws(SegueError) -> (fields: CertificateFields, problem: CertificateProblem?) {
-    if root != membership.record.root || revocations != membership.roster.revocations {
-      (root, revocations, entries) = (membership.record.root, membership.roster.revocations, [])
-    }
+    align(membership)
     if let known = entries.first(where: { $0.certificate == certificate }),
       known.date <= date, date < min(known.fields.until, membership.rootEnd)
     {
@@ -35,8 +33,26 @@ struct VerifiedCertificates {
     let problem = try cryptography.problem(of: certificate, root: root, revocations: revocations, at: date)
     entries.removeAll { $0.certificate == certificate }
     guard problem == nil else { return (fields, problem) }
-    if entries.count >= Self.limit { entries.removeFirst() }
-    entries.append(Entry(certificate: certificate, fields: fields, date: date))
+    add(Entry(certificate: certificate, fields: fields, date: date))
     return (fields, nil)
+  }
+
+  /// Takes what TLS has verified, unless the account has other revocations by now.
+  mutating func take(_ shown: ShownCertificate, _ membership: Membership) {
+    align(membership)
+    guard let verification = shown.verification, verification.root == root, verification.revocations == revocations,
+      !entries.contains(where: { $0.certificate == shown.encoding })
+    else { return }
+    add(Entry(certificate: shown.encoding, fields: verification.fields, date: verification.date))
+  }
+
+  private mutating func align(_ membership: Membership) {
+    guard root != membership.record.root || revocations != membership.roster.revocations else { return }
+    (root, revocations, entries) = (membership.record.root, membership.roster.revocations, [])
+  }
+
+  private mutating func add(_ entry: Entry) {
+    if entries.count >= Self.limit { entries.removeFirst() }
+    entries.append(entry)
   }
 }

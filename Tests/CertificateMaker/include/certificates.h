@@ -29,8 +29,9 @@ struct certificates_bytes certificates_root(certificates_account *_Nonnull accou
 /** Issues a certificate for a new key. */
 struct certificates_bytes certificates_issue(certificates_account *_Nonnull account, long serial,
                                              enum certificates_flaw flaw, struct certificates_bytes *_Nonnull key);
-/** Signs the list of one revoked serial; 0 for none. */
-struct certificates_bytes certificates_revoke(certificates_account *_Nonnull account, long number, long serial);
+/** Signs the list of one revoked serial, 0 for none, which begins that many seconds from now. */
+struct certificates_bytes certificates_revoke(certificates_account *_Nonnull account, long number, long serial,
+                                              long begin);
 void certificates_free(struct certificates_bytes bytes);
 
 // What a device must refuse: the arguments are OpenSSL's SSL_CTX and SSL.

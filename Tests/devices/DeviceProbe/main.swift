@@ -52,7 +52,7 @@ func issue(_ folder: String, _ count: Int) {
       store(key, own + "/key")
       store(certificate, own + "/certificate")
       store(certificates_root(account), own + "/root")
-      store(certificates_revoke(account, 1 + revoked, revoked), own + "/revocations")
+      store(certificates_revoke(account, 1 + revoked, revoked, -300), own + "/revocations")
     }
   }
 }
