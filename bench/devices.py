@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import socket
 import statistics
 import subprocess
@@ -212,32 +213,24 @@ def streams(pair: Pair, rounds: int, seconds: float, mib: int) -> None:
 
 
 def cold(pair: Pair, rounds: int, seconds: float, mib: int) -> None:
-    """A new link and a continuation over it, against a new connection over TLS and a round trip; then both through a
-    proxy that delays all bytes."""
+    """A new link and a continuation over it, in turns with a new connection over TLS and a round trip. Both go through
+    a proxy that delays all bytes, and of both pairs the listener is a new process each time, the dialler is not."""
     port = pair.two.account()["port"]
     for device in (pair.one, pair.two):
         device.ask("set-devices", discovery=False, addresses=[])
-    heard = delayed(pair, port, PORT + 3)
-    used, took = zip(*(cold_round(pair, f"{ADDRESSES[1]}:{PORT + 3}", heard) for _ in range(rounds)), strict=True)
-    say("processor_us", statistics.median(used))
-    # A proxy accepts at once, so it hides the round trip in which TCP connects.
-    say("round_trips", 1 + min(took) / (2 * DELAY * 1e6))
-    certificates = pair.certificates(pair.one)
-    peer = [certificates, "cold", ADDRESSES[1]]
-    # Of both pairs the listener is a new process each time, the dialler is not.
-    far = []
+    heard, heard_of_peers = delayed(pair, port, PORT + 3), delayed(pair, PORT, PORT + 2)
+    client = pair.run(pair.one, "tls_peer", pair.certificates(pair.one), "told", ADDRESSES[1], PORT + 2)
+    client.wait_for("ready")
+    peer_round(pair, client, heard_of_peers)  # not counted: the agent that dials was linked before, too
+    ours, raw = [], []
     for _ in range(rounds):
-        with pair.serving() as server:
-            before = processor_us(server.pid)
-            values_of(pair.command(pair.one, "tls_peer", *peer, PORT, 1))
-            far.append(processor_us(server.pid) - before)
-    with pair.serving():
-        values_of(pair.command(pair.one, "tls_peer", *peer, PORT, 5))  # not counted: caches, first allocations
-        near = values_of(pair.command(pair.one, "tls_peer", *peer, PORT, 20 * rounds))["cold_processor_us"]
-        say("raw_processor_us", near + statistics.median(far))
-        delayed(pair, PORT, PORT + 2)
-        raw = values_of(pair.command(pair.one, "tls_peer", *peer, PORT + 2, rounds))["cold_min_us"]
-        say("raw_round_trips", 1 + raw / (2 * DELAY * 1e6))
+        ours.append(cold_round(pair, f"{ADDRESSES[1]}:{PORT + 3}", heard))
+        raw.append(peer_round(pair, client, heard_of_peers))
+    for name, measured in (("", ours), ("raw_", raw)):
+        used, took = zip(*measured, strict=True)
+        say(f"{name}processor_us", statistics.median(used))
+        # A proxy accepts at once, so it hides the round trip in which TCP connects.
+        say(f"{name}round_trips", 1 + min(took) / (2 * DELAY * 1e6))
 
 
 def delayed(pair: Pair, target: int, port: int) -> queue.Queue[str]:
@@ -249,8 +242,7 @@ def delayed(pair: Pair, target: int, port: int) -> queue.Queue[str]:
 
 
 def cold_round(pair: Pair, address: str, heard: queue.Queue[str]) -> tuple[float, float]:
-    """Microseconds of processor time in all four processes, and by the clock, both from when the proxy, which is heard,
-    has accepted the connection."""
+    """What a link with a new agent, and a continuation over it, take in all four processes (`measured`)."""
     pair.two.end()
     pair.one.linked()
     pair.cable.pull()
@@ -258,23 +250,40 @@ def cold_round(pair: Pair, address: str, heard: queue.Queue[str]) -> tuple[float
     pair.two.begin()
     with programs() as start:
         origin = start("origin", pair.command(pair.two, "participant", "com.example.bench.origin", "--offer"))
-        origin.wait_for("ready")
+        origin.wait_for("saved")
         receiver = start("receiver", pair.command(pair.one, "link_handoff", "once"))
         pids = pair.one.agent.pid, pair.two.agent.pid, origin.pid, receiver.pid
+        # All addresses are dialled at once when the cable is there.
+        return measured(pids, pair.cable.plug, heard, lambda: receiver.wait_for(r"^continued ([\d.e+]+)$"))
 
-        def used() -> int:
-            return int(sum(map(processor_us, pids)))
 
-        settled(used, for_seconds=0.3)
-        plugged = time.monotonic() * 1e6
-        pair.cable.plug()  # All addresses are dialled at once.
-        accepted = 0.0
-        while accepted < plugged:  # Others were accepted before, while there was no agent behind the proxy.
-            name, _, value = heard.get(timeout=30).partition(" ")
-            accepted = float(value) if name == "accepted" else 0.0
-        before = used()  # The proxy has yet to connect to the other agent.
-        continued = float(receiver.wait_for(r"^continued ([\d.e+]+)$")[1])
-        return used() - before, continued - accepted
+def peer_round(pair: Pair, client: Program, heard: queue.Queue[str]) -> tuple[float, float]:
+    """What a connection over TLS with a new server, and a round trip, take in both processes (`measured`)."""
+    with pair.serving() as server:
+        return measured(
+            (client.pid, server.pid), lambda: client.tell("dial"), heard, lambda: client.wait_for(r"^answered (.+)$")
+        )
+
+
+def measured(
+    pids: tuple[int, ...], begin: Callable[[], None], heard: queue.Queue[str], end: Callable[[], re.Match[str]]
+) -> tuple[float, float]:
+    """Microseconds of processor time in the processes, and by the clock, both from when the proxy, which is heard, has
+    accepted the connection. Nothing else happens in the processes meanwhile: they have been idle for a second."""
+
+    def used() -> int:
+        return int(sum(map(processor_us, pids)))
+
+    settled(used)
+    began = time.monotonic() * 1e6
+    begin()
+    accepted = 0.0
+    while accepted < began:  # Others were accepted before, while there was nobody behind the proxy.
+        name, _, value = heard.get(timeout=30).partition(" ")
+        accepted = float(value) if name == "accepted" else 0.0
+    before = used()  # The proxy has yet to connect to the listener.
+    ended = float(end()[1])
+    return used() - before, ended - accepted
 
 
 def processor_us(pid: int) -> float:

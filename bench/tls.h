@@ -43,7 +43,8 @@ static inline unsigned char *tls_file(const char *folder, const char *name, long
   return bytes;
 }
 
-/** TLS 1.3 with certificates on both sides, checked up to the root with its revocations; no session is resumed. */
+/** TLS 1.3 with certificates on both sides, checked up to the root with its revocations; no session is resumed. All
+ * that an agent sets is set here, too. */
 static inline SSL_CTX *tls_context(const char *folder) {
   SSL_CTX *context = SSL_CTX_new(TLS_method());
   long size;
@@ -58,11 +59,15 @@ static inline SSL_CTX *tls_context(const char *folder) {
   TLS_CALL(SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"));
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   TLS_CALL(SSL_CTX_set_num_tickets(context, 0));
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
+  SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
   X509_STORE *store = SSL_CTX_get_cert_store(context);
   TLS_CALL(X509_STORE_add_cert(store, root));
   TLS_CALL(X509_STORE_add_crl(store, revocations));
-  TLS_CALL(X509_STORE_set_flags(store, X509_V_FLAG_X509_STRICT | X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL));
+  unsigned long flags = X509_V_FLAG_X509_STRICT | X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL;
+  TLS_CALL(X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), flags));
   unsigned char *bytes = tls_file(folder, "certificate", &size);
   TLS_CALL(SSL_CTX_use_certificate_ASN1(context, (int)size, bytes));
   at = tls_file(folder, "key", &size);

@@ -34,24 +34,18 @@ static void be_server(SSL_CTX *context, const char *port) {
   }
 }
 
-static double processor_us(void) {
-  struct timespec used;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return (double)used.tv_sec * 1e6 + (double)used.tv_nsec / 1e3;
-}
-
-/** New connections, one after the other, each with one round trip. */
-static void measure_cold(SSL_CTX *context, const char *address, const char *port, size_t number) {
-  double *took = calloc(number, sizeof *took), before = processor_us();
-  for (size_t i = 0; i < number; i++) {
-    double start = bench_now_us();
+/** A new connection with one round trip for each line of standard input; prints when the answer was there, by the
+ * clock. */
+static void dial_when_told(SSL_CTX *context, const char *address, const char *port) {
+  char line[16];
+  puts("ready");
+  fflush(stdout);
+  while (fgets(line, sizeof line, stdin)) {
     SSL *session = tls_dial(context, address, port);
     tls_round_trip(session);
-    took[i] = bench_now_us() - start;
+    bench_print("answered", bench_now_us());
     tls_end(session);
   }
-  bench_print("cold_processor_us", (processor_us() - before) / (double)number);
-  bench_print("cold_min_us", bench_percentile(took, number, 0));
 }
 
 static void measure_throughput(SSL_CTX *context, const char *address, const char *port, uint64_t bytes) {
@@ -97,17 +91,17 @@ static void pump(int plain, SSL *session) {
 }
 
 /* tls_peer FOLDER server PORT
- * tls_peer FOLDER cold ADDRESS PORT NUMBER          tls_peer FOLDER throughput ADDRESS PORT MIB
+ * tls_peer FOLDER told ADDRESS PORT                 tls_peer FOLDER throughput ADDRESS PORT MIB
  * tls_peer FOLDER pump DESCRIPTOR PORT              tls_peer FOLDER pump DESCRIPTOR PORT ADDRESS */
 int main(int count, char **arguments) {
   if (count < 4)
-    bench_fail("usage", "tls_peer FOLDER server|cold|throughput|pump ...");
+    bench_fail("usage", "tls_peer FOLDER server|told|throughput|pump ...");
   SSL_CTX *context = tls_context(arguments[1]);
   const char *what = arguments[2];
   if (strcmp(what, "server") == 0)
     be_server(context, arguments[3]);
-  else if (strcmp(what, "cold") == 0 && count == 6)
-    measure_cold(context, arguments[3], arguments[4], bench_count(arguments[5]));
+  else if (strcmp(what, "told") == 0 && count == 5)
+    dial_when_told(context, arguments[3], arguments[4]);
   else if (strcmp(what, "throughput") == 0 && count == 6)
     measure_throughput(context, arguments[3], arguments[4], (uint64_t)bench_count(arguments[5]) << 20);
   else if (strcmp(what, "pump") == 0 && count == 5)
