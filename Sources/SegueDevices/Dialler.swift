@@ -33,6 +33,8 @@ public struct Dialler<Address: Equatable> {
     case own
     /// The other side did not prove the knock key: it may know only an older epoch.
     case silent
+    /// The device there does not belong to the account, or no longer.
+    case foreign
     /// All else.
     case failed
   }
@@ -52,6 +54,8 @@ public struct Dialler<Address: Equatable> {
     var triedAt: Int64?
     var pause = Dialler.firstPause
     var isTrying = false
+    /// The uptime until which beacons under a former epoch do not have it dialled.
+    var quietUntil: Int64 = .min
     /// The device that was found there last.
     var device: Identifier?
     /// How many epochs back the next knock goes.
@@ -115,7 +119,11 @@ public struct Dialler<Address: Equatable> {
   public mutating func announced(_ address: Address, from source: [UInt8], isFormer: Bool = false, _ uptime: Int64) {
     if let index = index(of: address) {
       targets[index].heardAt = uptime
-      if !isFormer { targets[index].isFormer = false }
+      if !isFormer {
+        targets[index].isFormer = false
+        targets[index].quietUntil = .min
+      }
+      guard targets[index].quietUntil <= uptime else { return }
       // A device that announces itself can be reached: not later than is planned.
       targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
       return
@@ -142,6 +150,7 @@ public struct Dialler<Address: Equatable> {
     linked = []
     for index in targets.indices {
       targets[index].pause = Self.firstPause
+      targets[index].quietUntil = .min
       targets[index].dueAt = uptime
     }
   }
@@ -182,6 +191,9 @@ public struct Dialler<Address: Equatable> {
       targets[index].age = 0
       return look(index, uptime)
     case .own: return look(index, uptime)
+    case .foreign:
+      targets[index].quietUntil = uptime + Self.recheckPause
+      guard targets[index].isStatic else { return }
     case .silent: targets[index].age = epochs > 0 ? (targets[index].age + 1) % epochs : 0
     case .failed: break
     }

@@ -122,9 +122,11 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// What the end of a connection that has failed means for its address.
-  /// - Parameter error: INVALID_STATE: a dialled one has led back to this device.
+  /// - Parameter error: INVALID_STATE: a dialled one has led back to this device; NOT_ALLOWED: to one whose certificate
+  ///   does not count.
   public static func end(of error: SegueError, isDialled: Bool, hasKnocked: Bool) -> End {
     if isDialled, error.status == .invalidState { return .own }
+    if isDialled, hasKnocked, error.status == .notAllowed { return .foreign }
     return hasKnocked ? .failed : .silent
   }
 

@@ -31,9 +31,10 @@ public final class TLSSession {
   public private(set) var hasReceived = false
   /// Whether the other end has ended the session.
   public private(set) var isClosed = false
-  /// Whether OpenSSL has said that the session is broken.
-  /// Whether the other end, which is authenticated, has refused the certificate of this one as revoked.
+  /// Whether the other end has refused the certificate of this one as revoked. A client does so before it is
+  /// authenticated.
   private(set) var isCalledRevoked = false
+  /// Whether OpenSSL has said that the session is broken.
   private var hasFailed = false
 
   private var f: UnsafePointer<openssl> { context.functions }
@@ -187,9 +188,8 @@ public final class TLSSession {
       let hint: StaticString = isClock ? "; are the clocks of both devices right?" : ""
       return SegueError(.notAllowed, "the other device's certificate: \(reason)\(hint)")
     }
-    // An alert proves nothing before the other end is authenticated.
     let code = f.pointee.ERR_peek_last_error()
-    if peer != nil, code & 0x7f_ffff == UInt(SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED) { isCalledRevoked = true }
+    if code & 0x7f_ffff == UInt(SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED) { isCalledRevoked = true }
     return SegueError(.connectionUnavailable, "TLS: \(OpenSSL.takeError(context.functions))")
   }
 

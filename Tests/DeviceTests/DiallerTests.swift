@@ -126,6 +126,29 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     #expect(due(&dialler, 5_000) == "a")
   }
 
+  @Test func `a device that was removed is left alone while it announces itself under a former epoch`() {
+    var dialler = Dialler<String>()
+    dialler.announced("a", from: [1], isFormer: true, 0)
+    #expect(due(&dialler, 0) == "a")
+    dialler.ended("a", .foreign, epochs: 1, 0, random: 0)
+    for uptime in stride(from: Int64(10_000), to: Dialler<String>.recheckPause, by: 10_000) {
+      dialler.announced("a", from: [1], isFormer: true, uptime)
+      #expect(due(&dialler, uptime) == nil)
+    }
+    dialler.announced("a", from: [1], isFormer: true, Dialler<String>.recheckPause)
+    #expect(due(&dialler, Dialler<String>.recheckPause) == "a")
+    dialler.ended("a", .foreign, epochs: 1, Dialler<String>.recheckPause, random: 0)
+    // It was invited again, and knows the current epoch.
+    let later = Dialler<String>.recheckPause + Dialler<String>.leastPause
+    dialler.announced("a", from: [1], later)
+    #expect(due(&dialler, later) == "a")
+    // An address that the user has named is tried on: the clock may have been wrong.
+    dialler.setStatic(["b"], later)
+    #expect(due(&dialler, later) == "b")
+    dialler.ended("b", .foreign, epochs: 1, later, random: 0)
+    #expect(dialler.nextDeadline == later + Dialler<String>.firstPause / 2)
+  }
+
   @Test func `who does not answer a knock is asked under an older epoch, in turn`() {
     var dialler = Dialler<String>()
     dialler.setStatic(["a"], 0)

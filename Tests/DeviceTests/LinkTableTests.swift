@@ -114,6 +114,7 @@ import Testing
       "\(LinkTable<String>.end(of: SegueError(status, "so"), isDialled: isDialled, hasKnocked: hasKnocked))"
     }
     #expect(end(.invalidState, true, true) == "own" && end(.invalidState, false, true) == "failed")
-    #expect(end(.notAllowed, true, true) == "failed" && end(.connectionUnavailable, true, false) == "silent")
+    #expect(end(.notAllowed, true, true) == "foreign" && end(.notAllowed, false, true) == "failed")
+    #expect(end(.malformed, true, true) == "failed" && end(.connectionUnavailable, true, false) == "silent")
   }
 }

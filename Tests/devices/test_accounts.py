@@ -107,6 +107,20 @@ def test_a_revoked_device_is_cut_off_within_a_second_and_stays_out(account, app)
     one.linked("two")
 
 
+def test_a_device_that_was_off_when_it_was_revoked_is_told(account):
+    """It knows former epochs alone, so it dials none of the others: they dial it, and refuse its certificate."""
+    one, two = account
+    two.kill()
+    one.ask("revoke-device", device=one.device("two")["device"])
+    two.begin()
+    two.awaits(lambda state: "says that this device was removed" in state.get("message", ""))
+    # A device that is linked knows better than one that shows no certificate.
+    two.ask("leave-account")
+    one.admit(two)
+    one.linked("two")
+    assert "message" not in two.account()
+
+
 def test_leaving_an_account(account, app):
     one, two = account
     mine, yours = app(one, "notes"), app(two, "notes")

@@ -22,7 +22,8 @@ protocol DeviceConnectionOwner: AnyObject {
   func knocked(_ connection: DeviceConnection)
   /// Something was heard on a link that was suspected of being dead.
   func heard(_ connection: DeviceConnection)
-  /// The other end, which is authenticated, has refused the certificate of this device as revoked.
+  /// The other end has refused the certificate of this device as revoked. It has proved a key of the account, and is
+  /// authenticated if this device has dialled it.
   func isRefused(_ connection: DeviceConnection)
 }
 
@@ -151,7 +152,7 @@ final class DeviceConnection: ByteConnection {
     }
     _ = flush()
     if let failure {
-      if channel.isCalledRevoked { owner.isRefused(self) }
+      if channel.isCalledRevoked, hasKnocked { owner.isRefused(self) }
       return owner.failed(self, failure)
     }
     if channel.isUp { return owner.isUp(self) }

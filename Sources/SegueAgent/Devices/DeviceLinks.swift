@@ -52,8 +52,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   var invites: [Invite] = []
   /// Called with a connection on which a device joins, TLS being up; the callee owns it from then on.
   var joined: ((DeviceConnection) -> Void)?
-  /// Called with a device that has shown its certificate, and has refused that of this one as revoked.
-  var refused: ((_ device: Identifier) -> Void)?
+  /// Called when a device has refused the certificate of this one as revoked; nil: one that has not shown its own.
+  var refused: ((_ device: Identifier?) -> Void)?
 
   /// - Parameters:
   ///   - device: carries the hub.
@@ -136,7 +136,11 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// The addresses of this device.
   var interfaces: [NetworkInterface] { network.interfaces }
 
-  func isRefused(_ connection: DeviceConnection) { if let peer = connection.peer { refused?(peer.device) } }
+  func isRefused(_ connection: DeviceConnection) {
+    // A device that has itself been removed knows a key, too: while others link with this one, its word does not count.
+    guard connection.peer != nil || table.devices.isEmpty else { return }
+    refused?(connection.peer?.device)
+  }
 
   /// Closes all connections. No call may follow.
   public func close() {
@@ -305,7 +309,10 @@ public final class DeviceLinks: DeviceConnectionOwner {
     }
     // One that has knocked is a device of the account, or was: worth a word, but not one for each try.
     var isTold = Clock.uptime >= toldAt + Self.tellPause
-    if case .failed = what {} else { isTold = false }
+    switch what {
+    case .failed, .foreign: break
+    case .linked, .own, .silent: isTold = false
+    }
     if isTold { toldAt = Clock.uptime }
     Log.write(isTold ? .info : .debug, "no link with \(connection.address.text): \(error.message)")
     end(connection, what)

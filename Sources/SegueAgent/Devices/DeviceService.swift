@@ -234,8 +234,9 @@ final class DeviceService {
   }
 
   /// A device says that this one was removed from the account. The user hears of it until a device links again.
-  private func noteRemoval(by peer: Identifier) {
-    let name = snapshot.devices.first { $0.id == peer }?.name ?? "another device"
+  /// - Parameter peer: nil: one that has not shown who it is, and knows a key of the account.
+  private func noteRemoval(by peer: Identifier?) {
+    let name = snapshot.devices.first { $0.id == peer }?.name ?? "another device of the account, it seems"
     let error = SegueError(
       .notAllowed,
       """
