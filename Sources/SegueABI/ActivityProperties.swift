@@ -2,6 +2,7 @@
 import CSegue
 import SegueModel
 import SegueRuntime
+import SegueTransport
 
 public typealias TextOut = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 public typealias LengthOut = UnsafeMutablePointer<Int>?
@@ -231,7 +232,12 @@ public func segue_activity_get_keywords(
 
 @_cdecl("segue_activity_set_needs_save") @implementation
 public func segue_activity_set_needs_save(_ activity: OpaquePointer?, _ needsSave: Bool) -> segue_status {
-  handles.call(activity, .activity) { (activity) throws(SegueError) in activity.setNeedsSave(needsSave) }
+  handles.callAtOnce(activity, .activity) { (activity) throws(SegueError) in
+    guard activity.setNeedsSave(needsSave) else { return }
+    let cancellation = Cancellation.disable()
+    activity.tellApp()
+    Cancellation.restore(cancellation)
+  }
 }
 
 @_cdecl("segue_activity_get_needs_save") @implementation

@@ -20,7 +20,7 @@ struct HandleTable {
   }
 
   /// Does the same, inlined into the caller, for functions where a few nanoseconds count: `body` calls neither the
-  /// system nor the host, so it is no cancellation point.
+  /// system nor the host, so it is no cancellation point, or it disables cancellation where it does.
   @inline(__always)
   func callAtOnce<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void

@@ -29,6 +29,7 @@ public final class App: Handled {
   /// App+Containers.swift.
   public internal(set) var containers = Containers()
   let environment: any AppEnvironment
+  private let isOnFleetDevice: Bool
 
   // The callbacks that are due.
   var due = CallbackQueue<HostTask>()
@@ -47,15 +48,18 @@ public final class App: Handled {
   var downloadAnswers: [(download: AttachmentDownload, error: SegueError?)] = []
   var logs: [(severity: Severity, message: DiagnosticText)] = []
 
-  public convenience init(_ settings: AppSettings) { self.init(settings, LiveEnvironment()) }
-
-  public convenience init(_ settings: AppSettings, on device: LiveFleetDevice) {
-    self.init(settings, FleetEnvironment(on: device))
+  public convenience init(_ settings: AppSettings) {
+    self.init(settings, LiveEnvironment(), isOnFleetDevice: false)
   }
 
-  private init(_ settings: AppSettings, _ environment: any AppEnvironment) {
+  public convenience init(_ settings: AppSettings, on device: LiveFleetDevice) {
+    self.init(settings, FleetEnvironment(on: device), isOnFleetDevice: true)
+  }
+
+  private init(_ settings: AppSettings, _ environment: any AppEnvironment, isOnFleetDevice: Bool) {
     self.settings = settings
     self.environment = environment
+    self.isOnFleetDevice = isOnFleetDevice
     monitor = environment.monitor
   }
 
@@ -69,6 +73,10 @@ public final class App: Handled {
       monitor.unlock()
     }
   }
+
+  /// Milliseconds by the clock of the device. With or without the lock. Each change of an activity reads it, so a real
+  /// device is not asked by way of `environment`.
+  var uptime: Int64 { isOnFleetDevice ? environment.now.uptime : Clock.uptime }
 
   // MARK: Before it opens
 

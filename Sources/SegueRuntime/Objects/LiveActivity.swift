@@ -39,7 +39,7 @@ public final class LiveActivity: Handled {
     _ id: Identifier, _ state: Activity, _ app: App?, _ continuedFrom: ContinuedFrom?
   ) throws(SegueError) {
     self.id = id
-    lastChange = app?.environment.now.uptime ?? Clock.uptime
+    lastChange = app?.uptime ?? Clock.uptime
     self.state = state
     self.app = app
     self.continuedFrom = continuedFrom
@@ -59,6 +59,10 @@ public final class LiveActivity: Handled {
 
   /// By the clocks of its app's device.
   public var now: Instant { app?.environment.now ?? Clock.now }
+
+  /// Milliseconds by the same clock.
+  @inline(__always)
+  private var uptime: Int64 { app?.uptime ?? Clock.uptime }
 
   /// Those of its app (R5.3).
   public var containers: Containers { app?.currentContainers ?? .none }
@@ -103,7 +107,7 @@ public final class LiveActivity: Handled {
   public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let mustTell = try lock.withLock { () throws(SegueError) in
       try changeState(change)
-      lastChange = now.uptime
+      lastChange = uptime
       return isCurrent
     }
     if mustTell { app?.changed(self) }
@@ -135,7 +139,7 @@ public final class LiveActivity: Handled {
     let isDraft = try lock.withLock { () throws(SegueError) in
       guard isSaving, saving?.draft != nil else { return false }
       try saving?.draft?.add(entries, limit: limit)
-      lastChange = now.uptime
+      lastChange = uptime
       return true
     }
     guard !isDraft else { return }
@@ -148,21 +152,25 @@ public final class LiveActivity: Handled {
       // What a save has written and will write is of the former state.
       saving?.isObsolete = true
       self.state.replace(with: state)
-      lastChange = now.uptime
+      lastChange = uptime
     }
   }
 
-  /// Sets only the mark: cheap, and only the first of many calls reaches the engine (R2.3).
-  public func setNeedsSave(_ needsSave: Bool) {
-    let mustTell = lock.withLock {
-      let isNews = state.needsSave != needsSave && isCurrent
-      // Inside `will_save` this concerns that save, not later ones.
-      if !needsSave, isSaving { state.markNeedsSave(false) } else { state.declareNeedsSave(needsSave) }
-      lastChange = now.uptime
-      return isNews
-    }
-    if mustTell { app?.changed(self) }
+  /// Sets only the mark: cheap, and only the first of many calls reaches the engine (R2.3). Calls neither the system
+  /// nor the host.
+  /// - Returns: whether the app must be told, by `tellApp`.
+  public func setNeedsSave(_ needsSave: Bool) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    let isNews = state.needsSave != needsSave && isCurrent
+    // Inside `will_save` this concerns that save, not later ones.
+    if !needsSave, isSaving { state.markNeedsSave(false) } else { state.declareNeedsSave(needsSave) }
+    lastChange = uptime
+    return isNews
   }
+
+  /// Tells the app that the activity has changed.
+  public func tellApp() { app?.changed(self) }
 
   /// Whether the agent offers the last snapshot once the app has ended (R2.5).
   public func setKeepsOffering(_ keepsOffering: Bool) {
