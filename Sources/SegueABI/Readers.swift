@@ -29,9 +29,11 @@ public func segue_reader_next(
   _ reader: OpaquePointer?, _ item: UnsafeMutablePointer<segue_item>?, _ buffer: UnsafeMutablePointer<UInt8>?,
   _ capacity: Int
 ) -> segue_status {
-  handles.callAlone(reader, .reader) { (held) throws(SegueError) in
+  // A closure would be a function of its own.
+  @inline(__always)
+  func next(_ held: HeldReader) throws(SegueError) {
     guard let out = item else { throw SegueError(.invalidArgument, "item: is NULL") }
-    guard let item = held.reader.next() else { throw SegueError(.notFound, "all is read") }
+    guard let item = held.reader.nextAtOnce() else { throw SegueError(.notFound, "all is read") }
     out.pointee = segue_item()
     out.pointee.kind = item.kind?.rawValue ?? SEGUE_KIND_END
     out.pointee.depth = UInt32(truncatingIfNeeded: item.depth)
@@ -39,12 +41,15 @@ public func segue_reader_next(
     out.pointee.negative = item.isNegative
     // All numbers of the union begin at its start; a bool is the lowest byte.
     out.pointee.as.uint64 = item.kind == .bool ? UInt64(item.bits).littleEndian : item.bits
-    if item.kind == .uuid { held.reader.uuid?.write(to: &out.pointee.as) }
-    // A capacity over PTRDIFF_MAX is negative here; no content is that long.
-    if let buffer, let count = held.reader.contentCount, capacity < 0 || capacity >= count {
-      held.reader.copyContent(to: buffer)
+    switch item.kind {
+    case .uuid: held.reader.copyContent(to: &out.pointee.as)
+    case .string, .data, .url:
+      // A capacity over PTRDIFF_MAX is negative here; no content is that long.
+      if let buffer, capacity < 0 || capacity >= item.count { held.reader.copyContent(to: buffer) }
+    default: break
     }
   }
+  return handles.callAlone(reader, .reader, next)
 }
 
 @_cdecl("segue_reader_copy") @implementation
@@ -80,14 +85,3 @@ public func segue_reader_take(
 
 @_cdecl("segue_reader_release") @implementation
 public func segue_reader_release(_ reader: OpaquePointer?) -> segue_status { handles.releaseAlone(reader, .reader) }
-
-extension ValueReader {
-  /// Copies the bytes of the current string, data or URL; the buffer is large enough.
-  @inline(__always)
-  fileprivate func copyContent(to out: UnsafeMutablePointer<UInt8>) {
-    withContent {
-      guard let start = $0.baseAddress else { return }
-      UnsafeMutableRawPointer(out).copyMemory(from: start, byteCount: $0.count)
-    }
-  }
-}

@@ -138,6 +138,10 @@ extension Value: Comparable {
 }
 
 extension [UInt8] {
+  /// The start of an encoding, which is never empty. Valid until the array is changed or released.
+  @inline(__always)
+  var encodingStart: UnsafeRawPointer { withUnsafeBytes { $0.baseAddress.unsafelyUnwrapped } }
+
   /// Passes the start of an encoding, which is never empty.
   @inline(__always)
   func withEncoding<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
