@@ -89,6 +89,19 @@ public enum Text {
     withBytes(text) { decoded(UnsafeRawBufferPointer(rebasing: $0[..<wholeCharacters($0, atMost: limit)])) }
   }
 
+  /// Passes the bytes of a text as one line, without a copy of printable ASCII, which most messages are.
+  public static func withOneLine<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    isPrintable(text) ? withBytes(text, body) : oneLine(text).withUnsafeBytes(body)
+  }
+
+  /// Whether all bytes are printable ASCII.
+  private static func isPrintable(_ text: String) -> Bool {
+    withBytes(text) { bytes in
+      for byte in bytes where byte &- 0x20 >= 0x5F { return false }
+      return true
+    }
+  }
+
   /// The bytes of a text as one line: each control character, line separator and change of direction becomes a blank.
   /// So text of another app can look neither like lines of the library nor like terminal commands.
   public static func oneLine(_ text: String) -> [UInt8] {

@@ -22,12 +22,14 @@ import Testing
     "\u{202e}", "\u{2066}", "\u{2069}",
   ]) func `a blank stands for a control character in a line, at each place of it`(control: String) {
     #expect(Text.oneLine("a\(control)b") == Array("a b".utf8))
+    #expect(Text.withOneLine("a\(control)") { Array($0) } == Array("a ".utf8))
     #expect(Text.oneLine("\(control)\(control)é\(control)") == Array("  é ".utf8))
   }
 
   @Test(arguments: ["", " ~", "\u{a0}é", "\u{200d}", "\u{2027}\u{202f}", "\u{2065}\u{206a}", "\u{20ac}", "👩‍👧"])
   func `all else stays in a line`(text: String) {
     #expect(Text.oneLine(text) == Array(text.utf8))
+    #expect(Text.withOneLine(text) { Array($0) } == Array(text.utf8))
   }
 
   @Test(arguments: [("", ""), ("abcd", "abcd"), ("abcde", "abcd"), ("abcé", "abc"), ("ab€", "ab"), ("aé€", "aé")])

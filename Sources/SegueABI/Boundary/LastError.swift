@@ -22,7 +22,7 @@ enum LastError {
     guard let record = record(create: true) else { return status }
     record.pointee.status = status
     let bytes = UnsafeMutableRawPointer(record + 1).assumingMemoryBound(to: UInt8.self)
-    let count = Text.oneLine(error.message).withUnsafeBytes { message in
+    let count = Text.withOneLine(error.message) { message in
       let count = Text.wholeCharacters(message, atMost: capacity - 1)
       if let start = message.baseAddress { memcpy(bytes, start, count) }
       return count
