@@ -26,9 +26,12 @@ private func write(
 private func writeAtOnce(
   _ writer: OpaquePointer?, _ body: (inout ValueWriter) throws(SegueError) -> Void
 ) -> segue_status {
-  handles.callAlone(writer, .writer) { (held) throws(SegueError) in
+  // A closure would be a function of its own.
+  @inline(__always)
+  func write(_ held: HeldWriter) throws(SegueError) {
     do throws(SegueError) { try body(&held.writer) } catch { throw held.writer.fail(error) }
   }
+  return handles.callAlone(writer, .writer, write)
 }
 
 @_cdecl("segue_writer_create") @implementation
@@ -67,9 +70,12 @@ public func segue_writer_put_double(_ writer: OpaquePointer?, _ value: Double) -
 public func segue_writer_put_string(
   _ writer: OpaquePointer?, _ string: UnsafePointer<CChar>?, _ length: Int
 ) -> segue_status {
-  writeAtOnce(writer) { (into) throws(SegueError) in
+  // A closure would be a function of its own.
+  @inline(__always)
+  func put(_ into: inout ValueWriter) throws(SegueError) {
     try into.put(utf8: try Arguments.utf8(string, length, "string", atMost: Limits.value))
   }
+  return writeAtOnce(writer, put)
 }
 
 @_cdecl("segue_writer_put_data") @implementation
@@ -111,10 +117,13 @@ public func segue_writer_put_value(_ writer: OpaquePointer?, _ value: OpaquePoin
 
 @_cdecl("segue_writer_begin") @implementation
 public func segue_writer_begin(_ writer: OpaquePointer?, _ kind: segue_kind) -> segue_status {
-  writeAtOnce(writer) { (into) throws(SegueError) in
+  // A closure would be a function of its own.
+  @inline(__always)
+  func begin(_ into: inout ValueWriter) throws(SegueError) {
     guard let kind = Kind(rawValue: kind) else { throw SegueError(.invalidArgument, "kind: no such kind: \(kind)") }
     try into.begin(kind)
   }
+  return writeAtOnce(writer, begin)
 }
 
 @_cdecl("segue_writer_end") @implementation

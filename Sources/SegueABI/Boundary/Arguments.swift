@@ -103,7 +103,13 @@ enum Arguments {
     guard linux_can_allocate(count * copies) == 1 else { throw SlotStore.outOfMemory }
   }
 
+  @inline(__always)
   private static func check(_ count: Int, _ name: StaticString, atMost limit: Int) throws(SegueError) {
+    if count < 0 || count > limit || count >= largeSize { try checkLarge(count, name, atMost: limit) }
+  }
+
+  @inline(never)
+  private static func checkLarge(_ count: Int, _ name: StaticString, atMost limit: Int) throws(SegueError) {
     guard count >= 0 else { throw SegueError(.invalidArgument, "\(name): its length is more than memory can hold") }
     guard count <= limit else {
       throw SegueError(.limitExceeded, "\(name): \(count) bytes, at most \(limit) are allowed")

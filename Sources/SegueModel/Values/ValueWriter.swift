@@ -17,9 +17,11 @@ public struct ValueWriter: Sendable {
   /// The number of bytes written so far; the rest of `bytes` is free.
   private var bytes: [UInt8] = []
   private var used = 0
-  /// The innermost open container, and the enclosing ones, outermost first.
+  /// The innermost open container, and the enclosing ones, outermost first, followed by free entries: to take an entry
+  /// out of an array costs more than to count.
   private var innermost: Container?
   private var outer: [Container] = []
+  private var usedOuter = 0
   /// Offsets of the items of open dictionaries and sets, followed by free entries. 32 bits are enough for
   /// `ValueBounds`.
   private var marks: [UInt32] = []
@@ -41,7 +43,7 @@ public struct ValueWriter: Sendable {
   public var count: Int { used }
 
   /// The number of open containers.
-  public var depth: Int { innermost == nil ? 0 : outer.count &+ 1 }
+  public var depth: Int { innermost == nil ? 0 : usedOuter &+ 1 }
 
   public mutating func putNull() throws(SegueError) { try put(simple: Head.Simple.null) }
 
@@ -161,7 +163,7 @@ public struct ValueWriter: Sendable {
 
   /// Whether the next item is the value of this key in a dictionary that is inside `depth` others.
   func isValue(of key: StaticString, depth: Int) -> Bool {
-    guard let innermost, innermost.kind == .dictionary, innermost.count & 1 == 1, outer.count == depth, usedMarks > 0
+    guard let innermost, innermost.kind == .dictionary, innermost.count & 1 == 1, usedOuter == depth, usedMarks > 0
     else { return false }
     let start = Int(marks[usedMarks - 1])
     return withWritten { bytes in
@@ -179,7 +181,10 @@ public struct ValueWriter: Sendable {
     guard depth < bounds.nesting else { throw Self.tooDeep }
     try prepare(4)
     if kind == .set { write { Head.write(Head.Major.tag, Head.Tag.set, to: $0) } }
-    if let innermost { outer.append(innermost) }
+    if let innermost {
+      if usedOuter == outer.count { outer.append(innermost) } else { outer[usedOuter] = innermost }
+      usedOuter &+= 1
+    }
     innermost = Container(kind: kind, head: used, firstMark: usedMarks)
     // The head is written when the count is known.
     used &+= 1
@@ -201,18 +206,26 @@ public struct ValueWriter: Sendable {
     let headSize = Head.size(of: UInt64(count))
     guard used &+ headSize &- 1 <= bounds.size else { throw fail(Self.tooLarge) }
     makeRoom(headSize)
-    bytes.withUnsafeMutableBytes { buffer in
+    let contentSize = used &- container.content
+    let major = container.kind == .dictionary ? Head.Major.map : Head.Major.array
+    // A closure would be a function of its own.
+    @inline(__always)
+    func writeHead(_ buffer: UnsafeMutableRawBufferPointer) {
       guard let base = buffer.baseAddress else { return }
       if headSize > 1 {
-        let content = base + container.content
-        (base + container.head + headSize).copyMemory(from: content, byteCount: used &- container.content)
+        (base + container.head + headSize).copyMemory(from: base + container.content, byteCount: contentSize)
       }
-      let major = container.kind == .dictionary ? Head.Major.map : Head.Major.array
       Head.write(major, UInt64(count), to: base + container.head)
     }
+    bytes.withUnsafeMutableBytes(writeHead)
     used &+= headSize &- 1
     usedMarks = container.firstMark
-    innermost = outer.popLast()
+    if usedOuter > 0 {
+      usedOuter &-= 1
+      innermost = outer[usedOuter]
+    } else {
+      innermost = nil
+    }
   }
 
   /// Returns the value that was written and empties the writer. Throws INVALID_STATE if nothing was put, or a container
@@ -247,7 +260,7 @@ public struct ValueWriter: Sendable {
   public mutating func reset() {
     used = 0
     innermost = nil
-    if !outer.isEmpty { outer.removeAll(keepingCapacity: true) }
+    usedOuter = 0
     usedMarks = 0
     failure = nil
     duplicate = nil
