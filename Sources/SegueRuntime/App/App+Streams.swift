@@ -42,7 +42,9 @@ extension App {
     var isPremature = false
     try perform { engine, now in
       switch otherEnd {
-      case .closed: break
+      case .closed:
+        // The other app may have stated the end already: to read that costs less than to ask.
+        if !engine.hasHeardEnd(of: stream.id) { environment.receive() }
       case .finished: engine.sawEnd(of: stream.id)
       case .open:
         guard engine.hasHeardEnd(of: stream.id) else {

@@ -30,6 +30,8 @@ protocol AppEnvironment: AnyObject {
   /// Sends the last messages. When this returns, the device no longer uses the app. Without the lock.
   func close()
 
+  /// Reads what the hub has sent: the thread that reads the socket may not have come to that yet.
+  func receive()
   /// Sends the engine's messages to its hub.
   func drain()
   /// Sets the next deadline of the engine, whose results were handled.

@@ -140,10 +140,15 @@ final class LiveEnvironment: AppEnvironment {
     let now = self.now
     poller?.clearDeadline(now.uptime)
     if app.dispatcher.endLoan(now.uptime) { socket?.isLent = false }
-    driver?.receive(now)
-    takeStreams(app, engine)
+    receive()
     if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
     app.drainEngine()
+  }
+
+  func receive() {
+    guard let app, let engine = app.engine else { return }
+    driver?.receive(now)
+    takeStreams(app, engine)
   }
 
   /// Leaves a hub that is unusable.

@@ -92,6 +92,8 @@ final class FleetEnvironment: AppEnvironment {
     fleet.closed(self)
   }
 
+  /// The process receives each message when it arrives.
+  func receive() {}
   func drain() { process?.drain() }
   func setDeadline() { signalDue() }
 
