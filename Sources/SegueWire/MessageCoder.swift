@@ -196,24 +196,23 @@ struct MessageCoder {
 
   /// An error that there has to be: one with the status ok counts as one with a status of newer peers.
   mutating func code(_ error: SegueError) -> SegueError {
-    let coded = code(status: error)
-    guard isReading, coded.status == .ok else { return coded }
-    return SegueError(.handoffFailed, DiagnosticText(of: coded.message))
+    let (status, message) = code(error.status, error.message)
+    guard isReading else { return error }
+    return SegueError(status == .ok ? .handoffFailed : status, DiagnosticText(of: message))
   }
 
-  private mutating func code(status error: SegueError) -> SegueError {
-    let number = code(UInt64(error.status.rawValue))
-    let message = code(error.message, atMost: Limits.title)
-    guard isReading else { return error }
+  private mutating func code(_ status: Status, _ message: String) -> (Status, String) {
+    let number = code(UInt64(status.rawValue))
+    let message = code(message, atMost: Limits.title)
     // A status of newer peers still is a failure.
-    let status = Int32(exactly: number).flatMap { Status(rawValue: $0) } ?? .handoffFailed
-    return SegueError(status, DiagnosticText(of: message))
+    return (Int32(exactly: number).flatMap { Status(rawValue: $0) } ?? .handoffFailed, message)
   }
 
   /// Nil for the status ok.
   mutating func code(orOK error: SegueError?) -> SegueError? {
-    let error = code(status: error ?? .blank)
-    return error.status == .ok ? nil : error
+    let (status, message) = code(error?.status ?? .ok, error?.message ?? "")
+    guard isReading else { return error }
+    return status == .ok ? nil : SegueError(status, DiagnosticText(of: message))
   }
 
   mutating func code(_ continuation: Message.Continuation) -> Message.Continuation {

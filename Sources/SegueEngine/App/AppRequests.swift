@@ -382,8 +382,8 @@ final class AppRequests: AppFeature, ChannelReader {
   var heldBytes: Int { requests.reduce(0) { $0 + $1.bytes.count } }
 
   @inline(never)
-  private func endAll(_ error: SegueError, where isDue: (AppRequest) -> Bool) {
-    for request in requests where isDue(request) { end(request, error) }
+  private func endAll(_ error: @autoclosure () -> SegueError, where isDue: (AppRequest) -> Bool) {
+    for request in requests where isDue(request) { end(request, error()) }
   }
 
   /// Sends the cause to the receiver.

@@ -284,12 +284,11 @@ final class OutgoingContinuations: AppFeature {
 
   /// The activity was invalidated: refuses every continuation that has not been sent completely.
   func abandon(activity: Identifier, _ now: Instant) {
-    let error = SegueError(.handoffFailed, "the activity was invalidated")
     while let continuation = continuations.first(where: { continuation in
       if case .sent = continuation.phase { return false }
       return continuation.activity == activity
     }) {
-      refuse(continuation.id, error, now)
+      refuse(continuation.id, SegueError(.handoffFailed, "the activity was invalidated"), now)
     }
   }
 

@@ -176,10 +176,10 @@ final class SearchUpdates: AppFeature {
   }
 
   /// Deletions that are due by then end with an error.
-  private func failDeletions(by uptime: Int64, _ error: SegueError) {
+  private func failDeletions(by uptime: Int64, _ error: @autoclosure () -> SegueError) {
     while let index = updates.firstIndex(where: { !$0.isSave && $0.deadline <= uptime }) {
       guard let number = updates.remove(at: index).number else { continue }
-      app.deliver(.answered(number, [], error))
+      app.deliver(.answered(number, [], error()))
     }
   }
 

@@ -73,18 +73,19 @@ extension App {
   }
 
   private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Instant) -> Void) -> SegueError? {
-    var error: SegueError? = SegueError(.invalidated, "continuation: its app is closed")
+    var isClosed = true
+    var error: SegueError?
     performIfOpen { engine, now in
       guard !engine.isClosed else { return }
+      isClosed = false
       guard engine.isAwaited(continuation.id) else {
         // Otherwise a last step is due.
         if engine.progress(of: continuation.id) == nil { pending.remove(continuation.id) }
         error = Self.tooLate
         return
       }
-      error = nil
       body(engine, now)
     }
-    return error
+    return isClosed ? SegueError(.invalidated, "continuation: its app is closed") : error
   }
 }

@@ -68,7 +68,7 @@ open class Request: Handled {
 
   /// The last handle that could answer was released.
   final func giveUp() {
-    guard isToAnswer, (try? beginAnswering()) != nil else { return }
+    guard isToAnswer, takeAnswer() else { return }
     refuse(SegueError(.handoffFailed, "the app where the activity lives did not answer"))
   }
 
@@ -78,10 +78,14 @@ open class Request: Handled {
 
   private func beginAnswering() throws(SegueError) {
     guard isToAnswer else { throw SegueError(.invalidState, "request: of this app, which cannot answer it itself") }
-    let isFirst = lock.withLock {
+    guard takeAnswer() else { throw SegueError(.invalidState, "request: was answered already") }
+  }
+
+  /// - Returns: false if it was answered before.
+  private func takeAnswer() -> Bool {
+    lock.withLock {
       defer { isAnswered = true }
       return !isAnswered
     }
-    guard isFirst else { throw SegueError(.invalidState, "request: was answered already") }
   }
 }
