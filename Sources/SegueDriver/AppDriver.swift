@@ -11,7 +11,7 @@ public final class AppDriver<Engine: HubParticipant> {
   /// Milliseconds without writing after the system refused a write.
   private static var writePause: Int64 { 50 }
   /// Milliseconds to flush the last messages of an app into a full connection.
-  public static var lastWordsTime: Int64 { 250 }
+  public static var flushTime: Int64 { 250 }
 
   public let engine: Engine
   private let directory: any HubDirectory
@@ -82,7 +82,7 @@ public final class AppDriver<Engine: HubParticipant> {
 
   /// Handles the results of a call of the engine: writes its bytes for the hub, and leaves an unusable hub.
   /// - Returns: why the hub was left, or nil.
-  public func drain(_ now: @autoclosure () -> Instant) -> HubDeparture? {
+  public func drain(_ now: @autoclosure () -> Instant) -> HubLoss? {
     if isClosed { return lost(now()) }
     flush(now())
     guard let fault = engine.takeFault() else { return nil }
@@ -115,21 +115,21 @@ public final class AppDriver<Engine: HubParticipant> {
 
   // MARK: Leaving a hub
 
-  private func lost(_ now: Instant) -> HubDeparture {
+  private func lost(_ now: Instant) -> HubLoss {
     let (generation, wasWelcome, isAgent) = (generation ?? 0, engine.hubGeneration != nil, engine.hubAgent != nil)
     disconnect(now)
     if !wasWelcome {
       problem = SegueError(
         .connectionUnavailable, "the hub of generation \(generation) closed the connection before it said welcome")
     }
-    return HubDeparture(search: lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now))
+    return HubLoss(search: lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now))
   }
 
-  private func lost(_ generation: UInt64, wasWelcome: Bool, isAgent: Bool, _ now: Instant) -> HubSearch {
+  private func lost(_ generation: UInt64, wasWelcome: Bool, isAgent: Bool, _ now: Instant) -> NextHubAttempt {
     policy.lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now) { hubLives(generation) }
   }
 
-  private func handle(_ fault: HubFault, _ now: Instant) -> HubDeparture? {
+  private func handle(_ fault: HubFault, _ now: Instant) -> HubLoss? {
     let (generation, wasWelcome, isAgent) = (generation ?? 0, engine.hubGeneration != nil, engine.hubAgent != nil)
     let step = policy.handle(fault, generation, wasWelcome: wasWelcome, isAgent: isAgent, now) { hubLives(generation) }
     guard case .leave(let search) = step else {
@@ -139,7 +139,7 @@ public final class AppDriver<Engine: HubParticipant> {
     disconnect(now)
     let problem = Self.problem(fault, generation)
     if let problem { self.problem = problem }
-    return HubDeparture(search: search, problem: problem)
+    return HubLoss(search: search, problem: problem)
   }
 
   /// Nil if the hub is only too old.
@@ -156,7 +156,7 @@ public final class AppDriver<Engine: HubParticipant> {
   }
 
   /// The hub accepts no further connection.
-  public func backlogFull(at generation: UInt64, _ now: Instant) -> HubSearch {
+  public func backlogFull(at generation: UInt64, _ now: Instant) -> NextHubAttempt {
     problem = SegueError(
       .connectionUnavailable, "the hub of generation \(generation) has no room for another connection")
     return lost(generation, wasWelcome: false, isAgent: false, now)
@@ -177,9 +177,9 @@ public final class AppDriver<Engine: HubParticipant> {
 }
 
 /// A hub was left.
-public struct HubDeparture {
+public struct HubLoss {
   /// How the app finds the next hub.
-  public let search: HubSearch
+  public let search: NextHubAttempt
   /// The error to log, if any.
   public var problem: SegueError?
 }

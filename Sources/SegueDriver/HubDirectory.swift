@@ -72,13 +72,13 @@ public protocol HubSeeker: AnyObject {
   /// Leaves its hub for a higher one.
   func disconnect()
   /// The hub accepts no further connection; returns the next step.
-  func backlogFull(at generation: UInt64) -> HubSearch
+  func backlogFull(at generation: UInt64) -> NextHubAttempt
   /// Records a refusal of the system. Returns milliseconds until the next attempt.
   func couldNotConnect(_ error: SegueError) -> Int64
 }
 
 /// How an app finds its next hub.
-public enum HubSearch {
+public enum NextHubAttempt {
   /// Looks for a hub of at least this generation after a delay, and becomes it if there is none.
   case seek(minimum: UInt64, after: Int64)
   /// Looks again after a delay, or as soon as there is a hub of a higher generation.

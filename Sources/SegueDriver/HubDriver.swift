@@ -55,7 +55,7 @@ public final class HubDriver {
   public var streamCount: Int { streams.count }
   public var allConnections: [any ByteConnection] { connections.elements.map { $0.bytes } }
 
-  public func link(of number: PeerNumber) -> Link? { engine.link(of: number) }
+  public func link(of number: PeerNumber) -> FramedConnection? { engine.link(of: number) }
 
   /// Returns a new number, higher than all before, for a connection or a stream.
   public func takeNumber() -> UInt64 {
@@ -91,7 +91,7 @@ public final class HubDriver {
       // Most send hello at once; reads it now, so that many others cannot make a connection look silent.
       if hasTurn(connection, at: environment.now.uptime) { receive(connection) }
     } else {
-      engine.turnAway(number, environment.now)
+      engine.reject(number, environment.now)
     }
     flush()
   }
@@ -258,7 +258,7 @@ public final class HubDriver {
 
   /// Writes the output of a link, as far as its connection accepts it.
   @inline(never)
-  private func write(_ connection: PeerConnection, _ link: Link) {
+  private func write(_ connection: PeerConnection, _ link: FramedConnection) {
     guard !connection.isRefused else { return }
     while link.takeOutput({ bytes in
       switch connection.bytes.write(bytes, link.outgoingDescriptor) {

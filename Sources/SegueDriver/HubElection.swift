@@ -72,7 +72,7 @@ public final class HubElection {
   }
 
   /// Finds the next hub of an app that has left its hub.
-  public func follow(_ search: HubSearch, for app: any HubSeeker, _ now: Int64) {
+  public func follow(_ search: NextHubAttempt, for app: any HubSeeker, _ now: Int64) {
     switch search {
     case .seek(let minimum, let time):
       if time <= 0 { seek(app, minimum: minimum, now) } else { wait(app, next: minimum, in: time, now) }

@@ -12,7 +12,7 @@ struct HubFailoverPolicy {
   private static let extensionLimit = 20
   /// Milliseconds until the next attempt after a hub refused one more connection of the process: no other hub would
   /// accept more.
-  private static let crowdedTime: Int64 = 1_000
+  private static let quotaRetryTime: Int64 = 1_000
   /// Milliseconds until the next attempt at a hub of another protocol.
   private static let versionTime: Int64 = 30_000
 
@@ -42,7 +42,7 @@ struct HubFailoverPolicy {
     /// Gives the hub the same time again (`AppEngine.waitForHub`).
     case keep
     /// Leaves the hub.
-    case leave(HubSearch)
+    case leave(NextHubAttempt)
   }
 
   /// The hub has shown a sign of life.
@@ -71,7 +71,7 @@ struct HubFailoverPolicy {
   ///   - hubLives: whether its heartbeat is recent.
   mutating func lost(
     _ generation: UInt64, wasWelcome: Bool, isAgent: Bool = false, _ now: Instant, hubLives: () -> Bool
-  ) -> HubSearch {
+  ) -> NextHubAttempt {
     if wasWelcome && now.uptime - connectedAt >= Self.usefulTime || generation != refusing { refusals = 0 }
     refusing = generation
     refusals += 1
@@ -101,13 +101,13 @@ struct HubFailoverPolicy {
     case .unready, .nonsense, .older: return .leave(seek(minimum: generation + 1, now))
     case .refused(let error):
       if error.status == .unsupportedVersion { return .leave(.retry(generation, after: Self.versionTime)) }
-      if error.status == .limitExceeded, !wasWelcome { return .leave(.retry(generation, after: Self.crowdedTime)) }
+      if error.status == .limitExceeded, !wasWelcome { return .leave(.retry(generation, after: Self.quotaRetryTime)) }
       return .leave(lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now, hubLives: hubLives))
     }
   }
 
   /// Follows consecutive losses of hubs at once, but only up to a limit: others may cause them.
-  private mutating func seek(minimum: UInt64, _ now: Instant) -> HubSearch {
+  private mutating func seek(minimum: UInt64, _ now: Instant) -> NextHubAttempt {
     paidUntil = max(paidUntil, now.uptime) + Self.pace
     return .seek(minimum: minimum, after: max(0, paidUntil - now.uptime - Int64(Self.burst) * Self.pace))
   }

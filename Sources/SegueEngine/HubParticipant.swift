@@ -4,7 +4,7 @@ import SegueWire
 /// What takes part on the socket of a hub: an app, or the agent. `AppDriver` connects it.
 public protocol HubParticipant: AnyObject {
   /// The connection to the hub; nil while there is none.
-  var link: Link? { get }
+  var link: FramedConnection? { get }
   var isReady: Bool { get }
   /// The generation of the hub that has welcomed it.
   var hubGeneration: UInt64? { get }

@@ -25,7 +25,7 @@ public enum AgentClient {
     _ entries: [(key: Value, value: Value)], over socket: Int32, timeout: Int64
   ) throws(SegueError) -> Value {
     let question = try Value.dictionary(entries)
-    let link = Link(side: .connecting)
+    let link = FramedConnection(side: .connecting)
     var writer = MessageWriter()
     try writer.send(.ask(1, question.encoding), over: link)
     let deadline = Clock.uptime + timeout
@@ -50,7 +50,7 @@ public enum AgentClient {
     guard poll(&descriptor, 1, Int32(clamping: left)) >= 0 || linux_errno() == EINTR else { throw .system("agent") }
   }
 
-  private static func answer(_ link: Link) throws(SegueError) -> Value? {
+  private static func answer(_ link: FramedConnection) throws(SegueError) -> Value? {
     while let event = try link.nextEvent() {
       guard case .message = event, let message = try link.takeMessage(Message.decode) else { continue }
       switch message {

@@ -4,7 +4,7 @@ import SegueModel
 struct ByteQueue {
   /// Larger memory served a burst and is not kept. A channel whose bytes are kept until acknowledged needs this much:
   /// the frames of a window, other frames, and the frame that is being read.
-  private static let keptCapacity = (Link.window / Frame.dataLimit + 2) * Frame.size
+  private static let keptCapacity = (FramedConnection.window / Frame.dataLimit + 2) * Frame.size
 
   private var ring: [UInt8] = []
   /// The index of the first byte.

@@ -9,7 +9,7 @@ public struct MessageWriter {
   /// Queues a message on a link. Throws LIMIT_EXCEEDED if the message is too long to be sent.
   /// - Parameter isUrgent: goes before queued messages.
   public mutating func send(
-    _ message: Message, over link: Link, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil
+    _ message: Message, over link: FramedConnection, isUrgent: Bool = false, with descriptor: PassedDescriptor? = nil
   ) throws(SegueError) {
     try coder.write(message)
     coder.withWritten { link.send($0, isUrgent: isUrgent, with: descriptor) }

@@ -26,7 +26,7 @@ private final class NoActivities: AppEngineOwner {
   private let connection = ScriptedConnection()
   private let driver: AppDriver<AppEngine>
   /// The hub's side.
-  private let link = Link(side: .accepting)
+  private let link = FramedConnection(side: .accepting)
 
   init() {
     let identity = AppIdentity(
@@ -37,12 +37,12 @@ private final class NoActivities: AppEngineOwner {
 
   private func at(_ uptime: Int64) -> Instant { Instant(uptime: uptime, date: 0) }
 
-  private func connect() -> HubDeparture? {
+  private func connect() -> HubLoss? {
     driver.connected(connection, generation: 3, at(0))
     return driver.drain(at(0))
   }
 
-  private func say(_ message: Message, at uptime: Int64) throws -> HubDeparture? {
+  private func say(_ message: Message, at uptime: Int64) throws -> HubLoss? {
     link.send(try message.encoded())
     while link.takeOutput({ bytes in
       connection.incoming.append(Array(bytes))

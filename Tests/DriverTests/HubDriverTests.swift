@@ -229,7 +229,7 @@ private final class TestConnection: ByteConnection {
   private(set) var isWatchedForRoom = false
   private(set) var isRead = true
   private(set) var isClosed = false
-  private let link = Link(side: .connecting)
+  private let link = FramedConnection(side: .connecting)
   private(set) var heard: [Message] = []
 
   var isWelcome: Bool { heard.contains { if case .welcome = $0 { true } else { false } } }
@@ -242,7 +242,7 @@ private final class TestConnection: ByteConnection {
 
   static func bytes(_ message: Message) -> [UInt8] {
     var writer = MessageWriter()
-    let link = Link(side: .connecting)
+    let link = FramedConnection(side: .connecting)
     try? writer.send(message, over: link)
     var bytes: [UInt8] = []
     while link.takeOutput({

@@ -10,7 +10,7 @@ import Testing
 
   private func at(_ uptime: Int64) -> Instant { Instant(uptime: uptime, date: 0) }
 
-  private func delay(_ search: HubSearch) -> Int64? {
+  private func delay(_ search: NextHubAttempt) -> Int64? {
     if case .seek(_, let time) = search { time } else { nil }
   }
 

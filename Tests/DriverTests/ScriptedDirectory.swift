@@ -119,13 +119,13 @@ final class ScriptedSeeker: HubSeeker {
   var offersFrontmostOnly = false
   private(set) var errors: [SegueError] = []
   /// What it does when the backlog is full; then it asks again after 50 ms.
-  var onFullBacklog: [HubSearch] = []
+  var onFullBacklog: [NextHubAttempt] = []
   var retryTime: Int64 = 1_000
 
   func prepare() throws(SegueError) {}
   func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) { hubGeneration = generation }
   func disconnect() { hubGeneration = nil }
-  func backlogFull(at generation: UInt64) -> HubSearch {
+  func backlogFull(at generation: UInt64) -> NextHubAttempt {
     onFullBacklog.isEmpty ? .retry(generation, after: 50) : onFullBacklog.removeFirst()
   }
   func couldNotConnect(_ error: SegueError) -> Int64 {

@@ -8,7 +8,7 @@ import Testing
 /// One process is as many apps as it likes, and takes with each of them all that an app may have: the others do not
 /// notice (section 9).
 @Suite struct AccountTests {
-  private typealias Scene = HostilePeerTests.Scene
+  private typealias Fixture = HostilePeerTests.Fixture
 
   private static let greedy = Account.process(World.crowdNumber)
   /// An hour, as long as a continuation may take.
@@ -39,7 +39,7 @@ import Testing
     peers.reduce(0) { $0 + $1.heard.count { if case .refused = $0 { true } else { false } } }
   }
 
-  private func continues(_ scene: Scene) throws {
+  private func continues(_ scene: Fixture) throws {
     _ = try scene.world.continue(in: scene.viewer)
     #expect(scene.viewer.takeEvents() == ["will_continue", "continue"])
     #expect(scene.editor.takeEvents().suffix(2) == ["was_continued", "ended restored"])
@@ -58,7 +58,7 @@ import Testing
 
   /// Asks the editor something, of which no byte comes.
   private func ask(
-    _ count: Int, size: UInt64 = 1, from first: Link.Channel = 1, _ continuation: Message.Continuation,
+    _ count: Int, size: UInt64 = 1, from first: FramedConnection.Channel = 1, _ continuation: Message.Continuation,
     by peer: RawPeer,
     as receiver: Receiver? = nil, in world: World
   ) throws {
@@ -79,7 +79,7 @@ import Testing
   // MARK: Continuations
 
   @Test func `a process with many apps has as many continuations under way as one app (section 9)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let greedy = try apps(128, in: scene.world)
     for app in greedy {
       for _ in 0..<OutgoingContinuations.receiverLimit {
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func `the links of a process have a share of an origin's continuations (section 9)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let links = try links(5, in: scene.world)
     for link in links {
       for _ in 0..<300 {
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func `what a young hub holds for a process leaves room for others (R3.14)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.world.killHub()
     scene.editor.process.stall()
     scene.world.startHub()
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test func `documents that a process takes slowly leave room for others (section 9)`() throws {
-    let scene = try Scene(size: 2 * Link.window)
+    let scene = try Fixture(size: 2 * FramedConnection.window)
     let share = OutgoingContinuations.sendingLimit / Account.share
     // The hub admits fewer of one process: so these are many receivers behind one link.
     let link = try #require(try links(1, in: scene.world).first)
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test func `what the apps of a process began at former hubs is charged to it, too (R3.14)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let share = OutgoingContinuations.limit / Account.share
     var refusals = 0
     for _ in 0...share / HubContinuations.limit {
@@ -252,7 +252,7 @@ import Testing
     let others = (0...HubTransfers.transferLimit / count).map { Peer(number: 901 + UInt64($0), helloBy: 0) }
     // Relays do not retain their peers.
     defer { withExtendedLifetime((scene, from, others)) {} }
-    var channel: Link.Channel = 1
+    var channel: FramedConnection.Channel = 1
     func relay(to other: Peer) -> Bool {
       channel += 2
       return hub.parts.transfers.relay(from: from, channel, to: other, of: Self.greedy) != nil

@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test func `an app whose host takes nothing takes no continuations, and ends those that it has (section 9)`() throws {
-    let scene = try HostilePeerTests.Scene(size: 2 * Link.window)
+    let scene = try HostilePeerTests.Fixture(size: 2 * FramedConnection.window)
     let peer = try RawPeer(app: "peer", in: scene.world)
     let taken = scene.attempt
     _ = try scene.say(.fetch(taken, milliseconds: 10_000, receiver: nil), by: peer)

@@ -224,7 +224,7 @@ import Testing
 
   /// Makes an activity larger than the window of a channel: it does not go out at once.
   private func enlarge(_ id: Identifier, of app: TestApp, in world: World) throws {
-    let text = String(repeating: "a", count: 2 * Link.window)
+    let text = String(repeating: "a", count: 2 * FramedConnection.window)
     try app.change(id) {
       try $0.setUserInfo(try Value.dictionary([(.string("text"), .string(text))]), limit: Limits.value)
     }
@@ -321,7 +321,8 @@ import Testing
     let continuation = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
     try asker.say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
     // More often than there may be channels.
-    try asker.say((0...Link.channelLimit).map { _ in .fetch(continuation, milliseconds: 1_000, receiver: nil) })
+    try asker.say(
+      (0...FramedConnection.channelLimit).map { _ in .fetch(continuation, milliseconds: 1_000, receiver: nil) })
     #expect(editor.engine.isReady)
   }
 }

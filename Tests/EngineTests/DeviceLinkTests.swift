@@ -246,7 +246,7 @@ import Testing
 
   @Test func `what agents say of their account goes from device to device, and to no other`() throws {
     var heard: [String] = []
-    world.hub?.accountHandler = { device, message in
+    world.hub?.trustHandler = { device, message in
       heard.append("\(device.bytes.last ?? 0): \(message ?? [])")
       return message == nil ? [5] : nil
     }
@@ -269,7 +269,7 @@ import Testing
 
   @Test func `a session that resumes is told of`() throws {
     var count = 0
-    world.hub?.accountHandler = { _, message in
+    world.hub?.trustHandler = { _, message in
       if message == nil { count += 1 }
       return nil
     }

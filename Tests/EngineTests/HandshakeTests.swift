@@ -9,7 +9,7 @@ import Testing
   private func titles(_ app: TestApp) -> [String] { app.engine.offers.all.map { $0.description.title ?? "" } }
 
   /// A device with an app that looks on, and a link to another hub, of which one offer has come.
-  private final class Scene {
+  private final class Fixture {
     let world = World(hasHub: true)
     let viewer: TestApp
     let identity: Identifier
@@ -30,7 +30,7 @@ import Testing
 
   @Test func `who only names a hub does its link no harm, whether it is cut or not (R7.4)`() throws {
     for isCut in [false, true] {
-      let scene = try Scene()
+      let scene = try Fixture()
       let secret = try #require(scene.first.secretOfHub)
       if isCut { scene.first.disconnect() }
       let other = try RawPeer(hubIn: scene.world, as: scene.identity)
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func `a link that both see alive is not replaced, one that either has lost goes on (R7.4)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let secret = try #require(scene.first.secretOfHub)
     let second = try RawPeer(hubIn: scene.world, as: scene.identity)
     try second.resume((secret, isConnected: true))

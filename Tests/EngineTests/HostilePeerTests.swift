@@ -7,7 +7,7 @@ import Testing
 /// Apps and hubs that send false messages, or too many: no other app notices.
 @Suite struct HostilePeerTests {
   /// A hub, an editor that offers "Draft", and a viewer; their callbacks so far are dropped.
-  struct Scene {
+  struct Fixture {
     let world = World(hasHub: true)
     let editor: TestApp
     let viewer: TestApp
@@ -43,7 +43,7 @@ import Testing
   // MARK: Nothing is restored that was not sent
 
   @Test func `restored, of what nobody has asked for: the origin hears nothing of it (R3.6)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let peer = try RawPeer(app: "liar", in: scene.world)
     #expect(try scene.say(.outcome(scene.attempt, .restored, nil, receiver: nil), by: peer) == [])
     #expect(try scene.say(.outcome(scene.attempt, .unknown, nil, receiver: nil), by: peer) == [])
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func `who may not see the offer ends no attempt (R3.6, R6.2)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let peer = try RawPeer(app: "stranger", team: "OTHER", in: scene.world)
     for outcome in [Outcome.restored, .declined, .failed, .unknown] {
       #expect(try scene.say(.outcome(scene.attempt, outcome, nil, receiver: nil), by: peer) == [], "\(outcome)")
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `restored before the origin has saved is failed (R3.6)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.editor.answersSaves = false
     scene.editor.change(scene.activity) { $0.markNeedsSave(true) }
     let peer = try RawPeer(app: "liar", in: scene.world)
@@ -74,11 +74,11 @@ import Testing
   }
 
   @Test func `restored of a part is failed, of the whole it is restored (R3.6)`() throws {
-    let scene = try Scene(size: 2 * Link.window)
+    let scene = try Fixture(size: 2 * FramedConnection.window)
     let peer = try RawPeer(app: "liar", in: scene.world)
     let attempt = scene.attempt
     _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: nil), by: peer)
-    #expect(peer.byteCount == Link.window)
+    #expect(peer.byteCount == FramedConnection.window)
     #expect(try scene.say(.outcome(attempt, .restored, nil, receiver: nil), by: peer) == ["ended failed"])
     _ = try scene.world.continue(in: scene.viewer)
     #expect(scene.editor.takeEvents().suffix(2) == ["was_continued", "ended restored"])
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test func `attempts that are made up displace none that was (R3.6)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let peer = try RawPeer(app: "peer", in: scene.world)
     let attempt = scene.attempt
     _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: nil), by: peer)
@@ -120,7 +120,7 @@ import Testing
   // MARK: An app is who it says it is
 
   @Test func `nobody becomes another app by its identifier`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let id = scene.editor.engine.identity.id
     let thief = try RawPeer(app: "thief", as: id, in: scene.world)
     #expect(thief.isConnected && scene.editor.takeEvents().isEmpty && scene.editor.engine.isReady)
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test func `by its secret it is the same app, which has connected again`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let again = try RawPeer(app: "editor", as: scene.editor.engine.identity.secret, in: scene.world)
     #expect(again.heard.contains { if case .ready = $0 { true } else { false } })
     #expect(scene.editor.takeEvents() == ["searching", "ready"], "it has connected again, too")

@@ -408,7 +408,7 @@ import Testing
   private func running(of count: Int, in account: (Int) -> Identifier?) throws -> Int {
     let other = TestAgent(TestInbox(), in: world)
     other.engine.connected(world.now)
-    let hub = Link(side: .accepting)
+    let hub = FramedConnection(side: .accepting)
     hub.send(try Message.welcome(version: ProtocolVersion.current, generation: 9, deviceName: "here").encoded())
     for number in 0..<count {
       let app = AppIdentity(

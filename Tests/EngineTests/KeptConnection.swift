@@ -34,7 +34,7 @@ final class KeptConnection {
     while let connection, connection.isReadable(0) {
       driver.receive(world.now)
       hasMoved = true
-      participant.settle()
+      participant.refuseRequests()
       if driver.drain(world.now) != nil { self.connection = nil }
     }
     _ = driver.drain(world.now)

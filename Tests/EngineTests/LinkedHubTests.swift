@@ -11,7 +11,7 @@ import Testing
   private static let title = String(repeating: "t", count: Limits.title)
 
   /// Of those that a linked hub opens whose identifier is the higher one.
-  private static let firstChannel: Link.Channel = 2
+  private static let firstChannel: FramedConnection.Channel = 2
 
   /// A large offer.
   private func offered(
@@ -222,7 +222,7 @@ import Testing
   // MARK: Those that were restarted
 
   @Test func `an outcome that comes by the next hub of a device is told once, and noted (R3.6)`() throws {
-    let scene = try HostilePeerTests.Scene()
+    let scene = try HostilePeerTests.Fixture()
     let (before, _) = try scene.world.linkHub()
     let attempt = scene.attempt
     _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: receiver(1)), by: before)
@@ -240,7 +240,7 @@ import Testing
   }
 
   @Test func `another receiver does not take a continuation over, whose link is cut (R3.6)`() throws {
-    let scene = try HostilePeerTests.Scene()
+    let scene = try HostilePeerTests.Fixture()
     let (before, _) = try scene.world.linkHub()
     let attempt = scene.attempt
     _ = try scene.say(.fetch(attempt, milliseconds: 10_000, receiver: receiver(1)), by: before)

@@ -201,9 +201,9 @@ import Testing
     #expect(gone == stride(from: 0, to: count, by: 2).map { $0 })
     gone = []
     // Another hub knows one of the others, which stays in front; the rest goes after a while, frontmost first.
-    list.loseHub(later)
+    list.hubLost(later)
     try put(5, title: "two", rank: 1)
-    list.meetHub(later)
+    list.hubReady(later)
     #expect(list.all.first?.description.id == Identifier(high: 0, low: 5))
     list.tick(Instant(uptime: later.uptime + 1_500, date: later.date)) { _, offer in gone.append(offer.rank) }
     #expect(gone == stride(from: 1, to: count, by: 2).reversed().filter { $0 != 5 })

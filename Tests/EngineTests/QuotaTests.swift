@@ -7,12 +7,12 @@ import Testing
 
 /// One app takes all that it can get, and never gives it back: the others do not notice (section 9).
 @Suite struct QuotaTests {
-  private typealias Scene = HostilePeerTests.Scene
+  private typealias Fixture = HostilePeerTests.Fixture
 
   /// An hour, as long as a continuation may take.
   private static let long: Int64 = 3_600_000
 
-  private func takeAll(_ scene: Scene, peers: Int, each: Int) throws -> [RawPeer] {
+  private func takeAll(_ scene: Fixture, peers: Int, each: Int) throws -> [RawPeer] {
     let greedy = try (0..<peers).map { try RawPeer(app: "greedy\($0)", in: scene.world) }
     for peer in greedy {
       for _ in 0..<each {
@@ -22,9 +22,9 @@ import Testing
     return greedy
   }
 
-  @Test(arguments: [0, 2 * Link.window])
+  @Test(arguments: [0, 2 * FramedConnection.window])
   func `continuations that are fetched and never answered leave room for others (section 9)`(size: Int) throws {
-    let scene = try Scene(size: size)
+    let scene = try Fixture(size: size)
     let greedy = try takeAll(scene, peers: 20, each: 2 * OutgoingContinuations.receiverLimit)
     #expect(greedy.allSatisfy { $0.heard.contains { if case .refused = $0 { true } else { false } } })
     scene.world.wait(OutgoingContinuations.stallTime)
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func `what is taken slowly is not ended for what comes (section 9)`() throws {
-    let scene = try Scene(size: 2 * Link.window)
+    let scene = try Fixture(size: 2 * FramedConnection.window)
     let each = OutgoingContinuations.receiverLimit
     _ = try takeAll(scene, peers: OutgoingContinuations.sendingLimit / each, each: each)
     // All of them have just been sent something.
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func `documents that went out are kept up to a limit (section 9)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let text = [UInt8](repeating: 7, count: 3 * 1024 * 1024)
     let greedy = try (0..<16).map { try RawPeer(app: "greedy\($0)", in: scene.world) }
     for (number, peer) in greedy.enumerated() {
@@ -74,7 +74,8 @@ import Testing
         id: scene.world.identifier(), origin: scene.from.offer.origin, activity: scene.activity)
       let from = scene.world.identifier()
       try liar.say(
-        .request(number, madeUp, from: from, milliseconds: 1, channel: Link.Channel(2 * number + 1), size: 0))
+        .request(
+          number, madeUp, from: from, milliseconds: 1, channel: FramedConnection.Channel(2 * number + 1), size: 0))
     }
     ask()
     for (number, bytes) in scene.editor.asked { scene.world.tell(scene.editor) { $0.respond(to: number, bytes, $1) } }
@@ -112,7 +113,7 @@ import Testing
   }
 
   @Test func `what a young hub holds for one app leaves room for others (R3.14)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.world.killHub()
     scene.editor.process.stall()
     scene.world.startHub()
@@ -130,7 +131,7 @@ import Testing
   }
 
   @Test func `an outcome that a young hub holds is not displaced by those of others (R3.14)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.viewer.answersContinue = false
     let continuation = try scene.world.continue(in: scene.viewer)
     scene.world.killHub()
@@ -160,7 +161,7 @@ import Testing
   }
 
   @Test func `a process that has too many connections is told so (section 9)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let most = DeviceResources().descriptorLimit(at: scene.world.now.uptime) / 4
     let peers = try (0...most).map { _ in try RawPeer(app: "crowd", of: scene.world.crowd, in: scene.world) }
     #expect(peers[most].goodbye?.status == .limitExceeded && !peers[most].isConnected)

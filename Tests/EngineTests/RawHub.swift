@@ -9,7 +9,7 @@ import SegueWire
 final class RawHub {
   let world = World()
   let app: TestApp
-  let link = Link(side: .accepting)
+  let link = FramedConnection(side: .accepting)
   private let process: FleetProcess
   private let connection: Connection
 
@@ -34,7 +34,7 @@ final class RawHub {
   }
 
   /// - Returns: the channel that `message` names, on which the bytes then follow.
-  func say(_ bytes: [UInt8], _ message: (Link.Channel) -> Message) throws {
+  func say(_ bytes: [UInt8], _ message: (FramedConnection.Channel) -> Message) throws {
     let channel = link.open()
     link.send(try message(channel).encoded())
     link.write(bytes[...], to: channel)

@@ -12,7 +12,7 @@ final class RawPeer: WorldParticipant {
   private let world: World
   let process: FleetProcess
   private let connection: Connection
-  private let link = Link(side: .connecting)
+  private let link = FramedConnection(side: .connecting)
   /// Why the hub has said that it closes the connection.
   private(set) var goodbye: SegueError?
   /// All else that the hub has said, and the bytes that came on its channels.
@@ -192,7 +192,7 @@ final class RawPeer: WorldParticipant {
   func makeStream() -> FleetDescriptor { FleetDescriptor(process.makeSockets().1) }
 
   /// Bytes on the channel that `message` names, and an end with their number.
-  func write(_ bytes: [UInt8], total: UInt64, _ message: (Link.Channel) -> Message) throws {
+  func write(_ bytes: [UInt8], total: UInt64, _ message: (FramedConnection.Channel) -> Message) throws {
     let channel = link.open()
     link.send(try message(channel).encoded())
     link.write(bytes[...], to: channel)
@@ -201,17 +201,17 @@ final class RawPeer: WorldParticipant {
   }
 
   /// Opens the channel that `message` names; no byte of it follows.
-  func open(_ message: (Link.Channel) -> Message) throws { try say(message(link.open())) }
+  func open(_ message: (FramedConnection.Channel) -> Message) throws { try say(message(link.open())) }
 
   /// The same, and other messages about the channel may follow.
-  func begin(_ message: (Link.Channel) -> Message) throws -> Link.Channel {
+  func begin(_ message: (FramedConnection.Channel) -> Message) throws -> FramedConnection.Channel {
     let channel = link.open()
     try say(message(channel))
     return channel
   }
 
   /// All bytes on a channel that is open, and its end.
-  func finish(_ bytes: [UInt8], on channel: Link.Channel) throws {
+  func finish(_ bytes: [UInt8], on channel: FramedConnection.Channel) throws {
     link.write(bytes[...], to: channel)
     link.finish(channel)
     world.settle()

@@ -187,7 +187,9 @@ import Testing
     #expect(hub.app.answers.first?.bytes == (announced == sent ? Self.bytes(sent) : []))
   }
 
-  private func response(to number: UInt64, of scene: Continued, on channel: Link.Channel, size: Int) -> Message {
+  private func response(to number: UInt64, of scene: Continued, on channel: FramedConnection.Channel, size: Int)
+    -> Message
+  {
     let continuation = Message.Continuation(
       id: scene.from.continuation, origin: scene.from.offer.origin, activity: scene.activity)
     return .response(
@@ -198,7 +200,7 @@ import Testing
     let scene = try scene()
     let hub = try RawHub(for: scene)
     // It is not read: the window is full.
-    let number = hub.tell { $0.request(Self.bytes(2 * Link.window), scene.from, timeout: nil, $1) }
+    let number = hub.tell { $0.request(Self.bytes(2 * FramedConnection.window), scene.from, timeout: nil, $1) }
     try hub.say([1, 2, 3]) { response(to: number, of: scene, on: $0, size: 3) }
     #expect(hub.app.answers.map { $0.bytes } == [[1, 2, 3]])
   }
@@ -221,8 +223,9 @@ import Testing
       return continuation
     }
     let continuations = try askers.map { try fetch(by: $0) }
-    let large = Self.bytes(Link.window + 1)
-    let room = Link.channelLimit - OutgoingContinuations.sendingLimit - (hub.app.engine.link?.openCount ?? 0)
+    let large = Self.bytes(FramedConnection.window + 1)
+    let room =
+      FramedConnection.channelLimit - OutgoingContinuations.sendingLimit - (hub.app.engine.link?.openCount ?? 0)
     let answers = room - AppRequests.limit + 1
     for number in 1...UInt64(answers) {
       let turn = Int(number) % askers.count

@@ -5,7 +5,7 @@ import Testing
 /// Responders: the chain, the activities that they manage, and whom a save asks (R4).
 @Suite struct ResponderTests {
   /// An editor with a window, the pane in it and the text in that: the chain begins at the text.
-  private struct Scene {
+  private struct Fixture {
     let world = World()
     let editor: TestApp
     let viewer: TestApp
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func `the activity of the first responder in the chain that has one is current (R4.3)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     let (note, list) = (try scene.activity("note"), try scene.activity("list"))
     scene.give(list, scene.window)
     #expect(scene.current == "list")
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `if none in the chain has an activity, only a managed one resigns (R4.3)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     _ = try scene.world.offer("by hand", by: scene.editor)
     scene.turn(to: scene.window)
     scene.turn(to: nil)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `to the foreground the chain decides again, and losing the focus changes nothing (R4.3)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     let note = try scene.activity("note")
     scene.give(note, scene.window)
     scene.world.tell(scene.editor) { $0.setForeground(false, $1) }
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `a loop is an error, and the chain stays (R4.3)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     let note = try scene.activity("note")
     scene.give(note, scene.window)
     for next in [scene.window, scene.pane, scene.text] {
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test func `an activity that no responder has ends at the next delivery, and not if it was moved (R4.4)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     let note = try scene.activity("note")
     scene.give(note, scene.text)
     scene.world.tell(scene.editor) { engine, now in
@@ -150,7 +150,7 @@ import Testing
   }
 
   @Test func `what is invalidated leaves its responders, and the chain decides (R1.11, R4.3)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     let (note, list) = (try scene.activity("note"), try scene.activity("list"))
     scene.give(list, scene.window)
     scene.give(note, scene.text)
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test func `a save asks responders in their order, those of the chain last, outermost first (R4.2)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     func add() -> Responder { scene.editor.engine.addResponder(scene.editor, updates: true) }
     let (second, first, other) = (add(), add(), add())
     let note = try scene.activity("note")
@@ -180,14 +180,14 @@ import Testing
   }
 
   @Test func `a responder with update_state is reason enough for a save at each pull (R2.9)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     scene.editor.answersWillSave = false
     let note = try scene.activity("note")
     scene.give(note, scene.text)
     scene.world.wait(3_000)
     #expect(try scene.pull() == [scene.text.number])
     #expect(try scene.pull() == [scene.text.number])
-    let without = Scene(updates: false)
+    let without = Fixture(updates: false)
     without.editor.answersWillSave = false
     without.give(try without.activity("note"), without.text)
     #expect(try without.pull() == nil)
@@ -196,7 +196,7 @@ import Testing
   }
 
   @Test func `whoever left the activity, or came late, is not asked by the save that runs (R4.2)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     let note = try scene.activity("note")
     scene.give(note, scene.text)
     scene.give(note, scene.pane)
@@ -212,7 +212,7 @@ import Testing
   }
 
   @Test func `while it closes an app makes no other activity current (R4.3)`() throws {
-    let scene = Scene()
+    let scene = Fixture()
     let (note, list) = (try scene.activity("note"), try scene.activity("list"))
     scene.give(list, scene.window)
     scene.give(note, scene.text)
@@ -225,7 +225,7 @@ import Testing
   @Test func `of an app that dies no responder is left, which its activity holds (R4.1)`() throws {
     weak var left: Responder?
     func die() throws {
-      let scene = Scene()
+      let scene = Fixture()
       scene.give(try scene.activity("note"), scene.text)
       left = scene.text
       scene.world.kill(scene.editor)

@@ -8,7 +8,7 @@ import Testing
 /// The origin takes the state of its activity back from the app that continued it (R3.10).
 @Suite struct ResumeBackTests {
   /// A viewer keeps what it has continued of an editor.
-  private struct Scene {
+  private struct Fixture {
     let world: World
     let editor: TestApp
     let viewer: TestApp
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func `the state comes back as it is there now, and both sides are told (R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.viewer.onSave = { [kept = scene.kept, now = scene.world.now] viewer in
       viewer.change(kept) { activity in
         try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle("Written") }
@@ -73,7 +73,7 @@ import Testing
 
   @Test(arguments: [SavePolicy.whenPulled, .whenNeeded])
   func `will_save runs there by the save policy (R2.9, R3.10)`(policy: SavePolicy) throws {
-    let scene = try Scene(policy)
+    let scene = try Fixture(policy)
     scene.resumeBack()
     let saves = if case .whenPulled = policy { 1 } else { 0 }
     #expect(scene.viewer.takeEvents().count { $0 == "will_save" } == saves)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `neither side needs to have it current, and offers of others do not matter (R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     try scene.write("There")
     _ = try scene.world.offer("Other", by: scene.editor)
     _ = try scene.world.offer("Mine", by: scene.viewer)
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test func `of several apps the last is asked (R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let last = scene.world.open("last")
     _ = try scene.world.continue(in: last)
     let (state, from) = try #require(last.continued.first)
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test func `what is not kept there cannot come back (R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.viewer.invalidate(scene.kept)
     scene.world.tell(scene.viewer) { $0.invalidate(scene.kept, $1) }
     scene.resumeBack()
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func `invalidated there while it is saved, it does not come back (R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.viewer.answersSaves = false
     scene.resumeBack()
     scene.viewer.invalidate(scene.kept)
@@ -147,12 +147,12 @@ import Testing
   }
 
   @Test func `that app is gone, before or meanwhile (R3.10)`() throws {
-    let before = try Scene()
+    let before = try Fixture()
     before.world.kill(before.viewer)
     before.world.wait(2_000)
     before.resumeBack()
     before.expectFailure(.connectionUnavailable)
-    let meanwhile = try Scene()
+    let meanwhile = try Fixture()
     meanwhile.viewer.answersSaves = false
     meanwhile.resumeBack()
     meanwhile.world.kill(meanwhile.viewer)
@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test func `it ends by its deadline, or when it is cancelled, and then nothing changes (R3.10)`() throws {
-    let late = try Scene()
+    let late = try Fixture()
     late.viewer.answersSaves = false
     late.resumeBack(timeout: 2_000)
     late.world.wait(1_990)
@@ -169,7 +169,7 @@ import Testing
     late.expectFailure(.remoteApplicationTimedOut)
     late.world.tell(late.viewer) { [save = late.viewer.pendingSaves[0]] in $0.saved(save, $1) }
     #expect(late.title == "Draft")
-    let cancelled = try Scene()
+    let cancelled = try Fixture()
     cancelled.viewer.answersSaves = false
     let id = cancelled.resumeBack().id
     cancelled.world.tell(cancelled.editor) { $0.cancel(id, SegueError(.userCancelled, "enough"), $1) }
@@ -178,13 +178,13 @@ import Testing
   }
 
   @Test func `closing and invalidating end it (R3.10, R3.14)`() throws {
-    let closed = try Scene()
+    let closed = try Fixture()
     closed.viewer.answersSaves = false
     closed.resumeBack()
     closed.world.close(closed.editor)
     closed.expectFailure(.cancelled)
     #expect(closed.editor.engine.leak == nil)
-    let invalidated = try Scene()
+    let invalidated = try Fixture()
     invalidated.viewer.answersSaves = false
     invalidated.resumeBack()
     invalidated.world.tell(invalidated.editor) { $0.invalidate(invalidated.activity, $1) }
@@ -192,7 +192,7 @@ import Testing
   }
 
   @Test func `one at a time of each activity (R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.viewer.answersSaves = false
     #expect(scene.resumeBack().objection == nil)
     #expect(scene.resumeBack().objection?.status == .invalidState)
@@ -203,7 +203,7 @@ import Testing
   }
 
   @Test func `it neither cancels a continuation of the app, nor is cancelled by one (R3.3, R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     _ = try scene.world.offer("Mine", by: scene.viewer)
     scene.viewer.answersSaves = false
     scene.resumeBack()
@@ -216,7 +216,7 @@ import Testing
   }
 
   @Test func `a save that fails there gives an older state, marked stale, or an error (R2.4, R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.viewer.answersSaves = false
     func fail() {
       scene.world.tell(scene.viewer) { [save = scene.viewer.pendingSaves.last!] in $0.saveFailed(save, $1) }
@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test func `what came back is the next snapshot of the origin (R2.4, R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     try scene.write("Back")
     scene.resumeBack()
     scene.editor.answersSaves = false
@@ -247,7 +247,7 @@ import Testing
   }
 
   @Test func `the next hub goes on with it, once that app is there (R3.10, R3.14)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     try scene.write("There")
     scene.viewer.answersSaves = false
     scene.resumeBack()
@@ -263,7 +263,7 @@ import Testing
   }
 
   @Test func `nobody but the origin takes it back (R3.10, R6.2)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let other = try RawPeer(app: "other", in: scene.world)
     let viewer = scene.viewer.engine.identity.id
     // By the continuation, by the kept activity, and by one that is offered.
@@ -278,7 +278,7 @@ import Testing
   }
 
   @Test func `a state of another type does not come back (R3.10)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.viewer.add(try Activity(type: "com.example.other"), as: scene.kept)
     scene.resumeBack()
     scene.expectFailure(.handoffFailed)

@@ -6,7 +6,7 @@ import Testing
 /// Whether will_save runs at a continuation (R2.9), and what is handed over without it.
 @Suite struct SavePolicyTests {
   /// An app that offers a saved activity, and one that sees it; their callbacks so far are dropped.
-  private struct Scene {
+  private struct Fixture {
     let world = World(hasHub: true)
     let editor: TestApp
     let viewer: TestApp
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `when pulled, who forgets needs_save hands over what it has now (R2.9)`() throws {
-    let scene = try Scene(.whenPulled)
+    let scene = try Fixture(.whenPulled)
     for title in ["1", "2"] {
       scene.edit(title)
       #expect(try scene.pull() == (title, 1))
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `when needed, two continuations with no change between cause one will_save (R1.7, R2.9)`() throws {
-    let scene = try Scene(.whenNeeded)
+    let scene = try Fixture(.whenNeeded)
     scene.edit("1")
     #expect(try scene.pull() == ("0", 0))
     scene.editor.change(scene.id) { $0.markNeedsSave(true) }
@@ -61,7 +61,7 @@ import Testing
 
   @Test(arguments: [SavePolicy.whenPulled, .whenNeeded])
   func `that nothing needs saving is believed until the next change (R2.9)`(policy: SavePolicy) throws {
-    let scene = try Scene(policy)
+    let scene = try Fixture(policy)
     scene.edit("1")
     scene.editor.change(scene.id) { $0.declareNeedsSave(false) }
     #expect(try scene.pull() == ("0", 0))
@@ -72,7 +72,7 @@ import Testing
 
   @Test func `to the background and to its end it is saved when pulled, not when needed (R2.9)`() throws {
     for (policy, saves) in [(SavePolicy.whenPulled, 1), (.whenNeeded, 0)] {
-      let scene = try Scene(policy)
+      let scene = try Fixture(policy)
       scene.world.tell(scene.editor) { $0.setForeground(false, $1) }
       #expect(scene.saves == saves)
       scene.world.tell(scene.editor) { $0.setForeground(true, $1) }
@@ -82,14 +82,14 @@ import Testing
   }
 
   @Test func `an activity that only resigns is saved if it needs to be (R2.2, R2.9)`() throws {
-    let scene = try Scene(.whenPulled)
+    let scene = try Fixture(.whenPulled)
     scene.world.tell(scene.editor) { $0.resignCurrent(scene.id, $1) }
     #expect(scene.saves == 0)
   }
 
   @Test(arguments: [SavePolicy.whenPulled, .whenNeeded])
   func `without will_save the properties are handed over as they are (R2.9)`(policy: SavePolicy) throws {
-    let scene = try Scene(policy)
+    let scene = try Fixture(policy)
     scene.editor.answersWillSave = false
     #expect(try scene.pull() == ("0", 0))
     // Neither of them sets the mark.
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test func `who comes while it is saved gets what is written until then (R2.9)`() throws {
-    let scene = try Scene(.whenPulled)
+    let scene = try Fixture(.whenPulled)
     let other = scene.world.open("other")
     scene.edit("1")
     scene.editor.answersSaves = false
@@ -125,7 +125,7 @@ import Testing
 
   @Test func `when needed, who comes while it is saved shares that, unless something changed (R2.3, R2.9)`() throws {
     for changes in [false, true] {
-      let scene = try Scene(.whenNeeded)
+      let scene = try Fixture(.whenNeeded)
       let other = scene.world.open("other")
       scene.editor.answersSaves = false
       scene.editor.change(scene.id) { $0.markNeedsSave(true) }
@@ -146,7 +146,7 @@ import Testing
   }
 
   @Test func `who comes while it is saved, which is never answered, gets the last snapshot, too (R2.4)`() throws {
-    let scene = try Scene(.whenPulled)
+    let scene = try Fixture(.whenPulled)
     let other = scene.world.open("other")
     scene.editor.answersSaves = false
     _ = try scene.world.continue(in: scene.viewer)
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func `who could not save says so: the last snapshot at once, marked stale, or an error (R2.4)`() throws {
-    let scene = try Scene(.whenPulled)
+    let scene = try Fixture(.whenPulled)
     scene.editor.answersSaves = false
     for hasSnapshot in [true, false] {
       if !hasSnapshot { _ = try scene.world.offer("never saved", by: scene.editor) }
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test func `what is being restored is passed on as it came, and saved afterwards (R4.2)`() throws {
-    let scene = try Scene(.whenPulled)
+    let scene = try Fixture(.whenPulled)
     let third = scene.world.open("third")
     scene.viewer.answersContinue = false
     let continuation = try scene.world.continue(in: scene.viewer)

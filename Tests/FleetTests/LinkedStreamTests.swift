@@ -44,7 +44,7 @@ import Testing
 
   /// An editor on the first device, a viewer on the last, links from each to the next, and a stream that the viewer has
   /// requested.
-  private final class Scene {
+  private final class Fixture {
     let devices: LinkedDevices
     let editor: ObservedApp
     let viewer: ObservedApp
@@ -111,7 +111,7 @@ import Testing
 
   @Test(arguments: [2, 3, 4])
   func `what one side writes the other reads, both ways, over any number of links (R7.2)`(devices: Int) throws {
-    let scene = try Scene(devices: devices)
+    let scene = try Fixture(devices: devices)
     (scene.near.bytes, scene.far.bytes) = (bytes(400_000, 1), bytes(300_000, 2))
     scene.run(20_000)
     #expect(scene.far.arrived == scene.near.bytes && scene.near.arrived == scene.far.bytes)
@@ -123,14 +123,14 @@ import Testing
   }
 
   @Test func `a slow reader stops the writer: no more than the windows is under way (R7.2)`() throws {
-    let scene = try Scene(devices: 3)
+    let scene = try Fixture(devices: 3)
     let socketSize = scene.far.socket.room ?? 0
     scene.near.bytes = bytes(600_000)
     scene.far.ending = .shutDown
     scene.far.room = 1_000
     scene.run(5_000)
     #expect(scene.far.arrived.count == 1_000)
-    #expect(scene.near.written <= 1_000 + Link.window + 2 * socketSize)
+    #expect(scene.near.written <= 1_000 + FramedConnection.window + 2 * socketSize)
     let credit = try scene.viewerHub.parts.transfers.linkedStreams[scene.id]?.availableCredit
     #expect(credit == 0, "credit for less than a frame is not used: frames do not become small")
     scene.far.room = .max
@@ -141,7 +141,7 @@ import Testing
 
   @Test(arguments: [2, 3])
   func `when the last of it has been read no hub keeps anything of it (R7.2)`(devices: Int) throws {
-    let scene = try Scene(devices: devices)
+    let scene = try Fixture(devices: devices)
     for end in [scene.near, scene.far] {
       end.bytes = bytes(100_000)
       end.ending = .shutDown
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test func `a side that reads no more, and has written all, has no stream any more (R7.3)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.near.ending = .shutDown
     scene.near.room = nil
     scene.run(200)
@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test func `the status of an end comes behind the bytes before it (R7.3)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.near.bytes = bytes(300_000)
     scene.near.ending = .close
     scene.far.room = 50_000
@@ -187,7 +187,7 @@ import Testing
   /// - Parameter device: the hub at which a foreign byte gets in: the reader's, or one on the way.
   @Test(arguments: [0, 1])
   func `a reader of another number of bytes than were written does not hear of a clean end (R7.3)`(device: Int) throws {
-    let scene = try Scene(devices: 3)
+    let scene = try Fixture(devices: 3)
     scene.near.bytes = bytes(1_000)
     scene.run(500)
     if device == 0 {
@@ -208,7 +208,7 @@ import Testing
   }
 
   @Test func `a side that closes stops the other's writing, and unsaid it is an abort (R7.3)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.near.ending = .close
     scene.far.bytes = bytes(900_000)
     scene.viewer.ends[scene.id] = .aborted(0)
@@ -222,7 +222,7 @@ import Testing
   @Test(arguments: [2, 3])
   func `that a hub shuts a socket down is no clean end: the other app is asked (R7.3)`(devices: Int) throws {
     for (isGone, end) in [(true, StreamStatus.broken), (false, .aborted(0))] {
-      let scene = try Scene(devices: devices)
+      let scene = try Fixture(devices: devices)
       scene.near.bytes = bytes(5_000)
       scene.near.ending = .close
       scene.near.move()
@@ -238,7 +238,7 @@ import Testing
   @Test(arguments: [2, 3])
   func `if the other process is gone it is broken, at once, over links too (R7.3)`(devices: Int) throws {
     for isOrigin in [true, false] {
-      let scene = try Scene(devices: devices)
+      let scene = try Fixture(devices: devices)
       let (gone, left) = isOrigin ? (scene.editor, scene.viewer) : (scene.viewer, scene.editor)
       scene.run(2_000)
       gone.process.kill()
@@ -252,7 +252,7 @@ import Testing
   @Test(arguments: 0..<12)
   func `a link that is cut again and again loses nothing and repeats nothing (R7.4)`(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
-    let scene = try Scene(devices: 2 + seed % 2)
+    let scene = try Fixture(devices: 2 + seed % 2)
     (scene.near.bytes, scene.far.bytes) = (bytes(600_000, seed), bytes(500_000, seed + 1))
     for _ in 0..<12 {
       scene.run(random.within(1, 200))
@@ -266,7 +266,7 @@ import Testing
 
   @Test(arguments: 0..<5)
   func `no message comes between what was cut and its rest (R7.4)`(step: Int64) throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.far.bytes = bytes(600_000)
     scene.run(50)
     scene.devices.cut(0, 1)
@@ -282,7 +282,7 @@ import Testing
   }
 
   @Test func `a link that stays cut for 60 s breaks the stream, whatever was said of its end (R7.4)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     scene.near.bytes = bytes(500_000)
     scene.near.ending = .shutDown
     scene.far.room = 100_000
@@ -302,7 +302,7 @@ import Testing
 
   @Test(arguments: 0..<3)
   func `the death of any hub on the way breaks it for both (R7.4)`(device: Int) throws {
-    let scene = try Scene(devices: 3)
+    let scene = try Fixture(devices: 3)
     _ = try scene.devices.open("spare", on: 1)
     scene.near.bytes = bytes(500_000)
     scene.near.ending = .shutDown
@@ -316,7 +316,7 @@ import Testing
   }
 
   @Test func `one process has as many as its share of a link's channels, and the next is refused (R7.1)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     let before = scene.viewer.streamAnswers.count
     for _ in 1..<HubTransfers.channelLimit { try scene.openStream() }
     _ = scene.viewer.askRawStream(scene.devices.fleet.drawIdentifier(), scene.from)
@@ -327,14 +327,14 @@ import Testing
   }
 
   @Test func `a hundred streams share a link evenly (R7.2)`() throws {
-    let scene = try Scene()
+    let scene = try Fixture()
     for _ in 0..<99 { try scene.openStream() }
     scene.run(1_000)
     for end in scene.nearEnds { end.bytes = [UInt8](repeating: 1, count: 400_000) }
     scene.run(300)
     let counts = scene.farEnds.map { $0.arrived.count }
     let (least, most) = (counts.min() ?? 0, counts.max() ?? 0)
-    #expect(most > 0 && most - least <= Link.window, "\(least) to \(most)")
+    #expect(most > 0 && most - least <= FramedConnection.window, "\(least) to \(most)")
     scene.run(30_000)
     #expect(scene.farEnds.allSatisfy { $0.arrived.count == 400_000 })
   }

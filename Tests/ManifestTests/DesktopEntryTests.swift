@@ -110,8 +110,10 @@ import Testing
 
   @Test func `a launcher that is no application, or has no Exec, says so`() throws {
     let folders = DataFolders()
-    try folders.write("home/applications/a.desktop", text: "[Desktop Entry]\nType=Link\n\(own)")
-    #expect(folders.read()["org.example.notes"]?.obstacle?.hasSuffix("Type: expected Application, found Link") == true)
+    try folders.write("home/applications/a.desktop", text: "[Desktop Entry]\nType=FramedConnection\n\(own)")
+    #expect(
+      folders.read()["org.example.notes"]?.obstacle?.hasSuffix("Type: expected Application, found FramedConnection")
+        == true)
     try folders.write("home/applications/a.desktop", text: "[Desktop Entry]\nType=Application\n\(own)")
     #expect(
       folders.read()["org.example.notes"]?.obstacle?.hasSuffix("Exec: is missing; expected a command") == true)

@@ -13,8 +13,8 @@ import Testing
     }
   }
 
-  private let app = Link(side: .connecting)
-  private let hub = Link(side: .accepting)
+  private let app = FramedConnection(side: .connecting)
+  private let hub = FramedConnection(side: .accepting)
 
   /// A socket as the kernel has them: a read gives bytes of several writes, but ends with one that has a descriptor.
   private struct Wire {
@@ -88,7 +88,7 @@ import Testing
 
   @Test func `a message that should have a descriptor and has none ends the connection, at its first byte`() throws {
     for size in 1...transfer.count {
-      let hub = Link(side: .accepting)
+      let hub = FramedConnection(side: .accepting)
       hub.receive(message + transfer[..<size])
       #expect(throws: SegueError.self) { while let _ = try hub.nextEvent() {} }
     }
@@ -104,7 +104,7 @@ import Testing
       [([1, 0, 0, 9, 0, 0, 0, 1, 7], false), ([6, 6], true)],
     ]
     for pieces in wrong {
-      let hub = Link(side: .accepting)
+      let hub = FramedConnection(side: .accepting)
       try hub.accept(1)
       #expect(throws: SegueError.self) {
         for (bytes, hasDescriptor) in pieces {

@@ -20,7 +20,7 @@ final class ControlPeer {
 
   private let fd: Int32
   private let loop: Loop
-  private let link = Link(side: .accepting)
+  private let link = FramedConnection(side: .accepting)
   private var writer = MessageWriter()
   private var watch: Watch?
   private var isEnding = false
@@ -66,7 +66,7 @@ final class ControlPeer {
 
   /// Closes a connection for which there is no room, and tells it why.
   static func refuse(_ fd: Int32, _ error: SegueError) {
-    let link = Link(side: .accepting)
+    let link = FramedConnection(side: .accepting)
     var writer = MessageWriter()
     try? writer.send(.goodbye(error), over: link)
     // The buffer of a new connection takes more than that.

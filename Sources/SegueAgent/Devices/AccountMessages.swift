@@ -12,8 +12,8 @@ final class AccountMessages {
   private let account: AccountClient
   private let device: Device
   private let loop: Loop
-  /// Linked devices whose hub has greeted this one over the link that there is: what is sent before is lost.
-  private var greeted: [Identifier] = []
+  /// Linked devices whose hub has readyDevices this one over the link that there is: what is sent before is lost.
+  private var readyDevices: [Identifier] = []
   /// What waits for that, in its order.
   private var unsent: [(device: Identifier, message: [UInt8])] = []
   /// Who has said what the account's thread has not heard yet, once for each message.
@@ -47,13 +47,13 @@ final class AccountMessages {
 
   /// A link begins, ends, or takes another one's place: the greeting comes after it.
   func linkChanged(_ peer: Identifier) {
-    greeted.removeAll { $0 == peer }
+    readyDevices.removeAll { $0 == peer }
     unsent.removeAll { $0.device == peer }
   }
 
   /// Sends a message, or has it wait for the greeting of the other hub, whose answer comes by here.
   func send(_ message: [UInt8], to peer: Identifier) {
-    guard greeted.contains(peer) else {
+    guard readyDevices.contains(peer) else {
       let isLinked = certificate(peer) != nil
       if isLinked, unsent.count(where: { $0.device == peer }) < Self.limit { unsent.append((peer, message)) }
       return
@@ -64,7 +64,7 @@ final class AccountMessages {
 
   /// What waits for the greeting follows it.
   private func sendWaiting(to peer: Identifier) {
-    guard !isClosed, greeted.contains(peer) else { return }
+    guard !isClosed, readyDevices.contains(peer) else { return }
     let due = unsent.filter { $0.device == peer }
     unsent.removeAll { $0.device == peer }
     for (_, message) in due { device.sendAccount(message, to: peer) }
@@ -74,7 +74,7 @@ final class AccountMessages {
   /// - Returns: what is said to it at once: the greeting goes out with the hub's own first messages.
   private func heard(_ message: [UInt8]?, from peer: Identifier) -> [UInt8]? {
     guard let message else {
-      if !greeted.contains(peer) { greeted.append(peer) }
+      if !readyDevices.contains(peer) { readyDevices.append(peer) }
       if unsent.contains(where: { $0.device == peer }) { loop.post { [self] in sendWaiting(to: peer) } }
       return greeting()
     }

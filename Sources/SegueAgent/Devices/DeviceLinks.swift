@@ -16,7 +16,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// Milliseconds between two looks at the clock, which tell that the device has slept.
   private static let sleepCheck: Int64 = 10_000
   /// Milliseconds between two lines of the log about connections that come to nothing.
-  private static let tellPause: Int64 = 5_000
+  private static let logPause: Int64 = 5_000
   /// The most own challenges that are remembered.
   private static let challengeLimit = 64
 
@@ -43,7 +43,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private var slept = Clock.slept
   private var isClosed = false
   /// The uptime at which the log was last told why there is no link.
-  private var toldAt: Int64 = -tellPause
+  private var loggedAt: Int64 = -logPause
   /// Called when a device is linked (true), or no longer.
   public var changed: ((_ device: Identifier, _ isLinked: Bool) -> Void)?
   /// Called when two machines are one device, because a state folder was copied: this one, or another.
@@ -308,12 +308,12 @@ public final class DeviceLinks: DeviceConnectionOwner {
       copied?(identity.device, connection.address)
     }
     // One that has knocked is a device of the account, or was: worth a word, but not one for each try.
-    var isTold = Clock.uptime >= toldAt + Self.tellPause
+    var isTold = Clock.uptime >= loggedAt + Self.logPause
     switch what {
     case .failed, .foreign: break
     case .linked, .own, .silent: isTold = false
     }
-    if isTold { toldAt = Clock.uptime }
+    if isTold { loggedAt = Clock.uptime }
     Log.write(isTold ? .info : .debug, "no link with \(connection.address.text): \(error.message)")
     end(connection, what)
   }

@@ -13,7 +13,9 @@ final class KeptConnections {
   func join(_ offer: KeptParticipant) -> Bool {
     do throws(SegueError) {
       // The offer outlives its participant, which `leave` and `close` end.
-      let participant = try AgentParticipant(offer.engine, on: device) { [unowned(unsafe) offer] in offer.settle() }
+      let participant = try AgentParticipant(offer.engine, on: device) { [unowned(unsafe) offer] in
+        offer.refuseRequests()
+      }
       connected.append((offer, participant))
       return true
     } catch {

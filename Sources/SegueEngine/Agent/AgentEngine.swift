@@ -141,7 +141,7 @@ public final class AgentEngine: HubParticipant {
 
   public func tick(_ now: Instant) {
     hub.tick(now)
-    if hub.settle(now) { seen.becomeReady(now) }
+    if hub.becomeReadyIfDue(now) { seen.becomeReady(now) }
     for feature in features { feature.tick(now) }
   }
 
@@ -157,7 +157,7 @@ public final class AgentEngine: HubParticipant {
 
   // MARK: The hub
 
-  public var link: Link? { hub.link }
+  public var link: FramedConnection? { hub.link }
   public var isReady: Bool { hub.isReady }
   public var hubGeneration: UInt64? { hub.isWelcome ? hub.generation : nil }
   public var hubAgent: AgentDescription? { hub.isWelcome ? hub.agent : nil }
@@ -175,7 +175,7 @@ public final class AgentEngine: HubParticipant {
     hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in try handle(event, of: link, now) }
   }
 
-  private func handle(_ event: Link.Event, of link: Link, _ now: Instant) throws(SegueError) {
+  private func handle(_ event: FramedConnection.Event, of link: FramedConnection, _ now: Instant) throws(SegueError) {
     switch event {
     case .message:
       let descriptor = link.takeDescriptor()
@@ -196,12 +196,12 @@ public final class AgentEngine: HubParticipant {
       starts.receivedReset(of: channel, now)
       savedChanges.receivedReset(of: channel)
       deliveries.receivedReset(of: channel)
-    case .room(let channel, _): deliveries.pump(channel)
+    case .credit(let channel, _): deliveries.pump(channel)
     }
   }
 
   private func handle(
-    _ message: Message, _ descriptor: PassedDescriptor?, _ link: Link, _ now: Instant
+    _ message: Message, _ descriptor: PassedDescriptor?, _ link: FramedConnection, _ now: Instant
   ) throws(SegueError) {
     switch message {
     case .goodbye(let error): hub.report(.refused(error))

@@ -229,19 +229,21 @@ final class ColdStarts: AppFeature {
 
   /// The origin sends the document on a channel.
   func receiveState(
-    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Instant
+    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, _ now: Instant
   ) throws(SegueError) {
     let room = Self.bytesLimit - starts.reduce(0) { $0 + $1.size }
     end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale, room: room), now)
   }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant) {
     end(fetches.received(bytes, on: channel), now)
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedEnd(of: channel), now) }
+  func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant) { end(fetches.receivedEnd(of: channel), now) }
 
-  func receivedReset(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedReset(of: channel), now) }
+  func receivedReset(of channel: FramedConnection.Channel, _ now: Instant) {
+    end(fetches.receivedReset(of: channel), now)
+  }
 
   private func end(_ fetch: StateFetch?, isReported: Bool = true, _ now: Instant) {
     guard let fetch, let index = index(of: fetch.id) else { return }

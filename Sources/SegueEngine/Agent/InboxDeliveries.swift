@@ -245,7 +245,7 @@ final class InboxDeliveries: AppFeature {
     let id = continuation.ofDelivery
     do throws(SegueError) {
       let document = try result.get()
-      guard let link = hub.link, hub.isWelcome, link.openCount < Link.channelLimit else {
+      guard let link = hub.link, hub.isWelcome, link.openCount < FramedConnection.channelLimit else {
         // The app asks again through the next hub.
         apps[index].delivery?.phase = .announced
         return
@@ -263,12 +263,12 @@ final class InboxDeliveries: AppFeature {
   }
 
   /// Sends as much of a document as its channel accepts.
-  func pump(_ channel: Link.Channel) {
+  func pump(_ channel: FramedConnection.Channel) {
     for index in apps.indices {
       guard let link = hub.link, case .sending(channel, let document, let sent)? = apps[index].delivery?.phase else {
         continue
       }
-      let end = min(document.count, sent + link.room(in: channel))
+      let end = min(document.count, sent + link.availableCredit(of: channel))
       link.write(document[sent..<end], to: channel)
       guard end == document.count else {
         apps[index].delivery?.phase = .sending(channel, document, sent: end)
@@ -287,7 +287,7 @@ final class InboxDeliveries: AppFeature {
   }
 
   /// The app takes no more of it.
-  func receivedReset(of channel: Link.Channel) {
+  func receivedReset(of channel: FramedConnection.Channel) {
     for index in apps.indices {
       if apps[index].delivery?.channel == channel { apps[index].delivery?.phase = .announced }
     }

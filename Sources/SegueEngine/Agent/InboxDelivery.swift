@@ -10,7 +10,7 @@ struct InboxDelivery {
     /// The document is being read.
     case loading
     /// The document goes out on this channel; `sent` bytes of it have gone.
-    case sending(Link.Channel, [UInt8], sent: Int)
+    case sending(FramedConnection.Channel, [UInt8], sent: Int)
     /// The answer of the app is on its way to the disk.
     case acknowledging
   }
@@ -31,7 +31,7 @@ struct InboxDelivery {
   }
 
   /// The channel that is open for the document.
-  var channel: Link.Channel? {
+  var channel: FramedConnection.Channel? {
     if case .sending(let channel, _, _) = phase { channel } else { nil }
   }
 }

@@ -10,8 +10,8 @@ final class KeptOffers: AppFeature {
   static let joinPause: Int64 = 5_000
 
   /// A document on its way from an app.
-  private struct Arrival {
-    let channel: Link.Channel
+  private struct IncomingSnapshot {
+    let channel: FramedConnection.Channel
     let activity: Identifier
     let app: AppIdentity
     /// Whom the hub charges.
@@ -43,7 +43,7 @@ final class KeptOffers: AppFeature {
   private let deliveries: InboxDeliveries
   private let copies: KeptCopies
   private let writes: KeptWrites
-  private var arrivals: [Arrival] = []
+  private var incoming: [IncomingSnapshot] = []
   private var load = KeptLoad()
   /// The oldest first.
   private var kept: [Kept] = []
@@ -68,46 +68,48 @@ final class KeptOffers: AppFeature {
 
   /// An app leaves an activity, or takes it back (channel 0).
   func receive(
-    _ activity: Identifier, by app: Identifier, channel: Link.Channel, size: UInt64, _ now: Instant
+    _ activity: Identifier, by app: Identifier, channel: FramedConnection.Channel, size: UInt64, _ now: Instant
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     if channel != 0 { try link.accept(channel) }
-    while let index = arrivals.firstIndex(where: { $0.app.id == app }) { drop(at: index) }
+    while let index = incoming.firstIndex(where: { $0.app.id == app }) { drop(at: index) }
     guard channel != 0 else { return takeBack(activity, by: app, now) }
     guard let (identity, account) = deliveries.app(app), let size = Int(exactly: size),
       size <= ActivityDocument.limit, load.hasRoom(for: account, size)
     else { return link.reset(channel) }
-    arrivals.append(
-      Arrival(
+    incoming.append(
+      IncomingSnapshot(
         channel: channel, activity: activity, app: identity, account: account, size: size,
         deadline: now.uptime + agent.limits.continuation))
   }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
-    guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
-    arrivals[index].document.append(contentsOf: bytes)
-    if arrivals[index].document.count > arrivals[index].size { drop(at: index) }
+  func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant) {
+    guard let index = incoming.firstIndex(where: { $0.channel == channel }) else { return }
+    incoming[index].document.append(contentsOf: bytes)
+    if incoming[index].document.count > incoming[index].size { drop(at: index) }
     // Only received bytes count against the limit, not announced ones.
     while arrivedBytes > Limits.keptBytes,
-      let largest = arrivals.indices.max(by: { arrivals[$0].document.count < arrivals[$1].document.count })
+      let largest = incoming.indices.max(by: { incoming[$0].document.count < incoming[$1].document.count })
     {
-      agent.log(.error, "\(arrivals[largest].app.name) leaves more than there is room for", now)
+      agent.log(.error, "\(incoming[largest].app.name) leaves more than there is room for", now)
       drop(at: largest)
     }
   }
 
   /// The app has handed over the file of an attachment of what it leaves. One that has no room is not kept.
-  func receiveAttachment(_ name: String, changed: UInt64, of channel: Link.Channel, _ descriptor: PassedDescriptor?) {
-    guard let descriptor, !descriptor.isLost, let index = arrivals.firstIndex(where: { $0.channel == channel }),
-      hasRoomForFile(of: arrivals[index].account)
+  func receiveAttachment(
+    _ name: String, changed: UInt64, of channel: FramedConnection.Channel, _ descriptor: PassedDescriptor?
+  ) {
+    guard let descriptor, !descriptor.isLost, let index = incoming.firstIndex(where: { $0.channel == channel }),
+      hasRoomForFile(of: incoming[index].account)
     else { return }
-    arrivals[index].files.append(
+    incoming[index].files.append(
       Attachment(name: name, size: 0, source: HandedAttachment(descriptor, changed: changed)))
   }
 
   private func hasRoomForFile(of account: Identifier) -> Bool {
     func count(of account: Identifier?) -> Int {
-      arrivals.reduce(copies.fileCount(of: account) + load.fileCount(of: account)) { count, arrival in
+      incoming.reduce(copies.fileCount(of: account) + load.fileCount(of: account)) { count, arrival in
         account.map { $0 != arrival.account } ?? false ? count : count + arrival.files.count
       }
     }
@@ -115,14 +117,14 @@ final class KeptOffers: AppFeature {
   }
 
   private var arrivedBytes: Int {
-    arrivals.reduce(load.size) { $0 + $1.document.count }
+    incoming.reduce(load.size) { $0 + $1.document.count }
   }
 
-  private func drop(at index: Int) { hub.link?.reset(arrivals.remove(at: index).channel) }
+  private func drop(at index: Int) { hub.link?.reset(incoming.remove(at: index).channel) }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
-    guard let index = arrivals.firstIndex(where: { $0.channel == channel }) else { return }
-    let arrival = arrivals.remove(at: index)
+  func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant) {
+    guard let index = incoming.firstIndex(where: { $0.channel == channel }) else { return }
+    let arrival = incoming.remove(at: index)
     guard arrival.document.count == arrival.size else { return }
     do throws(SegueError) {
       let record = try KeptRecord(arrival.activity, of: arrival.app, document: arrival.document, keptAt: now.date)
@@ -132,7 +134,7 @@ final class KeptOffers: AppFeature {
     }
   }
 
-  func receivedReset(of channel: Link.Channel) { arrivals.removeAll { $0.channel == channel } }
+  func receivedReset(of channel: FramedConnection.Channel) { incoming.removeAll { $0.channel == channel } }
 
   /// In place of what the same app has left before.
   private func keep(_ record: KeptRecord, account: Identifier, _ now: Instant) {
@@ -385,11 +387,11 @@ final class KeptOffers: AppFeature {
 
   func disconnected(_ now: Instant) {
     (isSettled, settlesAt) = (false, nil)
-    arrivals = []
+    incoming = []
   }
 
   func tick(_ now: Instant) {
-    while let index = arrivals.firstIndex(where: { $0.deadline <= now.uptime }) { drop(at: index) }
+    while let index = incoming.firstIndex(where: { $0.deadline <= now.uptime }) { drop(at: index) }
     copies.tick(now)
     writes.tick(now)
     if load.isDue(now) { agent.owner.perform(.loadKept) }
@@ -406,7 +408,7 @@ final class KeptOffers: AppFeature {
   /// Nothing is due while nothing is kept: an idle agent causes no wake-ups.
   var nextDeadline: Int64? {
     let stored = earlier(copies.nextDeadline, writes.nextDeadline)
-    let arrives = arrivals.reduce(earlier(stored, load.asksAt)) { earlier($0, $1.deadline) }
+    let arrives = incoming.reduce(earlier(stored, load.asksAt)) { earlier($0, $1.deadline) }
     return kept.isEmpty ? arrives : earlier(earlier(arrives, joinsAt), earlier(settlesAt, expiresAt))
   }
 

@@ -4,7 +4,7 @@ import SegueWire
 /// An activity that the agent offers in place of its app, which has ended (R2.5): an app at the hub with one activity,
 /// under the names of that app. What only the app could give is refused: streams and requests.
 ///
-/// Its owner connects `engine` to the hub as an app's, and calls `settle` after each of its calls.
+/// Its owner connects `engine` to the hub as an app's, and calls `refuseRequests` after each of its calls.
 public final class KeptParticipant: AppEngineOwner {
   public let activity: Identifier
   public private(set) lazy var engine = AppEngine(identity: identity, limits: limits, owner: self)
@@ -51,7 +51,7 @@ public final class KeptParticipant: AppEngineOwner {
   }
 
   /// Refuses what receivers have asked for meanwhile, except attachments, which its owner sends.
-  public func settle() {
+  public func refuseRequests() {
     for request in engine.takeStreamRequests() {
       if request.attachment == nil {
         engine.refuse(request, Self.appHasEnded)

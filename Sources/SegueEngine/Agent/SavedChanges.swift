@@ -11,7 +11,7 @@ final class SavedChanges: AppFeature {
 
   private struct Question {
     enum Phase {
-      case receiving(Link.Channel)
+      case receiving(FramedConnection.Channel)
       /// The disk has it.
       case storing
     }
@@ -51,7 +51,7 @@ final class SavedChanges: AppFeature {
 
   func receive(
     _ number: UInt64, _ continuation: Message.Continuation, from id: Identifier, milliseconds: Int64,
-    channel: Link.Channel, size: UInt64, _ now: Instant
+    channel: FramedConnection.Channel, size: UInt64, _ now: Instant
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     try link.accept(channel)
@@ -81,7 +81,7 @@ final class SavedChanges: AppFeature {
 
   private static var busy: SegueError { SegueError(.busy, "the agent is busy") }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel) {
     guard let index = receiving(on: channel) else { return }
     questions[index].bytes.append(contentsOf: bytes)
     if questions[index].bytes.count > questions[index].size { fail(at: index, Self.notAsAnnounced) }
@@ -94,7 +94,7 @@ final class SavedChanges: AppFeature {
   }
 
   /// What is whole is stored, even if its app has ended meanwhile.
-  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
+  func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     let question = questions[index]
     do throws(SegueError) {
@@ -111,7 +111,7 @@ final class SavedChanges: AppFeature {
     }
   }
 
-  func receivedReset(of channel: Link.Channel) {
+  func receivedReset(of channel: FramedConnection.Channel) {
     guard let index = receiving(on: channel) else { return }
     questions.remove(at: index)
   }
@@ -127,7 +127,7 @@ final class SavedChanges: AppFeature {
     guard let index = questions.firstIndex(where: { $0.number == number }) else { return }
     do throws(SegueError) {
       let answer = try Value.dictionary([(key: .string("count"), value: .integer(Int64(try result.get())))]).encoding
-      guard let link = hub.link, link.openCount < Link.channelLimit else {
+      guard let link = hub.link, link.openCount < FramedConnection.channelLimit else {
         throw Self.busy
       }
       let question = questions.remove(at: index)
@@ -169,7 +169,7 @@ final class SavedChanges: AppFeature {
 
   var brokenInvariant: StaticString? { questions.count > Self.limit ? "agent: too many questions" : nil }
 
-  private func receiving(on channel: Link.Channel) -> Int? {
+  private func receiving(on channel: FramedConnection.Channel) -> Int? {
     questions.firstIndex { if case .receiving(channel) = $0.phase { true } else { false } }
   }
 }

@@ -80,7 +80,7 @@ public final class AppEngine {
   /// Does what is due.
   public func tick(_ now: Instant) {
     hub.tick(now)
-    if hub.settle(now) { seen.becomeReady(now) }
+    if hub.becomeReadyIfDue(now) { seen.becomeReady(now) }
     messages.askingOrigins(now) { for feature in features { feature.tick(now) } }
   }
 
@@ -164,7 +164,7 @@ public final class AppEngine {
   /// The app has answered a save.
   public func saved(_ number: UInt64, _ now: Instant) {
     current.saved(number, now)
-    kept.settle()
+    kept.sendWhenSaved()
     outgoing.sendPulled(now)
     searchUpdates.advance(now)
   }
@@ -172,7 +172,7 @@ public final class AppEngine {
   /// The app has reported that a save failed (R2.4).
   public func saveFailed(_ number: UInt64, _ now: Instant) {
     saves.failed(number)
-    kept.settle()
+    kept.sendWhenSaved()
     outgoing.sendPulled(now)
   }
 
@@ -382,11 +382,11 @@ public final class AppEngine {
   // MARK: The hub
 
   /// The connection to the hub; nil while there is none.
-  public var link: Link? { hub.link }
+  public var link: FramedConnection? { hub.link }
 
   public var isReady: Bool { hub.isReady }
   /// The uptime at which it is ready, if it waits for the other apps of a hub that has just taken over.
-  public var settlesAt: Int64? { hub.settlesAt }
+  public var readyAt: Int64? { hub.readyAt }
   public var hubGeneration: UInt64? { hub.isWelcome ? hub.generation : nil }
   /// The agent that carries the hub; nil if an app does, or there is no hub.
   public var hubAgent: AgentDescription? { hub.isWelcome ? hub.agent : nil }

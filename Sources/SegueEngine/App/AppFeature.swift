@@ -23,11 +23,11 @@ protocol AppFeature: AnyObject {
 
 /// A feature that reads channels of the hub.
 protocol ChannelReader: AnyObject {
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant)
+  func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant)
   /// All bytes have arrived.
-  func receivedEnd(of channel: Link.Channel, _ now: Instant)
+  func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant)
   /// The hub aborted the channel, or some of its bytes are missing.
-  func receivedReset(of channel: Link.Channel, _ now: Instant)
+  func receivedReset(of channel: FramedConnection.Channel, _ now: Instant)
 }
 
 extension AppFeature {

@@ -35,7 +35,7 @@ final class AppMessages {
 
   /// - Parameter welcomed: called once the hub has accepted the app.
   func handle(
-    _ event: Link.Event, of link: Link, _ now: Instant, welcomed: () -> Void
+    _ event: FramedConnection.Event, of link: FramedConnection, _ now: Instant, welcomed: () -> Void
   ) throws(SegueError) {
     switch event {
     case .message:
@@ -50,7 +50,7 @@ final class AppMessages {
     case .reset(let channel):
       reader(of: channel).receivedReset(of: channel, now)
       kept.receivedReset(of: channel)
-    case .room(let channel, _):
+    case .credit(let channel, _):
       kept.pump(channel)
       outgoing.pump(channel, now)
       requests.pump(channel)
@@ -58,7 +58,7 @@ final class AppMessages {
   }
 
   /// The feature that reads a channel of the hub.
-  private func reader(of channel: Link.Channel) -> any ChannelReader {
+  private func reader(of channel: FramedConnection.Channel) -> any ChannelReader {
     if incoming.hasChannel(channel) { incoming } else { requests }
   }
 

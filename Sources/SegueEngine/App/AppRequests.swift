@@ -7,11 +7,11 @@ private final class AppRequest {
     /// Not sent to any hub yet.
     case unsent
     /// The bytes of the request, or of the answer, go out on this channel; `sent` of them have gone.
-    case sending(Link.Channel, sent: Int)
+    case sending(FramedConnection.Channel, sent: Int)
     /// The origin has it.
     case asked
     /// The bytes of the request, or of the answer, arrive on this channel; `size` of them were announced.
-    case receiving(Link.Channel, size: Int)
+    case receiving(FramedConnection.Channel, size: Int)
   }
 
   /// The number of this app.
@@ -56,7 +56,7 @@ private final class AppRequest {
   }
 
   /// Its open channel.
-  var channel: Link.Channel? {
+  var channel: FramedConnection.Channel? {
     switch phase {
     case .sending(let channel, _), .receiving(let channel, _): channel
     case .unsent, .asked: nil
@@ -155,7 +155,8 @@ final class AppRequests: AppFeature, ChannelReader {
   }
 
   func receiveResponse(
-    _ number: UInt64, _ continuation: Message.Continuation, channel: Link.Channel, size: UInt64, _ error: SegueError?
+    _ number: UInt64, _ continuation: Message.Continuation, channel: FramedConnection.Channel, size: UInt64,
+    _ error: SegueError?
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     if channel != 0 { try link.accept(channel) }
@@ -177,7 +178,7 @@ final class AppRequests: AppFeature, ChannelReader {
 
   func receive(
     _ number: UInt64, _ continuation: Message.Continuation, by peer: Identifier, milliseconds: Int64,
-    channel: Link.Channel, size: UInt64, _ now: Instant
+    channel: FramedConnection.Channel, size: UInt64, _ now: Instant
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     try link.accept(channel)
@@ -265,25 +266,25 @@ final class AppRequests: AppFeature, ChannelReader {
     requests.first { $0.number == number && $0.isOurs == isOurs }
   }
 
-  private func request(on channel: Link.Channel) -> AppRequest? { requests.first { $0.channel == channel } }
+  private func request(on channel: FramedConnection.Channel) -> AppRequest? { requests.first { $0.channel == channel } }
 
   /// Nil if the hub would accept no more. Reserves channels for continuations.
-  private func openForRequest() -> Link.Channel? {
-    let limit = Link.channelLimit - OutgoingContinuations.sendingLimit
+  private func openForRequest() -> FramedConnection.Channel? {
+    let limit = FramedConnection.channelLimit - OutgoingContinuations.sendingLimit
     guard let link = hub.link, link.openCount < limit else { return nil }
     return link.open()
   }
 
-  private func send(_ request: AppRequest, on channel: Link.Channel) {
+  private func send(_ request: AppRequest, on channel: FramedConnection.Channel) {
     request.phase = .sending(channel, sent: 0)
     pump(channel)
   }
 
   /// Sends as much as the channel accepts.
-  func pump(_ channel: Link.Channel) {
+  func pump(_ channel: FramedConnection.Channel) {
     guard let link = hub.link, let request = request(on: channel), case .sending(_, let sent) = request.phase
     else { return }
-    let end = min(request.bytes.count, sent + link.room(in: channel))
+    let end = min(request.bytes.count, sent + link.availableCredit(of: channel))
     link.write(request.bytes[sent..<end], to: channel)
     request.phase = .sending(channel, sent: end)
     guard end == request.bytes.count else { return }
@@ -298,14 +299,14 @@ final class AppRequests: AppFeature, ChannelReader {
     request.bytes = []
   }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     request.bytes.append(bytes: bytes)
     request.movedAt = now.uptime
     if request.bytes.count > size { end(request, Self.notAsAnnounced) }
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Instant) {
+  func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant) {
     guard let request = request(on: channel), case .receiving(_, let size) = request.phase else { return }
     let bytes = request.bytes
     guard bytes.count == size else { return end(request, Self.notAsAnnounced) }
@@ -318,7 +319,7 @@ final class AppRequests: AppFeature, ChannelReader {
     }
   }
 
-  func receivedReset(of channel: Link.Channel, _ now: Instant) {
+  func receivedReset(of channel: FramedConnection.Channel, _ now: Instant) {
     guard let request = request(on: channel) else { return }
     // The answer gives the cause.
     if request.isOurs, case .sending = request.phase { return wait(request) }

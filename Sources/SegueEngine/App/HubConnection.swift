@@ -32,7 +32,7 @@ final class HubConnection {
   private let app: AppContext
   private var writer = MessageWriter()
   /// Nil without a connection.
-  private(set) var link: Link?
+  private(set) var link: FramedConnection?
   private(set) var isWelcome = false
   private(set) var isReady = false
   private(set) var generation: UInt64 = 0
@@ -41,9 +41,9 @@ final class HubConnection {
   /// The agent that carries the hub; nil if an app does.
   private(set) var agent: AgentDescription?
   /// The most milliseconds for which the app waits for the other apps of a hub that has just taken over.
-  private static let settlingLimit: Int64 = 1_000
+  private static let registrationLimit: Int64 = 1_000
   /// The uptime at which it is ready, while it waits for them.
-  private(set) var settlesAt: Int64?
+  private(set) var readyAt: Int64?
   /// Whether it was ready before, so that it knows the offers of the former hub.
   private var hasBeenReady = false
   /// The uptimes of the next ping, and at which the hub counts as silent.
@@ -64,7 +64,7 @@ final class HubConnection {
   /// The connection is open: sends the first message.
   func open(_ now: Instant) {
     reset()
-    link = Link(side: .connecting)
+    link = FramedConnection(side: .connecting)
     answerBy = now.uptime + Self.welcomeTime
     send(.hello(app.identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum))
   }
@@ -74,7 +74,7 @@ final class HubConnection {
     link = nil
     isWelcome = false
     isReady = false
-    settlesAt = nil
+    readyAt = nil
     pingAt = nil
     answerBy = nil
     readyBy = nil
@@ -90,7 +90,7 @@ final class HubConnection {
   ///   - handle: takes each event. If it throws, the hub violates the protocol.
   func receive(
     _ bytes: consuming [UInt8], with descriptor: PassedDescriptor?, _ now: Instant,
-    handle: (Link.Event, Link) throws(SegueError) -> Void
+    handle: (FramedConnection.Event, FramedConnection) throws(SegueError) -> Void
   ) {
     guard let link else { return }
     link.receive(bytes, descriptor)
@@ -154,18 +154,18 @@ final class HubConnection {
   func receiveReady(settling: Int64, _ now: Instant) -> Bool {
     readyBy = nil
     guard !hasBeenReady, settling > 0 else { return becomeReady() }
-    settlesAt = now.uptime + min(settling, Self.settlingLimit)
+    readyAt = now.uptime + min(settling, Self.registrationLimit)
     return false
   }
 
   private func becomeReady() -> Bool {
-    settlesAt = nil
+    readyAt = nil
     (isReady, hasBeenReady) = (true, true)
     return true
   }
 
   /// - Returns: whether it has become ready.
-  func settle(_ now: Instant) -> Bool { settlesAt.map { $0 <= now.uptime && becomeReady() } ?? false }
+  func becomeReadyIfDue(_ now: Instant) -> Bool { readyAt.map { $0 <= now.uptime && becomeReady() } ?? false }
 
   func report(_ fault: HubFault) { self.fault = fault }
 
@@ -237,5 +237,5 @@ final class HubConnection {
     fault = .silent
   }
 
-  var nextDeadline: Int64? { earlier(earlier(earlier(pingAt, answerBy), readyBy), settlesAt) }
+  var nextDeadline: Int64? { earlier(earlier(earlier(pingAt, answerBy), readyBy), readyAt) }
 }

@@ -223,20 +223,22 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// The origin sends the document on a channel.
   func receiveState(
-    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, _ now: Instant
+    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, _ now: Instant
   ) throws(SegueError) {
     end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale), now)
   }
 
-  func hasChannel(_ channel: Link.Channel) -> Bool { fetches.hasChannel(channel) }
+  func hasChannel(_ channel: FramedConnection.Channel) -> Bool { fetches.hasChannel(channel) }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, _ now: Instant) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant) {
     end(fetches.received(bytes, on: channel), now)
   }
 
-  func receivedEnd(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedEnd(of: channel), now) }
+  func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant) { end(fetches.receivedEnd(of: channel), now) }
 
-  func receivedReset(of channel: Link.Channel, _ now: Instant) { end(fetches.receivedReset(of: channel), now) }
+  func receivedReset(of channel: FramedConnection.Channel, _ now: Instant) {
+    end(fetches.receivedReset(of: channel), now)
+  }
 
   private func end(_ fetch: StateFetch?, _ now: Instant) {
     guard let fetch, let index = index(of: fetch.id) else { return }

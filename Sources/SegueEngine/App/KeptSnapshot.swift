@@ -12,7 +12,7 @@ final class KeptSnapshot: AppFeature {
   /// What the agent has, or is about to get: also the next agent. Without a document: that it is to forget it.
   private var left: (activity: Identifier, document: [UInt8]?, attachments: [Attachment])?
   /// The channel of the document; 0 if it is not on its way. How many bytes of it have gone.
-  private var channel: Link.Channel = 0
+  private var channel: FramedConnection.Channel = 0
   private var sent = 0
   /// Whether an agent takes part at the hub.
   private var isPossible = false
@@ -36,11 +36,11 @@ final class KeptSnapshot: AppFeature {
     }
     guard !app.identity.isChooser else { return app.log(.error, "keep offering: not for a chooser's activities") }
     leaving = id
-    settle()
+    sendWhenSaved()
   }
 
   /// Leaves what was saved, or the last snapshot if saving has failed.
-  func settle() {
+  func sendWhenSaved() {
     guard let id = leaving, !saves.isSaving(id) else { return }
     leaving = nil
     guard let snapshot = saves.snapshot(of: id) else {
@@ -83,7 +83,7 @@ final class KeptSnapshot: AppFeature {
       // The next agent hears it, too: this one may die before its disk has forgotten the activity.
       return hub.send(.keep(left.activity, app: app.identity.id, channel: 0, size: 0))
     }
-    guard link.openCount < Link.channelLimit else { return logRefusal() }
+    guard link.openCount < FramedConnection.channelLimit else { return logRefusal() }
     channel = link.open()
     hub.send(.keep(left.activity, app: app.identity.id, channel: channel, size: UInt64(document.count)))
     handOver(left.attachments)
@@ -117,9 +117,9 @@ final class KeptSnapshot: AppFeature {
   }
 
   /// Sends as much of the document as its channel accepts.
-  func pump(_ channel: Link.Channel) {
+  func pump(_ channel: FramedConnection.Channel) {
     guard channel == self.channel, channel != 0, let link = hub.link, let document = left?.document else { return }
-    let end = min(document.count, sent + link.room(in: channel))
+    let end = min(document.count, sent + link.availableCredit(of: channel))
     link.write(document[sent..<end], to: channel)
     sent = end
     guard end == document.count else { return }
@@ -133,7 +133,7 @@ final class KeptSnapshot: AppFeature {
   }
 
   /// The agent does not take it.
-  func receivedReset(of channel: Link.Channel) {
+  func receivedReset(of channel: FramedConnection.Channel) {
     guard channel == self.channel, channel != 0 else { return }
     (self.channel, sent) = (0, 0)
     logRefusal()
@@ -159,10 +159,10 @@ final class KeptSnapshot: AppFeature {
 
   func disconnected(_ now: Instant) { (channel, sent, isPossible) = (0, 0, false) }
 
-  func tick(_ now: Instant) { settle() }
+  func tick(_ now: Instant) { sendWhenSaved() }
 
   func close(_ error: SegueError, _ now: Instant) {
-    settle()
+    sendWhenSaved()
     if !isPossible { tellUnavailable() }
   }
 }

@@ -122,12 +122,12 @@ public struct OfferList {
     isReconciling && order.elements.prefix { $0.hub != hub }.contains { entries[$0.id]?.offer.origin == origin }
   }
 
-  mutating func loseHub(_ now: Instant) {
+  mutating func hubLost(_ now: Instant) {
     hub += 1
     purgeAt = entries.isEmpty ? nil : now.uptime + Self.withoutHub
   }
 
-  mutating func meetHub(_ now: Instant) {
+  mutating func hubReady(_ now: Instant) {
     // The last in the order is confirmed, so all are.
     let isComplete = order.elements.first.map { $0.hub == hub } ?? true
     purgeAt = isComplete ? nil : now.uptime + Self.withNewHub

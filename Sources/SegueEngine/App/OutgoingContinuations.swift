@@ -7,7 +7,7 @@ private struct OutgoingContinuation {
     /// will_save runs.
     case saving
     /// The document goes out on this channel; `sent` bytes of it have gone.
-    case sending(Link.Channel, sent: Int)
+    case sending(FramedConnection.Channel, sent: Int)
     /// The whole document was sent; waits for the outcome.
     case sent
   }
@@ -27,7 +27,7 @@ private struct OutgoingContinuation {
   /// The uptime at which bytes were last sent to the receiver.
   var movedAt: Int64 = 0
   /// The channel of the state at the current hub; 0 if there is none yet.
-  var channel: Link.Channel = 0
+  var channel: FramedConnection.Channel = 0
   /// Empty if there is none yet, or it is no longer kept.
   var document: [UInt8] = []
   var isStale = false
@@ -163,7 +163,7 @@ final class OutgoingContinuations: AppFeature {
     link.reset(continuations[index].channel)
     continuations[index].channel = 0
     let id = continuations[index].id
-    guard makeRoomToSend(for: continuations[index].account, now), link.openCount < Link.channelLimit else {
+    guard makeRoomToSend(for: continuations[index].account, now), link.openCount < FramedConnection.channelLimit else {
       return refuse(id, SegueError(.limitExceeded, "too many continuations are under way"), now)
     }
     // Others may have ended.
@@ -205,12 +205,12 @@ final class OutgoingContinuations: AppFeature {
   }
 
   /// Sends as much of a document as its channel accepts.
-  func pump(_ channel: Link.Channel, _ now: Instant) {
+  func pump(_ channel: FramedConnection.Channel, _ now: Instant) {
     guard let link = hub.link,
       let index = continuations.firstIndex(where: { if case .sending(channel, _) = $0.phase { true } else { false } }),
       case .sending(_, let sent) = continuations[index].phase
     else { return }
-    let end = min(continuations[index].document.count, sent + link.room(in: channel))
+    let end = min(continuations[index].document.count, sent + link.availableCredit(of: channel))
     link.write(continuations[index].document[sent..<end], to: channel)
     if end > sent { continuations[index].movedAt = now.uptime }
     if end == continuations[index].document.count {

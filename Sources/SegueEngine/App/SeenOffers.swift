@@ -17,11 +17,11 @@ final class SeenOffers: AppFeature {
 
   /// The hub has sent all offers.
   func becomeReady(_ now: Instant) {
-    list.meetHub(now)
+    list.hubReady(now)
     app.deliver(.connection(isReady: true))
   }
 
-  func disconnected(_ now: Instant) { list.loseHub(now) }
+  func disconnected(_ now: Instant) { list.hubLost(now) }
 
   func tick(_ now: Instant) { list.tick(now, report: deliver) }
 

@@ -13,7 +13,7 @@ final class StateFetch {
   /// The uptime by which there must be a hub (R3.14).
   fileprivate var hubBy: Int64?
   /// The document arrives on this channel; nil: the origin has the fetch.
-  fileprivate var channel: Link.Channel?
+  fileprivate var channel: FramedConnection.Channel?
 
   /// Whether the origin may know of it.
   fileprivate(set) var wasSent = false
@@ -85,7 +85,7 @@ final class StateFetches {
   /// The origin sends the document on a channel.
   /// - Parameter room: bytes that all documents may have.
   func receiveState(
-    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, room: Int = .max
+    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, room: Int = .max
   ) throws(SegueError) -> StateFetch? {
     guard let link = hub.link else { return nil }
     try link.accept(channel)
@@ -105,16 +105,16 @@ final class StateFetches {
     return nil
   }
 
-  func hasChannel(_ channel: Link.Channel) -> Bool { fetch(on: channel) != nil }
+  func hasChannel(_ channel: FramedConnection.Channel) -> Bool { fetch(on: channel) != nil }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel) -> StateFetch? {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel) -> StateFetch? {
     guard let fetch = fetch(on: channel) else { return nil }
     fetch.document.append(bytes: bytes)
     guard fetch.document.count > fetch.size else { return nil }
     return end(fetch, SegueError(.handoffFailed, "the origin sent more than it announced"))
   }
 
-  func receivedEnd(of channel: Link.Channel) -> StateFetch? {
+  func receivedEnd(of channel: FramedConnection.Channel) -> StateFetch? {
     guard let fetch = fetch(on: channel) else { return nil }
     guard fetch.document.count == fetch.size else {
       return end(fetch, SegueError(.handoffFailed, "the origin sent less than it announced"))
@@ -122,7 +122,7 @@ final class StateFetches {
     return end(fetch, nil)
   }
 
-  func receivedReset(of channel: Link.Channel) -> StateFetch? {
+  func receivedReset(of channel: FramedConnection.Channel) -> StateFetch? {
     fetch(on: channel).map { end($0, SegueError(.handoffFailed, "the origin gave up sending")) }
   }
 
@@ -160,5 +160,5 @@ final class StateFetches {
 
   var nextDeadline: Int64? { fetches.reduce(nil) { earlier($0, $1.nextDeadline) } }
 
-  private func fetch(on channel: Link.Channel) -> StateFetch? { fetches.first { $0.channel == channel } }
+  private func fetch(on channel: FramedConnection.Channel) -> StateFetch? { fetches.first { $0.channel == channel } }
 }

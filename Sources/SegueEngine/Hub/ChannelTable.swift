@@ -13,7 +13,7 @@ enum ChannelOwner {
   }
 
   /// Whether the hub has opened that channel to that peer.
-  func isOpened(_ channel: Link.Channel, to peer: Peer) -> Bool {
+  func isOpened(_ channel: FramedConnection.Channel, to peer: Peer) -> Bool {
     switch self {
     case .relay(let relay): relay.to === peer && relay.outChannel == channel
     case .stream(let stream): stream.outgoing == .open(channel)
@@ -31,26 +31,26 @@ extension Peer {
 /// The channels of a link and their owners. Invariant: each has one owner.
 final class ChannelTable {
   /// Ordered ascending.
-  private var entries: [(channel: Link.Channel, owner: ChannelOwner)] = []
+  private var entries: [(channel: FramedConnection.Channel, owner: ChannelOwner)] = []
 
   var isEmpty: Bool { entries.isEmpty }
 
-  subscript(channel: Link.Channel) -> ChannelOwner? {
+  subscript(channel: FramedConnection.Channel) -> ChannelOwner? {
     let place = place(of: channel)
     return place < entries.count && entries[place].channel == channel ? entries[place].owner : nil
   }
 
-  func insert(_ owner: ChannelOwner, _ channel: Link.Channel) {
+  func insert(_ owner: ChannelOwner, _ channel: FramedConnection.Channel) {
     entries.insert((channel, owner), at: place(of: channel))
   }
 
-  func remove(_ channel: Link.Channel) {
+  func remove(_ channel: FramedConnection.Channel) {
     let place = place(of: channel)
     if place < entries.count, entries[place].channel == channel { entries.remove(at: place) }
   }
 
   /// The index of the first entry that is not below `channel`.
-  private func place(of channel: Link.Channel) -> Int {
+  private func place(of channel: FramedConnection.Channel) -> Int {
     var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) / 2
@@ -59,7 +59,7 @@ final class ChannelTable {
     return low
   }
 
-  func count(where isCounted: (Link.Channel, ChannelOwner) -> Bool) -> Int {
+  func count(where isCounted: (FramedConnection.Channel, ChannelOwner) -> Bool) -> Int {
     entries.count { isCounted($0.channel, $0.owner) }
   }
 

@@ -6,7 +6,7 @@ final class HubConnections {
   /// Milliseconds for a new hub to wait for origins to register again (R3.14).
   static let gracePeriod: Int64 = 1_500
   /// Milliseconds for the apps of a former hub to register, before a list of offers counts as complete (R2.7).
-  static let settlingTime: Int64 = 500
+  static let registrationTime: Int64 = 500
   /// Pending bytes above which a peer that does not read is disconnected.
   static let backlogLimit = 1024 * 1024
 
@@ -57,7 +57,7 @@ final class HubConnections {
   }
 
   /// Milliseconds that the apps of a former hub still have to notice this one and register (R2.7).
-  var settling: Int64 { generation == 1 ? 0 : max(0, startedAt + Self.settlingTime - now.uptime) }
+  var settling: Int64 { generation == 1 ? 0 : max(0, startedAt + Self.registrationTime - now.uptime) }
 
   /// The uptime by which all origins should have registered again.
   var gracePeriodEnd: Int64 { startedAt + Self.gracePeriod }

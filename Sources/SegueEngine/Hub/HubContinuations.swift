@@ -204,7 +204,7 @@ final class HubContinuations: HubFeature {
   // MARK: Answers
 
   func state(
-    _ id: Identifier, channel: Link.Channel, size: UInt64, isStale: Bool, from origin: Peer
+    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, from origin: Peer
   ) throws(SegueError) {
     try origin.link.accept(channel)
     guard let route = table[id], route.originPeer === origin, let attempt = route.attempt, !attempt.isOver

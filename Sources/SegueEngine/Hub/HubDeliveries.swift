@@ -37,11 +37,11 @@ final class HubDeliveries: HubFeature {
 
   /// An app leaves an activity with the participant, or takes it back (channel 0).
   func keep(
-    _ activity: Identifier, channel: Link.Channel, size: UInt64, from peer: Peer, _ app: AppIdentity
+    _ activity: Identifier, channel: FramedConnection.Channel, size: UInt64, from peer: Peer, _ app: AppIdentity
   ) throws(SegueError) {
     if channel != 0 { try peer.link.accept(channel) }
     guard let agent = presence.agentPeer, !presence.owns(peer) else { return peer.link.reset(channel) }
-    var outChannel: Link.Channel = 0
+    var outChannel: FramedConnection.Channel = 0
     if channel != 0 {
       guard let relayed = transfers.relay(from: peer, channel, to: agent, of: peer.account) else {
         return peer.link.reset(channel)
@@ -53,7 +53,8 @@ final class HubDeliveries: HubFeature {
 
   /// Passes on the file of an attachment of what an app leaves, while that is on its way.
   func keepAttachment(
-    _ name: String, changed: UInt64, of channel: Link.Channel, _ descriptor: PassedDescriptor?, from peer: Peer
+    _ name: String, changed: UInt64, of channel: FramedConnection.Channel, _ descriptor: PassedDescriptor?,
+    from peer: Peer
   ) {
     guard let descriptor, !descriptor.isLost, case .relay(let relay)? = peer.channels[channel], relay.from === peer,
       relay.to === presence.agentPeer, relay.countAttachment()

@@ -71,7 +71,7 @@ public final class HubEngine {
   }
 
   /// Refuses a connection of a process that has reached its quota.
-  public func turnAway(_ number: PeerNumber, _ now: Instant) {
+  public func reject(_ number: PeerNumber, _ now: Instant) {
     connections.begin(now)
     let peer = Peer(number: number, helloBy: now.uptime)
     peers.connect(peer)
@@ -94,9 +94,9 @@ public final class HubEngine {
 
   /// Called when the session with a linked device begins or resumes (nil), and for each message about the account that
   /// it sends, with at most 64 KiB. What it returns is sent to that device. It calls nothing of the engine.
-  public var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)? {
-    get { links.accountHandler }
-    set { links.accountHandler = newValue }
+  public var trustHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)? {
+    get { links.trustHandler }
+    set { links.trustHandler = newValue }
   }
 
   /// Sends a message about the account to a device, if it is linked.
@@ -151,7 +151,7 @@ public final class HubEngine {
   }
 
   private func read(_ peer: Peer) {
-    peer.hub?.heard(at: connections.now.uptime)
+    peer.hub?.received(at: connections.now.uptime)
     do throws(SegueError) {
       while let event = try peer.link.nextEvent() {
         connections.countWork()
@@ -187,9 +187,9 @@ public final class HubEngine {
     if let peer = peers[number] { offers.sendPending(peer) }
   }
 
-  /// Passes the next peer whose `Link` has output to `body`, which writes as much as the socket accepts.
+  /// Passes the next peer whose `FramedConnection` has output to `body`, which writes as much as the socket accepts.
   /// - Returns: false if there is none, or no longer.
-  public func flushNext(_ body: (PeerNumber, Link) -> Void) -> Bool {
+  public func flushNext(_ body: (PeerNumber, FramedConnection) -> Void) -> Bool {
     guard let next = connections.outbox.takeFlushable() else { return false }
     // It may be gone, or another has taken over its connection.
     guard let peer = peers[next.number] else { return true }
@@ -205,7 +205,7 @@ public final class HubEngine {
   /// The pending tasks of the owner about descriptors.
   public func takeTransfers() -> [DescriptorTransfer] { connections.outbox.takeTransfers() }
 
-  public func link(of number: PeerNumber) -> Link? { peers[number]?.link }
+  public func link(of number: PeerNumber) -> FramedConnection? { peers[number]?.link }
 
   /// Who is charged for a connection; nil once it is gone.
   public func account(of number: PeerNumber) -> Account? { peers[number]?.account }

@@ -22,8 +22,8 @@ final class HubLinks: HubFeature {
 
   let connections: HubConnections
   let offers: HubOffers
-  /// See `HubEngine.accountHandler`.
-  var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
+  /// See `HubEngine.trustHandler`.
+  var trustHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
 
   init(_ connections: HubConnections, _ offers: HubOffers) {
     self.connections = connections
@@ -90,7 +90,7 @@ final class HubLinks: HubFeature {
     connections.reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.suspend(until: now.uptime + Self.resumeTime)
     offers.dropRoutes(by: peer, hub)
-    hub.forgetWhatWasTold()
+    hub.resetAnnouncements()
     peer.pending.removeAll()
     peer.link.trim()
     checkHubs(by: now.uptime + Self.resumeTime)
@@ -139,7 +139,7 @@ final class HubLinks: HubFeature {
   func reportSession(of peer: Peer) { if let device = peer.device { reportAccount(nil, of: device) } }
 
   private func reportAccount(_ message: [UInt8]?, of device: Identifier) {
-    if let answer = accountHandler?(device, message) { sendAccount(answer, to: device) }
+    if let answer = trustHandler?(device, message) { sendAccount(answer, to: device) }
   }
 
   // MARK: Keep-alive

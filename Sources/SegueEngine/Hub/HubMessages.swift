@@ -33,7 +33,7 @@ final class HubMessages {
     self.explanations = explanations
   }
 
-  func handle(_ event: Link.Event, from peer: Peer) throws(SegueError) {
+  func handle(_ event: FramedConnection.Event, from peer: Peer) throws(SegueError) {
     switch event {
     case .message:
       let descriptor = peer.link.takeDescriptor()
@@ -41,7 +41,7 @@ final class HubMessages {
     case .data(let channel, let bytes): transfers.received(bytes, on: channel, from: peer)
     case .end(let channel, let total): transfers.receivedEnd(of: channel, total: total, from: peer)
     case .reset(let channel): transfers.receivedReset(of: channel, from: peer)
-    case .room(let channel, let count): transfers.receivedCredit(count, for: channel, from: peer)
+    case .credit(let channel, let count): transfers.receivedCredit(count, for: channel, from: peer)
     }
   }
 

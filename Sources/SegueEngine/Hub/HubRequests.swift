@@ -38,7 +38,7 @@ final class HubRequests: HubFeature {
 
   private func request(
     _ number: UInt64, _ continuation: Message.Continuation, of app: Identifier, milliseconds: Int64,
-    channel: Link.Channel, size: UInt64, from peer: Peer
+    channel: FramedConnection.Channel, size: UInt64, from peer: Peer
   ) throws(SegueError) {
     try peer.link.accept(channel)
     @inline(never)
@@ -67,7 +67,8 @@ final class HubRequests: HubFeature {
   }
 
   private func response(
-    _ number: UInt64, _ continuation: Message.Continuation, to app: Identifier, channel: Link.Channel, size: UInt64,
+    _ number: UInt64, _ continuation: Message.Continuation, to app: Identifier, channel: FramedConnection.Channel,
+    size: UInt64,
     _ error: SegueError?, from peer: Peer
   ) throws(SegueError) {
     if channel != 0 { try peer.link.accept(channel) }
@@ -76,7 +77,7 @@ final class HubRequests: HubFeature {
       let asker = continuations.next(to: app, of: continuation, from: peer)
     else { return peer.link.reset(channel) }
     route.answered()
-    var (outChannel, size, error) = (Link.Channel(0), size, error)
+    var (outChannel, size, error) = (FramedConnection.Channel(0), size, error)
     if channel != 0 {
       if let relayed = transfers.relay(from: peer, channel, to: asker, of: asker.account) {
         outChannel = relayed

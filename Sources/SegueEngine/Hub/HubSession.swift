@@ -21,10 +21,10 @@ final class HubSession {
   /// Lists that it has requested before the previous list of the same hub was sent completely.
   private var relisted: [(hub: Identifier, list: UInt64)] = []
   /// Hubs to which it was sent a route, including unsent news that there was none for a while. Never iterated.
-  private var toldRoutes: Set<Identifier> = .init()
+  private var announcedRoutes: Set<Identifier> = .init()
   private var lostRoutes: Set<Identifier> = .init()
   /// The offers of this device that it was sent, and that are not gone. Never iterated.
-  private var toldOffers: Set<Identifier> = .init()
+  private var announcedOffers: Set<Identifier> = .init()
   /// Routes through it.
   private var routes = UnorderedList<HubRoute>()
   /// Bytes of the routes and offers that came through it, and through all.
@@ -48,12 +48,12 @@ final class HubSession {
   func resumed(at uptime: Int64) {
     resumeBy = nil
     replacement = nil
-    heard(at: uptime)
+    received(at: uptime)
   }
 
   func replace(by peer: Peer?) { replacement = peer }
 
-  func heard(at uptime: Int64) {
+  func received(at uptime: Int64) {
     heardAt = uptime
     isAsked = false
   }
@@ -89,31 +89,31 @@ final class HubSession {
 
   // MARK: Announced routes
 
-  func isTold(_ id: Identifier) -> Bool { toldRoutes.contains(id) }
-  func told(_ id: Identifier) { toldRoutes.insert(id) }
-  func untell(_ id: Identifier) { toldRoutes.remove(id) }
+  func isTold(_ id: Identifier) -> Bool { announcedRoutes.contains(id) }
+  func told(_ id: Identifier) { announcedRoutes.insert(id) }
+  func untell(_ id: Identifier) { announcedRoutes.remove(id) }
   var hasLostRoutes: Bool { !lostRoutes.isEmpty }
 
   /// - Returns: whether it was sent one.
   func loseRoute(to id: Identifier) -> Bool {
-    guard toldRoutes.remove(id) != nil else { return false }
+    guard announcedRoutes.remove(id) != nil else { return false }
     lostRoutes.insert(id)
     return true
   }
 
   func takeLostRoute(to id: Identifier) -> Bool { lostRoutes.remove(id) != nil }
 
-  func forgetWhatWasTold() {
-    toldRoutes = .init()
+  func resetAnnouncements() {
+    announcedRoutes = .init()
     lostRoutes = .init()
-    toldOffers = .init()
+    announcedOffers = .init()
   }
 
   // MARK: Announced offers of this device
 
-  func tell(_ offer: Identifier) { toldOffers.insert(offer) }
+  func tell(_ offer: Identifier) { announcedOffers.insert(offer) }
   /// - Returns: whether it was sent that one.
-  func untell(offer: Identifier) -> Bool { toldOffers.remove(offer) != nil }
+  func untell(offer: Identifier) -> Bool { announcedOffers.remove(offer) != nil }
 
   // MARK: Routes through it
 

@@ -56,7 +56,7 @@ final class HubStreams: HubFeature {
   /// - Parameter descriptor: the end for the origin, from an app of this device.
   func stream(
     _ id: Identifier, _ continuation: Message.Continuation, of app: Identifier, _ attachment: Message.AttachmentPart?,
-    channel: Link.Channel = 0, _ descriptor: PassedDescriptor? = nil, from peer: Peer
+    channel: FramedConnection.Channel = 0, _ descriptor: PassedDescriptor? = nil, from peer: Peer
   ) {
     @inline(never)
     func refuse(_ error: SegueError) {
@@ -84,7 +84,7 @@ final class HubStreams: HubFeature {
       refuse(.tooManyTransfers)
     }
     // For an app: whether it is over a link.
-    var outChannel: Link.Channel = peer.isHub ? 1 : 0
+    var outChannel: FramedConnection.Channel = peer.isHub ? 1 : 0
     if peer.isHub, origin.isHub {
       guard let relayed = transfers.relay(from: peer, channel, to: origin, of: peer.account) else {
         return refuseExpected()
@@ -129,13 +129,13 @@ final class HubStreams: HubFeature {
     peer.appSession?.unanswered.remove(id)
     guard let route = continuations.route(of: continuation.id), route.originPeer === peer else { return }
     route.answered()
-    var channel: Link.Channel = 0
+    var channel: FramedConnection.Channel = 0
     if route.receiverPeer.isHub {
       guard let stream = transfers.stream(id), stream.app == app.id, !stream.isAsker, stream.outgoing == .unopened
       else {
         return
       }
-      guard error == nil, stream.far.link.openCount < Link.channelLimit else {
+      guard error == nil, stream.far.link.openCount < FramedConnection.channelLimit else {
         transfers.abort(stream)
         let error = error ?? .tooManyTransfers
         return send(.streamAnswer(id, continuation, channel: 0, error), to: stream.far)
@@ -149,7 +149,7 @@ final class HubStreams: HubFeature {
 
   /// An answer that arrives through another hub.
   func streamAnswer(
-    _ id: Identifier, _ continuation: Message.Continuation, channel: Link.Channel, _ error: SegueError?,
+    _ id: Identifier, _ continuation: Message.Continuation, channel: FramedConnection.Channel, _ error: SegueError?,
     fromHub peer: Peer
   ) {
     if let route = continuations.route(of: continuation.id), route.originPeer === peer { route.answered() }
@@ -168,7 +168,7 @@ final class HubStreams: HubFeature {
     }
     let isFromOrigin = origin === peer
     let next = isFromOrigin ? route.receiverPeer : origin
-    var (outChannel, error) = (Link.Channel(0), error)
+    var (outChannel, error) = (FramedConnection.Channel(0), error)
     if error == nil {
       guard isFromOrigin, next.isHub, channel != 0 else { return peer.link.reset(channel) }
       if let relayed = transfers.relay(from: peer, channel, to: next, of: next.account) {

@@ -4,10 +4,10 @@ import SegueWire
 /// Transfers that the hub forwards: relays, and streams over links. Passes events of channels to their owners.
 final class HubTransfers: HubFeature {
   /// The most transfers of an account, each of which keeps up to a window of bytes here for each direction.
-  static let transferLimit = Link.channelLimit
+  static let transferLimit = FramedConnection.channelLimit
   /// The most channels that are open to one peer for an account, and to a peer of the account itself.
-  static let channelLimit = Link.channelLimit / Account.share
-  static let ownChannelLimit = Link.channelLimit / 2
+  static let channelLimit = FramedConnection.channelLimit / Account.share
+  static let ownChannelLimit = FramedConnection.channelLimit / 2
 
   let connections: HubConnections
   /// Streams between apps of this device and others.
@@ -18,13 +18,15 @@ final class HubTransfers: HubFeature {
 
   /// Whether the hub may open another channel to a peer for an account.
   func hasRoom(for account: Account, to peer: Peer) -> Bool {
-    peer.link.openCount < Link.channelLimit && tally[account] < Self.transferLimit
+    peer.link.openCount < FramedConnection.channelLimit && tally[account] < Self.transferLimit
       && peer.openCount(for: account) < (peer.account == account ? Self.ownChannelLimit : Self.channelLimit)
   }
 
   /// Forwards a channel to a new one of the other peer; nil if there are too many.
   /// - Parameter account: that of the receiver.
-  func relay(from: Peer, _ channel: Link.Channel, to: Peer, of account: Account) -> Link.Channel? {
+  func relay(from: Peer, _ channel: FramedConnection.Channel, to: Peer, of account: Account) -> FramedConnection
+    .Channel?
+  {
     guard hasRoom(for: account, to: to) else { return nil }
     let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open(), of: account)
     tally.add(account)
@@ -33,7 +35,7 @@ final class HubTransfers: HubFeature {
     return relay.outChannel
   }
 
-  func received(_ bytes: ArraySlice<UInt8>, on channel: Link.Channel, from peer: Peer) {
+  func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, from peer: Peer) {
     switch peer.channels[channel] {
     case .relay(let relay):
       // Invariant: the sender's credit came from the receiver.
@@ -45,7 +47,7 @@ final class HubTransfers: HubFeature {
   }
 
   /// - Parameter total: the number of bytes at their source, which the last reader compares.
-  func receivedEnd(of channel: Link.Channel, total: UInt64, from peer: Peer) {
+  func receivedEnd(of channel: FramedConnection.Channel, total: UInt64, from peer: Peer) {
     switch peer.channels[channel] {
     case .relay(let relay):
       relay.to.link.finish(relay.outChannel, total: total)
@@ -56,7 +58,7 @@ final class HubTransfers: HubFeature {
     }
   }
 
-  func receivedReset(of channel: Link.Channel, from peer: Peer) {
+  func receivedReset(of channel: FramedConnection.Channel, from peer: Peer) {
     switch peer.channels[channel] {
     case .relay(let relay): end(relay, resetting: peer === relay.to ? relay.from : relay.to)
     case .stream(let stream): receivedReset(stream, channel)
@@ -64,7 +66,7 @@ final class HubTransfers: HubFeature {
     }
   }
 
-  func receivedCredit(_ count: Int, for channel: Link.Channel, from peer: Peer) {
+  func receivedCredit(_ count: Int, for channel: FramedConnection.Channel, from peer: Peer) {
     switch peer.channels[channel] {
     case .stream(let stream): changed(stream)
     case .relay(let relay):

@@ -156,7 +156,7 @@ extension HubLinks {
   }
 
   private func establish(_ hub: HubIdentity, _ handshake: Handshake, _ peer: Peer, _ secret: Identifier) {
-    peer.link.keep()
+    peer.link.enableResumption()
     peer.link.take(identity.id < hub.id ? .connecting : .accepting)
     let session = HubSession(
       hub, sessionID: handshake.sessionID, peerSessionID: secret, heardAt: now.uptime, offers.remoteHubs.bytes)

@@ -39,7 +39,7 @@ public final class LinkedStream {
 
   enum Direction: Equatable {
     case unopened
-    case open(Link.Channel)
+    case open(FramedConnection.Channel)
     case over
   }
 
@@ -86,12 +86,12 @@ public final class LinkedStream {
 
   // MARK: Its channels
 
-  func openOutgoing(_ channel: Link.Channel) {
+  func openOutgoing(_ channel: FramedConnection.Channel) {
     outgoing = .open(channel)
     far.channels.insert(.stream(self), channel)
   }
 
-  func openIncoming(_ channel: Link.Channel) {
+  func openIncoming(_ channel: FramedConnection.Channel) {
     incoming = .open(channel)
     far.channels.insert(.stream(self), channel)
   }
@@ -111,9 +111,9 @@ public final class LinkedStream {
   /// The number of bytes that may be read from the app's socket now.
   public var availableCredit: Int {
     guard case .open(let channel) = outgoing, !isLost, !isUnread else { return 0 }
-    let credit = far.link.room(in: channel)
+    let credit = far.link.availableCredit(of: channel)
     // Waits for more credit, which is on its way, so that frames do not become small.
-    return credit < Link.pieceSize ? 0 : credit
+    return credit < FramedConnection.pieceSize ? 0 : credit
   }
 
   /// Whether the app has stopped writing.
@@ -148,8 +148,8 @@ public final class LinkedStream {
 
   /// Does not copy large pieces. Small ones are copied together, because each would retain the whole buffer.
   func append(_ bytes: ArraySlice<UInt8>) {
-    guard bytes.count < Link.pieceSize / 2 else { return arrived.append(bytes) }
-    if let last = arrived.indices.last, arrived[last].count < Link.pieceSize / 4 {
+    guard bytes.count < FramedConnection.pieceSize / 2 else { return arrived.append(bytes) }
+    if let last = arrived.indices.last, arrived[last].count < FramedConnection.pieceSize / 4 {
       bytes.withUnsafeBytes { arrived[last].append(contentsOf: $0) }
     } else {
       arrived.append(bytes.withUnsafeBytes { [UInt8]($0) }[...])
@@ -225,7 +225,7 @@ extension HubTransfers {
   /// room.
   func read(_ stream: LinkedStream, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
     guard stream.availableCredit > 0, case .open(let channel) = stream.outgoing else { return }
-    stream.far.link.write(to: channel, atMost: Link.pieceSize, body)
+    stream.far.link.write(to: channel, atMost: FramedConnection.pieceSize, body)
     flush(stream.far)
   }
 
@@ -292,7 +292,7 @@ extension HubTransfers {
 
   /// The other hub has reset a channel. If it was the incoming one, bytes are lost; otherwise the other side has
   /// stopped reading.
-  func receivedReset(_ stream: LinkedStream, _ channel: Link.Channel) {
+  func receivedReset(_ stream: LinkedStream, _ channel: FramedConnection.Channel) {
     if stream.incoming == .open(channel) {
       fail(stream, SegueError(.connectionUnavailable, "the way to the other app broke"))
     } else {

@@ -5,7 +5,7 @@ import SegueWire
 final class Peer {
   /// The number of the current connection, or of the last one while a link is suspended.
   private(set) var number: HubEngine.PeerNumber
-  let link = Link(side: .accepting)
+  let link = FramedConnection(side: .accepting)
   /// The uptime by which it must have identified itself.
   let helloBy: Int64
   /// The device whose certificate was shown on the connection; nil: an app has made the connection, or has it.

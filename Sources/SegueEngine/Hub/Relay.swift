@@ -7,14 +7,16 @@ final class Relay {
   /// Both peers outlive it: it ends when either ends.
   unowned(unsafe) let from: Peer
   unowned(unsafe) let to: Peer
-  let channel: Link.Channel
-  let outChannel: Link.Channel
+  let channel: FramedConnection.Channel
+  let outChannel: FramedConnection.Channel
   /// That of the receiver, whichever way the bytes go.
   let account: Account
   /// The attachments that have been passed on with it.
   private var attachments = 0
 
-  init(from: Peer, channel: Link.Channel, to: Peer, outChannel: Link.Channel, of account: Account) {
+  init(
+    from: Peer, channel: FramedConnection.Channel, to: Peer, outChannel: FramedConnection.Channel, of account: Account
+  ) {
     self.account = account
     self.from = from
     self.channel = channel

@@ -207,7 +207,7 @@ extension HubOffers {
 
   /// Sends everything to a linked hub, from the beginning.
   func publishEverything(_ peer: Peer, _ hub: HubSession) {
-    hub.forgetWhatWasTold()
+    hub.resetAnnouncements()
     peer.pending.replace(by: remoteHubs.all.map { .route($0.id) })
     if directory.number > 0 || peer.device != nil {
       peer.pending.append(.route(identity.id))

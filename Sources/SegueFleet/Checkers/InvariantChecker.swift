@@ -43,7 +43,7 @@ final class InvariantChecker {
   }
 
   /// Checks the bound of what waits in a link.
-  func checkQueue(_ link: Link, of process: FleetProcess) {
+  func checkQueue(_ link: FramedConnection, of process: FleetProcess) {
     guard link.pendingBytes > Self.queueLimit else { return }
     report(process.name, "a queue grows without bound: \(link.pendingBytes) bytes wait")
   }

@@ -15,7 +15,7 @@ enum FleetEvent {
   /// A hub learns that apps have connected.
   case accept(FleetHub)
   /// A process looks for its hub; nil the first time.
-  case seek(FleetProcess, HubSearch?)
+  case seek(FleetProcess, NextHubAttempt?)
   /// A timer of the election in a process is due.
   case election(FleetProcess, Int64)
   /// A process learns that the folder of its device has changed.

@@ -293,8 +293,8 @@ public class FleetProcess {
       hasCallbacksQueued = true
       fleet.push(.callbacks(self), at: fleet.clock.uptime)
     }
-    if engine.settlesAt != settlesAt {
-      settlesAt = engine.settlesAt
+    if engine.readyAt != settlesAt {
+      settlesAt = engine.readyAt
       // The app still looks for its hub, so the fleet is not at rest.
       if let settlesAt { fleet.push(.settled(self), at: settlesAt) }
     }
@@ -350,11 +350,11 @@ public class FleetProcess {
 
   /// Queues a search for a hub.
   /// - Parameter search: nil for the first search.
-  private func queue(_ search: HubSearch?) {
+  private func queue(_ search: NextHubAttempt?) {
     fleet.push(.seek(self, search), at: fleet.clock.uptime + fleet.random.within(0, 2))
   }
 
-  func seek(_ search: HubSearch?) {
+  func seek(_ search: NextHubAttempt?) {
     let uptime = fleet.clock.uptime
     if isAgent {
       election?.takePlace(uptime)
@@ -392,7 +392,7 @@ extension FleetProcess: HubSeeker {
     program?.perform { driver?.disconnect($1) }
   }
 
-  public func backlogFull(at generation: UInt64) -> HubSearch {
+  public func backlogFull(at generation: UInt64) -> NextHubAttempt {
     driver?.backlogFull(at: generation, now) ?? .retry(generation, after: 0)
   }
 

@@ -98,6 +98,6 @@ extension AgentParticipant: HubSeeker {
     drain()
   }
 
-  public func backlogFull(at generation: UInt64) -> HubSearch { driver.backlogFull(at: generation, Clock.now) }
+  public func backlogFull(at generation: UInt64) -> NextHubAttempt { driver.backlogFull(at: generation, Clock.now) }
   public func couldNotConnect(_ error: SegueError) -> Int64 { driver.couldNotConnect(error) }
 }

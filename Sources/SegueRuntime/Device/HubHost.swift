@@ -77,7 +77,7 @@ final class HubHost {
 
   /// See `Device.setAccountHandler`.
   func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
-    engine.accountHandler = handler
+    engine.trustHandler = handler
   }
 
   /// See `Device.setPrivacy`.

@@ -105,7 +105,7 @@ final class LiveEnvironment: AppEnvironment {
     let begin = Clock.uptime
     while let app, let driver, driver.obstacle != nil || driver.engine.isLeaving {
       let uptime = Clock.uptime
-      let deadline = begin + (driver.engine.isLeaving ? Self.leavingTime : AppDriver<AppEngine>.lastWordsTime)
+      let deadline = begin + (driver.engine.isLeaving ? Self.leavingTime : AppDriver<AppEngine>.flushTime)
       guard uptime < deadline else { return }
       // This thread reads the credit.
       let isLeaving = driver.engine.isLeaving
@@ -386,7 +386,7 @@ extension LiveEnvironment: HubSeeker {
     unlock()
   }
 
-  func backlogFull(at generation: UInt64) -> HubSearch {
+  func backlogFull(at generation: UInt64) -> NextHubAttempt {
     monitor.lock()
     defer { monitor.unlock() }
     return driver?.backlogFull(at: generation, now) ?? .retry(generation, after: 0)

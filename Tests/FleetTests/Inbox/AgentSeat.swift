@@ -86,6 +86,6 @@ final class AgentSeat<Engine: HubParticipant>: HubSeeker {
     settle()
   }
 
-  func backlogFull(at generation: UInt64) -> HubSearch { driver.backlogFull(at: generation, agent.now) }
+  func backlogFull(at generation: UInt64) -> NextHubAttempt { driver.backlogFull(at: generation, agent.now) }
   func couldNotConnect(_ error: SegueError) -> Int64 { driver.couldNotConnect(error) }
 }

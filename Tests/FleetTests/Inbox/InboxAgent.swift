@@ -68,7 +68,7 @@ final class InboxAgent: FleetProcess {
   func call(_ body: (AgentEngine, Instant) -> Void) { seat?.perform(body) }
 
   /// The hub of a participant was left.
-  func seek(_ search: HubSearch, for seat: any HubSeeker) {
+  func seek(_ search: NextHubAttempt, for seat: any HubSeeker) {
     later(fleet.random.within(0, 2)) { [unowned self] in election?.follow(search, for: seat, fleet.clock.uptime) }
   }
 
@@ -96,7 +96,7 @@ final class InboxAgent: FleetProcess {
     seat.settle()
   }
 
-  override func seek(_ search: HubSearch?) {
+  override func seek(_ search: NextHubAttempt?) {
     super.seek(search)
     guard !hasTakenPlace, let seat else { return }
     hasTakenPlace = true
@@ -266,7 +266,7 @@ extension InboxAgent: AgentOwner {
   func join(_ offer: KeptParticipant) {
     workload.oracle.kept.offers(offer.activity, as: offer.engine.identity.id, on: device)
     later(0) { [unowned self] in
-      let seat = AgentSeat(offer.engine, in: self) { offer.settle() }
+      let seat = AgentSeat(offer.engine, in: self) { offer.refuseRequests() }
       kept.append((offer, seat))
       election?.add(seat, fleet.clock.uptime)
       seat.settle()

@@ -56,7 +56,7 @@ extension CheckedWorkload {
 
   private func message(
     _ lie: Lie, of continuation: Message.Continuation, asked number: UInt64, _ fixture: Fixture, _ liar: ScriptedApp,
-    _ link: Link
+    _ link: FramedConnection
   ) -> Message {
     let error = SegueError(.handoffFailed, "a lie")
     let viewer = fixture.viewer.identity.id

@@ -93,7 +93,7 @@ extension Input {
   /// Of an app whose secret is one of the identifiers.
   private mutating func appIdentifier() -> Identifier { Identifier(ofSecret: identifier()) }
 
-  mutating func channel() -> Link.Channel { Link.Channel(number(below: 16)) }
+  mutating func channel() -> FramedConnection.Channel { FramedConnection.Channel(number(below: 16)) }
 
   /// Usually 1.
   private mutating func version() -> UInt64 { number(below: 8) == 7 ? number() : 1 }

@@ -46,14 +46,14 @@ struct Peer {
   }
 
   private static func append(
-    _ kind: Frame.Kind, _ channel: Link.Channel, _ body: ArraySlice<UInt8>, to bytes: inout [UInt8]
+    _ kind: Frame.Kind, _ channel: FramedConnection.Channel, _ body: ArraySlice<UInt8>, to bytes: inout [UInt8]
   ) {
     bytes += Frame.bytes(kind, channel: channel, body)
   }
 
   /// Takes all that a link has to say, which must make sense.
   /// - Returns: the messages in it.
-  mutating func hear(_ link: Link) -> [Message] {
+  mutating func hear(_ link: FramedConnection) -> [Message] {
     var messages: [Message] = []
     // What comes with one write is read before the next comes.
     while link.takeOutput({ bytes in
@@ -80,7 +80,7 @@ struct Peer {
 }
 
 extension Frame {
-  static func bytes(_ kind: Kind, channel: Link.Channel, _ body: ArraySlice<UInt8>) -> [UInt8] {
+  static func bytes(_ kind: Kind, channel: FramedConnection.Channel, _ body: ArraySlice<UInt8>) -> [UInt8] {
     var queue = ByteQueue()
     body.withUnsafeBytes { append(kind, channel: channel, $0, to: &queue) }
     return queue.withBytes(from: 0) { Array($0) }

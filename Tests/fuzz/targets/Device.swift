@@ -9,12 +9,12 @@ import SegueWire
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
   // As `World` names them: the hub and apps are 1 to 3, what they make comes after.
   var input = Input(bytes, names: 0x5e90e)
-  let story = Story(asHub: input.bool())
+  let story = FuzzScript(asHub: input.bool())
   while !input.isEmpty { story.step(&input) }
   story.end()
 }
 
-private final class Story {
+private final class FuzzScript {
   private let world = World()
   private var apps: [TestApp] = []
   /// The callbacks of each app so far.

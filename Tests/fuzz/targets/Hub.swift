@@ -7,12 +7,12 @@ import SegueWire
 /// held for one that does not read is bounded.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
-  var story = Story(offersFrontmostOnly: input.bool())
+  var story = FuzzScript(offersFrontmostOnly: input.bool())
   while !input.isEmpty { story.step(&input) }
   story.end()
 }
 
-private struct Story {
+private struct FuzzScript {
   let hub: HubEngine
   var now = Instant(uptime: 1_000_000, date: 1_700_000_000)
   var peers: [(number: HubEngine.PeerNumber, peer: Peer)] = []
@@ -113,7 +113,8 @@ private struct Story {
     case 0:
       let (byte, size) = (input.byte(), Int(input.byte()) * 1_000)
       hub.read(stream) { room in
-        require(room.count <= min(stream.availableCredit, Link.pieceSize), "more is read than there is room for")
+        require(
+          room.count <= min(stream.availableCredit, FramedConnection.pieceSize), "more is read than there is room for")
         let bytes = [UInt8](repeating: byte, count: min(room.count, size))
         room.copyBytes(from: bytes)
         return bytes.count

@@ -7,7 +7,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   let ends = [End(.connecting), End(.accepting)]
   let areHubs = input.bool()
-  if areHubs { for end in ends { end.link.keep() } }
+  if areHubs { for end in ends { end.link.enableResumption() } }
   while !input.isEmpty { step(ends, areHubs, &input) }
   for end in ends { end.finishAll() }
   var isMoving = true
@@ -71,7 +71,7 @@ private func move(_ from: End, _ to: End, atMost most: Int) -> Bool {
 private final class End {
   /// A channel, ours or the peer's: its n-th byte is n and its number.
   struct Channel {
-    let number: Link.Channel
+    let number: FramedConnection.Channel
     /// Bytes written or read.
     var count = 0
     /// Bytes read, and not granted again.
@@ -80,21 +80,21 @@ private final class End {
     var wasReset = false
   }
 
-  let side: LinkSide
-  let link: Link
+  let side: ConnectionSide
+  let link: FramedConnection
   var sent: [[UInt8]] = []
   var received: [[UInt8]] = []
   var mine: [Channel] = []
   var reading: [Channel] = []
 
-  init(_ side: LinkSide) {
+  init(_ side: ConnectionSide) {
     self.side = side
-    link = Link(side: side)
+    link = FramedConnection(side: side)
   }
 
   func resume(peerReceived: UInt64) {
     do throws(SegueError) {
-      try link.resume(over: Link(side: side), peerReceived: peerReceived)
+      try link.resume(over: FramedConnection(side: side), peerReceived: peerReceived)
     } catch {
       fatalError("an honest peer cannot go on: \(error.message)")
     }
@@ -119,8 +119,8 @@ private final class End {
   func write(_ input: inout Input) {
     guard !mine.isEmpty else { return }
     let index = input.number(below: mine.count)
-    let room = link.room(in: mine[index].number)
-    require(0...Link.window ~= room, "room without bound")
+    let room = link.availableCredit(of: mine[index].number)
+    require(0...FramedConnection.window ~= room, "room without bound")
     let count = Self.count(&input, atMost: room)
     link.write((0..<count).map { mine[index].byte(at: $0) }[...], to: mine[index].number)
     mine[index].count += count
@@ -136,7 +136,7 @@ private final class End {
     guard !mine.isEmpty else { return }
     let index = input.number(below: mine.count)
     link.finish(mine[index].number)
-    require(link.room(in: mine[index].number) == 0, "room in a channel that is finished")
+    require(link.availableCredit(of: mine[index].number) == 0, "room in a channel that is finished")
   }
 
   func finishAll() {
@@ -186,14 +186,14 @@ private final class End {
     }
   }
 
-  private func handle(_ event: Link.Event) throws(SegueError) {
+  private func handle(_ event: FramedConnection.Event) throws(SegueError) {
     switch event {
     case .message:
       let body = try link.takeMessage { Array($0) }
       received.append(body)
       guard body.count == 2, body[0] == 0 else { return }
-      try link.accept(Link.Channel(body[1]))
-      reading.append(Channel(number: Link.Channel(body[1])))
+      try link.accept(FramedConnection.Channel(body[1]))
+      reading.append(Channel(number: FramedConnection.Channel(body[1])))
     case .data(let number, let bytes): read(bytes, of: number)
     case .end(let number, let total):
       guard let index = reading.firstIndex(where: { $0.number == number }) else { fatalError("the end of no channel") }
@@ -207,7 +207,7 @@ private final class End {
     }
   }
 
-  private func read(_ bytes: ArraySlice<UInt8>, of number: Link.Channel) {
+  private func read(_ bytes: ArraySlice<UInt8>, of number: FramedConnection.Channel) {
     guard let index = reading.firstIndex(where: { $0.number == number }) else { fatalError("data of no channel") }
     require(!reading[index].isEnded && !reading[index].wasReset, "data behind the end")
     for (offset, byte) in bytes.enumerated() {
@@ -216,7 +216,7 @@ private final class End {
     }
     reading[index].count += bytes.count
     reading[index].used += bytes.count
-    require(reading[index].used <= Link.window, "more than a window")
+    require(reading[index].used <= FramedConnection.window, "more than a window")
   }
 }
 

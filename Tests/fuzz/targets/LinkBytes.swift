@@ -6,30 +6,30 @@ import SegueModel
 /// more than its credit.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
-  var story = Story(input.bool() ? .connecting : .accepting)
+  var story = FuzzScript(input.bool() ? .connecting : .accepting)
   while !input.isEmpty, story.step(&input) {}
   story.readOutput()
 }
 
-private struct Story {
-  let link: Link
+private struct FuzzScript {
+  let link: FramedConnection
   /// Channels of the peer, and how many bytes it may still send.
-  var granted: [(channel: Link.Channel, count: Int)] = []
+  var granted: [(channel: FramedConnection.Channel, count: Int)] = []
   /// Our channels, and how many bytes we may still send.
-  var credit: [(channel: Link.Channel, count: Int)] = []
+  var credit: [(channel: FramedConnection.Channel, count: Int)] = []
   var isKept = false
   var output = FrameReader()
 
-  init(_ side: LinkSide) { link = Link(side: side) }
+  init(_ side: ConnectionSide) { link = FramedConnection(side: side) }
 
   /// False: the connection is of no further use.
   mutating func step(_ input: inout Input) -> Bool {
     switch input.number(below: 10) {
     case 0: link.send(Array(input.bytes()))
-    case 1: if credit.count < 8 { credit.append((link.open(), Link.window)) }
+    case 1: if credit.count < 8 { credit.append((link.open(), FramedConnection.window)) }
     case 2: write(&input)
-    case 3: link.finish(Link.Channel(input.byte()))
-    case 4: reset(Link.Channel(input.byte()))
+    case 3: link.finish(FramedConnection.Channel(input.byte()))
+    case 4: reset(FramedConnection.Channel(input.byte()))
     case 5: grant(&input)
     case 6: readOutput(atMost: Int(input.byte()))
     case 7: keep()
@@ -41,18 +41,18 @@ private struct Story {
 
   /// Once, as when two hubs have met.
   private mutating func keep() {
-    if !isKept { link.keep() }
+    if !isKept { link.enableResumption() }
     isKept = true
   }
 
   private mutating func write(_ input: inout Input) {
-    let channel = Link.Channel(input.byte())
-    let room = link.room(in: channel)
-    require(0...Link.window ~= room, "room without bound")
+    let channel = FramedConnection.Channel(input.byte())
+    let room = link.availableCredit(of: channel)
+    require(0...FramedConnection.window ~= room, "room without bound")
     link.write([UInt8](repeating: 7, count: min(room, Int(input.byte()) * 64))[...], to: channel)
   }
 
-  private mutating func reset(_ channel: Link.Channel) {
+  private mutating func reset(_ channel: FramedConnection.Channel) {
     link.reset(channel)
     granted.removeAll { $0.channel == channel }
   }
@@ -61,7 +61,7 @@ private struct Story {
   private mutating func grant(_ input: inout Input) {
     guard !granted.isEmpty else { return }
     let index = input.number(below: granted.count)
-    let count = min(Link.window - granted[index].count, Int(input.byte()) * 64)
+    let count = min(FramedConnection.window - granted[index].count, Int(input.byte()) * 64)
     link.grant(count, to: granted[index].channel)
     granted[index].count += count
   }
@@ -76,16 +76,16 @@ private struct Story {
     }
   }
 
-  private mutating func handle(_ event: Link.Event) throws(SegueError) {
+  private mutating func handle(_ event: FramedConnection.Event) throws(SegueError) {
     switch event {
     case .message:
       let body = try link.takeMessage { Array($0) }
       require(body.count <= Frame.messageLimit, "a message without bound")
       // It may name a channel.
       guard body.count == 1 else { return }
-      try link.accept(Link.Channel(body[0]))
-      require(granted.count < Link.channelLimit, "channels without bound")
-      granted.append((Link.Channel(body[0]), Link.window))
+      try link.accept(FramedConnection.Channel(body[0]))
+      require(granted.count < FramedConnection.channelLimit, "channels without bound")
+      granted.append((FramedConnection.Channel(body[0]), FramedConnection.window))
     case .data(let channel, let bytes):
       guard let index = granted.firstIndex(where: { $0.channel == channel }) else { fatalError("data of no channel") }
       granted[index].count -= bytes.count
@@ -94,7 +94,7 @@ private struct Story {
       require(granted.contains { $0.channel == channel }, "the end of no channel")
       granted.removeAll { $0.channel == channel }
     case .reset(let channel): granted.removeAll { $0.channel == channel }
-    case .room(let channel, let count):
+    case .credit(let channel, let count):
       guard let index = credit.firstIndex(where: { $0.channel == channel }) else { return }
       credit[index].count += count
     }

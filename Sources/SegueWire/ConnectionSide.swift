@@ -1,5 +1,5 @@
 /// The side of a link, which decides the numbers of the channels that it opens.
-public enum LinkSide: Sendable {
+public enum ConnectionSide: Sendable {
   /// Opened the connection: odd channels.
   case connecting
   /// Accepted it: even channels.

@@ -3,12 +3,12 @@ import Testing
 
 @testable import SegueWire
 
-@Suite struct LinkTests {
-  private let app = Link(side: .connecting)
-  private let hub = Link(side: .accepting)
+@Suite struct FramedConnectionTests {
+  private let app = FramedConnection(side: .connecting)
+  private let hub = FramedConnection(side: .accepting)
 
   /// Moves what one end has to say to the other, in pieces of this size.
-  private func move(_ from: Link, _ to: Link, pieces: Int = .max) {
+  private func move(_ from: FramedConnection, _ to: FramedConnection, pieces: Int = .max) {
     while from.takeOutput({ bytes in
       let size = min(bytes.count, pieces)
       to.receive(Array(bytes[..<size]))
@@ -16,14 +16,14 @@ import Testing
     }) || from.pendingBytes > 0 {}
   }
 
-  private func events(_ link: Link) throws -> [Link.Event] {
-    var events: [Link.Event] = []
+  private func events(_ link: FramedConnection) throws -> [FramedConnection.Event] {
+    var events: [FramedConnection.Event] = []
     while let event = try link.nextEvent() { events.append(event) }
     return events
   }
 
   /// What has come, if that is messages only.
-  private func messages(_ link: Link) throws -> [[UInt8]] {
+  private func messages(_ link: FramedConnection) throws -> [[UInt8]] {
     var messages: [[UInt8]] = []
     while let event = try link.nextEvent() {
       guard case .message = event else { return [] }
@@ -55,13 +55,13 @@ import Testing
     #expect(throws: SegueError.self) { try events(app) }
   }
 
-  @Test(arguments: [LinkSide.connecting, .accepting])
-  func `when the numbers of channels have run out there is no room for another (A9)`(side: LinkSide) throws {
-    let link = Link(side: side)
-    link.nextChannel += Link.Channel.max / 2 * 2 - 4
+  @Test(arguments: [ConnectionSide.connecting, .accepting])
+  func `when the numbers of channels have run out there is no room for another (A9)`(side: ConnectionSide) throws {
+    let link = FramedConnection(side: side)
+    link.nextChannel += FramedConnection.Channel.max / 2 * 2 - 4
     var opened = 0
-    while link.openCount < Link.channelLimit {
-      #expect(link.open() > Link.Channel.max - 8)
+    while link.openCount < FramedConnection.channelLimit {
+      #expect(link.open() > FramedConnection.Channel.max - 8)
       opened += 1
     }
     #expect(opened >= 1)
@@ -82,11 +82,11 @@ import Testing
     var sent = 0
     var received: [UInt8] = []
     while received.count < all.count {
-      let room = min(app.room(in: channel), all.count - sent)
+      let room = min(app.availableCredit(of: channel), all.count - sent)
       app.write(all[sent..<sent + room], to: channel)
       sent += room
       move(app, hub)
-      #expect(sent - received.count <= Link.window)
+      #expect(sent - received.count <= FramedConnection.window)
       for case .data(_, let bytes) in try events(hub) {
         received += bytes
         hub.grant(bytes.count, to: channel)
@@ -100,7 +100,7 @@ import Testing
   @Test func `more than its credit is refused, and credit without bound`() throws {
     let channel = app.open()
     try hub.accept(channel)
-    hub.grant(Link.grantSize, to: channel)
+    hub.grant(FramedConnection.grantSize, to: channel)
     move(hub, app)
     #expect(throws: SegueError.self) { try events(app) }
   }
@@ -112,7 +112,7 @@ import Testing
       [1, UInt8(count >> 16), UInt8(count >> 8 & 0xff), UInt8(count & 0xff), 0, 0, 0, UInt8(channel)]
         + [UInt8](repeating: 7, count: count)
     }
-    let frames = Link.window / Frame.dataLimit
+    let frames = FramedConnection.window / Frame.dataLimit
     for _ in 0..<frames { hub.receive(data(Frame.dataLimit)) }
     #expect(try events(hub).count == frames)
     hub.receive(data(1))
@@ -120,8 +120,8 @@ import Testing
   }
 
   @Test func `a peer has 256 channels open at a time (A9)`() throws {
-    var last: Link.Channel = 0
-    for _ in 0..<Link.channelLimit {
+    var last: FramedConnection.Channel = 0
+    for _ in 0..<FramedConnection.channelLimit {
       last = app.open()
       try hub.accept(last)
     }
@@ -136,12 +136,12 @@ import Testing
     try hub.accept(channel)
     app.write([1, 2, 3], to: channel)
     app.finish(channel)
-    #expect(app.room(in: channel) == 0, "nothing follows")
+    #expect(app.availableCredit(of: channel) == 0, "nothing follows")
     move(app, hub)
     guard case .data(channel, [1, 2, 3])? = try hub.nextEvent() else { return #expect(Bool(false)) }
     guard case .end(channel, 3)? = try hub.nextEvent() else { return #expect(Bool(false)) }
     #expect(try hub.nextEvent() == nil)
-    hub.grant(Link.window, to: channel)
+    hub.grant(FramedConnection.window, to: channel)
     hub.reset(channel)
     #expect(!hub.hasOutput, "there is nothing left to speak of")
     app.reset(channel)
@@ -162,7 +162,7 @@ import Testing
     hub.reset(second)
     move(hub, app)
     guard case .reset(second)? = try app.nextEvent() else { return #expect(Bool(false)) }
-    #expect(app.room(in: second) == 0)
+    #expect(app.availableCredit(of: second) == 0)
   }
 
   @Test func `a frame that is cut behind many others comes whole with its rest`() throws {
@@ -182,15 +182,15 @@ import Testing
     for number in 0..<40 { app.send([UInt8](repeating: UInt8(number), count: 1_000)) }
     _ = app.takeOutput { _ in 100 }
     let sent = app.pendingBytes
-    app.keep()
+    app.enableResumption()
     #expect(app.pendingBytes == sent)
   }
 
   @Test func `what the next connection has yet to say of itself goes before what is said again (R7.4)`() throws {
-    app.keep()
+    app.enableResumption()
     app.send([1])
     _ = app.takeOutput { $0.count }
-    let next = Link(side: .connecting)
+    let next = FramedConnection(side: .connecting)
     next.send([7])
     try app.resume(over: next, peerReceived: 0)
     move(app, hub)
@@ -218,10 +218,10 @@ import Testing
   }
 
   @Test func `a link goes on in the middle of a frame (R7.4)`() throws {
-    for link in [app, hub] { link.keep() }
+    for link in [app, hub] { link.enableResumption() }
     let channel = app.open()
     try hub.accept(channel)
-    let all = (0..<Link.window).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
+    let all = (0..<FramedConnection.window).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
     app.write(all[...], to: channel)
     var arrived: [UInt8] = []
     func read() throws { for case .data(_, let part) in try events(hub) { arrived += part } }
@@ -232,8 +232,8 @@ import Testing
         return bytes.count
       }
       try read()
-      let next = Link(side: .accepting)
-      try app.resume(over: Link(side: .connecting), peerReceived: hub.received)
+      let next = FramedConnection(side: .accepting)
+      try app.resume(over: FramedConnection(side: .connecting), peerReceived: hub.received)
       try hub.resume(over: next, peerReceived: app.received)
     }
     move(app, hub)
@@ -242,7 +242,7 @@ import Testing
   }
 
   @Test func `what the next connection has brought already is not lost (R7.4)`() throws {
-    for link in [app, hub] { link.keep() }
+    for link in [app, hub] { link.enableResumption() }
     app.send([1, 2, 3])
     app.send([4])
     var bytes: [UInt8] = []
@@ -252,7 +252,7 @@ import Testing
     }
     hub.receive(Array(bytes[..<10]))
     #expect(try events(hub).isEmpty && hub.received == 10)
-    let next = Link(side: .accepting)
+    let next = FramedConnection(side: .accepting)
     next.receive(Array(bytes[10...]))
     try hub.resume(over: next, peerReceived: 0)
     #expect(hub.received == UInt64(bytes.count))
@@ -260,14 +260,14 @@ import Testing
   }
 
   @Test func `an acknowledgement goes with the credit: what comes much wakes the writer once (R7.4)`() throws {
-    for link in [app, hub] { link.keep() }
+    for link in [app, hub] { link.enableResumption() }
     let channel = app.open()
     try hub.accept(channel)
-    app.write([UInt8](repeating: 1, count: Link.grantSize)[...], to: channel)
+    app.write([UInt8](repeating: 1, count: FramedConnection.grantSize)[...], to: channel)
     move(app, hub)
     _ = try events(hub)
     #expect(!hub.hasOutput)
-    hub.grant(Link.grantSize, to: channel)
+    hub.grant(FramedConnection.grantSize, to: channel)
     #expect(hub.pendingBytes == 2 * Frame.headSize + 8 + 4)
     move(hub, app)
     _ = try events(app)
@@ -275,7 +275,7 @@ import Testing
   }
 
   @Test func `what comes without credit is acknowledged, too (R7.4)`() throws {
-    for link in [app, hub] { link.keep() }
+    for link in [app, hub] { link.enableResumption() }
     for _ in 0..<7 {
       app.send([UInt8](repeating: 1, count: 40_000))
       move(app, hub)
@@ -289,7 +289,7 @@ import Testing
   @Test func `bytes of a channel do not overtake the message that names it`() throws {
     let first = app.open()
     app.send([UInt8(first)])
-    app.write([UInt8](repeating: 1, count: Link.window)[...], to: first)
+    app.write([UInt8](repeating: 1, count: FramedConnection.window)[...], to: first)
     // What is left of a data frame is more than is put before what is urgent.
     _ = app.takeOutput { bytes in
       hub.receive(Array(bytes[..<4_000]))
@@ -299,7 +299,7 @@ import Testing
     app.send([UInt8(second)])
     app.write([2], to: second)
     app.finish(second)
-    var named: [Link.Channel] = []
+    var named: [FramedConnection.Channel] = []
     var hasMoved = true
     while hasMoved {
       hasMoved = app.takeOutput {
@@ -308,7 +308,7 @@ import Testing
       }
       while let event = try hub.nextEvent() {
         guard case .message = event else { continue }
-        named.append(Link.Channel(try hub.takeMessage { $0[0] }))
+        named.append(FramedConnection.Channel(try hub.takeMessage { $0[0] }))
         try hub.accept(named[named.count - 1])
       }
     }
@@ -322,7 +322,7 @@ import Testing
       app.write([UInt8](repeating: UInt8(channel), count: 2 * Frame.dataLimit)[...], to: channel)
     }
     move(app, hub)
-    let order = try events(hub).compactMap { event -> Link.Channel? in
+    let order = try events(hub).compactMap { event -> FramedConnection.Channel? in
       guard case .data(let channel, _) = event else { return nil }
       return channel
     }
@@ -332,22 +332,22 @@ import Testing
   @Test func `credit is given in large pieces: a small document costs none`() throws {
     let channel = app.open()
     try hub.accept(channel)
-    app.write([UInt8](repeating: 1, count: Link.grantSize)[...], to: channel)
+    app.write([UInt8](repeating: 1, count: FramedConnection.grantSize)[...], to: channel)
     move(app, hub)
     _ = try events(hub)
-    hub.grant(Link.grantSize - 1, to: channel)
+    hub.grant(FramedConnection.grantSize - 1, to: channel)
     #expect(!hub.hasOutput)
-    #expect(app.room(in: channel) == Link.window - Link.grantSize)
+    #expect(app.availableCredit(of: channel) == FramedConnection.window - FramedConnection.grantSize)
     hub.grant(1, to: channel)
     move(hub, app)
     _ = try events(app)
-    #expect(app.room(in: channel) == Link.window)
+    #expect(app.availableCredit(of: channel) == FramedConnection.window)
   }
 
   @Test func `a message waits behind one data frame at most`() throws {
     let channel = app.open()
     try hub.accept(channel)
-    app.write([UInt8](repeating: 1, count: Link.window)[...], to: channel)
+    app.write([UInt8](repeating: 1, count: FramedConnection.window)[...], to: channel)
     // The socket takes the head of the first frame and is full.
     _ = app.takeOutput { _ in 4 }
     app.send([42])

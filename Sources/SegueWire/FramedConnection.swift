@@ -6,9 +6,9 @@ import SegueModel
 /// of channels, and channels take turns. The peer's credit bounds the pending bytes of channels; senders of messages
 /// check `pendingBytes`.
 ///
-/// A link can outlive its connection (R7.4): after `keep` it keeps sent bytes until the peer acknowledges them, so that
-/// `resume` can continue over another connection without loss or repetition.
-public final class Link {
+/// A link can outlive its connection (R7.4): after `enableResumption` it keeps sent bytes until the peer acknowledges
+/// them, so that `resume` can continue over another connection without loss or repetition.
+public final class FramedConnection {
   public typealias Channel = UInt32
 
   public enum Event {
@@ -21,7 +21,7 @@ public final class Link {
     /// The peer aborted the channel, or some of its bytes are missing.
     case reset(Channel)
     /// The peer accepts this many more bytes of the channel.
-    case room(Channel, Int)
+    case credit(Channel, Int)
   }
 
   /// The best size of a write: a whole frame.
@@ -34,16 +34,16 @@ public final class Link {
   var input = FrameReader()
   /// The next whole frames to send, in order, after the sent ones that are kept: only a few, so that urgent messages
   /// are not delayed.
-  var output = ByteQueue()
-  /// The number of sent bytes in `output`.
+  var sendBuffer = ByteQueue()
+  /// The number of sent bytes in `sendBuffer`.
   var sent = 0
   /// Queued frames of messages and of control.
-  var waiting = ByteQueue()
-  /// The sizes of the queued messages, in the same order.
+  var queued = ByteQueue()
+  /// The descriptors of the queued messages, in the same order.
   private var descriptors: [PassedDescriptor] = []
   /// The descriptor that goes with the next byte of `takeOutput`.
   public private(set) var outgoingDescriptor: PassedDescriptor?
-  var kept: Kept?
+  var retransmission: RetransmitBuffer?
   private var outgoing: [Outgoing] = []
   private var incoming: IncomingChannels
   var nextChannel: Channel
@@ -52,7 +52,7 @@ public final class Link {
   /// A channel that this side opened and writes to.
   private struct Outgoing {
     let channel: Channel
-    var credit = Link.window
+    var credit = FramedConnection.window
     var bytes = ByteQueue()
     /// The number of bytes queued so far.
     var total: UInt64 = 0
@@ -61,18 +61,18 @@ public final class Link {
     var isFinished: Bool { finalTotal != nil }
   }
 
-  public init(side: LinkSide) {
-    nextChannel = Link.firstChannel(of: side)
+  public init(side: ConnectionSide) {
+    nextChannel = FramedConnection.firstChannel(of: side)
     incoming = IncomingChannels(side: side)
   }
 
   /// Before any channel is open.
-  public func take(_ side: LinkSide) {
-    nextChannel = Link.firstChannel(of: side)
+  public func take(_ side: ConnectionSide) {
+    nextChannel = FramedConnection.firstChannel(of: side)
     incoming = IncomingChannels(side: side)
   }
 
-  private static func firstChannel(of side: LinkSide) -> Channel { side == .connecting ? 1 : 2 }
+  private static func firstChannel(of side: ConnectionSide) -> Channel { side == .connecting ? 1 : 2 }
 
   // MARK: Sending
 
@@ -89,11 +89,11 @@ public final class Link {
     precondition(message.count <= Frame.messageLimit)
     if let descriptor {
       descriptors.append(descriptor)
-      Frame.append(.transfer, channel: 0, message, to: &waiting)
+      Frame.append(.transfer, channel: 0, message, to: &queued)
     } else if isUrgent {
-      Frame.append(.message, channel: 0, message, to: &output)
+      Frame.append(.message, channel: 0, message, to: &sendBuffer)
     } else {
-      Frame.append(.message, channel: 0, message, to: &waiting)
+      Frame.append(.message, channel: 0, message, to: &queued)
     }
   }
 
@@ -107,12 +107,12 @@ public final class Link {
   }
 
   /// Channels of ours that are open; as many as there may be at most, once the numbers of channels have run out.
-  public var openCount: Int { nextChannel < .max - 1 ? outgoing.count : Link.channelLimit }
+  public var openCount: Int { nextChannel < .max - 1 ? outgoing.count : FramedConnection.channelLimit }
   /// Whether a channel is open in either direction.
   public var hasChannels: Bool { !outgoing.isEmpty || !incoming.isEmpty }
 
   /// The number of bytes that `write` accepts now; 0 for a channel that is not open.
-  public func room(in channel: Channel) -> Int {
+  public func availableCredit(of channel: Channel) -> Int {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }), !outgoing[index].isFinished else {
       return 0
     }
@@ -120,22 +120,22 @@ public final class Link {
   }
 
   /// Queues bytes of a channel that `body` fills in, at most `limit`, and fewer if its buffer is smaller. Invariant:
-  /// `limit` is at most `room(in:)`.
+  /// `limit` is at most `availableCredit(of:)`.
   /// - Parameter body: returns the number of bytes that it filled in.
   /// - Returns: that number; 0 for a channel that is not open.
   @discardableResult public func write(
     to channel: Channel, atMost limit: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Int {
     guard let index = outgoing.firstIndex(where: { $0.channel == channel }) else { return 0 }
-    precondition(limit <= room(in: channel))
-    guard outgoing[index].bytes.isEmpty, waiting.isEmpty, stagedBytes == 0, mayFill else {
+    precondition(limit <= availableCredit(of: channel))
+    guard outgoing[index].bytes.isEmpty, queued.isEmpty, stagedBytes == 0, mayFill else {
       let count = outgoing[index].bytes.append(atMost: limit, body)
       outgoing[index].total += UInt64(count)
       return count
     }
     // It would be next.
     turn = index + 1
-    let count = Frame.appendData(channel: channel, atMost: min(limit, Frame.dataLimit), to: &output, body)
+    let count = Frame.appendData(channel: channel, atMost: min(limit, Frame.dataLimit), to: &sendBuffer, body)
     outgoing[index].credit -= count
     outgoing[index].total += UInt64(count)
     return count
@@ -171,7 +171,7 @@ public final class Link {
     } else if incoming.remove(channel) == nil {
       return
     }
-    Frame.append(.reset, channel: channel, to: &waiting)
+    Frame.append(.reset, channel: channel, to: &queued)
   }
 
   // MARK: Receiving
@@ -186,7 +186,7 @@ public final class Link {
   public func grant(_ count: Int, to channel: Channel) {
     let granted = incoming.consume(count, of: channel)
     guard granted > 0 else { return }
-    Frame.append(.credit, channel: channel, UInt32(clamping: granted), to: &waiting)
+    Frame.append(.credit, channel: channel, UInt32(clamping: granted), to: &queued)
     // This wakes the peer anyway.
     acknowledge()
   }
@@ -194,9 +194,9 @@ public final class Link {
   /// Takes in the bytes of one read.
   /// - Parameter descriptor: came with that read.
   public func receive(_ bytes: consuming [UInt8], _ descriptor: PassedDescriptor? = nil) {
-    if let received = kept?.received { kept?.received = received + UInt64(bytes.count) }
+    if let received = retransmission?.received { retransmission?.received = received + UInt64(bytes.count) }
     input.append(bytes, descriptor)
-    acknowledge(atLeast: Link.ackSize)
+    acknowledge(atLeast: FramedConnection.ackSize)
   }
 
   /// The best size of the next read from the connection.
@@ -242,9 +242,11 @@ public final class Link {
       let more = Int(input.withBody { Frame.bigEndian($0) })
       let (credit, overflow) = outgoing[index].credit.addingReportingOverflow(more)
       // Invariant: only consumed bytes are granted again, so credit never exceeds the initial one.
-      guard !overflow, credit <= Link.window else { throw SegueError(.malformed, "link: credit without bound") }
+      guard !overflow, credit <= FramedConnection.window else {
+        throw SegueError(.malformed, "link: credit without bound")
+      }
       outgoing[index].credit = credit
-      return .room(head.channel, more)
+      return .credit(head.channel, more)
     }
   }
 
@@ -264,36 +266,36 @@ public final class Link {
   // MARK: Output
 
   public var hasOutput: Bool {
-    pendingBytes > 0 || !(kept?.lead.isEmpty ?? true) || (mayFill && outgoing.contains { isReady($0) })
+    pendingBytes > 0 || !(retransmission?.preamble.isEmpty ?? true) || (mayFill && outgoing.contains { isReady($0) })
   }
 
   /// The number of pending bytes of messages.
-  public var pendingBytes: Int { stagedBytes + waiting.count }
+  public var pendingBytes: Int { stagedBytes + queued.count }
   /// The same plus the sent bytes that are kept until acknowledged.
-  public var heldBytes: Int { output.count + waiting.count }
-  private var stagedBytes: Int { output.count - sent }
+  public var heldBytes: Int { sendBuffer.count + queued.count }
+  private var stagedBytes: Int { sendBuffer.count - sent }
   /// Bytes of channels that wait for credit or for their turn.
   var channelBytes: Int { outgoing.reduce(0) { $0 + $1.bytes.count } }
 
   /// Passes the next bytes to send to `body`, which returns the number that it has sent.
   /// - Returns: false if there is nothing (left), or `body` sent less than all.
   public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
-    if let lead = kept?.lead, !lead.isEmpty { return takeLead(lead, body) }
+    if let preamble = retransmission?.preamble, !preamble.isEmpty { return takeLead(preamble, body) }
     fillOutput()
     guard stagedBytes > 0 else { return false }
-    let (taken, isAll) = Self.give(output, from: sent, to: body)
+    let (taken, isAll) = Self.give(sendBuffer, from: sent, to: body)
     if taken > 0 { outgoingDescriptor = nil }
     sent += taken
-    if kept == nil {
-      output.removeFirst(sent)
+    if retransmission == nil {
+      sendBuffer.removeFirst(sent)
       sent = 0
     }
     return isAll && hasOutput
   }
 
-  private func takeLead(_ lead: ByteQueue, _ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
-    let (taken, isAll) = Self.give(lead, from: 0, to: body)
-    kept?.lead.removeFirst(taken)
+  private func takeLead(_ preamble: ByteQueue, _ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
+    let (taken, isAll) = Self.give(preamble, from: 0, to: body)
+    retransmission?.preamble.removeFirst(taken)
     return isAll && hasOutput
   }
 
@@ -314,7 +316,7 @@ public final class Link {
   private func fillOutput() {
     stageMessages()
     // A message may name a channel, so data of channels never overtakes a message.
-    while waiting.isEmpty, stagedBytes < Frame.dataLimit, !outgoing.isEmpty, mayFill {
+    while queued.isEmpty, stagedBytes < Frame.dataLimit, !outgoing.isEmpty, mayFill {
       guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else {
         return
       }
@@ -324,24 +326,24 @@ public final class Link {
     }
   }
 
-  /// Moves queued frames to `output`, as few as keep urgent messages from being delayed. A message with a descriptor
-  /// has to be first there, and waits for that.
+  /// Moves queued frames to `sendBuffer`, as few as keep urgent messages from being delayed. A message with a
+  /// descriptor has to be first there, and waits for that.
   private func stageMessages() {
-    guard !waiting.isEmpty, stagedBytes < Frame.stagedSize else { return }
+    guard !queued.isEmpty, stagedBytes < Frame.stagedSize else { return }
     // Usually everything is sent.
-    var count = descriptors.isEmpty && stagedBytes + waiting.count < Frame.stagedSize ? waiting.count : 0
-    while count < waiting.count, stagedBytes + count < Frame.stagedSize {
-      if !descriptors.isEmpty, waiting[count] == Frame.Kind.transfer.rawValue {
+    var count = descriptors.isEmpty && stagedBytes + queued.count < Frame.stagedSize ? queued.count : 0
+    while count < queued.count, stagedBytes + count < Frame.stagedSize {
+      if !descriptors.isEmpty, queued[count] == Frame.Kind.transfer.rawValue {
         guard stagedBytes + count == 0 else { break }
         outgoingDescriptor = descriptors.removeFirst()
       }
-      count += Frame.headSize + Int(waiting[count + 1]) << 16 + Int(waiting[count + 2]) << 8 + Int(waiting[count + 3])
+      count += Frame.headSize + Int(queued[count + 1]) << 16 + Int(queued[count + 2]) << 8 + Int(queued[count + 3])
     }
-    if count == waiting.count, output.isEmpty {
-      swap(&output, &waiting)
+    if count == queued.count, sendBuffer.isEmpty {
+      swap(&sendBuffer, &queued)
     } else {
-      output.append(waiting, count: count)
-      waiting.removeFirst(count)
+      sendBuffer.append(queued, count: count)
+      queued.removeFirst(count)
     }
   }
 
@@ -351,14 +353,14 @@ public final class Link {
     if most > 0 {
       let size = outgoing[index].bytes.withBytes(from: 0) { bytes in
         let size = min(bytes.count, most)
-        Frame.append(.data, channel: channel, UnsafeRawBufferPointer(rebasing: bytes[..<size]), to: &output)
+        Frame.append(.data, channel: channel, UnsafeRawBufferPointer(rebasing: bytes[..<size]), to: &sendBuffer)
         return size
       }
       outgoing[index].bytes.removeFirst(size)
       outgoing[index].credit -= size
     }
     guard outgoing[index].bytes.isEmpty, outgoing[index].isFinished else { return }
-    Frame.append(.end, channel: channel, outgoing[index].finalTotal ?? 0, to: &output)
+    Frame.append(.end, channel: channel, outgoing[index].finalTotal ?? 0, to: &sendBuffer)
     outgoing.remove(at: index)
   }
 }
