@@ -9,7 +9,7 @@ public final class Announcer {
   /// The other devices of the account: this one announces itself while one of them is missing.
   private var known: [Identifier] = []
   /// Those that were linked in the current epoch: they know it.
-  private var met: [Identifier] = []
+  private var linkedInEpoch: [Identifier] = []
   /// How many epochs back the last beacon of a former epoch was made, and whether it was the last one.
   private var (age, wasFormer) = (0, false)
   /// Of this device's listener.
@@ -23,14 +23,14 @@ public final class Announcer {
   /// Sets the other devices of the account.
   public func setKnown(_ devices: [Identifier]) {
     known = devices
-    met.removeAll { !devices.contains($0) }
+    linkedInEpoch.removeAll { !devices.contains($0) }
   }
 
   /// Takes other epochs; beacons that were seen stay seen. If this throws, all is as before.
   public func renew(_ epochs: [EpochKeys]) throws(SegueError) {
     let former = codec
     codec = try BeaconCodec(epochs, after: former)
-    if codec.current != former.current { met = [] }
+    if codec.current != former.current { linkedInEpoch = [] }
   }
 
   /// This device has another network or address, or it has woken up.
@@ -42,7 +42,9 @@ public final class Announcer {
   /// Whether a beacon may be due now: then randomness is drawn for `takeDue`.
   /// - Parameter linked: the devices of whose links something was heard.
   public func isDue(linked: [Identifier], _ uptime: Int64) -> Bool {
-    for device in linked where known.contains(device) && !met.contains(device) { met.append(device) }
+    for device in linked where known.contains(device) && !linkedInEpoch.contains(device) {
+      linkedInEpoch.append(device)
+    }
     schedule.set(isWanted: known.contains { !linked.contains($0) }, uptime)
     return schedule.nextDeadline.map { $0 <= uptime } ?? false
   }
@@ -61,7 +63,7 @@ public final class Announcer {
   /// one: two managers have begun one each, or one was restored from a backup. What both know are former ones, so every
   /// second beacon is made under one of these.
   private func nextAge() -> Int {
-    guard codec.epochs > 1, known.contains(where: { !met.contains($0) }) else { return 0 }
+    guard codec.epochs > 1, known.contains(where: { !linkedInEpoch.contains($0) }) else { return 0 }
     wasFormer.toggle()
     guard wasFormer else { return 0 }
     age = age % (codec.epochs - 1) + 1

@@ -152,7 +152,7 @@ public final class RuntimeFolder {
   func socketIdentity(_ generation: UInt64) -> FileIdentity? { FileIdentity(at: Self.socketName(generation), in: fd) }
 
   /// The result of connecting to a hub.
-  public enum Visit {
+  public enum ConnectResult {
     case connected(Int32)
     /// No process listens, or one of another user.
     case nobody
@@ -161,20 +161,20 @@ public final class RuntimeFolder {
   }
 
   /// Throws SYSTEM if the system refuses, which another hub would not change.
-  public func visit(_ generation: UInt64) throws(SegueError) -> Visit {
+  public func connect(to generation: UInt64) throws(SegueError) -> ConnectResult {
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("socket") }
     do throws(SegueError) {
-      let visit = try connect(socket, Self.socketName(generation))
-      if case .connected = visit { _ = Descriptors.own(socket) } else { _ = close(socket) }
-      return visit
+      let result = try connect(socket, Self.socketName(generation))
+      if case .connected = result { _ = Descriptors.own(socket) } else { _ = close(socket) }
+      return result
     } catch {
       _ = close(socket)
       throw error
     }
   }
 
-  private func connect(_ socket: Int32, _ name: String) throws(SegueError) -> Visit {
+  private func connect(_ socket: Int32, _ name: String) throws(SegueError) -> ConnectResult {
     var result = linux_connect(socket, address(name))
     // Created by a process with an unusual umask.
     if result != 0, linux_errno() == EACCES, isClosedToUs(name),

@@ -40,15 +40,15 @@ public enum PushGate {
   }
 
   /// What this device pushes is offered by it, and not private (R10.2). Throws NOT_ALLOWED.
-  /// - Parameter isKept: whether the user keeps a type or an app on this device.
+  /// - Parameter isPrivateByUser: whether the user keeps a type or an app on this device.
   public static func checkOwn(
-    _ choice: AppChoice, _ isKept: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+    _ choice: AppChoice, _ isPrivateByUser: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   ) throws(SegueError) {
     guard choice.device == nil else {
       throw SegueError(.notAllowed, "push: another device offers it; only what this device offers can be pushed")
     }
     if choice.offer.description.isPrivate { throw isPrivate }
-    if isKept?(choice.offer.description.type, choice.offer.bundleIdentifier) ?? false { throw isPrivate }
+    if isPrivateByUser?(choice.offer.description.type, choice.offer.bundleIdentifier) ?? false { throw isPrivate }
   }
 
   /// What goes to no other device is not pushed to one.

@@ -23,8 +23,8 @@ private struct AppStream {
   /// Who is charged for it; nil for one that this app has asked for.
   var account: Identifier?
   /// The status of the local end, and of the other.
-  var said: StreamStatus?
-  var heard: StreamStatus?
+  var localStatus: StreamStatus?
+  var peerStatus: StreamStatus?
   /// Whether the app waits for the status of the other end.
   var question: Question?
 
@@ -213,10 +213,10 @@ final class AppStreams: AppFeature {
 
   func reportEnd(_ status: StreamStatus, of id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }),
-      Self.mayFollow(status, streams[index].said)
+      Self.mayFollow(status, streams[index].localStatus)
     else { return }
-    streams[index].said = status
-    tell(status, streams[index])
+    streams[index].localStatus = status
+    sendStatus(status, streams[index])
   }
 
   /// The first status counts, except that an abort replaces a finish.
@@ -230,26 +230,26 @@ final class AppStreams: AppFeature {
     guard let index = streams.firstIndex(where: { $0.id == id }) else {
       return app.deliver(.streamEnded(id, .broken))
     }
-    if let heard = streams[index].heard { return app.deliver(.streamEnded(id, heard)) }
+    if let status = streams[index].peerStatus { return app.deliver(.streamEnded(id, status)) }
     guard streams[index].question == nil else { return }
     streams[index].question = AppStream.Question(
       deadline: now.uptime + AppEngine.verdictTime, againAt: now.uptime + Self.firstPatience)
-    tell(nil, streams[index])
+    sendStatus(nil, streams[index])
   }
 
   func sawEnd(of id: Identifier) {
-    guard let index = streams.firstIndex(where: { $0.id == id }), streams[index].heard == nil else { return }
-    if !streams[index].crossesLink { streams[index].heard = .ended }
+    guard let index = streams.firstIndex(where: { $0.id == id }), streams[index].peerStatus == nil else { return }
+    if !streams[index].crossesLink { streams[index].peerStatus = .ended }
   }
 
   func hasHeardEnd(of id: Identifier) -> Bool {
-    streams.first { $0.id == id }?.heard != nil
+    streams.first { $0.id == id }?.peerStatus != nil
   }
 
   func remove(_ id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }) else { return }
     let stream = streams.remove(at: index)
-    if let said = stream.said { closedStatuses.append((id, said)) }
+    if let status = stream.localStatus { closedStatuses.append((id, status)) }
     if closedStatuses.count > Self.limit { closedStatuses.removeFirst(Self.limit / 4) }
   }
 
@@ -261,28 +261,32 @@ final class AppStreams: AppFeature {
       return answerQuestion(of: id, continuation, closed?.status ?? .aborted(0))
     }
     guard let status else {
-      return tell(streams[index].said ?? app.owner.streamEnd(id), streams[index])
+      return sendStatus(streams[index].localStatus ?? app.owner.streamEnd(id), streams[index])
     }
     // Bytes that a hub has lost stay lost, whatever status the other app reports.
-    let mayFollow = Self.mayFollow(status, streams[index].heard)
+    let mayFollow = Self.mayFollow(status, streams[index].peerStatus)
     guard !streams[index].crossesLink && status != .broken || mayFollow else { return }
-    guard status == .open else { return heard(status, at: index) }
+    guard status == .open else { return receivedStatus(status, at: index) }
     // The other end still exists, so this end was aborted, or both were shut down.
-    if let said = streams[index].said, case .aborted = said { heard(said, at: index) } else { heard(.ended, at: index) }
+    if let status = streams[index].localStatus, case .aborted = status {
+      receivedStatus(status, at: index)
+    } else {
+      receivedStatus(.ended, at: index)
+    }
   }
 
   private func heardBroken(at index: Int) {
-    if streams[index].heard == nil { heard(.broken, at: index) }
+    if streams[index].peerStatus == nil { receivedStatus(.broken, at: index) }
   }
 
-  private func heard(_ status: StreamStatus, at index: Int) {
-    streams[index].heard = status
+  private func receivedStatus(_ status: StreamStatus, at index: Int) {
+    streams[index].peerStatus = status
     guard streams[index].question != nil else { return }
     streams[index].question = nil
     app.deliver(.streamEnded(streams[index].id, status))
   }
 
-  private func tell(_ status: StreamStatus?, _ stream: AppStream) {
+  private func sendStatus(_ status: StreamStatus?, _ stream: AppStream) {
     guard hub.isWelcome else { return }
     hub.send(.streamStatus(stream.id, stream.continuation, to: stream.other, status))
   }
@@ -298,7 +302,7 @@ final class AppStreams: AppFeature {
 
   func connected(_ now: Instant) {
     askWaiting(now)
-    for stream in streams where stream.question != nil { tell(nil, stream) }
+    for stream in streams where stream.question != nil { sendStatus(nil, stream) }
   }
 
   /// Requests at the hub may be lost with it.
@@ -319,7 +323,7 @@ final class AppStreams: AppFeature {
         app.deliver(.streamEnded(streams[index].id, .broken))
       } else if question.againAt <= now.uptime {
         streams[index].question?.againAt = now.uptime + 2 * Self.firstPatience
-        tell(nil, streams[index])
+        sendStatus(nil, streams[index])
       }
     }
   }

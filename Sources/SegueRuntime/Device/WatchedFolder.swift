@@ -49,14 +49,14 @@ final class WatchedFolder: HubDirectory {
   var lastGeneration: UInt64 { RuntimeFolder.lastGeneration }
 
   func holder(of generation: UInt64) -> DiagnosticText {
-    guard case .connected(let socket) = try? folder.visit(generation) else { return "a process that has ended" }
+    guard case .connected(let socket) = try? folder.connect(to: generation) else { return "a process that has ended" }
     let process = Socket.peerProcess(socket)
     Descriptors.close(socket)
     return "process \(process) (\(ProcessName.of(process)))"
   }
 
   func connect(to generation: UInt64) throws(SegueError) -> HubContact {
-    switch try folder.visit(generation) {
+    switch try folder.connect(to: generation) {
     case .connected(let socket): .connected(AppSocket(socket))
     case .nobody: .nobody
     case .crowded: .backlogFull
